@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+/// One event of a trace, as far as idlewise understands it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Time on the trace's clock, ns.
+    pub ts_ns: u64,
+    /// CPU whose buffer holds it.
+    pub cpu: u32,
+    /// Task that was current; 0 is the idle task.
+    pub pid: i32,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+#[expect(
+    missing_docs,
+    reason = "the fields are documented by the kernel's event formats, whose names they bear"
+)]
+/// What happened. Field names are those of the kernel's event formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// `power:cpu_idle`: into `state`, or out (`None`; 4294967295 in the file).
+    CpuIdle { cpu: u32, state: Option<u32> },
+    /// `power:cpu_idle_miss`: the core's verdict on the stay that just ended in the *entered* `state`.
+    CpuIdleMiss { cpu: u32, state: u32, below: bool },
+    /// `power:cpu_frequency`, kHz.
+    CpuFrequency { cpu: u32, khz: u32 },
+    /// `power:pm_qos_update_target`: the aggregated limit of a class changed to `curr_value` (us for the CPU latency class).
+    PmQosUpdateTarget { curr_value: i32 },
+    /// `power:guest_halt_poll_ns`.
+    GuestHaltPollNs { grow: bool, new: u32, old: u32 },
+    /// `sched:sched_switch`. `prev_state` 0 means preempted, still runnable.
+    SchedSwitch { prev_pid: i32, prev_prio: i32, prev_state: u64, next_pid: i32, next_prio: i32 },
+    /// `sched:sched_waking`.
+    SchedWaking { pid: i32, target_cpu: u32 },
+    /// `sched:sched_wakeup` and `sched:sched_wakeup_new`.
+    SchedWakeup { pid: i32, target_cpu: u32, new: bool },
+    /// `sched:sched_migrate_task`.
+    SchedMigrateTask { pid: i32, orig_cpu: u32, dest_cpu: u32 },
+    /// `sched:sched_wake_idle_without_ipi`: a polling CPU is woken through its reschedule flag.
+    SchedWakeIdleWithoutIpi { cpu: u32 },
+    /// `irq:irq_handler_entry`; the stream knows the handler's name.
+    IrqEntry { irq: i32 },
+    /// `irq:irq_handler_exit`.
+    IrqExit { irq: i32 },
+    /// `irq:softirq_entry` (vec 1 is TIMER, 7 SCHED, 8 HRTIMER, 9 RCU).
+    SoftirqEntry { vec: u32 },
+    /// `irq:softirq_exit`.
+    SoftirqExit { vec: u32 },
+    /// `irq:softirq_raise`.
+    SoftirqRaise { vec: u32 },
+    /// `irq_vectors:*_entry` (x86).
+    VectorEntry { vector: Vector },
+    /// `irq_vectors:*_exit` (x86).
+    VectorExit { vector: Vector },
+    /// `ipi:ipi_entry` (arm, arm64, riscv).
+    IpiEntry { ipi: Ipi },
+    /// `ipi:ipi_exit`.
+    IpiExit { ipi: Ipi },
+    /// `ipi:ipi_send_cpu`.
+    IpiSendCpu { cpu: u32 },
+    /// `timer:hrtimer_start`; times on `CLOCK_MONOTONIC`, ns. `was_armed` only in kernels that record it.
+    HrtimerStart {
+        hrtimer: u64,
+        function: u64,
+        expires: i64,
+        softexpires: i64,
+        mode: HrtimerMode,
+        was_armed: Option<bool>,
+    },
+    /// `timer:hrtimer_cancel`.
+    HrtimerCancel { hrtimer: u64 },
+    /// `timer:hrtimer_expire_entry`; `now` on `CLOCK_MONOTONIC`, ns.
+    HrtimerExpireEntry { hrtimer: u64, function: u64, now: i64 },
+    /// `timer:hrtimer_expire_exit`.
+    HrtimerExpireExit { hrtimer: u64 },
+    /// `timer:timer_start`; times in jiffies. `bucket_expiry` only in kernels that record it.
+    TimerStart {
+        timer: u64,
+        function: u64,
+        expires: u64,
+        bucket_expiry: Option<u64>,
+        now: u64,
+        flags: TimerFlags,
+    },
+    /// `timer:timer_cancel`; also emitted just before `timer_expire_entry`.
+    TimerCancel { timer: u64 },
+    /// `timer:timer_expire_entry`; times in jiffies.
+    TimerExpireEntry { timer: u64, function: u64, now: u64 },
+    /// `timer:timer_expire_exit`.
+    TimerExpireExit { timer: u64 },
+    /// `timer:timer_base_idle`.
+    TimerBaseIdle { is_idle: bool, cpu: u32 },
+    /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
+    TickStop { success: bool, dependency: u32 },
+    /// Anything else; `id` is the event's id in the file.
+    Other { id: u16 },
+}
+
+/// The x86 vectors that can end an idle stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vector {
+    /// `local_timer`.
+    LocalTimer,
+    /// `reschedule`.
+    Reschedule,
+    /// `call_function`.
+    CallFunction,
+    /// `call_function_single`.
+    CallFunctionSingle,
+    /// `irq_work`.
+    IrqWork,
+    /// Any other.
+    Other,
+}
+
+/// The inter-processor interrupts of arm, arm64 and riscv, by the reason that the event prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ipi {
+    /// "Rescheduling interrupts".
+    Reschedule,
+    /// "Function call interrupts" and "Single function call interrupts".
+    CallFunction,
+    /// "Timer broadcast interrupts": a timer of this CPU that another CPU's timer stands in for.
+    TimerBroadcast,
+    /// "IRQ work interrupts".
+    IrqWork,
+    /// Any other, or a reason that the file does not spell out.
+    Other,
+}
+
+/// The `mode` of an hrtimer; 0 where the kernel does not record it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HrtimerMode(pub u32);
+
+/// The `flags` of a wheel timer: CPU in the low 18 bits, then single bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TimerFlags(pub u32);
+
+impl TimerFlags {
+    /// The CPU whose base holds the timer.
+    #[must_use]
+    pub fn cpu(self) -> u32 {
+        self.0 & 0x3_ffff
+    }
+
+    /// A deferrable timer does not wake an idle CPU.
+    #[must_use]
+    pub fn deferrable(self) -> bool {
+        self.0 & 0x8_0000 != 0
+    }
+
+    /// A pinned timer stays on its CPU; since 6.9 the others may be run by another CPU.
+    #[must_use]
+    pub fn pinned(self) -> bool {
+        self.0 & 0x10_0000 != 0
+    }
+}

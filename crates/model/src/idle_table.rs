@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use thiserror::Error;
+
+/// Most states a cpuidle driver can have (`CPUIDLE_STATE_MAX`).
+pub const MAX_STATES: usize = 10;
+
+/// Below this target residency, ns, a state does not limit the polling loop (kernels since 5.11, `governors.md` 1.6).
+const POLL_LIMIT_MIN_RESIDENCY_NS: i64 = 10_000;
+
+/// One idle state as the cpuidle core sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Name as in sysfs; may hold spaces.
+    pub name: String,
+    /// Worst case from a wake event to the first instruction, ns, entry included; the kernel's `exit_latency_ns`.
+    pub exit_latency_ns: i64,
+    /// Shortest stay that pays, ns, entry included; the kernel's `target_residency_ns`.
+    pub target_residency_ns: i64,
+    /// The part of `exit_latency_ns` that is spent on the way in, ns; 0 where it is not known.
+    pub entry_ns: i64,
+    /// The state spins instead of sleeping (`CPUIDLE_FLAG_POLLING`).
+    pub polling: bool,
+    /// Disabled from the start, as by a driver's default.
+    pub disabled: bool,
+}
+
+impl IdleState {
+    /// From a wake event to the first instruction once the state is fully entered, ns.
+    #[inline]
+    #[must_use]
+    pub fn exit_ns(&self) -> i64 {
+        self.exit_latency_ns - self.entry_ns
+    }
+}
+
+/// Why a table of idle states cannot be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TableError {
+    /// A driver without states is not registered by the kernel.
+    #[error("no idle state: at least one is needed")]
+    Empty,
+    /// The kernel's limit.
+    #[error("{0} idle states: the kernel allows {MAX_STATES}")]
+    TooMany(usize),
+    /// Times must not be negative.
+    #[error("state {index} ({name}): {what} is negative ({value} ns)")]
+    Negative {
+        /// Index of the state.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Which time.
+        what: &'static str,
+        /// Its value, ns.
+        value: i64,
+    },
+    /// The way in cannot be longer than the whole.
+    #[error(
+        "state {index} ({name}): entry time {entry_ns} ns is longer than the exit latency {exit_latency_ns} ns, which includes it"
+    )]
+    EntryTooLong {
+        /// Index of the state.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Entry time, ns.
+        entry_ns: i64,
+        /// Exit latency, ns.
+        exit_latency_ns: i64,
+    },
+    /// Governors rely on states being ordered from shallow to deep.
+    #[error(
+        "state {index} ({name}): target residency {residency_ns} ns is below the previous state's {previous_ns} ns; list states from shallow to deep"
+    )]
+    Unordered {
+        /// Index of the state.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Its target residency, ns.
+        residency_ns: i64,
+        /// The target residency of the state before, ns.
+        previous_ns: i64,
+    },
+    /// A time of more than an hour is a mistake of units.
+    #[error("state {index} ({name}): {what} of {value} ns is more than an hour; are the units right?")]
+    Absurd {
+        /// Index of the state.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Which time.
+        what: &'static str,
+        /// Its value, ns.
+        value: i64,
+    },
+}
+
+/// The verdict of the cpuidle core on one stay (`governors.md` 1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Miss {
+    /// The state was right, or no better one was enabled.
+    #[default]
+    None,
+    /// Too deep: the stay was shorter than the entered state's target residency.
+    Above,
+    /// Too shallow: the stay would have paid for the next enabled deeper state.
+    Below,
+}
+
+/// The idle states of one CPU, shallow to deep; at least one, at most [`MAX_STATES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleTable {
+    states: Vec<IdleState>,
+}
+
+impl IdleTable {
+    /// Checks and wraps `states`.
+    ///
+    /// # Errors
+    /// [`TableError`] for an empty or too long table, negative or absurd times, or states out of order.
+    pub fn new(states: Vec<IdleState>) -> Result<Self, TableError> {
+        const HOUR_NS: i64 = 3_600_000_000_000;
+        if states.is_empty() {
+            return Err(TableError::Empty);
+        }
+        if states.len() > MAX_STATES {
+            return Err(TableError::TooMany(states.len()));
+        }
+        let mut previous_ns = 0;
+        for (index, s) in states.iter().enumerate() {
+            let name = s.name.clone();
+            let times = [
+                ("exit latency", s.exit_latency_ns),
+                ("target residency", s.target_residency_ns),
+                ("entry time", s.entry_ns),
+            ];
+            for (what, value) in times {
+                if value < 0 {
+                    return Err(TableError::Negative { index, name, what, value });
+                }
+                if value > HOUR_NS {
+                    return Err(TableError::Absurd { index, name, what, value });
+                }
+            }
+            if s.entry_ns > s.exit_latency_ns {
+                let (entry_ns, exit_latency_ns) = (s.entry_ns, s.exit_latency_ns);
+                return Err(TableError::EntryTooLong { index, name, entry_ns, exit_latency_ns });
+            }
+            if s.target_residency_ns < previous_ns {
+                let residency_ns = s.target_residency_ns;
+                return Err(TableError::Unordered { index, name, residency_ns, previous_ns });
+            }
+            previous_ns = s.target_residency_ns;
+        }
+        Ok(Self { states })
+    }
+
+    /// The states, shallow to deep.
+    #[inline]
+    #[must_use]
+    pub fn states(&self) -> &[IdleState] {
+        &self.states
+    }
+
+    /// How many states there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a table is never empty")]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Bit i set for every state that starts disabled.
+    #[must_use]
+    pub fn disabled_by_default(&self) -> u16 {
+        self.states.iter().enumerate().filter(|(_, s)| s.disabled).map(|(i, _)| 1 << i).sum()
+    }
+
+    /// The verdict of the cpuidle core on a stay of `residency_ns` in state `entered` while the states in the
+    /// bit mask `disabled` were off (`governors.md` 1.5). "Too deep" compares the raw residency; "too shallow"
+    /// subtracts the exit latency and looks at the next enabled deeper state only.
+    #[inline]
+    #[must_use]
+    pub fn verdict(&self, entered: usize, residency_ns: i64, disabled: u16) -> Miss {
+        let Some(state) = self.states.get(entered) else { return Miss::None };
+        let enabled = |i: usize| disabled >> i & 1 == 0;
+        if residency_ns < state.target_residency_ns {
+            let shallower = (0..entered).any(enabled);
+            return if shallower { Miss::Above } else { Miss::None };
+        }
+        if residency_ns > state.exit_latency_ns {
+            let deeper = (entered + 1..self.states.len()).find(|&i| enabled(i));
+            let paid = |i: usize| {
+                residency_ns - state.exit_latency_ns
+                    >= self.states.get(i).map_or(i64::MAX, |s| s.target_residency_ns)
+            };
+            return if deeper.is_some_and(paid) { Miss::Below } else { Miss::None };
+        }
+        Miss::None
+    }
+
+    /// How long the polling loop spins before it gives up, ns, where no governor set a limit
+    /// (`governors.md` 1.6, kernels since 5.11).
+    #[must_use]
+    pub fn poll_limit_ns(&self, disabled: u16, tick_period_ns: u64) -> u64 {
+        let cap = tick_period_ns / 16;
+        let first =
+            self.states.iter().enumerate().skip(1).find(|(i, s)| {
+                disabled >> i & 1 == 0 && s.target_residency_ns >= POLL_LIMIT_MIN_RESIDENCY_NS
+            });
+        first.map_or(cap, |(_, s)| cap.min(s.target_residency_ns.unsigned_abs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(exit_us: i64, residency_us: i64) -> IdleState {
+        IdleState {
+            name: format!("S{residency_us}"),
+            exit_latency_ns: exit_us * 1000,
+            target_residency_ns: residency_us * 1000,
+            entry_ns: 0,
+            polling: residency_us == 0,
+            disabled: false,
+        }
+    }
+
+    fn skx() -> IdleTable {
+        IdleTable::new(vec![state(0, 0), state(2, 2), state(10, 20), state(133, 600)]).unwrap()
+    }
+
+    #[test]
+    fn above_needs_an_enabled_shallower_state() {
+        let table = skx();
+        assert_eq!(table.verdict(3, 599_999, 0), Miss::Above);
+        assert_eq!(table.verdict(3, 600_000, 0), Miss::None);
+        assert_eq!(table.verdict(3, 10, 0b0111), Miss::None);
+        assert_eq!(table.verdict(0, -5, 0), Miss::None);
+    }
+
+    #[test]
+    fn below_subtracts_the_exit_latency_and_looks_at_the_next_enabled_state_only() {
+        let table = skx();
+        assert_eq!(table.verdict(1, 21_999, 0), Miss::None);
+        assert_eq!(table.verdict(1, 22_000, 0), Miss::Below);
+        assert_eq!(
+            table.verdict(1, 22_000, 0b0100),
+            Miss::None,
+            "C1E off: only C6 counts, and it would not pay"
+        );
+        assert_eq!(table.verdict(1, 602_000, 0b0100), Miss::Below);
+        assert_eq!(table.verdict(0, 2_000, 0), Miss::Below);
+        assert_eq!(table.verdict(3, i64::MAX, 0), Miss::None);
+    }
+
+    #[test]
+    fn tables_that_make_no_sense_are_refused() {
+        assert_eq!(IdleTable::new(vec![]), Err(TableError::Empty));
+        assert!(matches!(
+            IdleTable::new(vec![state(1, 5), state(1, 4)]),
+            Err(TableError::Unordered { index: 1, .. })
+        ));
+        assert!(matches!(IdleTable::new(vec![state(-1, 5)]), Err(TableError::Negative { .. })));
+        assert!(matches!(IdleTable::new(vec![state(1, i64::MAX / 2000)]), Err(TableError::Absurd { .. })));
+        let entry = IdleState { entry_ns: 2000, ..state(1, 5) };
+        assert!(matches!(IdleTable::new(vec![entry]), Err(TableError::EntryTooLong { .. })));
+        assert_eq!(IdleTable::new(vec![state(1, 1); 11]), Err(TableError::TooMany(11)));
+    }
+
+    #[test]
+    fn poll_limit_takes_the_first_enabled_state_of_ten_microseconds() {
+        let table = skx();
+        assert_eq!(table.poll_limit_ns(0, 4_000_000), 20_000);
+        assert_eq!(
+            table.poll_limit_ns(0b0100, 4_000_000),
+            250_000,
+            "C6 is capped at a sixteenth of the tick"
+        );
+        assert_eq!(table.poll_limit_ns(0b1100, 4_000_000), 250_000);
+    }
+}

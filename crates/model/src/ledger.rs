@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use crate::{Miss, WakeCause};
+
+/// What happened to the tick at one idle entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TickChoice {
+    /// It runs on.
+    Kept,
+    /// It was running and was stopped for this stay.
+    Stopped,
+    /// It had been stopped earlier in the visit.
+    WasStopped,
+    /// The recording does not tell.
+    Unknown,
+}
+
+/// How an entry ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The CPU was in state `entered` (which a driver may have made shallower than the selected one).
+    Stayed {
+        /// Index of the entered state.
+        entered: u8,
+        /// The core's verdict.
+        miss: Miss,
+    },
+    /// The driver refused.
+    Rejected,
+}
+
+/// One line of the ledger: one idle entry, in a recording or a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The CPU.
+    pub cpu: u32,
+    /// When the state was entered, ns.
+    pub start_ns: u64,
+    /// `last_residency_ns` as the kernel measures it; 0 when rejected.
+    pub residency_ns: i64,
+    /// From entry to the wake event, ns.
+    pub wake_ns: i64,
+    /// From the wake event to the first instruction after the state, ns.
+    pub latency_ns: i64,
+    /// What the governor chose.
+    pub selected: u8,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What woke the CPU.
+    pub cause: WakeCause,
+    /// The tick at this entry.
+    pub tick: TickChoice,
+}
+
+/// Takes a run's entries as they happen, in order of time for each CPU.
+pub trait Ledger {
+    /// Takes one entry.
+    fn entry(&mut self, entry: &Entry);
+}
+
+impl Ledger for Vec<Entry> {
+    fn entry(&mut self, entry: &Entry) {
+        self.push(*entry);
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The words that every other room of idlewise uses: idle tables, trace events, the tape, the ledger.
+//!
+//! No I/O happens here, and nothing here knows who calls it. Times are nanoseconds and say so in their names
+//! (`_ns`); a CPU is its number in the kernel that was recorded.
+
+mod confidence;
+mod event;
+mod health;
+mod idle_table;
+mod ledger;
+mod tape;
+mod tick;
+mod wake;
+
+pub use confidence::Confidence;
+pub use event::{Event, EventKind, HrtimerMode, Ipi, TimerFlags, Vector};
+pub use health::{Health, HealthCount, HealthKind};
+pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, TableError};
+pub use ledger::{Entry, Ledger, Outcome, TickChoice};
+pub use tape::{Change, CpuTape, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, at};
+pub use tick::TickGrid;
+pub use wake::WakeCause;
+
+/// The latency limit in force when nobody asked for one, ns: the global CPU latency class has 2 000 000 000 us
+/// for "no constraint" and the smaller of the device's and the global limit counts (`governors.md` 1.7).
+pub const NO_LATENCY_LIMIT_NS: i64 = 2_000_000_000_000;
+
+/// A time that never comes, ns: the kernel's `KTIME_MAX`.
+pub const NEVER_NS: i64 = i64::MAX;

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use crate::{Confidence, Health, TickGrid, WakeCause};
+
+/// What a governor would have seen during a recording, and what the kernel chose (design D4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tape {
+    /// Where it came from.
+    pub source: Source,
+    /// Each input that governors read, with how well it is known and why.
+    pub inputs: Vec<TapeInput>,
+    /// Sentences that every result made from this tape shows.
+    pub notes: Vec<String>,
+    /// What was lost or doubtful in the recording.
+    pub health: Health,
+    /// The CPUs in order of their numbers; unusable ones too, with the reason.
+    pub cpus: Vec<CpuTape>,
+}
+
+/// Where a tape came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// File name without its folder.
+    pub name: String,
+    /// XXH3-128 of the file's bytes, 32 hex digits.
+    pub hash: String,
+    /// Format in words ("trace.dat version 7, zstd").
+    pub format: String,
+    /// Kernel release and machine, where the recording names them.
+    pub kernel: String,
+    /// Trace clock.
+    pub clock: String,
+    /// First event, ns on the trace's clock.
+    pub first_ns: u64,
+    /// Last event, ns.
+    pub last_ns: u64,
+    /// Events in the file.
+    pub events: u64,
+}
+
+/// One kind of input and how well it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapeInput {
+    /// Which input ("sleep length", "tick", "utilisation" ...).
+    pub name: String,
+    /// How many values have each grade, best first.
+    pub counts: [u64; 4],
+    /// How it was made, or what is assumed.
+    pub how: String,
+}
+
+impl TapeInput {
+    /// The weakest grade that occurs; `Recorded` where there are no values.
+    #[must_use]
+    pub fn weakest(&self) -> Confidence {
+        let used = |c: &&Confidence| self.counts[**c as usize] > 0;
+        Confidence::ALL.iter().rev().find(used).copied().unwrap_or(Confidence::Recorded)
+    }
+}
+
+/// Whether a CPU's part of a recording can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TapeCpu {
+    /// It can.
+    Usable,
+    /// It cannot, for the reason given.
+    Unusable(String),
+}
+
+/// From `at_ns` on, `value` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<T> {
+    /// Since when, ns on the trace's clock.
+    pub at_ns: u64,
+    /// What.
+    pub value: T,
+}
+
+/// The value in force at `t_ns`, or `default` before the first change. `changes` are in order of time.
+#[must_use]
+pub fn at<T: Copy>(changes: &[Change<T>], t_ns: u64, default: T) -> T {
+    let n = changes.partition_point(|c| c.at_ns <= t_ns);
+    n.checked_sub(1).and_then(|i| changes.get(i)).map_or(default, |c| c.value)
+}
+
+/// One CPU's part of a tape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuTape {
+    /// The CPU's number.
+    pub cpu: u32,
+    /// Whether it can be used.
+    pub usable: TapeCpu,
+    /// Its ticks.
+    pub tick: TickGrid,
+    /// How long the tick's handlers take, ns (median of the recording's own, or assumed).
+    pub tick_handler_ns: u32,
+    /// Idle stays in order of time.
+    pub pieces: Vec<Piece>,
+    /// Changes of the latency limit, ns.
+    pub latency: Vec<Change<i64>>,
+    /// Changes of the disabled states, bit i for state i.
+    pub disabled: Vec<Change<u16>>,
+}
+
+/// One recorded stay in an idle state: the governor was asked, the CPU slept, something woke it.
+///
+/// All `_ns` fields but `start_ns` count from `start_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// When the state was entered, ns on the trace's clock; the governor was asked just before.
+    pub start_ns: u64,
+    /// The wake event.
+    pub wake_ns: u64,
+    /// Earliest pending hrtimer but the tick's, or [`crate::NEVER_NS`]. May be negative.
+    pub hrtimer_ns: i64,
+    /// Next expiry of the timer wheel, or [`crate::NEVER_NS`]. May be negative.
+    pub wheel_ns: i64,
+    /// From the wake event to the exit from the state: the exit latency as recorded.
+    pub exit_lag_ns: u32,
+    /// From the exit to the end of the interrupt handlers that ran then.
+    pub handler_ns: u32,
+    /// From the time that the kernel took for "now" to the entry (`idle_entrytime`, `governors.md` 1.8).
+    pub entry_lag_ns: u32,
+    /// Utilisation of the CPU, 0..=1024.
+    pub util: u16,
+    /// Tasks that wait for I/O on this CPU.
+    pub iowait: u16,
+    /// The state that the kernel chose; 255 if the recording does not tell.
+    pub state: u8,
+    /// What woke the CPU.
+    pub cause: WakeCause,
+    /// Facts about the stay.
+    pub flags: PieceFlags,
+}
+
+impl Piece {
+    /// [`Piece::state`] where the recording does not tell the state.
+    pub const NO_STATE: u8 = 255;
+
+    /// From entry to exit, ns: what the trace shows of the residency.
+    #[must_use]
+    pub fn stay_ns(&self) -> u64 {
+        self.wake_ns + u64::from(self.exit_lag_ns)
+    }
+
+    /// When the CPU left the state, ns on the trace's clock.
+    #[must_use]
+    pub fn exit_at_ns(&self) -> u64 {
+        self.start_ns + self.stay_ns()
+    }
+
+    /// How well the two timer fields are known.
+    #[must_use]
+    pub fn timer_confidence(&self) -> Confidence {
+        Confidence::from_bits(self.flags.0 >> PieceFlags::TIMER_SHIFT & 3)
+    }
+}
+
+/// Facts about a [`Piece`], one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PieceFlags(pub u16);
+
+impl PieceFlags {
+    /// First stay of a visit: the CPU came from another task.
+    pub const VISIT_START: u16 = 1 << 0;
+    /// Last stay of a visit: the CPU went to another task.
+    pub const VISIT_END: u16 = 1 << 1;
+    /// The tick was stopped when the governor was asked.
+    pub const STOPPED_BEFORE: u16 = 1 << 2;
+    /// The tick was stopped during the stay.
+    pub const STOPPED_AFTER: u16 = 1 << 3;
+    /// The tick's handler ran at the wake.
+    pub const TICK_RAN: u16 = 1 << 4;
+    /// The driver refused the state.
+    pub const REJECTED: u16 = 1 << 5;
+    /// The recording holds `cpu_idle_miss` "above" for this stay.
+    pub const MISS_ABOVE: u16 = 1 << 6;
+    /// The recording holds `cpu_idle_miss` "below" for this stay.
+    pub const MISS_BELOW: u16 = 1 << 7;
+    /// The kernel needed the tick for reasons of its own.
+    pub const TICK_NEEDED: u16 = 1 << 8;
+    /// The keep-or-stop of the tick in this piece is known from the recording.
+    pub const TICK_KNOWN: u16 = 1 << 9;
+    /// Events were lost during the stay, or between the one before and this.
+    pub const AFTER_GAP: u16 = 1 << 10;
+    const TIMER_SHIFT: u16 = 14;
+
+    /// Whether all of `bits` are set.
+    #[inline]
+    #[must_use]
+    pub fn has(self, bits: u16) -> bool {
+        self.0 & bits == bits
+    }
+
+    /// Sets or clears `bits`.
+    pub fn set(&mut self, bits: u16, on: bool) {
+        if on { self.0 |= bits } else { self.0 &= !bits }
+    }
+
+    /// Stores how well the timer fields are known.
+    pub fn set_timer_confidence(&mut self, c: Confidence) {
+        self.0 = self.0 & !(3 << Self::TIMER_SHIFT) | (c as u16) << Self::TIMER_SHIFT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_hold_until_the_next() {
+        let c = [Change { at_ns: 10, value: 1 }, Change { at_ns: 20, value: 2 }];
+        assert_eq!(
+            [at(&c, 9, 0), at(&c, 10, 0), at(&c, 19, 0), at(&c, 20, 0), at(&c, 99, 0)],
+            [0, 1, 1, 2, 2]
+        );
+    }
+
+    #[test]
+    fn confidence_survives_the_flags() {
+        let mut f = PieceFlags(PieceFlags::VISIT_START);
+        for c in Confidence::ALL {
+            f.set_timer_confidence(c);
+            let p = Piece { flags: f, ..EMPTY };
+            assert_eq!(p.timer_confidence(), c);
+            assert!(f.has(PieceFlags::VISIT_START));
+        }
+    }
+
+    const EMPTY: Piece = Piece {
+        start_ns: 0,
+        wake_ns: 0,
+        hrtimer_ns: 0,
+        wheel_ns: 0,
+        exit_lag_ns: 0,
+        handler_ns: 0,
+        entry_lag_ns: 0,
+        util: 0,
+        iowait: 0,
+        state: 0,
+        cause: WakeCause::Unknown,
+        flags: PieceFlags(0),
+    };
+}
