@@ -94,6 +94,9 @@ pub enum EventKind {
     TimerBaseIdle { is_idle: bool, cpu: u32 },
     /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
     TickStop { success: bool, dependency: u32 },
+    /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0 where the
+    /// kernel does not say how many.
+    Lost { count: u64 },
     /// Anything else; `id` is the event's id in the file.
     Other { id: u16 },
 }
