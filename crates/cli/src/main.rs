@@ -1,3 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The idlewise command.
-fn main() {}
+//! The `idlewise` command: arguments in, text out. What it does is in `idlewise-lab`.
+
+mod args;
+mod drive;
+mod governors;
+mod output;
+mod platform;
+mod replay;
+mod score;
+mod tape;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use output::Failure;
+
+/// Done.
+const DONE: u8 = 0;
+/// A comparison found a difference.
+const DIFFERENT: u8 = 1;
+/// Not done; the reason is on standard error.
+const NOT_DONE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Replay(a) => replay::run(a),
+        Command::Score(a) => score::run(&a),
+        Command::Tape(a) => tape::run(&a),
+        Command::Drive(a) => drive::run(&a),
+        Command::Governors(a) => governors::run(&a),
+        Command::Platform(a) => platform::run(&a),
+    };
+    match result {
+        Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),
+        // Whoever reads our output has seen enough.
+        Err(Failure::Closed) => ExitCode::from(DONE),
+        Err(Failure::Error(why)) => {
+            eprintln!("idlewise: {why}");
+            ExitCode::from(NOT_DONE)
+        }
+    }
+}

@@ -1,2 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Host of idle governors written as kernel C
+//! Host of idle governors written as kernel C.
+//!
+//! A governor is a file `governors/*.c` that implements the kernel's `struct cpuidle_governor`. It was compiled
+//! against the headers of `governors/shim/` into a shared object when this crate was built. An [`Instance`] is a
+//! private copy of such an object: its globals, per-CPU variables and parameters are shared with nobody.
+//!
+//! ```
+//! use idlewise_governor::{Inputs, Instance, Spec};
+//! use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let state = |name: &str, exit_us: i64, residency_us: i64| IdleState {
+//!     name: name.to_owned(),
+//!     exit_latency_ns: exit_us * 1000,
+//!     target_residency_ns: residency_us * 1000,
+//!     entry_ns: 0,
+//!     polling: false,
+//!     disabled: false,
+//! };
+//! let table = IdleTable::new(vec![state("WFI", 1, 1), state("sleep", 300, 1200)])?;
+//! let spec: Spec = "teo-util:util_threshold_shift=5".parse()?;
+//! let mut governor = Instance::load(&spec, 4_000_000)?;
+//! let slot = governor.add_cpu(0, &table, 1024)?;
+//! let choice = governor.select(
+//!     slot,
+//!     &Inputs {
+//!         sleep_length_ns: 50_000_000,
+//!         delta_tick_ns: 3_000_000,
+//!         latency_limit_ns: NO_LATENCY_LIMIT_NS,
+//!         ..Inputs::default()
+//!     },
+//! );
+//! assert_eq!((choice.index, choice.stop_tick), (1, true));
+//! # Ok(())
+//! # }
+//! ```
+
+mod abi;
+mod catalog;
+mod error;
+mod instance;
+mod object;
+mod param;
+mod spec;
+
+pub use abi::{Device, Inputs};
+pub use catalog::{GovernorInfo, catalog};
+pub use error::GovernorError;
+pub use instance::{Choice, Instance, MAX_CPUS, Slot};
+pub use param::Param;
+pub use spec::Spec;

@@ -1,2 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Finds, wires, runs, judges: the only room that knows all others
+//! Finds, wires, runs, judges: the only room that knows all others.
+//!
+//! Every public function here is one command of `idlewise` without its printing: a request goes in, a report comes
+//! out. [`view`] turns reports into tables.
+
+pub mod drive;
+mod error;
+mod head;
+mod recording;
+pub mod replay;
+pub mod score;
+pub mod truth;
+pub mod view;
+
+pub use error::LabError;
+pub use head::{FidelityHead, TraceHead};
+pub use recording::{Recording, RecordingOptions};

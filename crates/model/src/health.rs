@@ -32,6 +32,28 @@ pub enum HealthKind {
 }
 
 impl HealthKind {
+    /// All kinds, in the order of the tables.
+    pub const ALL: [Self; 12] = [
+        Self::LostEvents,
+        Self::ClockBackwards,
+        Self::ClockJump,
+        Self::UnknownEvent,
+        Self::BadEvent,
+        Self::BadPage,
+        Self::Truncated,
+        Self::Ignored,
+        Self::ExitWithoutEntry,
+        Self::EntryWithoutExit,
+        Self::StateOutOfTable,
+        Self::MissWithoutStay,
+    ];
+
+    /// The kind whose [`Self::name`] is `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.name() == name)
+    }
+
     /// The word for JSON.
     #[must_use]
     pub fn name(self) -> &'static str {

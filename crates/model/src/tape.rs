@@ -35,6 +35,10 @@ pub struct Source {
     pub last_ns: u64,
     /// Events in the file.
     pub events: u64,
+    /// The machine that was recorded, as a platform file (TOML), so that a tape needs nothing beside it.
+    pub machine: String,
+    /// The idle governor that the kernel ran; empty where nobody said.
+    pub governor: String,
 }
 
 /// One kind of input and how well it is known.
@@ -116,11 +120,14 @@ pub struct Piece {
     pub wheel_ns: i64,
     /// From the wake event to the exit from the state: the exit latency as recorded.
     pub exit_lag_ns: u32,
+    /// From the wake event to its handler's first instruction: what a waiter notices. Less than `exit_lag_ns` where
+    /// handlers run before the recorded exit (HLT), equal to it elsewhere.
+    pub response_ns: u32,
     /// From the exit to the end of the interrupt handlers that ran then.
     pub handler_ns: u32,
     /// From the time that the kernel took for "now" to the entry (`idle_entrytime`, `governors.md` 1.8).
     pub entry_lag_ns: u32,
-    /// Utilisation of the CPU, 0..=1024.
+    /// Share of time that the CPU was busy, by PELT, 0..=1024; times the capacity it is the utilisation.
     pub util: u16,
     /// Tasks that wait for I/O on this CPU.
     pub iowait: u16,
@@ -232,6 +239,7 @@ mod tests {
         hrtimer_ns: 0,
         wheel_ns: 0,
         exit_lag_ns: 0,
+        response_ns: 0,
         handler_ns: 0,
         entry_lag_ns: 0,
         util: 0,

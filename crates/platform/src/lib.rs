@@ -1,2 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Machines as data: idle states, tick, capacities, power
+//! Machines as data: idle states, tick, capacities, power.
+//!
+//! A [`Platform`] comes from a TOML file (`docs/reference/platform-format.md`), from a sysfs dump as people
+//! mail it, or from the running machine. Whatever it comes from, each cluster has a checked
+//! [`IdleTable`](idlewise_model::IdleTable) and an [`EnergyTable`] that says how far its numbers can be trusted.
+//!
+//! Nothing here is printed, and no path is built in: the roots of `/sys`, `/proc` and `/boot` are arguments.
+
+mod check;
+mod counters;
+mod energy;
+mod error;
+mod from_toml;
+mod platform;
+mod power;
+mod scan;
+mod shipped;
+mod sysfs;
+mod sysfs_platform;
+mod to_toml;
+
+pub use check::{Finding, Severity};
+pub use counters::{CounterDiff, StateCounters, SysfsCounters, diff};
+pub use energy::{EnergyGrade, EnergyTable, Fall, StateEnergy};
+pub use error::PlatformError;
+pub use platform::{Cluster, Flag, Origin, Platform, StateInfo, cpu_list};
+pub use power::{OperatingPoint, PowerData, Shared};
+pub use scan::Roots;
+pub use shipped::{find, shipped};
+pub use sysfs::{SysfsDump, SysfsState};

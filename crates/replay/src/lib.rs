@@ -1,2 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A tape driven through the idle loop under any governor
+//! A tape driven through the idle loop under any governor (design, section 4).
+//!
+//! [`Workload`] is a CPU's tape with the ticks taken out: what would have happened whatever governor ran.
+//! [`run`] puts a governor under it and lets the tick come back where the governor keeps it. [`fidelity`] follows the
+//! recording instead, decision by decision, and counts how many of the kernel's choices come out the same.
+//!
+//! Replay is an open loop: events do not move in time when a state is slower.
+
+mod fidelity;
+mod run;
+mod workload;
+
+pub use fidelity::{Fidelity, PartingKind, fidelity};
+pub use run::{RunCounts, Setting, run};
+pub use workload::{Workload, WorkloadEvent};

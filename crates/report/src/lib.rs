@@ -1,2 +1,180 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From numbers to text, Markdown, CSV, JSON
+//! From numbers to text, Markdown, CSV, JSON.
+//!
+//! A [`Report`] is what a command has to say: lines for the top, tables, and the same facts as data. [`Report::render`]
+//! puts it into the form that was asked for.
+
+mod units;
+
+use std::str::FromStr;
+
+use comfy_table::{CellAlignment, presets};
+use serde::Serialize;
+use thiserror::Error;
+
+pub use units::{duration, percent, signed_percent, span};
+
+/// The form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Aligned text for a terminal.
+    #[default]
+    Table,
+    /// Markdown, to paste into a mail or an issue.
+    Markdown,
+    /// Comma-separated values: tables only, one blank line between them.
+    Csv,
+    /// JSON with a `schema` version.
+    Json,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        match s {
+            "table" => Ok(Self::Table),
+            "markdown" => Ok(Self::Markdown),
+            "csv" => Ok(Self::Csv),
+            "json" => Ok(Self::Json),
+            _ => Err(format!("unknown format {s:?}: table, markdown, csv or json")),
+        }
+    }
+}
+
+/// Why a result cannot be put into a form.
+#[derive(Debug, Error)]
+pub enum RenderError {
+    /// JSON.
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// CSV.
+    #[error("CSV: {0}")]
+    Csv(String),
+}
+
+/// A table: the first column is text, the others are numbers and stand to the right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// A line above it; empty for none.
+    pub title: String,
+    /// Column heads.
+    pub head: Vec<String>,
+    /// Rows; each has as many cells as there are heads.
+    pub rows: Vec<Vec<String>>,
+    /// How many columns from the left are text.
+    pub text_columns: usize,
+}
+
+impl Table {
+    /// An empty table with these heads, the first column text.
+    #[must_use]
+    pub fn new(title: impl Into<String>, head: Vec<String>) -> Self {
+        Self { title: title.into(), head, rows: Vec::new(), text_columns: 1 }
+    }
+
+    fn drawn(&self, preset: &str) -> String {
+        let mut t = comfy_table::Table::new();
+        t.load_preset(preset).set_header(&self.head);
+        for row in &self.rows {
+            t.add_row(row);
+        }
+        for (i, column) in t.column_iter_mut().enumerate() {
+            let align = if i < self.text_columns { CellAlignment::Left } else { CellAlignment::Right };
+            column.set_cell_alignment(align);
+        }
+        let lines = t.to_string();
+        lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a command has to say.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Lines for the top: what was read, how well it is known, what was assumed.
+    pub preamble: Vec<String>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// Lines for the end.
+    pub footer: Vec<String>,
+}
+
+impl Report {
+    /// The report in `format`; `data` is what JSON shows instead of text.
+    ///
+    /// # Errors
+    /// [`RenderError`] when the data cannot be written as JSON or CSV.
+    pub fn render<T: Serialize>(&self, format: Format, data: &T) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(self.text(presets::NOTHING, "")),
+            Format::Markdown => Ok(self.text(presets::ASCII_MARKDOWN, "**")),
+            Format::Csv => self.csv(),
+            Format::Json => Ok(serde_json::to_string_pretty(data)? + "\n"),
+        }
+    }
+
+    fn text(&self, preset: &str, strong: &str) -> String {
+        let mut parts = Vec::new();
+        let lines = |lines: &[String]| {
+            let end = if strong.is_empty() { "\n" } else { "  \n" };
+            lines.join(end)
+        };
+        if !self.preamble.is_empty() {
+            parts.push(lines(&self.preamble));
+        }
+        for table in &self.tables {
+            let drawn = table.drawn(preset);
+            parts.push(match table.title.as_str() {
+                "" => drawn,
+                title if strong.is_empty() => format!("{title}\n{drawn}"),
+                title => format!("{strong}{title}{strong}\n\n{drawn}"),
+            });
+        }
+        if !self.footer.is_empty() {
+            parts.push(lines(&self.footer));
+        }
+        parts.join("\n\n") + "\n"
+    }
+
+    fn csv(&self) -> Result<String, RenderError> {
+        let error = |e: &dyn std::fmt::Display| RenderError::Csv(e.to_string());
+        let mut parts = Vec::new();
+        for table in &self.tables {
+            let mut w = csv::Writer::from_writer(Vec::new());
+            w.write_record(&table.head).map_err(|e| error(&e))?;
+            for row in &table.rows {
+                w.write_record(row).map_err(|e| error(&e))?;
+            }
+            let bytes = w.into_inner().map_err(|e| error(&e))?;
+            parts.push(String::from_utf8(bytes).map_err(|e| error(&e))?);
+        }
+        Ok(parts.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let mut table = Table::new("Idle", vec!["metric".into(), "menu".into()]);
+        table.rows.push(vec!["too deep %".into(), "1.25".into()]);
+        table.rows.push(vec!["x".into(), "10".into()]);
+        Report { preamble: vec!["trace a.dat".into()], tables: vec![table], footer: vec![] }
+    }
+
+    #[test]
+    fn text_aligns_numbers_to_the_right() {
+        let text = report().render(Format::Table, &()).unwrap();
+        assert_eq!(text, "trace a.dat\n\nIdle\n metric      menu\n too deep %  1.25\n x             10\n");
+    }
+
+    #[test]
+    fn markdown_and_csv_hold_the_same_cells() {
+        let md = report().render(Format::Markdown, &()).unwrap();
+        assert!(md.contains("| metric     | menu |"), "{md}");
+        let csv = report().render(Format::Csv, &()).unwrap();
+        assert_eq!(csv, "metric,menu\ntoo deep %,1.25\nx,10\n");
+        assert_eq!(report().render(Format::Json, &serde_json::json!({"schema": 1})).unwrap(), "{\n  \"schema\": 1\n}\n");
+    }
+}

@@ -1,2 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a ledger to numbers
+//! From a ledger to numbers (design 5). A recording, a replay and a simulation are judged by the same code.
+//!
+//! A [`Tally`] takes the entries of one CPU as they happen; [`Score`] is what a table shows of one or more tallies.
+
+mod score;
+mod tally;
+
+pub use score::{Latency, Score, StateScore};
+pub use tally::{StateTally, Tally};

@@ -1,2 +1,90 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a recorded trace to what a governor would have seen
+//! From a recorded trace to a tape: what a governor would have seen, each input with its confidence (design D4 and 4).
+//!
+//! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock, the tick's grid, timers that were armed
+//! before the recording began and CPUs without idle events; [`maker`](crate::maker) then follows each CPU's idle task.
+//! [`file`](crate::file) keeps a tape on disk.
+
+mod causes;
+pub mod file;
+mod maker;
+mod pelt;
+mod survey;
+mod timers;
+
+use idlewise_model::{Event, Source, Tape};
+use idlewise_platform::Platform;
+use idlewise_trace::{TraceError, TraceFile};
+use thiserror::Error;
+
+/// Why no tape can be made from a trace.
+#[derive(Debug, Error)]
+pub enum TapeError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Nothing in the trace tells when a CPU was idle.
+    #[error("{name}: no cpu_idle events, so nothing can be replayed or scored; record with the events of the `power` \
+             group, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})")]
+    NoIdle {
+        /// The file.
+        name: String,
+        /// Its events, most frequent first.
+        events: String,
+    },
+}
+
+/// Makes the tape of `trace`, a file called `name`, which was recorded on `machine`.
+///
+/// `machine` gives the exit latencies that are taken off the recorded exits, the polling state, and HZ where the
+/// trace has no tick. `governor` is the idle governor that the kernel ran, empty where it is not known.
+///
+/// # Errors
+/// [`TapeError`] when the trace cannot be read or has no idle events.
+pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -> Result<Tape, TapeError> {
+    let name = name.to_owned();
+    let mut survey = survey::Survey::new(trace.meta());
+    let mut events = trace.events()?;
+    while let Some(event) = events.next() {
+        if let idlewise_model::EventKind::IrqEntry { irq } = event.kind {
+            survey.irq(irq, events.irq_name(irq), &event);
+        }
+        survey.event(&event);
+    }
+    if !survey.any_idle() {
+        let counts = events.counts();
+        return Err(TapeError::NoIdle { name, events: most_frequent(trace, counts) });
+    }
+    let total = events.counts().values().sum();
+    let mut health = trace.meta().health.clone();
+    health.merge(events.health());
+    let facts = survey.finish(machine);
+    let source = Source {
+        name,
+        hash: trace.meta().hash.clone(),
+        format: trace.meta().format.clone(),
+        kernel: trace.meta().kernel.clone(),
+        clock: trace.meta().clock.clone(),
+        first_ns: facts.first_ns,
+        last_ns: facts.last_ns,
+        events: total,
+        machine: machine.to_toml(),
+        governor: governor.to_owned(),
+    };
+    let mut maker = maker::Maker::new(&facts, machine);
+    let seen: &mut dyn Iterator<Item = Event> = &mut trace.events()?;
+    for event in seen {
+        maker.event(&event);
+    }
+    Ok(maker.finish(source, health))
+}
+
+fn most_frequent(trace: &TraceFile, counts: &std::collections::BTreeMap<u16, u64>) -> String {
+    let mut named: Vec<(u64, &str)> = counts
+        .iter()
+        .filter_map(|(id, n)| trace.meta().event_names.get(id).map(|name| (*n, name.as_str())))
+        .collect();
+    named.sort_by(|a, b| b.cmp(a));
+    let words: Vec<String> = named.iter().take(5).map(|(n, name)| format!("{name} {n}")).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}

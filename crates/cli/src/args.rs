@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use idlewise_lab::RecordingOptions;
+use idlewise_lab::replay::Per;
+use idlewise_report::Format;
+
+/// A laboratory for Linux CPU idle governors: one recorded trace, several governors, one table.
+#[derive(Debug, Parser)]
+#[command(name = "idlewise", version, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  idlewise replay trace.dat --governor menu,teo-6.1,teo-util,oracle --recorded-on pixel6
+  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp     what if this load ran there
+  idlewise score trace.dat --sysfs cpuidle.txt --per cpu                       what the kernel itself chose
+  idlewise governors show teo-util                                             its manual page and parameters
+
+Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run recorded traces under any number of governors and compare them
+    Replay(ReplayArgs),
+    /// Judge the choices that the kernel itself made in a trace; nothing is replayed
+    Score(ScoreArgs),
+    /// Keep what governors would have seen of a trace in a small file that replay reads
+    Tape(TapeArgs),
+    /// Hold a governor against decisions that were recorded from kernel code, step by step
+    Drive(DriveArgs),
+    /// List the governors, or show one's manual page and parameters
+    Governors(GovernorsArgs),
+    /// List, show, check machines; or describe the running one
+    Platform(PlatformArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Traces (trace.dat) or tapes
+    #[arg(required_unless_present = "again", value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,oracle
+    #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow,oracle")]
+    pub(crate) governor: String,
+    /// The governor to compare the others with [default: the first]
+    #[arg(short, long, value_name = "GOVERNOR")]
+    pub(crate) baseline: Option<String>,
+    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
+    #[arg(short, long, value_name = "PLATFORM")]
+    pub(crate) platform: Option<String>,
+    /// Put every recorded CPU on this cluster of the machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+    /// Break the result down
+    #[arg(long, value_enum)]
+    pub(crate) per: Option<PerArg>,
+    /// Seed of the random numbers that a governor may ask for
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Ask again what a JSON result records of its own making; files must not have changed
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "platform", "baseline", "cluster"])]
+    pub(crate) again: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScoreArgs {
+    /// A trace (trace.dat) or a tape
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+    /// Break the result down
+    #[arg(long, value_enum)]
+    pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TapeArgs {
+    /// A trace (trace.dat)
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The tape to write; an existing file is left alone
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]
+pub(crate) struct DriveArgs {
+    /// The governor, with parameters where wanted
+    #[arg(short, long, value_name = "GOVERNOR")]
+    pub(crate) governor: String,
+    /// Golden files: decisions of compiled kernel code in a scripted environment (CSV.gz with side-car)
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) golden: Vec<PathBuf>,
+    /// Decisions recorded on a live kernel with the governor's true inputs (CSV, .gz or .xz)
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) decisions: Vec<PathBuf>,
+    /// The machine of --decisions
+    #[arg(long, value_name = "PLATFORM", default_value = "kvm-guest")]
+    pub(crate) platform: String,
+    /// The CPU of --decisions
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) cpu: u32,
+    /// Show so many differing steps of each file
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) show: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GovernorsArgs {
+    #[command(subcommand)]
+    pub(crate) what: Option<GovernorsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GovernorsCommand {
+    /// A line for each governor (default)
+    List,
+    /// A governor's manual page and parameters
+    Show {
+        /// The governor
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlatformArgs {
+    #[command(subcommand)]
+    pub(crate) what: PlatformCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlatformCommand {
+    /// A line for each machine that comes with idlewise
+    List,
+    /// Idle states, capacities, power and sources of a machine
+    Show {
+        /// A platform, a platform file (.toml) or a sysfs dump
+        platform: String,
+        /// As a platform file
+        #[arg(long)]
+        toml: bool,
+    },
+    /// Look for mistakes and oddities; exit status 1 if there are warnings
+    Check {
+        /// Platforms, platform files or sysfs dumps
+        #[arg(required = true)]
+        platforms: Vec<String>,
+    },
+    /// Describe the running machine as a platform file
+    Scan,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordingArgs {
+    /// The machine that was recorded: a platform, a platform file or a sysfs dump
+    #[arg(long, value_name = "PLATFORM")]
+    recorded_on: Option<String>,
+    /// A sysfs dump of the machine that was recorded (`grep . -r /sys/devices/system/cpu/cpu*/cpuidle`)
+    #[arg(long, value_name = "FILE", conflicts_with = "recorded_on")]
+    sysfs: Option<String>,
+    /// The idle governor that the kernel ran, to see how far replay repeats its choices
+    #[arg(long, value_name = "GOVERNOR")]
+    kernel_governor: Option<String>,
+}
+
+impl RecordingArgs {
+    pub(crate) fn options(&self) -> RecordingOptions {
+        RecordingOptions {
+            recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),
+            kernel_governor: self.kernel_governor.clone(),
+            otherwise: None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Form of the result: table, markdown, csv or json
+    #[arg(short, long, default_value = "table", value_name = "FORM")]
+    pub(crate) format: Format,
+    /// Write the result to a file; an existing file is left alone
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PerArg {
+    Cpu,
+    Cluster,
+    State,
+}
+
+impl From<Option<PerArg>> for PerChoice {
+    fn from(arg: Option<PerArg>) -> Self {
+        Self(match arg {
+            None => Per::All,
+            Some(PerArg::Cpu) => Per::Cpu,
+            Some(PerArg::Cluster) => Per::Cluster,
+            Some(PerArg::State) => Per::State,
+        })
+    }
+}
+
+/// [`Per`] from an optional argument.
+pub(crate) struct PerChoice(pub(crate) Per);

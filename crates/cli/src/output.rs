@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use idlewise_lab::LabError;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Why a command ended early.
+pub(crate) enum Failure {
+    /// Nobody reads our output any more.
+    Closed,
+    /// A reason for the user.
+    Error(String),
+}
+
+/// `Ok(true)`: done; `Ok(false)`: done, and a comparison found a difference.
+pub(crate) type Done = Result<bool, Failure>;
+
+impl From<LabError> for Failure {
+    fn from(e: LabError) -> Self {
+        Self::Error(e.to_string())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Error(why)
+    }
+}
+
+/// Writes to standard output.
+pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::Error(format!("standard output: {e}")),
+    })
+}
+
+/// Writes to `path`, whole or not at all; an existing file is left alone unless `force`.
+pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let fail = |e: io::Error| Failure::Error(format!("{}: {e}", path.display()));
+    if !force && path.exists() {
+        return Err(Failure::Error(format!("{}: exists; name another file or remove it", path.display())));
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    file.write_all(bytes).map_err(fail)?;
+    if force {
+        file.persist(path).map_err(|e| fail(e.error))?;
+    } else {
+        file.persist_noclobber(path).map_err(|e| fail(e.error))?;
+    }
+    // A temporary file is readable by its owner only; a result is an ordinary file.
+    let ordinary = OpenOptions::new().read(true).open(path).and_then(|f| f.metadata());
+    let mut permissions = ordinary.map_err(fail)?.permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
+    fs::set_permissions(path, permissions).map_err(fail)
+}
+
+/// Progress on standard error, shown only on a terminal and only when it takes longer than a second.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn new(what: &'static str) -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(what);
+        Self(bar)
+    }
+
+    pub(crate) fn step(&self, done: usize, of: usize) {
+        if self.0.elapsed() > Duration::from_secs(1) {
+            self.0.set_length(of as u64);
+            self.0.set_position(done as u64);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Compiles every `governors/*.c` into a shared object and writes the catalogue that embeds them.
+//!
+//! A governor is added by adding its file: the id is the file's stem, the summary the first line of its preface.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+fn main() -> ExitCode {
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), String> {
+    let root = absolute("../../governors")?;
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo did not set OUT_DIR")?);
+    println!("cargo:rerun-if-changed={}", root.display());
+    for name in ["CC", "CFLAGS"] {
+        println!("cargo:rerun-if-env-changed={name}");
+    }
+
+    let mut sources: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| has_extension(p, "c")).collect();
+    sources.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
+    let mut infos = String::new();
+    let mut objects = String::new();
+    for source in &sources {
+        let id = source.file_stem().and_then(|s| s.to_str()).ok_or("a governor's file name is not UTF-8")?;
+        let object = out.join(format!("{id}.so"));
+        compile(&root.join("shim"), source, &object)?;
+        let preface = preface(source)?;
+        let summary = preface.lines().next().unwrap_or_default().trim_end_matches('.');
+        let _ =
+            writeln!(infos, "    GovernorInfo {{ id: {id:?}, summary: {summary:?}, preface: {preface:?} }},");
+        let _ = writeln!(objects, "    include_bytes!({:?}),", object.display().to_string());
+    }
+    let catalog = format!(
+        "// Written by build.rs from governors/*.c.\n\
+         static INFOS: [GovernorInfo; {n}] = [\n{infos}];\n\
+         static OBJECTS: [&[u8]; {n}] = [\n{objects}];\n",
+        n = sources.len()
+    );
+    let path = out.join("catalog.rs");
+    fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// One governor and the shim's host side into one shared object.
+fn compile(shim: &Path, source: &Path, object: &Path) -> Result<(), String> {
+    let compiler = cc::Build::new().cargo_metadata(false).warnings(false).try_get_compiler().map_err(|e| {
+        format!("no C compiler: governors are C and are compiled with the project. Install gcc or clang, or name one in CC. ({e})")
+    })?;
+    let flags = read(&shim.join("flags"))?;
+    let mut command = compiler.to_command();
+    command.args(flags.split_whitespace());
+    command.arg("-I").arg(shim.join("include"));
+    command.arg(format!("-Wl,--version-script={}", shim.join("exports.map").display()));
+    command.arg(shim.join("host.c")).arg(source).arg("-o").arg(object);
+    let done = command.output().map_err(|e| {
+        format!(
+            "cannot run the C compiler {}: {e}. Install gcc or clang, or name one in CC",
+            compiler.path().display()
+        )
+    })?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if !done.status.success() {
+        return Err(format!("{} does not compile ({}):\n{said}", source.display(), done.status));
+    }
+    for line in said.lines() {
+        println!("cargo:warning={line}");
+    }
+    Ok(())
+}
+
+/// The block comment after the SPDX line, without its frame.
+fn preface(source: &Path) -> Result<String, String> {
+    let text = read(source)?;
+    let wrong = || format!("{}: needs an SPDX line and then a preface, a comment in prose", source.display());
+    let body = text.split_once('\n').and_then(|(_, rest)| rest.strip_prefix("/*\n")).ok_or_else(wrong)?;
+    let (body, _) = body.split_once("\n */").ok_or_else(wrong)?;
+    let lines: Vec<&str> =
+        body.lines().map(|l| l.strip_prefix(" * ").or_else(|| l.strip_prefix(" *")).unwrap_or(l)).collect();
+    Ok(lines.join("\n"))
+}
+
+fn absolute(relative: &str) -> Result<PathBuf, String> {
+    let here = env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo did not set CARGO_MANIFEST_DIR")?;
+    let path = Path::new(&here).join(relative);
+    path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let wrong = |e: std::io::Error| format!("{}: {e}", dir.display());
+    fs::read_dir(dir).map_err(wrong)?.map(|entry| entry.map(|e| e.path()).map_err(wrong)).collect()
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e == extension)
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The memory layouts that Rust and the shim share; `governors/shim/include/` has the other side.
+
+use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
+
+use idlewise_model::{IdleTable, MAX_STATES};
+
+/// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
+pub(crate) const ABI_VERSION: u32 = 1;
+
+/// `CPUIDLE_FLAG_POLLING`.
+const FLAG_POLLING: c_uint = 1;
+
+/// What a governor may ask during one decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Inputs {
+    /// The CPU's clock, ns (`local_clock()`).
+    pub now_ns: u64,
+    /// Time to the next event if the tick is stopped, ns; may be negative (`governors.md` 1.8).
+    pub sleep_length_ns: i64,
+    /// Time to the next event if the tick is kept, ns; may be negative.
+    pub delta_tick_ns: i64,
+    /// Largest exit latency allowed, ns; [`idlewise_model::NO_LATENCY_LIMIT_NS`] without a limit (`governors.md` 1.7).
+    pub latency_limit_ns: i64,
+    /// Utilisation of the CPU, 0..=1024 (`governors.md` 8.3).
+    pub util: u32,
+    /// Tasks that wait for I/O and belong to this CPU.
+    pub iowait: u32,
+    /// The random number of this decision, any value.
+    pub random: u32,
+    /// The tick is stopped already.
+    pub tick_stopped: bool,
+}
+
+/// The CPU as its governor sees it: the same memory as the C side's `struct cpuidle_device`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Device {
+    /// How long the last stay was by the core's measure, ns; 0 after a rejected entry (`governors.md` 1.4).
+    pub last_residency_ns: i64,
+    /// Limit of the polling loop, ns; 0 until it is computed (`governors.md` 1.6).
+    pub poll_limit_ns: u64,
+    /// The last run of the polling loop ended at its limit.
+    pub poll_time_limit: bool,
+    /// The tick's handler ran since a governor asked for it; asking clears it (`governors.md` 1.8).
+    pub got_tick: bool,
+    last_state_idx: c_int,
+    cpu: c_uint,
+    capacity: c_uint,
+    disable: [u64; MAX_STATES],
+}
+
+impl Device {
+    /// As after boot.
+    #[must_use]
+    pub fn fresh(cpu: u32, capacity: u32, disabled: u16) -> Self {
+        let mut device = Self {
+            last_residency_ns: 0,
+            poll_limit_ns: 0,
+            poll_time_limit: false,
+            got_tick: false,
+            last_state_idx: 0,
+            cpu,
+            capacity,
+            disable: [0; MAX_STATES],
+        };
+        device.store_disabled(disabled);
+        device
+    }
+
+    /// The state that the governor was last told about; some governors overwrite it with -1 in between.
+    #[inline]
+    #[must_use]
+    pub fn last_state_idx(&self) -> i32 {
+        self.last_state_idx
+    }
+
+    /// Bit i set for every disabled state.
+    #[must_use]
+    pub fn disabled(&self) -> u16 {
+        self.disable.iter().enumerate().map(|(i, d)| u16::from(*d != 0) << i).sum()
+    }
+
+    pub(crate) fn store_disabled(&mut self, mask: u16) {
+        for (i, disable) in self.disable.iter_mut().enumerate() {
+            *disable = u64::from(mask >> i & 1);
+        }
+    }
+}
+
+/// `struct cpuidle_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+struct State {
+    exit_latency_ns: i64,
+    target_residency_ns: i64,
+    flags: c_uint,
+    exit_latency_us: c_uint,
+    target_residency_us: c_uint,
+    power_usage: c_int,
+}
+
+/// `struct cpuidle_driver`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Driver {
+    state_count: c_int,
+    safe_state_index: c_int,
+    states: [State; MAX_STATES],
+}
+
+impl Driver {
+    pub(crate) fn new(table: &IdleTable) -> Self {
+        let us = |ns: i64| c_uint::try_from(ns / 1000).unwrap_or(c_uint::MAX);
+        let mut states = [State::default(); MAX_STATES];
+        let mut state_count = 0;
+        for (to, from) in states.iter_mut().zip(table.states()) {
+            *to = State {
+                exit_latency_ns: from.exit_latency_ns,
+                target_residency_ns: from.target_residency_ns,
+                flags: if from.polling { FLAG_POLLING } else { 0 },
+                exit_latency_us: us(from.exit_latency_ns),
+                target_residency_us: us(from.target_residency_ns),
+                power_usage: 0,
+            };
+            state_count += 1;
+        }
+        Self { state_count, safe_state_index: 0, states }
+    }
+}
+
+/// `struct idlewise_env`.
+#[repr(C)]
+pub(crate) struct Env {
+    pub(crate) inputs: Inputs,
+    pub(crate) device: *mut Device,
+    pub(crate) per_cpu_offset: *const c_ulong,
+    pub(crate) tick_nsec: c_long,
+    pub(crate) governor: *const Governor,
+    pub(crate) stop_tick: bool,
+    pub(crate) asked_sleep_length: bool,
+}
+
+pub(crate) type EnableFn = unsafe extern "C" fn(*mut Driver, *mut Device) -> c_int;
+pub(crate) type DisableFn = unsafe extern "C" fn(*mut Driver, *mut Device);
+pub(crate) type SelectFn = unsafe extern "C" fn(*mut Driver, *mut Device, *mut bool) -> c_int;
+pub(crate) type ReflectFn = unsafe extern "C" fn(*mut Device, c_int);
+
+/// `struct cpuidle_governor`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Governor {
+    pub(crate) name: [u8; 16],
+    pub(crate) rating: c_uint,
+    pub(crate) enable: Option<EnableFn>,
+    pub(crate) disable: Option<DisableFn>,
+    pub(crate) select: Option<SelectFn>,
+    pub(crate) reflect: Option<ReflectFn>,
+}
+
+/// `struct idlewise_param`.
+#[repr(C)]
+pub(crate) struct RawParam {
+    pub(crate) name: *const c_char,
+    pub(crate) type_name: *const c_char,
+    pub(crate) value: *mut c_void,
+    pub(crate) size: usize,
+}
+
+/// `struct idlewise_param_desc`.
+#[repr(C)]
+pub(crate) struct RawParamDesc {
+    pub(crate) name: *const c_char,
+    pub(crate) text: *const c_char,
+}
+
+/// `struct idlewise_abi`.
+#[repr(C)]
+pub(crate) struct Abi {
+    pub(crate) version: u32,
+    pub(crate) sizes: [u32; 6],
+    pub(crate) env: *mut Env,
+    pub(crate) percpu: *const u8,
+    pub(crate) percpu_size: usize,
+    pub(crate) device: *const u8,
+    pub(crate) params: *const RawParam,
+    pub(crate) nr_params: usize,
+    pub(crate) descs: *const RawParamDesc,
+    pub(crate) nr_descs: usize,
+    pub(crate) image_size: Option<unsafe extern "C" fn() -> usize>,
+    pub(crate) save: Option<unsafe extern "C" fn(*mut u8)>,
+    pub(crate) restore: Option<unsafe extern "C" fn(*const u8)>,
+    pub(crate) init: Option<unsafe extern "C" fn() -> c_int>,
+}
+
+/// What [`Abi::sizes`] must hold.
+pub(crate) fn sizes() -> [u32; 6] {
+    let sizes = [
+        size_of::<Abi>(),
+        size_of::<Env>(),
+        size_of::<Device>(),
+        size_of::<Driver>(),
+        size_of::<Governor>(),
+        size_of::<RawParam>(),
+    ];
+    sizes.map(|s| u32::try_from(s).unwrap_or(u32::MAX))
+}

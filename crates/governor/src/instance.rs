@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::IdleTable;
+
+use crate::abi::{Device, Driver, Inputs};
+use crate::catalog::{catalog, find};
+use crate::error::{GovernorError, nearest};
+use crate::object::Object;
+use crate::param::{Kind, Param};
+use crate::spec::Spec;
+
+/// Most CPUs of one instance.
+pub const MAX_CPUS: usize = 8192;
+
+/// Longest tick period, ns; also keeps products with small numbers in 64 bits.
+const MAX_TICK_PERIOD_NS: u64 = 3_600_000_000_000;
+
+/// A CPU of an [`Instance`], numbered densely in the order of adding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// 0 for the CPU added first, and so on.
+    #[inline]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a governor decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The state. Governors of this project return one that exists; a foreign one may not, as in a kernel.
+    pub index: i32,
+    /// The tick shall be stopped.
+    pub stop_tick: bool,
+    /// The governor asked for the sleep length, which costs time in a kernel and has side effects there.
+    pub asked_sleep_length: bool,
+}
+
+/// What is needed to set up a CPU again.
+struct Cpu {
+    number: u32,
+    capacity: u32,
+    disabled: u16,
+}
+
+/// A private copy of a governor: nothing in it is shared with another instance of the same governor.
+///
+/// It may move between threads but serves one at a time.
+pub struct Instance {
+    id: String,
+    object: Object,
+    /// The parameters that the spec set, as index into the object's, and value.
+    set: Vec<(usize, u64)>,
+    cpus: Vec<Cpu>,
+}
+
+impl Instance {
+    /// Loads a copy of the governor, sets its parameters and lets it register.
+    ///
+    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9).
+    ///
+    /// # Errors
+    /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not
+    /// allow loading (no `/proc`, no memory, no executable memory files).
+    pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
+        let (info, bytes) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
+            id: spec.id.clone(),
+            nearest: nearest(&spec.id, catalog().iter().map(|g| g.id)),
+            known: catalog().iter().map(|g| g.id.to_owned()).collect(),
+        })?;
+        if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
+            return Err(GovernorError::TickPeriod(tick_period_ns));
+        }
+        let object = Object::load(info.id, bytes)?;
+        let set = resolve(&spec.id, &spec.params, &object)?;
+        let mut instance = Self { id: spec.id.clone(), object, set, cpus: Vec::new() };
+        instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
+        Ok(instance)
+    }
+
+    /// The governor's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The parameters with their present values, in the order of the governor's file.
+    #[must_use]
+    pub fn params(&self) -> Vec<Param> {
+        let params = self.object.params().iter().enumerate();
+        let shown = params.map(|(i, p)| Param {
+            name: p.name.clone(),
+            description: p.description.clone(),
+            type_name: p.type_name.clone(),
+            value: p.kind.map_or_else(|| "?".to_owned(), |kind| kind.show(self.object.param_value(i))),
+        });
+        shown.collect()
+    }
+
+    /// Adds a CPU with a fresh device and enables the governor on it.
+    ///
+    /// `cpu` is its number, for messages and to find mistakes only; `capacity` is what `arch_scale_cpu_capacity()` says, 1024 for
+    /// the biggest CPU of the machine.
+    ///
+    /// # Errors
+    /// A CPU that was added before, more than [`MAX_CPUS`], or a governor that refuses.
+    pub fn add_cpu(&mut self, cpu: u32, table: &IdleTable, capacity: u32) -> Result<Slot, GovernorError> {
+        if self.cpus.iter().any(|c| c.number == cpu) {
+            return Err(GovernorError::SameCpu { id: self.id.clone(), cpu });
+        }
+        let slot = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
+        if self.cpus.len() >= MAX_CPUS {
+            return Err(GovernorError::TooManyCpus { id: self.id.clone() });
+        }
+        let disabled = table.disabled_by_default();
+        self.object.add_cpu(Driver::new(table), table.len(), Device::fresh(slot, capacity, disabled));
+        self.object.enable(slot as usize).map_err(|code| {
+            self.object.remove_last_cpu();
+            GovernorError::Enable { id: self.id.clone(), cpu, code }
+        })?;
+        self.cpus.push(Cpu { number: cpu, capacity, disabled });
+        Ok(Slot(slot))
+    }
+
+    /// Forgets everything: the same as a new instance of the same spec to which the same CPUs were added, at a
+    /// fraction of the cost.
+    pub fn reset(&mut self) {
+        self.object.restart(&self.set);
+        for (i, cpu) in (0..).zip(&self.cpus) {
+            self.object.refresh_cpu(i, Device::fresh(i as u32, cpu.capacity, cpu.disabled));
+            // It said yes to the same device before.
+            let _ = self.object.enable(i);
+        }
+    }
+
+    /// Asks the governor for the next idle state of a CPU.
+    ///
+    /// The slot must be one of this instance.
+    #[inline]
+    pub fn select(&mut self, slot: Slot, inputs: &Inputs) -> Choice {
+        self.object.select(slot.index(), inputs)
+    }
+
+    /// Tells the governor that the CPU has left state `entered`; `now_ns` is the CPU's clock.
+    ///
+    /// The measured residency is read from the [`Device`]. A state that the CPU does not have is ignored. After a
+    /// rejected entry the kernel does not call this.
+    #[inline]
+    pub fn reflect(&mut self, slot: Slot, entered: usize, now_ns: u64) {
+        self.object.reflect(slot.index(), entered, now_ns);
+    }
+
+    /// The CPU as its governor sees it.
+    #[inline]
+    pub fn device(&mut self, slot: Slot) -> &mut Device {
+        self.object.device(slot.index())
+    }
+
+    /// Disables the states whose bit is set, enables the others. Like the kernel's sysfs file, a change also
+    /// forgets the limit of the polling loop.
+    #[inline]
+    pub fn set_disabled(&mut self, slot: Slot, mask: u16) {
+        let device = self.device(slot);
+        if device.disabled() != mask {
+            device.store_disabled(mask);
+            device.poll_limit_ns = 0;
+        }
+    }
+}
+
+/// Finds the parameters of a spec and reads their values.
+fn resolve(
+    id: &str,
+    params: &[(String, String)],
+    object: &Object,
+) -> Result<Vec<(usize, u64)>, GovernorError> {
+    let known = object.params();
+    let mut set = Vec::new();
+    for (name, value) in params {
+        let index =
+            known.iter().position(|p| p.name == *name).ok_or_else(|| GovernorError::UnknownParam {
+                id: id.to_owned(),
+                name: name.clone(),
+                nearest: nearest(name, known.iter().map(|p| p.name.as_str())),
+                known: known.iter().map(|p| p.name.clone()).collect(),
+            })?;
+        let type_name = known.get(index).map(|p| p.type_name.clone()).unwrap_or_default();
+        let kind: Kind = known.get(index).and_then(|p| p.kind).ok_or_else(|| GovernorError::UnknownType {
+            id: id.to_owned(),
+            name: name.clone(),
+            type_name: type_name.clone(),
+        })?;
+        let raw = kind.parse(value).ok_or_else(|| GovernorError::BadValue {
+            id: id.to_owned(),
+            name: name.clone(),
+            value: value.clone(),
+            type_name,
+            range: kind.range(),
+        })?;
+        set.push((index, raw));
+    }
+    Ok(set)
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A loaded copy of a governor's shared object: the only place where Rust and C meet.
+#![expect(unsafe_code, reason = "loads shared objects and calls the C functions in them")]
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulong};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::GovernorError;
+use crate::abi::{
+    ABI_VERSION, Abi, Device, Driver, EnableFn, Env, Inputs, RawParam, RawParamDesc, ReflectFn, SelectFn,
+    sizes,
+};
+use crate::instance::Choice;
+use crate::param::Kind;
+
+/// Cache line, and so the alignment of what a CPU owns.
+const LINE: usize = 64;
+
+/// Memory of one CPU in whole cache lines.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; LINE]);
+
+/// What a decision needs of a CPU.
+#[derive(Clone, Copy)]
+struct Cpu {
+    device: *mut Device,
+    driver: *mut Driver,
+    states: usize,
+}
+
+/// A parameter as declared in the object.
+pub(crate) struct ParamInfo {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) type_name: String,
+    /// Nothing for a type that the host does not know.
+    pub(crate) kind: Option<Kind>,
+    value: *mut u8,
+    size: usize,
+}
+
+/// One private copy of a shared object and the memory of its CPUs.
+pub(crate) struct Object {
+    select: SelectFn,
+    reflect: Option<ReflectFn>,
+    env: *mut Env,
+    cpus: Vec<Cpu>,
+    enable: Option<EnableFn>,
+    abi: Abi,
+    /// The object's writable memory as it was after loading.
+    image: Vec<u8>,
+    /// For each CPU the way from the image of per-CPU variables to its own; C reads it.
+    offsets: Vec<c_ulong>,
+    blocks: Vec<Vec<Line>>,
+    /// One for each different table; from `Box::into_raw`.
+    drivers: Vec<*mut Driver>,
+    params: Vec<ParamInfo>,
+    tick_period_ns: c_long,
+    /// Keeps the code in memory; the last field, so that it goes last.
+    _library: Library,
+}
+
+// SAFETY: all pointers lead to memory that this copy of the object or this structure owns alone. The C code has no
+// thread-local data, and `&mut self` on everything that runs it keeps it to one thread at a time.
+unsafe impl Send for Object {}
+
+/// Stands in for select until the object has registered its own.
+unsafe extern "C" fn no_select(_: *mut Driver, _: *mut Device, _: *mut bool) -> c_int {
+    0
+}
+
+impl Object {
+    /// Loads a copy of the shared object in `bytes` and checks that it speaks this version's language.
+    pub(crate) fn load(id: &str, bytes: &[u8]) -> Result<Self, GovernorError> {
+        let library = open_copy(id, bytes)?;
+        let abi = query(id, &library)?;
+        let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
+        let (Some(image_size), Some(save)) = (abi.image_size, abi.save) else {
+            return Err(wrong("its table has holes"));
+        };
+        // SAFETY: both functions belong to the loaded object, and save writes image_size bytes.
+        let image = unsafe {
+            let mut image = vec![0; image_size()];
+            save(image.as_mut_ptr());
+            image
+        };
+        Ok(Self {
+            select: no_select,
+            reflect: None,
+            env: abi.env,
+            cpus: Vec::new(),
+            enable: None,
+            image,
+            offsets: Vec::new(),
+            blocks: Vec::new(),
+            drivers: Vec::new(),
+            params: read_params(&abi),
+            tick_period_ns: 0,
+            abi,
+            _library: library,
+        })
+    }
+
+    /// Sets the parameters in `set` and runs the initcalls.
+    pub(crate) fn start(
+        &mut self,
+        id: &str,
+        set: &[(usize, u64)],
+        tick_period_ns: u64,
+    ) -> Result<(), GovernorError> {
+        self.tick_period_ns = c_long::try_from(tick_period_ns).unwrap_or(c_long::MAX);
+        let wrong = |why: String| GovernorError::Init { id: id.to_owned(), why };
+        match self.run_initcalls(set) {
+            0 => {}
+            code => return Err(wrong(format!("its initcall failed with error {code}"))),
+        }
+        // SAFETY: env points to the object's environment, and what registered is a static of the object.
+        let governor = unsafe { (*self.env).governor.as_ref() };
+        let Some((governor, select)) = governor.and_then(|g| Some((g, g.select?))) else {
+            return Err(wrong(
+                "it registers no governor: is cpuidle_register_governor() called from an initcall?"
+                    .to_owned(),
+            ));
+        };
+        (self.select, self.reflect, self.enable) = (select, governor.reflect, governor.enable);
+        Ok(())
+    }
+
+    /// Puts the object's memory back to how it was loaded and starts it again, with the CPUs' memory still to come.
+    pub(crate) fn restart(&mut self, set: &[(usize, u64)]) {
+        if let Some(restore) = self.abi.restore {
+            // SAFETY: image was written by save of the same object, which has the same layout.
+            unsafe { restore(self.image.as_ptr()) };
+        }
+        // It worked before from the same memory.
+        let _ = self.run_initcalls(set);
+    }
+
+    fn run_initcalls(&mut self, set: &[(usize, u64)]) -> c_int {
+        // SAFETY: env points to the object's environment; offsets lives as long as the object.
+        unsafe {
+            (*self.env).tick_nsec = self.tick_period_ns;
+            (*self.env).per_cpu_offset = self.offsets.as_ptr();
+        }
+        for &(index, raw) in set {
+            self.set_param(index, raw);
+        }
+        // SAFETY: the function belongs to the loaded object.
+        self.abi.init.map_or(0, |init| unsafe { init() })
+    }
+
+    /// The parameters in the order of the governor's file.
+    pub(crate) fn params(&self) -> &[ParamInfo] {
+        &self.params
+    }
+
+    /// The bytes of a parameter, as the low bits.
+    pub(crate) fn param_value(&self, index: usize) -> u64 {
+        let mut bytes = [0; 8];
+        if let Some(p) = self.params.get(index) {
+            let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
+            // SAFETY: value points to a variable of the object of size bytes, at most 8 by read_params.
+            unsafe { ptr::copy_nonoverlapping(p.value, bytes.as_mut_ptr().add(at), p.size) };
+        }
+        u64::from_ne_bytes(bytes)
+    }
+
+    fn set_param(&mut self, index: usize, raw: u64) {
+        if let Some(p) = self.params.get(index) {
+            let bytes = raw.to_ne_bytes();
+            let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
+            // SAFETY: as in param_value; no C code runs meanwhile.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr().add(at), p.value, p.size) };
+        }
+    }
+
+    /// Gives a new CPU its memory.
+    pub(crate) fn add_cpu(&mut self, driver: Driver, states: usize, device: Device) {
+        let driver = self.share_driver(driver);
+        let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
+        let start = block.as_mut_ptr().cast::<u8>();
+        self.offsets.push((start as usize).wrapping_sub(self.abi.percpu as usize) as c_ulong);
+        self.blocks.push(block);
+        let way = (self.abi.device as usize).wrapping_sub(self.abi.percpu as usize);
+        self.cpus.push(Cpu { device: start.wrapping_add(way).cast(), driver, states });
+        // SAFETY: env points to the object's environment; offsets may have moved.
+        unsafe { (*self.env).per_cpu_offset = self.offsets.as_ptr() };
+        self.refresh_cpu(self.cpus.len() - 1, device);
+    }
+
+    /// Takes the CPU added last away again.
+    pub(crate) fn remove_last_cpu(&mut self) {
+        self.cpus.pop();
+        self.blocks.pop();
+        self.offsets.pop();
+    }
+
+    /// Puts a CPU's variables back to their initial values, and `device` in place.
+    pub(crate) fn refresh_cpu(&mut self, index: usize, device: Device) {
+        let (Some(cpu), Some(block)) = (self.cpus.get(index), self.blocks.get_mut(index)) else { return };
+        // SAFETY: the block has room for the image, which the object never changes; the device is a part of it, with
+        // the alignment and size of Device (query compared the sizes).
+        unsafe {
+            ptr::copy_nonoverlapping(self.abi.percpu, block.as_mut_ptr().cast(), self.abi.percpu_size);
+            cpu.device.write(device);
+        }
+    }
+
+    /// Enables the governor on a CPU; the error is what it returned.
+    pub(crate) fn enable(&mut self, index: usize) -> Result<(), c_int> {
+        let (Some(cpu), Some(enable)) = (self.cpus.get(index), self.enable) else { return Ok(()) };
+        // SAFETY: device and driver are valid and ours; the environment names this CPU.
+        let code = unsafe {
+            (*self.env).device = cpu.device;
+            enable(cpu.driver, cpu.device)
+        };
+        if code == 0 { Ok(()) } else { Err(code) }
+    }
+
+    #[inline]
+    pub(crate) fn select(&mut self, index: usize, inputs: &Inputs) -> Choice {
+        let cpu = self.cpus[index];
+        let env = self.env;
+        // SAFETY: env, device and driver are valid and ours while `&mut self` lasts; C writes the two flags as `bool`.
+        unsafe {
+            (*env).inputs = *inputs;
+            (*env).device = cpu.device;
+            (*env).stop_tick = true;
+            (*env).asked_sleep_length = false;
+            let index = (self.select)(cpu.driver, cpu.device, &raw mut (*env).stop_tick);
+            Choice { index, stop_tick: (*env).stop_tick, asked_sleep_length: (*env).asked_sleep_length }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn reflect(&mut self, index: usize, entered: usize, now_ns: u64) {
+        let cpu = self.cpus[index];
+        let Some(reflect) = self.reflect else { return };
+        if entered >= cpu.states {
+            return;
+        }
+        // SAFETY: as in select; the state exists, so the governor may use it as an index.
+        unsafe {
+            (*self.env).inputs.now_ns = now_ns;
+            (*self.env).device = cpu.device;
+            reflect(cpu.device, entered as c_int);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn device(&mut self, index: usize) -> &mut Device {
+        let cpu = self.cpus[index];
+        // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
+        unsafe { &mut *cpu.device }
+    }
+
+    /// CPUs with equal tables share one driver, as in a kernel; it is fewer cache lines.
+    fn share_driver(&mut self, driver: Driver) -> *mut Driver {
+        // SAFETY: all come from Box::into_raw below and live as long as self.
+        let same = self.drivers.iter().find(|d| unsafe { **(*d) == driver });
+        same.copied().unwrap_or_else(|| {
+            let raw = Box::into_raw(Box::new(driver));
+            self.drivers.push(raw);
+            raw
+        })
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        for driver in self.drivers.drain(..) {
+            // SAFETY: from Box::into_raw in share_driver, each once; no C code runs any more.
+            drop(unsafe { Box::from_raw(driver) });
+        }
+    }
+}
+
+/// Loads `bytes` from an anonymous file that no other load shares.
+fn open_copy(id: &str, bytes: &[u8]) -> Result<Library, GovernorError> {
+    let wrong = |what, why: String| GovernorError::Load { id: id.to_owned(), what, why };
+    let mut file = memory_file().map_err(|e| wrong("create a memory file", e.to_string()))?;
+    file.write_all(bytes).map_err(|e| wrong("write a memory file", e.to_string()))?;
+    let path = unique_path(&file);
+    // SAFETY: the object's constructors are none (it is linked without start files), and its symbols are its own.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
+        let why = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
+        wrong("load it (needs /proc and memory files that may be executed)", why)
+    })
+}
+
+fn memory_file() -> std::io::Result<File> {
+    let create = |flags| {
+        // SAFETY: the name is a C string; the descriptor is new and owned by nobody else.
+        unsafe {
+            let fd = libc::memfd_create(c"idlewise-governor".as_ptr(), flags);
+            (fd >= 0).then(|| File::from(OwnedFd::from_raw_fd(fd)))
+        }
+    };
+    // Kernels since 6.3 want to be told that it will be executed; older ones refuse the flag.
+    create(libc::MFD_CLOEXEC | libc::MFD_EXEC)
+        .or_else(|| create(libc::MFD_CLOEXEC))
+        .ok_or_else(std::io::Error::last_os_error)
+}
+
+/// A path to `file` that was never used before in this process.
+///
+/// The dynamic linker takes a path that it has seen for the object that it has loaded, and file descriptors are used
+/// again. So a serial number is written into the path, as `/.` and `/` for its bits, which lead nowhere.
+fn unique_path(file: &File) -> String {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let bits = u64::BITS - serial.leading_zeros();
+    let mut path = String::from("/proc");
+    for bit in (0..bits).rev() {
+        path.push_str(if serial >> bit & 1 == 1 { "/." } else { "/" });
+    }
+    path.push_str("/self/fd/");
+    path.push_str(&file.as_raw_fd().to_string());
+    path
+}
+
+/// Asks the object for its table.
+fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
+    let wrong = |why: String| GovernorError::Abi { id: id.to_owned(), why };
+    let mut abi = Abi {
+        version: ABI_VERSION,
+        sizes: [0; 6],
+        env: ptr::null_mut(),
+        percpu: ptr::null(),
+        percpu_size: 0,
+        device: ptr::null(),
+        params: ptr::null(),
+        nr_params: 0,
+        descs: ptr::null(),
+        nr_descs: 0,
+        image_size: None,
+        save: None,
+        restore: None,
+        init: None,
+    };
+    // SAFETY: the symbol is this function in every version; it writes no more than the version if that differs.
+    unsafe {
+        let fill = library
+            .get::<unsafe extern "C" fn(*mut Abi)>(b"idlewise_abi\0")
+            .map_err(|e| wrong(format!("it has no idlewise_abi ({e})")))?;
+        fill(&raw mut abi);
+    }
+    if abi.version != ABI_VERSION {
+        return Err(wrong(format!("it speaks version {}, this program {ABI_VERSION}", abi.version)));
+    }
+    if abi.sizes != sizes() {
+        return Err(wrong(format!("its structures have the sizes {:?}, not {:?}", abi.sizes, sizes())));
+    }
+    Ok(abi)
+}
+
+fn read_params(abi: &Abi) -> Vec<ParamInfo> {
+    let descs = table(abi.descs, abi.nr_descs);
+    let describe = |name: &str| {
+        let found = descs.iter().find(|d: &&RawParamDesc| text(d.name) == name);
+        found.map(|d| text(d.text)).unwrap_or_default()
+    };
+    let info = |p: &RawParam| {
+        let (name, type_name) = (text(p.name), text(p.type_name));
+        let kind = Kind::new(&type_name, p.size);
+        ParamInfo {
+            description: describe(&name),
+            name,
+            type_name,
+            kind,
+            value: p.value.cast(),
+            size: if kind.is_some() { p.size } else { 0 },
+        }
+    };
+    table(abi.params, abi.nr_params).iter().map(info).collect()
+}
+
+/// A table of a loaded object; `T` is one of the two descriptor types.
+fn table<'a, T>(start: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the object's linker sections hold `count` of them, and the sizes were compared.
+    unsafe { std::slice::from_raw_parts(start, count) }
+}
+
+fn text(c: *const c_char) -> String {
+    // SAFETY: descriptors hold string literals of the object.
+    unsafe { CStr::from_ptr(c) }.to_string_lossy().into_owned()
+}

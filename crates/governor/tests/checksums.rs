@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Do our governors reproduce the checksums of `governors.md` section 15, which were made with compiled kernel code?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use idlewise_governor::{Inputs, Instance, Slot, Spec};
+use idlewise_model::{IdleState, IdleTable};
+
+const TICK_NS: u64 = 4_000_000;
+
+/// Exit latencies, target residencies, whether state 0 polls, capacity.
+const TABLES: [(&[i64], &[i64], bool, u32); 4] = [
+    (&[0, 2_000, 33_000, 133_000], &[0, 2_000, 60_000, 600_000], true, 1024),
+    (&[1_000, 150_000, 1_200_000], &[1_000, 900_000, 6_000_000], false, 400),
+    (&[1_000, 150_000], &[1_000, 900_000], false, 1024),
+    (
+        &[0, 1_000, 10_000, 70_000, 200_000, 900_000],
+        &[0, 1_000, 20_000, 100_000, 800_000, 6_000_000],
+        true,
+        1024,
+    ),
+];
+
+fn table(exits: &[i64], residencies: &[i64], polls: bool) -> IdleTable {
+    let states = exits.iter().zip(residencies).enumerate().map(|(i, (exit, residency))| IdleState {
+        name: format!("S{i}"),
+        exit_latency_ns: *exit,
+        target_residency_ns: *residency,
+        entry_ns: 0,
+        polling: polls && i == 0,
+        disabled: false,
+    });
+    IdleTable::new(states.collect()).unwrap()
+}
+
+/// The generator of section 15.
+struct Chance(u64);
+
+impl Chance {
+    fn draw(&mut self) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i64
+    }
+}
+
+/// The hash over 5000 decisions, and the first 48 of them as base-36 digits.
+fn run(governor: &mut Instance, slot: Slot, polls: bool) -> (u64, String) {
+    let mut chance = Chance(42);
+    let mut r = || chance.draw();
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut first = String::new();
+    let mut clock: i64 = 1000;
+    let mut stopped = false;
+    for k in 0..5000_i64 {
+        let a = r() % 100;
+        let limit = if a < 80 {
+            2_000_000_000_000
+        } else if a < 90 {
+            30_000
+        } else if a < 96 {
+            8_000
+        } else {
+            0
+        };
+        let (b, x) = (r() % 100, r());
+        let mut sleep = x % if b < 30 {
+            20_000
+        } else if b < 60 {
+            500_000
+        } else if b < 85 {
+            12_000_000
+        } else {
+            800_000_000
+        };
+        if k % 64 == 63 {
+            sleep = i64::MAX - clock;
+        }
+        let y = r();
+        if stopped && y % 100 < 30 {
+            stopped = false;
+        }
+        let z = r();
+        let delta_tick = if stopped { sleep } else { sleep.min(z % 4_000_000) };
+        let w = r();
+        let util = if w % 100 < 50 { 0 } else { w % 400 };
+        let phase = k % 500;
+        let disabled = if (200..250).contains(&phase) { 2 } else { u16::from((400..425).contains(&phase)) };
+        let random = (r() * 2) as u32;
+        governor.set_disabled(slot, disabled);
+        let inputs = Inputs {
+            now_ns: clock as u64,
+            sleep_length_ns: sleep,
+            delta_tick_ns: delta_tick,
+            latency_limit_ns: limit,
+            util: util as u32,
+            iowait: u32::from(k % 7 == 0),
+            random,
+            tick_stopped: stopped,
+        };
+        let choice = governor.select(slot, &inputs);
+        let code =
+            4 * choice.index as u64 + 2 * u64::from(choice.stop_tick) + u64::from(choice.asked_sleep_length);
+        hash = (hash ^ code).wrapping_mul(0x100_0000_01b3);
+        if k < 48 {
+            first.push(char::from_digit(code as u32, 36).unwrap());
+        }
+        stopped |= choice.stop_tick;
+        let (c, v, mode) = (r() % 100, r(), k / 128 % 3);
+        let mut stay = match mode {
+            0 if c < 85 => sleep + v % 3000,
+            1 if c < 85 => v % sleep.clamp(1, 400_000),
+            2 if c < 30 => v % 20_000,
+            2 if c < 60 => v % 500_000,
+            _ => v % 12_000_000,
+        };
+        if stay > 1_000_000_000_000_000 {
+            stay = 200_000_000;
+        }
+        let got_tick = r() % 100 < 15;
+        let poll_limit_hit = r() % 100 < 30 && polls && choice.index == 0;
+        let rejected = k % 97 == 96;
+        if rejected {
+            stay = 0;
+        }
+        clock += stay + 500 + r() % 3000;
+        let device = governor.device(slot);
+        device.last_residency_ns = stay;
+        device.poll_time_limit = poll_limit_hit;
+        device.got_tick = got_tick;
+        if !rejected {
+            governor.reflect(slot, choice.index as usize, clock as u64);
+        }
+        governor.device(slot).got_tick = false;
+        clock += 1000 + r() % 1_000_000;
+    }
+    (hash, first)
+}
+
+fn assert_checksums(id: &str, expected: [u64; 4], first: &str) {
+    for (i, (exits, residencies, polls, capacity)) in TABLES.into_iter().enumerate() {
+        let mut governor = Instance::load(&Spec::new(id), TICK_NS).unwrap();
+        let slot = governor.add_cpu(0, &table(exits, residencies, polls), capacity).unwrap();
+        let (hash, codes) = run(&mut governor, slot, polls);
+        if i == 3 {
+            assert_eq!(codes, first, "{id}, table D: first codes");
+        }
+        assert_eq!(
+            format!("{hash:016x}"),
+            format!("{:016x}", expected[i]),
+            "{id}, table {}",
+            "ABCD".as_bytes()[i] as char
+        );
+        governor.reset();
+        assert_eq!(run(&mut governor, slot, polls).0, hash, "{id}: again after a reset");
+    }
+}
+
+#[test]
+fn menu_5_13() {
+    assert_checksums(
+        "menu-6.1",
+        [0x0f45_62e0_737b_a793, 0x43f1_80ea_9a86_1d19, 0x25b8_0422_7290_e15f, 0x22a2_0901_69dc_b78f],
+        "1115555jnnbd9d95n15nbbfbnn5nb7jbnfn1n59b77f7ffnb",
+    );
+}
+
+#[test]
+fn menu_7_1() {
+    assert_checksums(
+        "menu",
+        [0x918d_f9fe_3d93_1419, 0x3622_a46c_02d6_ea4a, 0x65d5_83a6_0c30_be0a, 0xd21a_d2d9_0b11_583f],
+        "50075d5nnnbd9dd5n15nbbfbnn5nb7jbnfn5n59b77f7ffnb",
+    );
+}
+
+#[test]
+fn teo_5_14() {
+    assert_checksums(
+        "teo-6.1",
+        [0x3e77_5400_68dd_f3fd, 0x911c_96f7_7a08_0d45, 0x9407_b3e4_6cb6_e641, 0xa5af_e7b7_d99f_5ee3],
+        "5n775d5nnnbd9dd5n15nbbfbnn5nb7jbnfn5n59b77f7ffnb",
+    );
+}
+
+#[test]
+fn teo_6_3() {
+    assert_checksums(
+        "teo-util",
+        [0x9ed2_cd07_ef5b_4231, 0xd899_c3b5_473a_7583, 0xc0a9_4490_3f4e_775d, 0x996e_4828_c60c_0027],
+        "5j77595njj7d99d5n15n7bbbnn5nb7j7nbn5j55b77f7ffj7",
+    );
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_governor::{Choice, Device, Inputs, Instance, Slot};
+
+use crate::Moment;
+
+/// Who decides for one CPU: a governor in C, or the oracle.
+pub trait Chooser {
+    /// Which state, and may the tick be stopped? `moment` holds the future and `tick_due_ns` is when the next tick
+    /// would come; a governor looks at neither.
+    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick_due_ns: u64) -> Choice;
+    /// The stay in `entered` is over; the local clock is at `now_ns`.
+    fn reflect(&mut self, entered: usize, now_ns: u64);
+    /// The cpuidle device that governor and core share.
+    fn device(&mut self) -> &mut Device;
+    /// The disabled states changed; bit i for state i.
+    fn set_disabled(&mut self, mask: u16);
+}
+
+/// A hosted governor deciding for one of its CPUs.
+pub struct Hosted<'i> {
+    instance: &'i mut Instance,
+    slot: Slot,
+}
+
+impl<'i> Hosted<'i> {
+    /// `slot` is what [`Instance::add_cpu`] gave for the CPU.
+    pub fn new(instance: &'i mut Instance, slot: Slot) -> Self {
+        Self { instance, slot }
+    }
+}
+
+impl Chooser for Hosted<'_> {
+    #[inline]
+    fn select(&mut self, inputs: &Inputs, _moment: &Moment, _tick_due_ns: u64) -> Choice {
+        self.instance.select(self.slot, inputs)
+    }
+
+    #[inline]
+    fn reflect(&mut self, entered: usize, now_ns: u64) {
+        self.instance.reflect(self.slot, entered, now_ns);
+    }
+
+    #[inline]
+    fn device(&mut self) -> &mut Device {
+        self.instance.device(self.slot)
+    }
+
+    fn set_disabled(&mut self, mask: u16) {
+        self.instance.set_disabled(self.slot, mask);
+    }
+}

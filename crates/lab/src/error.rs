@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_governor::GovernorError;
+use idlewise_platform::PlatformError;
+use idlewise_tape::TapeError;
+use idlewise_tape::file::TapeFileError;
+use idlewise_trace::TraceError;
+use thiserror::Error;
+
+/// Why a command could not be done.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A file cannot be read or written.
+    #[error("{path}: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system said, and what to do.
+        why: String,
+    },
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// No tape can be made of a trace.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
+    /// A tape file cannot be read.
+    #[error("{path}: {source}")]
+    TapeFile {
+        /// The file.
+        path: String,
+        /// Why.
+        source: TapeFileError,
+    },
+    /// A platform.
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    /// A governor.
+    #[error(transparent)]
+    Governor(#[from] GovernorError),
+    /// Nobody said on which machine a trace was recorded.
+    #[error(
+        "{path}: which machine was recorded? Give it with --recorded-on (a platform of `idlewise platform list`, a \
+         platform file, a sysfs dump), or put `{sidecar}` beside the trace with a line `platform = \"...\"`"
+    )]
+    MachineUnknown {
+        /// The trace.
+        path: String,
+        /// Where a description of the recording would be looked for.
+        sidecar: String,
+    },
+    /// The request makes no sense.
+    #[error("{0}")]
+    Request(String),
+}
+
+impl LabError {
+    pub(crate) fn file(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
+        Self::File { path: path.display().to_string(), why: why.to_string() }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What stands at the top of every result: the recording, how well it is known, what is assumed (design D5).
+
+use idlewise_model::{Confidence, TapeCpu};
+use idlewise_replay::Fidelity;
+use serde::Serialize;
+
+use crate::Recording;
+
+/// The recording behind a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceHead {
+    /// The file's name.
+    pub name: String,
+    /// XXH3-128 of the trace.
+    pub hash: String,
+    /// Format in words.
+    pub format: String,
+    /// Kernel release and machine, where the recording names them.
+    pub kernel: String,
+    /// Trace clock.
+    pub clock: String,
+    /// From first to last event, ns.
+    pub span_ns: u64,
+    /// Events in the trace.
+    pub events: u64,
+    /// The machine that was recorded.
+    pub recorded_on: String,
+    /// CPUs that are used.
+    pub cpus: Vec<u32>,
+    /// CPUs that are left out, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Every input with how well it is known.
+    pub inputs: Vec<InputHead>,
+    /// What was lost or doubtful.
+    pub health: Vec<HealthHead>,
+    /// Sentences to know.
+    pub notes: Vec<String>,
+}
+
+/// A CPU that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its number.
+    pub cpu: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// One kind of input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputHead {
+    /// Which.
+    pub name: String,
+    /// Values recorded, derived, bounded, assumed.
+    pub recorded: u64,
+    /// Follow from what is recorded.
+    pub derived: u64,
+    /// Known from one side only.
+    pub bounded: u64,
+    /// Not known at all.
+    pub assumed: u64,
+    /// How it was made.
+    pub how: String,
+}
+
+/// One kind of dirt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HealthHead {
+    /// Which, as in [`idlewise_model::HealthKind::name`].
+    pub kind: String,
+    /// In words.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// Where first.
+    pub first: String,
+}
+
+/// How far replay makes the kernel's own choices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FidelityHead {
+    /// The governor that was replayed for it.
+    pub governor: String,
+    /// Choices compared.
+    pub decisions: u64,
+    /// Of these, with the kernel's state, %.
+    pub same_state_pct: f64,
+    /// Choices with a known keep-or-stop of the tick.
+    pub tick_known: u64,
+    /// Of these, with the kernel's keep-or-stop, %.
+    pub same_tick_pct: f64,
+    /// The same without each CPU's first choices: decisions, same state %, tick known, same tick %.
+    pub settled: (u64, f64, u64, f64),
+    /// Where they part: reason and count, most frequent first.
+    pub partings: Vec<(String, u64)>,
+}
+
+impl TraceHead {
+    /// Describes `recording`; `cpu_missing` tells why a CPU has no place on the machine that is replayed on.
+    #[must_use]
+    pub fn new(recording: &Recording, cpu_missing: impl Fn(u32) -> Option<String>) -> Self {
+        let tape = &recording.tape;
+        let source = &tape.source;
+        let mut cpus = Vec::new();
+        let mut left_out = Vec::new();
+        for cpu in &tape.cpus {
+            match (&cpu.usable, cpu_missing(cpu.cpu)) {
+                (TapeCpu::Unusable(why), _) => left_out.push(LeftOut { cpu: cpu.cpu, why: why.clone() }),
+                (TapeCpu::Usable, Some(why)) => left_out.push(LeftOut { cpu: cpu.cpu, why }),
+                (TapeCpu::Usable, None) => cpus.push(cpu.cpu),
+            }
+        }
+        let inputs = tape.inputs.iter().map(|i| InputHead {
+            name: i.name.clone(),
+            recorded: i.counts[Confidence::Recorded as usize],
+            derived: i.counts[Confidence::Derived as usize],
+            bounded: i.counts[Confidence::Bounded as usize],
+            assumed: i.counts[Confidence::Assumed as usize],
+            how: i.how.clone(),
+        });
+        let health = tape.health.iter().map(|(kind, c)| HealthHead {
+            kind: kind.name().to_owned(),
+            what: kind.describe().to_owned(),
+            count: c.count,
+            first: c.first.clone(),
+        });
+        Self {
+            name: source.name.clone(),
+            hash: source.hash.clone(),
+            format: source.format.clone(),
+            kernel: source.kernel.clone(),
+            clock: source.clock.clone(),
+            span_ns: source.last_ns.saturating_sub(source.first_ns),
+            events: source.events,
+            recorded_on: recording.machine.id.clone(),
+            cpus,
+            left_out,
+            inputs: inputs.collect(),
+            health: health.collect(),
+            notes: tape.notes.clone(),
+        }
+    }
+}
+
+impl FidelityHead {
+    /// Puts counts into shares.
+    #[must_use]
+    pub fn new(governor: &str, f: &Fidelity) -> Self {
+        let percent = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
+        let mut partings: Vec<(String, u64)> =
+            f.partings.iter().map(|(kind, n)| (kind.describe().to_owned(), *n)).collect();
+        partings.sort_by_key(|p| std::cmp::Reverse(p.1));
+        let [decisions, state, known, tick] = f.warm;
+        Self {
+            governor: governor.to_owned(),
+            decisions: f.decisions,
+            same_state_pct: percent(f.same_state, f.decisions),
+            tick_known: f.tick_known,
+            same_tick_pct: percent(f.same_tick, f.tick_known),
+            settled: (decisions, percent(state, decisions), known, percent(tick, known)),
+            partings,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use idlewise_model::Tape;
+use idlewise_platform::Platform;
+use idlewise_tape::file as tape_file;
+use idlewise_trace::TraceFile;
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+
+/// What to know about a recording beside its file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingOptions {
+    /// The machine that was recorded: a platform's id, a platform file or a sysfs dump.
+    pub recorded_on: Option<String>,
+    /// The idle governor that the kernel ran.
+    pub kernel_governor: Option<String>,
+    /// The machine to take where nothing says which was recorded.
+    #[serde(skip)]
+    pub otherwise: Option<String>,
+}
+
+/// A trace or tape, understood.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The file.
+    pub path: PathBuf,
+    /// What governors would have seen.
+    pub tape: Tape,
+    /// The machine that was recorded.
+    pub machine: Platform,
+}
+
+/// `NAME.toml` beside a recording `NAME.dat`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sidecar {
+    /// A platform's id, or a path from the side-car's folder.
+    platform: Option<String>,
+    /// As in `/sys/devices/system/cpu/cpuidle/current_governor`.
+    governor: Option<String>,
+    /// How the recording was made; for people.
+    #[serde(default, rename = "made")]
+    _made: Option<toml::Value>,
+}
+
+impl Recording {
+    /// Opens a trace or a tape.
+    ///
+    /// The machine that was recorded is, in this order: what `options` say; what the side-car `NAME.toml` beside the
+    /// trace says; `options.otherwise`.
+    ///
+    /// # Errors
+    /// [`LabError`] when the file or its machine cannot be read or found.
+    pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
+        if let Some(tape) = read_tape(path)? {
+            let name = format!("{}: machine of the tape", path.display());
+            let machine = match &options.recorded_on {
+                Some(_) => {
+                    return Err(LabError::Request(format!(
+                        "{}: a tape knows its machine; --recorded-on is for traces",
+                        path.display()
+                    )));
+                }
+                None => Platform::from_toml(&tape.source.machine, &name)?,
+            };
+            let mut tape = tape;
+            if let Some(governor) = &options.kernel_governor {
+                tape.source.governor.clone_from(governor);
+            }
+            return Ok(Self { path: path.to_owned(), tape, machine });
+        }
+        let trace = TraceFile::open(path)?;
+        let sidecar_path = path.with_extension("toml");
+        let sidecar = read_sidecar(&sidecar_path)?;
+        let beside = |platform: &str| {
+            let file = sidecar_path.with_file_name(platform);
+            if file.is_file() { file.display().to_string() } else { platform.to_owned() }
+        };
+        let named = options
+            .recorded_on
+            .clone()
+            .or_else(|| sidecar.as_ref().and_then(|s| s.platform.as_deref()).map(beside))
+            .or_else(|| options.otherwise.clone());
+        let Some(named) = named else {
+            let sidecar = sidecar_path.display().to_string();
+            return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
+        };
+        let machine = idlewise_platform::find(&named)?;
+        let governor = options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
+        let tape = idlewise_tape::make(&trace, &file_name(path), &machine, &governor)?;
+        Ok(Self { path: path.to_owned(), tape, machine })
+    }
+}
+
+impl Recording {
+    /// The tape as a file that [`Recording::open`] reads.
+    ///
+    /// # Errors
+    /// [`LabError::TapeFile`] when the packing library refuses.
+    pub fn tape_bytes(&self) -> Result<Vec<u8>, LabError> {
+        let path = self.path.display().to_string();
+        tape_file::write(&self.tape).map_err(|source| LabError::TapeFile { path, source })
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
+    let mut file = fs::File::open(path).map_err(|e| LabError::file(path, e))?;
+    let mut start = [0; 8];
+    let n = file.read(&mut start).map_err(|e| LabError::file(path, e))?;
+    if !tape_file::is_tape(start.get(..n).unwrap_or_default()) {
+        return Ok(None);
+    }
+    let bytes = fs::read(path).map_err(|e| LabError::file(path, e))?;
+    let wrong = |source| LabError::TapeFile { path: path.display().to_string(), source };
+    tape_file::read(&bytes).map(Some).map_err(wrong)
+}
+
+fn read_sidecar(path: &Path) -> Result<Option<Sidecar>, LabError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+    toml::from_str(&text).map(Some).map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recordings, governors, one answer: `idlewise replay`.
+
+use std::path::PathBuf;
+
+use idlewise_governor::{Instance, Spec};
+use idlewise_idle::{Hosted, Oracle};
+use idlewise_model::{CpuTape, TapeCpu};
+use idlewise_platform::{Cluster, Platform};
+use idlewise_replay::{Fidelity, RunCounts, Setting, Workload, fidelity, run};
+use idlewise_score::{Score, Tally};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
+
+/// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "idlewise.replay/1";
+/// The name under which the engine's own clairvoyant runs.
+pub const ORACLE: &str = "oracle";
+/// A job takes CPUs until it has this many stays; loading a governor's copy costs as much as a few thousand.
+const STAYS_PER_JOB: usize = 200_000;
+
+/// How a result is broken down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// Not at all.
+    #[default]
+    All,
+    /// By CPU.
+    Cpu,
+    /// By cluster.
+    Cluster,
+    /// By idle state.
+    State,
+}
+
+/// What to replay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayRequest {
+    /// Traces or tapes.
+    pub traces: Vec<PathBuf>,
+    /// What is known about them beside their files.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// Governors with their parameters, and [`ORACLE`].
+    pub governors: Vec<String>,
+    /// The governor that the others are compared with; the first where nothing is given.
+    pub baseline: Option<String>,
+    /// How to break the result down.
+    pub per: Per,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReplayReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; it can be asked again.
+    pub request: ReplayRequest,
+    /// The machine that was replayed on.
+    pub platform: PlatformHead,
+    /// The baseline governor.
+    pub baseline: String,
+    /// One for each trace.
+    pub traces: Vec<TraceResult>,
+    /// All traces together, where there are several.
+    pub together: Option<Vec<GovernorResult>>,
+}
+
+/// The machine that was replayed on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlatformHead {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// XXH3-64 of its platform file.
+    pub hash: String,
+    /// What the energy figures rest on.
+    pub energy_basis: Vec<String>,
+}
+
+/// The results of one trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceResult {
+    /// The recording.
+    pub head: TraceHead,
+    /// Whether it was replayed on the machine that was recorded.
+    pub same_machine: bool,
+    /// How far replay makes the kernel's own choices.
+    pub fidelity: Result<FidelityHead, String>,
+    /// One for each governor, in the order asked.
+    pub governors: Vec<GovernorResult>,
+}
+
+/// The result of one governor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GovernorResult {
+    /// The governor with its parameters.
+    pub governor: String,
+    /// Times it was asked.
+    pub decisions: u64,
+    /// Answers that were no state of the table.
+    pub out_of_range: u64,
+    /// Events that came while the CPU was still awake from a tick.
+    pub overtaken: u64,
+    /// The score.
+    pub score: Score,
+    /// Energy above the oracle's, % of the oracle's.
+    pub regret_pct: f64,
+    /// Difference to the baseline.
+    pub change: Change,
+    /// The score broken down.
+    pub groups: Vec<Group>,
+}
+
+/// A part of a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// "cpu 3", "BIG".
+    pub name: String,
+    /// Its score.
+    pub score: Score,
+}
+
+/// Differences to the baseline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Change {
+    /// Wakeups, %.
+    pub wakeups_pct: f64,
+    /// Too deep, percentage points.
+    pub too_deep_pp: f64,
+    /// Too shallow, percentage points.
+    pub too_shallow_pp: f64,
+    /// Mean wakeup latency, %.
+    pub latency_mean_pct: f64,
+    /// Energy, %.
+    pub energy_pct: f64,
+}
+
+/// One governor of a request.
+enum Candidate {
+    Hosted(Spec),
+    Oracle,
+}
+
+impl Candidate {
+    fn name(&self) -> String {
+        match self {
+            Self::Hosted(spec) => spec.to_string(),
+            Self::Oracle => ORACLE.to_owned(),
+        }
+    }
+}
+
+/// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item with `=` but no `:` goes to the governor before it.
+#[must_use]
+pub fn split_governors(list: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
+        match out.last_mut() {
+            Some(last) if item.contains('=') && !item.contains(':') => {
+                last.push(',');
+                last.push_str(item);
+            }
+            _ => out.push(item.to_owned()),
+        }
+    }
+    out
+}
+
+/// Replays what `request` asks for. `progress` hears of every finished step: done and of how many.
+///
+/// # Errors
+/// [`LabError`] when a recording, platform or governor cannot be read or found, or nothing is left to replay.
+pub fn replay(request: &ReplayRequest, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<ReplayReport, LabError> {
+    let candidates = candidates(&request.governors)?;
+    let baseline = baseline(request, &candidates)?;
+    let options = RecordingOptions { otherwise: request.platform.clone(), ..request.recording.clone() };
+    let recordings: Vec<Recording> =
+        request.traces.par_iter().map(|path| Recording::open(path, &options)).collect::<Result<_, _>>()?;
+    let Some(first) = recordings.first() else {
+        return Err(LabError::Request("no trace given".to_owned()));
+    };
+    let platform = match &request.platform {
+        Some(name) => idlewise_platform::find(name)?,
+        None => first.machine.clone(),
+    };
+    if request.platform.is_none()
+        && let Some(other) = recordings.iter().find(|r| r.machine != platform)
+    {
+        return Err(LabError::Request(format!(
+            "{} was recorded on {}, {} on {}: say with --platform which machine to replay on",
+            first.path.display(),
+            platform.id,
+            other.path.display(),
+            other.machine.id
+        )));
+    }
+    let places = Places { platform: &platform, cluster: cluster(&platform, request.cluster.as_deref())? };
+    let stage = Stage { recordings: &recordings, places: &places, candidates: &candidates, request };
+    let runs = stage.run_all(progress)?;
+    Ok(stage.report(runs, baseline))
+}
+
+fn candidates(names: &[String]) -> Result<Vec<Candidate>, LabError> {
+    if names.is_empty() {
+        return Err(LabError::Request("no governor given".to_owned()));
+    }
+    let mut out = Vec::new();
+    for name in names {
+        if name == ORACLE {
+            out.push(Candidate::Oracle);
+        } else {
+            out.push(Candidate::Hosted(name.parse()?));
+        }
+    }
+    Ok(out)
+}
+
+fn baseline(request: &ReplayRequest, candidates: &[Candidate]) -> Result<usize, LabError> {
+    let Some(name) = &request.baseline else { return Ok(0) };
+    let names: Vec<String> = candidates.iter().map(Candidate::name).collect();
+    names.iter().position(|n| n == name).ok_or_else(|| {
+        LabError::Request(format!("baseline {name} is not among the governors: {}", names.join(", ")))
+    })
+}
+
+fn cluster<'p>(platform: &'p Platform, name: Option<&str>) -> Result<Option<&'p Cluster>, LabError> {
+    let Some(name) = name else { return Ok(None) };
+    let found = platform.clusters.iter().find(|c| c.name.eq_ignore_ascii_case(name));
+    let names = || platform.clusters.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
+    found.map(Some).ok_or_else(|| {
+        LabError::Request(format!("platform {} has no cluster {name}; it has {}", platform.id, names()))
+    })
+}
+
+/// Where each recorded CPU runs.
+struct Places<'p> {
+    platform: &'p Platform,
+    cluster: Option<&'p Cluster>,
+}
+
+impl<'p> Places<'p> {
+    fn of(&self, cpu: u32) -> Option<&'p Cluster> {
+        self.cluster.or_else(|| self.platform.cluster_of(cpu))
+    }
+
+    fn missing(&self, cpu: u32) -> Option<String> {
+        if self.of(cpu).is_some() {
+            return None;
+        }
+        Some(format!("platform {} has no CPU {cpu} (--cluster puts all CPUs on one)", self.platform.id))
+    }
+}
+
+/// Everything that stays the same during the runs.
+struct Stage<'a> {
+    recordings: &'a [Recording],
+    places: &'a Places<'a>,
+    candidates: &'a [Candidate],
+    request: &'a ReplayRequest,
+}
+
+/// What came out for one trace: by candidate, then the oracle's tallies for regret, then the fidelity.
+struct TraceRuns<'a> {
+    governors: Vec<CpuRuns<'a>>,
+    oracle: CpuRuns<'a>,
+    fidelity: Result<FidelityHead, String>,
+}
+
+/// One governor's runs on the CPUs of a trace.
+#[derive(Clone, Default)]
+struct CpuRuns<'a> {
+    cpus: Vec<(u32, Tally<'a>)>,
+    counts: RunCounts,
+}
+
+impl<'a> Stage<'a> {
+    fn run_all(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<TraceRuns<'a>>, LabError> {
+        let workloads: Vec<Vec<Workload>> = self.recordings.par_iter().map(|r| self.workloads(r)).collect();
+        for (recording, w) in self.recordings.iter().zip(&workloads) {
+            if w.is_empty() {
+                return Err(nothing_left(recording, self.places));
+            }
+        }
+        let mut jobs = Vec::new();
+        for (t, w) in workloads.iter().enumerate() {
+            for (c, candidate) in self.candidates.iter().chain([&Candidate::Oracle]).enumerate() {
+                jobs.extend(chunks(w).into_iter().map(|cpus| (t, c, candidate, cpus)));
+            }
+        }
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let total = jobs.len();
+        let finished: Vec<(usize, usize, CpuRuns<'a>)> = jobs
+            .par_iter()
+            .map(|(t, c, candidate, cpus)| {
+                let recording = self.recordings.get(*t);
+                let same = recording.is_some_and(|r| self.same_machine(r));
+                let runs = self.run_cpus(candidate, cpus, same)?;
+                progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
+                Ok((*t, *c, runs))
+            })
+            .collect::<Result<_, LabError>>()?;
+        let fidelities: Vec<_> = self.recordings.par_iter().map(Self::fidelity).collect::<Result<_, _>>()?;
+        let mut all: Vec<TraceRuns<'a>> = fidelities
+            .into_iter()
+            .map(|fidelity| TraceRuns {
+                governors: vec![CpuRuns::default(); self.candidates.len()],
+                oracle: CpuRuns::default(),
+                fidelity,
+            })
+            .collect();
+        for (t, c, runs) in finished {
+            let Some(trace) = all.get_mut(t) else { continue };
+            let to = trace.governors.get_mut(c).unwrap_or(&mut trace.oracle);
+            to.cpus.extend(runs.cpus);
+            to.counts.merge(&runs.counts);
+        }
+        Ok(all)
+    }
+
+    fn workloads(&self, recording: &Recording) -> Vec<Workload> {
+        let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.places.of(c.cpu).is_some();
+        recording.tape.cpus.iter().filter(usable).map(Workload::new).collect()
+    }
+
+    fn same_machine(&self, recording: &Recording) -> bool {
+        self.request.cluster.is_none() && recording.machine.clusters == self.places.platform.clusters
+    }
+
+    fn run_cpus(&self, candidate: &Candidate, cpus: &[&Workload], same_machine: bool) -> Result<CpuRuns<'a>, LabError> {
+        let setting = Setting { same_machine, seed: self.request.seed };
+        let mut out = CpuRuns::default();
+        let period_ns = cpus.first().map_or(1, |w| w.grid.period_ns);
+        let mut instance = match candidate {
+            Candidate::Hosted(spec) => Some(Instance::load(spec, period_ns)?),
+            Candidate::Oracle => None,
+        };
+        for workload in cpus {
+            let Some(place) = self.places.of(workload.cpu) else { continue };
+            let mut tally = Tally::new(&place.table, &place.energy);
+            let counts = match &mut instance {
+                Some(instance) => {
+                    let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
+                    let mut governor = Hosted::new(instance, slot);
+                    run(workload, &place.table, place.capacity, setting, &mut governor, &mut tally)
+                }
+                None => {
+                    let mut oracle = Oracle::new(&place.table);
+                    run(workload, &place.table, place.capacity, setting, &mut oracle, &mut tally)
+                }
+            };
+            out.counts.merge(&counts);
+            out.cpus.push((workload.cpu, tally));
+        }
+        Ok(out)
+    }
+
+    /// The kernel's own governor, replayed on the machine that was recorded.
+    fn fidelity(recording: &Recording) -> Result<Result<FidelityHead, String>, LabError> {
+        let tape = &recording.tape;
+        let name = tape.source.governor.as_str();
+        if name.is_empty() {
+            return Ok(Err("not known: the recording does not name the kernel's idle governor (--kernel-governor)".into()));
+        }
+        let spec: Spec = name.parse()?;
+        if !idlewise_governor::catalog().iter().any(|g| g.id == spec.id) {
+            return Ok(Err(format!("not known: the kernel ran {name}, which is not among the governors here")));
+        }
+        let mut sum = Fidelity::default();
+        for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+            let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+            let mut instance = Instance::load(&spec, cpu.tick.period_ns)?;
+            let slot = instance.add_cpu(cpu.cpu, &place.table, place.capacity)?;
+            let mut governor = Hosted::new(&mut instance, slot);
+            sum.merge(&fidelity(cpu, &place.table, place.capacity, &mut governor, |_, _, _| {}));
+        }
+        Ok(Ok(FidelityHead::new(name, &sum)))
+    }
+
+    fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
+        let traces = self
+            .recordings
+            .iter()
+            .zip(&runs)
+            .map(|(recording, r)| TraceResult {
+                head: TraceHead::new(recording, |cpu| self.places.missing(cpu)),
+                same_machine: self.same_machine(recording),
+                fidelity: r.fidelity.clone(),
+                governors: self.results(&r.governors, &r.oracle, baseline),
+            })
+            .collect();
+        let together = (runs.len() > 1).then(|| {
+            let mut all = vec![CpuRuns::default(); self.candidates.len()];
+            let mut oracle = CpuRuns::default();
+            for r in &runs {
+                for (to, from) in all.iter_mut().zip(&r.governors) {
+                    to.cpus.extend(from.cpus.iter().cloned());
+                    to.counts.merge(&from.counts);
+                }
+                oracle.cpus.extend(r.oracle.cpus.iter().cloned());
+            }
+            self.results(&all, &oracle, baseline)
+        });
+        let platform = self.places.platform;
+        let mut energy_basis: Vec<String> = Vec::new();
+        for cluster in &platform.clusters {
+            let line = format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis);
+            if !energy_basis.contains(&line) {
+                energy_basis.push(line);
+            }
+        }
+        ReplayReport {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: self.request.clone(),
+            platform: PlatformHead {
+                id: platform.id.clone(),
+                name: platform.name.clone(),
+                hash: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(platform.to_toml().as_bytes())),
+                energy_basis,
+            },
+            baseline: self.candidates.get(baseline).map_or_else(String::new, Candidate::name),
+            traces,
+            together,
+        }
+    }
+
+    fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {
+        let score = |r: &CpuRuns<'a>| Score::of(&r.cpus.iter().map(|(_, t)| t).collect::<Vec<_>>());
+        let scores: Vec<Score> = runs.iter().map(score).collect();
+        let best = score(oracle).energy;
+        let base = scores.get(baseline);
+        let result = |((candidate, r), s): ((&Candidate, &CpuRuns<'a>), &Score)| GovernorResult {
+            governor: candidate.name(),
+            decisions: r.counts.decisions,
+            out_of_range: r.counts.out_of_range,
+            overtaken: r.counts.overtaken,
+            regret_pct: relative(s.energy, best),
+            change: base.map(|b| Change::between(b, s)).unwrap_or_default(),
+            groups: self.groups(r),
+            score: s.clone(),
+        };
+        self.candidates.iter().zip(runs).zip(&scores).map(result).collect()
+    }
+
+    fn groups(&self, runs: &CpuRuns<'a>) -> Vec<Group> {
+        let mut names: Vec<String> = Vec::new();
+        let mut members: Vec<Vec<&Tally<'a>>> = Vec::new();
+        for (cpu, tally) in &runs.cpus {
+            let name = match self.request.per {
+                Per::Cpu => format!("cpu {cpu}"),
+                Per::Cluster => self.places.of(*cpu).map_or_else(String::new, |c| c.name.clone()),
+                Per::All | Per::State => return Vec::new(),
+            };
+            match names.iter().position(|n| *n == name) {
+                Some(i) => members.get_mut(i).into_iter().for_each(|m| m.push(tally)),
+                None => {
+                    names.push(name);
+                    members.push(vec![tally]);
+                }
+            }
+        }
+        names.into_iter().zip(members).map(|(name, m)| Group { name, score: Score::of(&m) }).collect()
+    }
+}
+
+impl Change {
+    fn between(base: &Score, s: &Score) -> Self {
+        Self {
+            wakeups_pct: relative(s.wakeups as f64, base.wakeups as f64),
+            too_deep_pp: s.too_deep_pct - base.too_deep_pct,
+            too_shallow_pp: s.too_shallow_pct - base.too_shallow_pct,
+            latency_mean_pct: relative(s.latency.mean_ns, base.latency.mean_ns),
+            energy_pct: relative(s.energy, base.energy),
+        }
+    }
+}
+
+/// `a` above `b`, % of `b`; 0 where `b` is 0.
+fn relative(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { (a - b) * 100.0 / b }
+}
+
+fn chunks(workloads: &[Workload]) -> Vec<Vec<&Workload>> {
+    let mut out: Vec<Vec<&Workload>> = Vec::new();
+    let mut held = usize::MAX;
+    for w in workloads {
+        if held >= STAYS_PER_JOB {
+            out.push(Vec::new());
+            held = 0;
+        }
+        held += w.events.len();
+        out.last_mut().into_iter().for_each(|chunk| chunk.push(w));
+    }
+    out
+}
+
+fn nothing_left(recording: &Recording, places: &Places<'_>) -> LabError {
+    let head = TraceHead::new(recording, |cpu| places.missing(cpu));
+    let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
+    LabError::Request(format!("{}: no CPU can be replayed. {}", recording.path.display(), why.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_governors_keeps_parameters_with_their_governor() {
+        let got = split_governors("menu-6.1, teo-util:util_threshold_shift=5,x=1,oracle");
+        assert_eq!(got, ["menu-6.1", "teo-util:util_threshold_shift=5,x=1", "oracle"]);
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The choices that the kernel itself made, judged: `idlewise score`.
+
+use std::path::PathBuf;
+
+use idlewise_model::{CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice};
+use idlewise_score::{Score, Tally};
+use serde::Serialize;
+
+use crate::replay::{Group, Per};
+use crate::{LabError, Recording, RecordingOptions, TraceHead};
+
+/// Version of the JSON that a score gives.
+pub const SCHEMA: &str = "idlewise.score/1";
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScoreReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// The recording.
+    pub head: TraceHead,
+    /// The kernel's idle governor, empty where nobody said.
+    pub governor: String,
+    /// All CPUs together.
+    pub score: Score,
+    /// The score broken down.
+    pub groups: Vec<Group>,
+    /// How the verdicts agree with the kernel's own, where the trace has them.
+    pub agreement: Option<Agreement>,
+}
+
+/// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Agreement {
+    /// "Too deep" by the kernel.
+    pub kernel_above: u64,
+    /// "Too deep" recomputed from entry and exit, refused entries included.
+    pub recomputed_above: u64,
+    /// "Too shallow" by the kernel.
+    pub kernel_below: u64,
+    /// "Too shallow" recomputed.
+    pub recomputed_below: u64,
+    /// Stays recomputed as too deep that the kernel did not count: the driver refused the entry.
+    pub rejected: u64,
+    /// The longest of these, ns; a real stay would not be short.
+    pub longest_rejected_ns: u64,
+    /// Stays on which the two differ in any other way.
+    pub disagree: u64,
+}
+
+/// Judges the recording at `path`.
+///
+/// # Errors
+/// [`LabError`] when the recording or its machine cannot be read.
+pub fn score(path: &PathBuf, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
+    let recording = Recording::open(path, options)?;
+    let machine = &recording.machine;
+    let missing = |cpu: u32| {
+        machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
+    };
+    let head = TraceHead::new(&recording, missing);
+    let mut tallies = Vec::new();
+    let mut agreement = Agreement::default();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = machine.cluster_of(cpu.cpu) else { continue };
+        let mut tally = Tally::new(&place.table, &place.energy);
+        for piece in &cpu.pieces {
+            let entry = recorded_entry(cpu, piece, &place.table);
+            agreement.compare(piece, &place.table);
+            tally.entry(&entry);
+        }
+        tallies.push((cpu.cpu, place.name.as_str(), tally));
+    }
+    if tallies.is_empty() {
+        let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
+        return Err(LabError::Request(format!("{}: no CPU can be scored. {}", path.display(), why.join("; "))));
+    }
+    let all: Vec<&Tally<'_>> = tallies.iter().map(|(_, _, t)| t).collect();
+    let groups = match per {
+        Per::All | Per::State => Vec::new(),
+        Per::Cpu => tallies
+            .iter()
+            .map(|(cpu, _, t)| Group { name: format!("cpu {cpu}"), score: Score::of(&[t]) })
+            .collect(),
+        Per::Cluster => clusters(&tallies),
+    };
+    let has_misses = agreement.kernel_above + agreement.kernel_below > 0;
+    Ok(ScoreReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        governor: recording.tape.source.governor.clone(),
+        score: Score::of(&all),
+        groups,
+        agreement: has_misses.then_some(agreement),
+        head,
+    })
+}
+
+fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {
+    let mut names: Vec<&str> = tallies.iter().map(|(_, name, _)| *name).collect();
+    names.dedup();
+    let group = |name: &&str| {
+        let of: Vec<&Tally<'_>> = tallies.iter().filter(|(_, n, _)| n == name).map(|(_, _, t)| t).collect();
+        Group { name: (*name).to_owned(), score: Score::of(&of) }
+    };
+    names.iter().map(group).collect()
+}
+
+/// A recorded stay as a line of the ledger.
+fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
+    let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
+    let outcome = if piece.flags.has(PieceFlags::REJECTED) || piece.state == Piece::NO_STATE {
+        Outcome::Rejected
+    } else {
+        Outcome::Stayed { entered: piece.state, miss: table.verdict(piece.state.into(), residency_ns, 0) }
+    };
+    let tick = if !piece.flags.has(PieceFlags::TICK_KNOWN) {
+        TickChoice::Unknown
+    } else if piece.flags.has(PieceFlags::STOPPED_BEFORE) {
+        TickChoice::WasStopped
+    } else if piece.flags.has(PieceFlags::STOPPED_AFTER) {
+        TickChoice::Stopped
+    } else {
+        TickChoice::Kept
+    };
+    Entry {
+        cpu: cpu.cpu,
+        start_ns: piece.start_ns,
+        residency_ns,
+        wake_ns: i64::try_from(piece.wake_ns).unwrap_or(i64::MAX),
+        latency_ns: piece.response_ns.into(),
+        selected: piece.state,
+        outcome,
+        cause: piece.cause,
+        tick,
+    }
+}
+
+impl Agreement {
+    fn compare(&mut self, piece: &Piece, table: &IdleTable) {
+        let ours = table.verdict(piece.state.into(), i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX), 0);
+        let above = piece.flags.has(PieceFlags::MISS_ABOVE);
+        let below = piece.flags.has(PieceFlags::MISS_BELOW);
+        self.kernel_above += u64::from(above);
+        self.kernel_below += u64::from(below);
+        self.recomputed_above += u64::from(ours == Miss::Above);
+        self.recomputed_below += u64::from(ours == Miss::Below);
+        if piece.flags.has(PieceFlags::REJECTED) {
+            self.rejected += 1;
+            self.longest_rejected_ns = self.longest_rejected_ns.max(piece.stay_ns());
+        } else {
+            let same = (ours == Miss::Above) == above && (ours == Miss::Below) == below;
+            self.disagree += u64::from(!same);
+        }
+    }
+}

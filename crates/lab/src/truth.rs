@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Decisions recorded on a live kernel with the governor's true inputs, held against a governor here:
+//! `idlewise drive --decisions`.
+//!
+//! The files are CSV (plain, `.gz` or `.xz`), one row per idle period of one CPU; the columns are those of
+//! `docs/reference/decisions-format.md`. Unlike the golden files these go through the idle loop.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use idlewise_governor::{Instance, Spec};
+use idlewise_idle::{Hosted, IdleCpu, Left, Moment, Timers};
+use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
+use idlewise_platform::Platform;
+
+use crate::LabError;
+
+/// How many decisions came out the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TruthResult {
+    /// Rows compared.
+    pub rows: u64,
+    /// Rows with another state.
+    pub other_state: u64,
+    /// Rows with another keep-or-stop of the tick.
+    pub other_tick: u64,
+    /// Rows with either.
+    pub other: u64,
+    /// Of these, rows next to a select that the kernel gave up before entering: nothing recorded what it did.
+    pub aborted: u64,
+}
+
+impl TruthResult {
+    /// Rows with both the same, %.
+    #[must_use]
+    pub fn same_pct(&self) -> f64 {
+        if self.rows == 0 { 0.0 } else { (self.rows - self.other) as f64 * 100.0 / self.rows as f64 }
+    }
+}
+
+/// Runs `spec` through the idle loop with the true inputs of `path`, recorded on CPU `cpu` of `machine`.
+///
+/// # Errors
+/// [`LabError`] when the file, machine or governor cannot be read or found; a file error names line and column.
+pub fn truth(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<TruthResult, LabError> {
+    let place = machine
+        .cluster_of(cpu)
+        .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
+    let grid = TickGrid::from_hz(machine.hz.unwrap_or(250));
+    let mut instance = Instance::load(spec, grid.period_ns)?;
+    let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
+    let mut governor = Hosted::new(&mut instance, slot);
+    let mut idle = IdleCpu::new(cpu, &place.table, grid);
+    let mut rows = Rows::open(path, cpu)?;
+    let mut result = TruthResult::default();
+    let mut before: Option<Row> = None;
+    while let Some(row) = rows.next_row()? {
+        if let Some(before) = before.take() {
+            // Only this row tells what the kernel measured for the stay before.
+            idle.leave(&mut governor, &before.left(&row), &mut Nowhere);
+        }
+        let now_ns = row.start_ns.saturating_add_signed(row.now_rel);
+        if row.new_visit {
+            idle.end_visit();
+            idle.begin_visit(now_ns);
+        } else {
+            idle.interrupt_done(now_ns);
+        }
+        idle.set_disabled(&mut governor, row.disabled);
+        idle.force_tick(row.stopped_before);
+        let entered = idle.enter(&mut governor, &row.moment(now_ns, grid));
+        let other_state = entered.state != row.state;
+        let other_tick = (entered.stop_tick || row.stopped_before) != row.stop_path;
+        result.rows += 1;
+        result.other_state += u64::from(other_state);
+        result.other_tick += u64::from(other_tick);
+        result.other += u64::from(other_state || other_tick);
+        result.aborted += u64::from((other_state || other_tick) && row.aborted);
+        before = Some(row);
+    }
+    Ok(result)
+}
+
+struct Nowhere;
+
+impl Ledger for Nowhere {
+    fn entry(&mut self, _entry: &Entry) {}
+}
+
+/// One recorded decision; `_rel` times count from `start_ns`.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    start_ns: u64,
+    state: usize,
+    no_latency: bool,
+    disabled: u16,
+    stopped_before: bool,
+    /// The kernel went the way of stopping the tick.
+    stop_path: bool,
+    new_visit: bool,
+    got_tick_before: bool,
+    residency_before_ns: u64,
+    poll_limit_before: bool,
+    now_rel: i64,
+    hrtimer_rel: Option<i64>,
+    sleep_length_ns: Option<i64>,
+    exit_ns: u64,
+    aborted: bool,
+}
+
+impl Row {
+    /// The end of this stay, as `next` tells it.
+    fn left(&self, next: &Self) -> Left {
+        let exit_at_ns = self.start_ns + next.residency_before_ns;
+        Left {
+            entered: self.state,
+            wake_at_ns: exit_at_ns,
+            exit_at_ns,
+            running_at_ns: exit_at_ns,
+            handled_at_ns: self.start_ns + self.exit_ns.max(next.residency_before_ns),
+            cause: if next.poll_limit_before { WakeCause::PollLimit } else { WakeCause::Unknown },
+            tick_ran: next.got_tick_before,
+        }
+    }
+
+    fn moment(&self, now_ns: u64, grid: TickGrid) -> Moment {
+        let programmed = self.hrtimer_rel.map_or(i64::MAX, |rel| rel.saturating_sub(self.now_rel));
+        let tick = grid.after(now_ns).wrapping_sub(now_ns) as i64;
+        let delta_tick_ns = if self.stopped_before { programmed } else { programmed.min(tick) };
+        let sleep_length_ns = self.sleep_length_ns.unwrap_or(programmed);
+        Moment {
+            start_ns: self.start_ns,
+            timers: Timers::Known { sleep_length_ns, delta_tick_ns },
+            latency_limit_ns: if self.no_latency { 0 } else { NO_LATENCY_LIMIT_NS },
+            util: 0,
+            iowait: 0,
+            random: 0,
+            wake_at_ns: self.start_ns + self.exit_ns,
+        }
+    }
+}
+
+/// The rows of one CPU.
+struct Rows {
+    name: String,
+    cpu: u32,
+    columns: Columns,
+    records: csv::StringRecordsIntoIter<Box<dyn Read>>,
+}
+
+/// Where each column stands.
+struct Columns(Vec<(&'static str, usize)>);
+
+const NAMES: [&str; 17] = [
+    "cpu",
+    "ts_entry_ns",
+    "state",
+    "latency_req0",
+    "dis0",
+    "dis1",
+    "tick_stopped_before",
+    "idle_calls_delta",
+    "n_switch_out",
+    "got_tick_prev",
+    "prev_residency_ns",
+    "poll_time_limit_prev",
+    "idle_entry_rel",
+    "hrt_expires_next_rel",
+    "menu_sleep_length_ns",
+    "exit_rel_ns",
+    "aborted_selects",
+];
+
+impl Rows {
+    fn open(path: &Path, cpu: u32) -> Result<Self, LabError> {
+        let file = BufReader::new(File::open(path).map_err(|e| LabError::file(path, e))?);
+        let plain: Box<dyn Read> = match path.extension().and_then(|e| e.to_str()) {
+            Some("xz") => Box::new(liblzma::read::XzDecoder::new(file)),
+            Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
+            _ => Box::new(file),
+        };
+        let mut reader = csv::Reader::from_reader(plain);
+        let head = reader.headers().map_err(|e| LabError::file(path, e))?.clone();
+        let mut columns = Vec::new();
+        for name in NAMES {
+            let Some(at) = head.iter().position(|h| h == name) else {
+                return Err(LabError::file(path, format!("no column {name}; is this a file of recorded decisions?")));
+            };
+            columns.push((name, at));
+        }
+        let name = path.display().to_string();
+        Ok(Self { name, cpu, columns: Columns(columns), records: reader.into_records() })
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, LabError> {
+        loop {
+            let Some(record) = self.records.next() else { return Ok(None) };
+            let fail = |why: String| LabError::File { path: self.name.clone(), why };
+            let record = record.map_err(|e| fail(e.to_string()))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let cells = Cells { record: &record, columns: &self.columns };
+            let row = cells.row().map_err(|why| fail(format!("line {line}: {why}")))?;
+            if cells.number("cpu") == Ok(i64::from(self.cpu)) {
+                return Ok(Some(row));
+            }
+        }
+    }
+}
+
+struct Cells<'a> {
+    record: &'a csv::StringRecord,
+    columns: &'a Columns,
+}
+
+impl Cells<'_> {
+    fn text(&self, name: &str) -> &str {
+        let at = self.columns.0.iter().find(|c| c.0 == name).map_or(usize::MAX, |c| c.1);
+        self.record.get(at).unwrap_or("")
+    }
+
+    fn number(&self, name: &str) -> Result<i64, String> {
+        let text = self.text(name);
+        text.parse().map_err(|_| format!("column {name}: {text:?} is no whole number"))
+    }
+
+    fn optional(&self, name: &str) -> Result<Option<i64>, String> {
+        if self.text(name).is_empty() { Ok(None) } else { self.number(name).map(Some) }
+    }
+
+    fn unsigned(&self, name: &str) -> Result<u64, String> {
+        let n = self.number(name)?;
+        u64::try_from(n).map_err(|_| format!("column {name}: {n} is negative"))
+    }
+
+    fn yes(&self, name: &str) -> Result<bool, String> {
+        Ok(self.number(name)? > 0)
+    }
+
+    fn row(&self) -> Result<Row, String> {
+        Ok(Row {
+            start_ns: self.unsigned("ts_entry_ns")?,
+            state: self.unsigned("state")? as usize,
+            no_latency: self.yes("latency_req0")?,
+            disabled: u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1,
+            stopped_before: self.yes("tick_stopped_before")?,
+            stop_path: self.yes("idle_calls_delta")?,
+            new_visit: self.yes("n_switch_out")?,
+            got_tick_before: self.yes("got_tick_prev")?,
+            residency_before_ns: self.unsigned("prev_residency_ns")?,
+            poll_limit_before: self.yes("poll_time_limit_prev")?,
+            now_rel: self.number("idle_entry_rel")?,
+            hrtimer_rel: self.optional("hrt_expires_next_rel")?,
+            sleep_length_ns: self.optional("menu_sleep_length_ns")?,
+            exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
+            aborted: self.number("idle_calls_delta")? > 1 || self.optional("aborted_selects")?.unwrap_or(0) > 0,
+        })
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reports as text: what stands at the top, and the tables.
+
+use idlewise_report::{Report, Table, duration, percent, signed_percent, span};
+use idlewise_score::Score;
+
+use crate::replay::{GovernorResult, Per, ReplayReport, TraceResult};
+use crate::score::{Agreement, ScoreReport};
+use crate::{FidelityHead, TraceHead};
+
+/// What a line of the top begins with.
+fn line(label: &str, text: impl std::fmt::Display) -> String {
+    format!("{label:<10}{text}")
+}
+
+/// The tables of a replay.
+#[must_use]
+pub fn replay(r: &ReplayReport) -> Report {
+    let mut out = Report::default();
+    for trace in &r.traces {
+        out.preamble.extend(head_lines(&trace.head));
+        out.preamble.push(line("machine", machine_words(r, trace)));
+        out.preamble.extend(fidelity_lines(&trace.fidelity));
+        out.preamble.extend(input_lines(&trace.head));
+    }
+    for basis in &r.platform.energy_basis {
+        out.preamble.push(line("energy", basis));
+    }
+    out.preamble.push(line("model", "open loop: events do not move in time when a state is slower"));
+    let several = r.traces.len() > 1;
+    for trace in &r.traces {
+        let title = if several { trace.head.name.clone() } else { String::new() };
+        out.tables.extend(governor_tables(&title, &trace.governors, &r.baseline, r.request.per));
+    }
+    if let Some(all) = &r.together {
+        let title = format!("all {} traces", r.traces.len());
+        out.tables.extend(governor_tables(&title, all, &r.baseline, r.request.per));
+    }
+    out.footer.push(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline));
+    out
+}
+
+/// The tables of a score.
+#[must_use]
+pub fn score(r: &ScoreReport, per: Per) -> Report {
+    let mut out = Report { preamble: head_lines(&r.head), ..Report::default() };
+    out.preamble.push(line("machine", &r.head.recorded_on));
+    let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
+    out.preamble.push(line("governor", format!("{governor} (the kernel's own choices are judged; nothing is replayed)")));
+    out.preamble.extend(input_lines(&r.head).into_iter().filter(|l| !l.contains("sleep length")));
+    if let Some(a) = &r.agreement {
+        out.preamble.extend(agreement_lines(a));
+    }
+    let mut total = Table::new("", vec!["CPUs".into()]);
+    total.head.extend(SCORE_HEAD.map(str::to_owned));
+    for g in &r.groups {
+        total.rows.push(score_row(&g.name, &g.score));
+    }
+    total.rows.push(score_row("all", &r.score));
+    out.tables.push(total);
+    match per {
+        Per::All | Per::State => out.tables.push(state_table("by state", &[("all", &r.score)])),
+        Per::Cpu | Per::Cluster => {
+            let rows: Vec<(&str, &Score)> = r.groups.iter().map(|g| (g.name.as_str(), &g.score)).collect();
+            out.tables.push(state_table("by state", &rows));
+        }
+    }
+    let mut causes = Table::new("woken by", vec!["cause".into(), "wakes".into(), "%".into()]);
+    for (cause, n) in &r.score.causes {
+        causes.rows.push(vec![cause.clone(), n.to_string(), percent(share(*n, r.score.wakeups))]);
+    }
+    out.tables.push(causes);
+    out
+}
+
+const SCORE_HEAD: [&str; 10] = [
+    "wakeups",
+    "too deep %",
+    "too shallow %",
+    "rejected",
+    "idle",
+    "tick wakes",
+    "tick kept",
+    "tick stopped",
+    "latency p50",
+    "latency p99",
+];
+
+fn score_row(name: &str, s: &Score) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        s.wakeups.to_string(),
+        percent(s.too_deep_pct),
+        percent(s.too_shallow_pct),
+        s.rejected.to_string(),
+        span(s.idle_ns),
+        s.ticks.to_string(),
+        s.ticks_kept.to_string(),
+        s.ticks_stopped.to_string(),
+        duration(s.latency.p50_ns as f64),
+        duration(s.latency.p99_ns as f64),
+    ]
+}
+
+fn state_table(title: &str, rows: &[(&str, &Score)]) -> Table {
+    let head = ["CPUs", "state", "entries", "residency", "% of idle", "too deep", "too shallow", "rejected"];
+    let mut t = Table::new(title, head.map(str::to_owned).to_vec());
+    t.text_columns = 2;
+    for (name, score) in rows {
+        for (i, s) in score.states.iter().enumerate() {
+            t.rows.push(vec![
+                (*name).to_owned(),
+                format!("{i} {}", s.name),
+                s.entries.to_string(),
+                span(s.residency_ns),
+                percent(s.residency_pct),
+                s.above.to_string(),
+                s.below.to_string(),
+                s.rejected.to_string(),
+            ]);
+        }
+    }
+    t
+}
+
+fn agreement_lines(a: &Agreement) -> Vec<String> {
+    let verdict = format!(
+        "too shallow: {} recomputed, {} by the kernel; too deep: {} recomputed, {} by the kernel{}",
+        a.recomputed_below,
+        a.kernel_below,
+        a.recomputed_above,
+        a.kernel_above,
+        if a.disagree == 0 { String::new() } else { format!("; {} stays disagree", a.disagree) }
+    );
+    let mut out = vec![line("misses", verdict)];
+    if a.rejected > 0 {
+        let text = format!(
+            "{} entries refused by the driver: too deep by the clock but not counted by the kernel; the longest took {}",
+            a.rejected,
+            duration(a.longest_rejected_ns as f64)
+        );
+        out.push(line("rejected", text));
+    }
+    out
+}
+
+fn head_lines(head: &TraceHead) -> Vec<String> {
+    let kernel = if head.kernel.is_empty() { String::new() } else { format!(", {}", head.kernel) };
+    let clock = if head.clock.is_empty() { String::new() } else { format!(", clock {}", head.clock) };
+    let what = format!("{} ({}{kernel}{clock})", head.name, head.format);
+    let mut out = vec![
+        line("trace", what),
+        line("", format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus))),
+    ];
+    for left in &head.left_out {
+        out.push(line("left out", format!("CPU {}: {}", left.cpu, left.why)));
+    }
+    for h in &head.health {
+        out.push(line("health", format!("{} {} (first: {})", h.count, h.what, h.first)));
+    }
+    for note in &head.notes {
+        out.push(line("note", note));
+    }
+    out
+}
+
+fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
+    if trace.same_machine {
+        return format!("{}, where it was recorded", r.platform.id);
+    }
+    let cluster = r.request.cluster.as_ref().map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
+    format!(
+        "{}{cluster}; recorded on {}: what if this load ran there (wake events as recorded, exit latencies as declared)",
+        r.platform.id, trace.head.recorded_on
+    )
+}
+
+fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<String> {
+    let f = match f {
+        Ok(f) => f,
+        Err(why) => return vec![line("fidelity", why)],
+    };
+    let (decisions, state, known, tick) = f.settled;
+    let tick = if known == 0 { "tick not recorded".to_owned() } else { format!("keep or stop the tick {tick:.2} %") };
+    let mut out = vec![line(
+        "fidelity",
+        format!(
+            "{} replayed makes the kernel's choices: state {state:.2} %, {tick} ({decisions} choices; {} with each CPU's first)",
+            f.governor, f.decisions
+        ),
+    )];
+    for (why, n) in &f.partings {
+        out.push(line("", format!("{n} differ: {why}")));
+    }
+    out
+}
+
+fn input_lines(head: &TraceHead) -> Vec<String> {
+    let input = |(i, input): (usize, &crate::head::InputHead)| {
+        let counts = [
+            (input.recorded, "recorded"),
+            (input.derived, "derived"),
+            (input.bounded, "bounded"),
+            (input.assumed, "assumed"),
+        ];
+        let all: u64 = counts.iter().map(|c| c.0).sum();
+        let used: Vec<_> = counts.iter().filter(|c| c.0 > 0).collect();
+        let grades = match used.as_slice() {
+            [(_, word)] => (*word).to_owned(),
+            several => {
+                let part = |(n, word): &&(u64, &str)| format!("{word} {:.0} %", share(*n, all));
+                several.iter().map(part).collect::<Vec<_>>().join(", ")
+            }
+        };
+        line(if i == 0 { "inputs" } else { "" }, format!("{}: {grades} ({})", input.name, input.how))
+    };
+    head.inputs.iter().enumerate().map(input).collect()
+}
+
+/// Metrics down, governors across: the layout of the mailing lists.
+fn governor_tables(title: &str, results: &[GovernorResult], baseline: &str, per: Per) -> Vec<Table> {
+    let mut tables = vec![metric_table(title, results, baseline)];
+    match per {
+        Per::All => {}
+        Per::State => {
+            let rows: Vec<(&str, &Score)> = results.iter().map(|r| (r.governor.as_str(), &r.score)).collect();
+            let mut t = state_table("by state", &rows);
+            if let Some(head) = t.head.first_mut() {
+                "governor".clone_into(head);
+            }
+            tables.push(t);
+        }
+        Per::Cpu | Per::Cluster => tables.push(group_table(results)),
+    }
+    tables
+}
+
+fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Table {
+    let mut head = vec!["metric".to_owned()];
+    head.extend(results.iter().map(|r| r.governor.clone()));
+    let mut t = Table::new(title, head);
+    let mut row = |name: &str, cell: &dyn Fn(&GovernorResult) -> String| {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(results.iter().map(cell));
+        t.rows.push(cells);
+    };
+    let against = |r: &GovernorResult, difference: String| {
+        if r.governor == baseline { String::new() } else { format!(" ({difference})") }
+    };
+    row("wakeups", &|r| format!("{}{}", r.score.wakeups, against(r, signed_percent(r.change.wakeups_pct))));
+    row("too deep %", &|r| {
+        format!("{}{}", percent(r.score.too_deep_pct), against(r, format!("{:+.2}pp", r.change.too_deep_pp)))
+    });
+    row("too shallow %", &|r| {
+        format!("{}{}", percent(r.score.too_shallow_pct), against(r, format!("{:+.2}pp", r.change.too_shallow_pp)))
+    });
+    let states = results.first().map_or(0, |r| r.score.states.len());
+    for i in 0..states {
+        let name = results.first().and_then(|r| r.score.states.get(i)).map_or("", |s| s.name.as_str());
+        row(&format!("{name} % of idle"), &|r| {
+            r.score.states.get(i).map_or_else(String::new, |s| percent(s.residency_pct))
+        });
+    }
+    row("tick wakes", &|r| r.score.ticks.to_string());
+    row("tick stopped", &|r| r.score.ticks_stopped.to_string());
+    row("latency mean", &|r| {
+        let mean = duration(r.score.latency.mean_ns);
+        format!("{mean}{}", against(r, signed_percent(r.change.latency_mean_pct)))
+    });
+    row("latency p50", &|r| duration(r.score.latency.p50_ns as f64));
+    row("latency p99", &|r| duration(r.score.latency.p99_ns as f64));
+    row("latency max", &|r| duration(r.score.latency.max_ns as f64));
+    let unit = results.first().map_or("rel", |r| r.score.energy_unit.as_str());
+    row(&format!("idle energy [{unit}]"), &|r| {
+        format!("{:.3}{}", r.score.energy, against(r, signed_percent(r.change.energy_pct)))
+    });
+    row("regret", &|r| signed_percent(r.regret_pct));
+    if results.iter().any(|r| r.out_of_range > 0) {
+        row("answers out of range", &|r| r.out_of_range.to_string());
+    }
+    t
+}
+
+fn group_table(results: &[GovernorResult]) -> Table {
+    let head = [
+        "part",
+        "governor",
+        "wakeups",
+        "too deep %",
+        "too shallow %",
+        "tick wakes",
+        "latency mean",
+        "latency p99",
+        "idle energy",
+    ];
+    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    t.text_columns = 2;
+    let groups = results.first().map_or(0, |r| r.groups.len());
+    for i in 0..groups {
+        for r in results {
+            let Some(g) = r.groups.get(i) else { continue };
+            t.rows.push(vec![
+                g.name.clone(),
+                r.governor.clone(),
+                g.score.wakeups.to_string(),
+                percent(g.score.too_deep_pct),
+                percent(g.score.too_shallow_pct),
+                g.score.ticks.to_string(),
+                duration(g.score.latency.mean_ns),
+                duration(g.score.latency.p99_ns as f64),
+                format!("{:.3} {}", g.score.energy, g.score.energy_unit),
+            ]);
+        }
+    }
+    t
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+/// `0-3,6` for CPUs 0, 1, 2, 3, 6.
+fn cpu_list(cpus: &[u32]) -> String {
+    if cpus.is_empty() { "none".to_owned() } else { idlewise_platform::cpu_list(cpus) }
+}

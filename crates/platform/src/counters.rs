@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeMap;
+
+use crate::{PlatformError, SysfsDump};
+
+/// The kernel's own counts for one state of one CPU. Those that older kernels lack are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateCounters {
+    /// Entries that succeeded.
+    pub usage: u64,
+    /// Total residency, us.
+    pub time_us: u64,
+    /// Entries that were too deep (kernels since 5.0).
+    pub above: Option<u64>,
+    /// Entries that were too shallow (kernels since 5.0).
+    pub below: Option<u64>,
+    /// Entries that the hardware refused (kernels since 5.10).
+    pub rejected: Option<u64>,
+    /// Entries during suspend-to-idle.
+    pub s2idle_usage: Option<u64>,
+    /// Residency during suspend-to-idle, us.
+    pub s2idle_time_us: Option<u64>,
+    /// The state was off: by the user (bit 0) or the driver (bit 1). In a difference: at the end.
+    pub disable: u64,
+}
+
+/// Counters of a machine, by CPU and state index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SysfsCounters {
+    /// By CPU; one entry per state.
+    pub cpus: BTreeMap<u32, Vec<StateCounters>>,
+}
+
+/// What happened between two looks at a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterDiff {
+    /// Counts of the time between.
+    pub counters: SysfsCounters,
+    /// What makes them doubtful: CPUs in one look only, states switched on or off between.
+    pub notes: Vec<String>,
+}
+
+impl SysfsDump {
+    /// The counters of this look; a count that is not in it is 0 or `None`. Paths that name no CPU count as CPU 0.
+    #[must_use]
+    pub fn counters(&self) -> SysfsCounters {
+        let mut cpus = BTreeMap::new();
+        for (cpu, states) in &self.cpus {
+            let counters = states.values().map(|s| StateCounters {
+                usage: s.usage.unwrap_or(0),
+                time_us: s.time_us.unwrap_or(0),
+                above: s.above,
+                below: s.below,
+                rejected: s.rejected,
+                s2idle_usage: s.s2idle_usage,
+                s2idle_time_us: s.s2idle_time_us,
+                disable: s.disable.unwrap_or(0),
+            });
+            cpus.entry(cpu.unwrap_or(0)).or_insert_with(|| counters.collect());
+        }
+        SysfsCounters { cpus }
+    }
+}
+
+/// `after` minus `before`, per CPU and state. CPUs that are in one of them only are left out, with a note.
+///
+/// # Errors
+/// [`PlatformError::Counters`] when a counter ran backwards or a CPU has another number of states.
+pub fn diff(before: &SysfsCounters, after: &SysfsCounters) -> Result<CounterDiff, PlatformError> {
+    let mut out = CounterDiff::default();
+    for cpu in after.cpus.keys().filter(|c| !before.cpus.contains_key(c)) {
+        out.notes.push(format!("cpu{cpu} is only in the later dump: left out"));
+    }
+    for (cpu, old) in &before.cpus {
+        let Some(new) = after.cpus.get(cpu) else {
+            out.notes.push(format!("cpu{cpu} is only in the earlier dump: left out"));
+            continue;
+        };
+        if old.len() != new.len() {
+            return Err(PlatformError::Counters {
+                what: format!("cpu{cpu} has {} states before and {} after", old.len(), new.len()),
+                hint: "the dumps are of different machines or kernels, or one is cut short".to_string(),
+            });
+        }
+        let mut states = Vec::new();
+        for (state, (a, b)) in old.iter().zip(new).enumerate() {
+            if a.disable != b.disable {
+                out.notes.push(format!(
+                    "cpu{cpu} state{state}: `disable` went from {} to {} between the dumps",
+                    a.disable, b.disable
+                ));
+            }
+            states.push(subtract(*cpu, state, a, b)?);
+        }
+        out.counters.cpus.insert(*cpu, states);
+    }
+    Ok(out)
+}
+
+fn subtract(
+    cpu: u32,
+    state: usize,
+    a: &StateCounters,
+    b: &StateCounters,
+) -> Result<StateCounters, PlatformError> {
+    let minus = |a: u64, b: u64, what: &str| {
+        b.checked_sub(a).ok_or_else(|| PlatformError::Counters {
+            what: format!("cpu{cpu} state{state}: `{what}` goes back from {a} to {b}"),
+            hint: "are the dumps swapped, or was the machine started anew between them?".to_string(),
+        })
+    };
+    let both = |a: Option<u64>, b: Option<u64>, what: &str| match (a, b) {
+        (Some(a), Some(b)) => minus(a, b, what).map(Some),
+        _ => Ok(None),
+    };
+    Ok(StateCounters {
+        usage: minus(a.usage, b.usage, "usage")?,
+        time_us: minus(a.time_us, b.time_us, "time")?,
+        above: both(a.above, b.above, "above")?,
+        below: both(a.below, b.below, "below")?,
+        rejected: both(a.rejected, b.rejected, "rejected")?,
+        s2idle_usage: both(a.s2idle_usage, b.s2idle_usage, "s2idle/usage")?,
+        s2idle_time_us: both(a.s2idle_time_us, b.s2idle_time_us, "s2idle/time")?,
+        disable: b.disable,
+    })
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use thiserror::Error;
+
+/// Why a platform could not be had: what is wrong, where, and the way out.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlatformError {
+    /// A platform file does not say what it should.
+    #[error("{file}:{line}: {what}; {hint}")]
+    Toml {
+        /// The file, as the caller named it.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// What was found and what was expected.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A sysfs dump does not give a table of idle states.
+    #[error("{file}: {what}; {hint}")]
+    Dump {
+        /// The file, with `:line` where one line is at fault.
+        file: String,
+        /// What was found and what was expected.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// No shipped platform has this id, and no such file exists.
+    #[error("no platform `{name}`, and no file of that name{}; known: {}", nearest_text(.nearest), .known.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The shipped ids that look most like it, best first; may be empty.
+        nearest: Vec<String>,
+        /// All shipped ids, sorted.
+        known: Vec<String>,
+    },
+    /// A file cannot be read.
+    #[error("{path}: {reason}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// State powers do not make an energy table.
+    #[error("{0}")]
+    Energy(String),
+    /// Two sets of counters cannot be subtracted.
+    #[error("{what}; {hint}")]
+    Counters {
+        /// What was found.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+fn nearest_text(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) }
+}

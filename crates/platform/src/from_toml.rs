@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use idlewise_model::{IdleState, IdleTable, TableError};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US, parse_cpu_list};
+use crate::{
+    Cluster, EnergyGrade, EnergyTable, Fall, Flag, OperatingPoint, Origin, Platform, PlatformError,
+    PowerData, Shared, StateInfo,
+};
+
+/// The one version of the format there is.
+pub(crate) const FORMAT: i64 = 1;
+/// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
+const HZ_MAX: i64 = 10_000;
+const SEE: &str = "see docs/reference/platform-format.md";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPlatform {
+    format: Spanned<i64>,
+    id: Spanned<String>,
+    name: Spanned<String>,
+    hz: Option<Spanned<i64>>,
+    #[serde(default)]
+    hz_note: String,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    sources: Vec<String>,
+    #[serde(default)]
+    cluster: Vec<Spanned<RawCluster>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCluster {
+    name: Spanned<String>,
+    cpus: Spanned<RawCpus>,
+    count: Option<Spanned<i64>>,
+    capacity: Option<Spanned<i64>>,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    state: Vec<Spanned<RawState>>,
+    power: Option<Spanned<RawPower>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected CPUs: \"0-3,8\", [0, 1, 2] or \"all\"")]
+enum RawCpus {
+    Text(String),
+    List(Vec<i64>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    name: String,
+    exit_latency_us: Spanned<i64>,
+    residency_us: Spanned<i64>,
+    entry_us: Option<Spanned<i64>>,
+    #[serde(default)]
+    polling: bool,
+    #[serde(default)]
+    disabled: bool,
+    #[serde(default)]
+    desc: String,
+    #[serde(default)]
+    flags: Vec<Spanned<String>>,
+    measured_wake_ns: Option<Spanned<i64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPower {
+    unit: Spanned<String>,
+    what: String,
+    source: String,
+    at_khz: Spanned<i64>,
+    states: Option<Spanned<Vec<i64>>>,
+    shared_states: Option<Spanned<Vec<i64>>>,
+    shared: Option<Spanned<String>>,
+    curve: Vec<Spanned<RawPoint>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPoint {
+    khz: i64,
+    active: i64,
+    states: Option<Vec<i64>>,
+    shared: Option<i64>,
+}
+
+impl Platform {
+    /// Reads a platform file (`docs/reference/platform-format.md`). `name` is how errors call it.
+    ///
+    /// # Errors
+    /// [`PlatformError::Toml`] with the line, what was expected and what to do.
+    pub fn from_toml(text: &str, name: &str) -> Result<Self, PlatformError> {
+        let at = Reader { text, file: name };
+        let raw: RawPlatform = toml::from_str(text).map_err(|e| at.syntax(&e))?;
+        let format = *raw.format.get_ref();
+        if format != FORMAT {
+            return Err(at.err(
+                &raw.format.span(),
+                format!("format is {format}, expected {FORMAT}"),
+                "this version of idlewise reads no other",
+            ));
+        }
+        let id = raw.id.get_ref();
+        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+        if id.is_empty() || !id.chars().all(good) {
+            return Err(at.err(
+                &raw.id.span(),
+                format!("id is {id:?}, expected lower-case letters, digits, `-`, `_`, `.`"),
+                "rename it",
+            ));
+        }
+        if raw.name.get_ref().is_empty() {
+            return Err(at.err(&raw.name.span(), "name is empty".to_string(), "say which machine this is"));
+        }
+        let hz = match &raw.hz {
+            Some(hz) => Some(at.number(hz, "hz", "ticks per second", 1, HZ_MAX)? as u32),
+            None => None,
+        };
+        if raw.cluster.is_empty() {
+            return Err(at.err(
+                &(0..0),
+                "no [[cluster]]: a platform needs at least one".to_string(),
+                "add one with its CPUs and [[cluster.state]] blocks",
+            ));
+        }
+        Ok(Self {
+            id: id.clone(),
+            name: raw.name.get_ref().clone(),
+            origin: Origin::File(PathBuf::from(name)),
+            hz,
+            hz_note: raw.hz_note,
+            clusters: at.clusters(&raw.cluster)?,
+            notes: raw.notes,
+            sources: raw.sources,
+        })
+    }
+}
+
+/// Knows the text, so that an error can say the line.
+struct Reader<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl Reader<'_> {
+    fn err(&self, span: &Range<usize>, what: String, hint: &str) -> PlatformError {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        PlatformError::Toml { file: self.file.to_string(), line, what, hint: hint.to_string() }
+    }
+
+    fn syntax(&self, e: &toml::de::Error) -> PlatformError {
+        if self.text.trim().is_empty() {
+            return self.err(&(0..0), "the file is empty".to_string(), SEE);
+        }
+        let what = e.message().trim_end().replace('\n', ", ");
+        let what = what.replace("expected i64", "expected a whole number");
+        self.err(&e.span().unwrap_or(0..0), what, SEE)
+    }
+
+    fn number(
+        &self,
+        value: &Spanned<i64>,
+        key: &str,
+        unit: &str,
+        low: i64,
+        high: i64,
+    ) -> Result<i64, PlatformError> {
+        let v = *value.get_ref();
+        if (low..=high).contains(&v) {
+            return Ok(v);
+        }
+        let what = format!("{key} is {v}, expected {unit} from {low} to {high}");
+        Err(self.err(&value.span(), what, "correct the number or its unit"))
+    }
+
+    fn clusters(&self, raw: &[Spanned<RawCluster>]) -> Result<Vec<Cluster>, PlatformError> {
+        let mut owner: BTreeMap<u32, &str> = BTreeMap::new();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        let mut clusters = Vec::new();
+        for c in raw {
+            let c = c.get_ref();
+            let name = c.name.get_ref().as_str();
+            if name.is_empty() || !names.insert(name) {
+                return Err(self.err(
+                    &c.name.span(),
+                    format!("cluster name {name:?} is empty or used twice"),
+                    "give each cluster a name of its own",
+                ));
+            }
+            let (cpus, any_cpu) = self.cpus(c, raw.len())?;
+            for &cpu in &cpus {
+                if let Some(other) = owner.insert(cpu, name) {
+                    let whose = if other == name {
+                        "twice".to_string()
+                    } else {
+                        format!("in cluster `{other}` already")
+                    };
+                    return Err(self.err(
+                        &c.cpus.span(),
+                        format!("cluster `{name}`: CPU {cpu} is {whose}"),
+                        "each CPU belongs to one cluster",
+                    ));
+                }
+            }
+            clusters.push(self.cluster(c, cpus, any_cpu)?);
+        }
+        Ok(clusters)
+    }
+
+    fn cluster(&self, c: &RawCluster, mut cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, PlatformError> {
+        cpus.sort_unstable();
+        let capacity = match &c.capacity {
+            Some(v) => self.number(v, "capacity", "a capacity", 1, i64::from(CAPACITY_MAX))? as u32,
+            None => CAPACITY_MAX,
+        };
+        let (table, info) = self.states(c)?;
+        let (power, energy) = match &c.power {
+            Some(raw) => {
+                let power = self.power(raw, table.len())?;
+                let energy = power.energy_at(&table, power.at_khz, cpus.len());
+                let at = |e: PlatformError| {
+                    let what = format!("cluster `{}`: {e}", c.name.get_ref());
+                    self.err(&raw.get_ref().at_khz.span(), what, SEE)
+                };
+                (Some(power), energy.map_err(at)?)
+            }
+            None => {
+                let never: Vec<bool> = info.iter().map(|i| i.never).collect();
+                let at = |e: PlatformError| self.err(&c.name.span(), e.to_string(), SEE);
+                (None, EnergyTable::derived(&table, &never, Fall::Geometric).map_err(at)?)
+            }
+        };
+        let (name, source) = (c.name.get_ref().clone(), c.source.clone());
+        Ok(Cluster { name, cpus, any_cpu, table, info, capacity, power, energy, source })
+    }
+
+    fn cpus(&self, c: &RawCluster, clusters: usize) -> Result<(Vec<u32>, bool), PlatformError> {
+        let span = c.cpus.span();
+        let name = c.name.get_ref();
+        let all = matches!(c.cpus.get_ref(), RawCpus::Text(t) if t == "all");
+        if all {
+            if clusters != 1 {
+                return Err(self.err(
+                    &span,
+                    format!("cluster `{name}`: \"all\" CPUs, but there are {clusters} clusters"),
+                    "name the CPUs of each cluster",
+                ));
+            }
+            let Some(count) = &c.count else {
+                return Err(self.err(
+                    &span,
+                    format!("cluster `{name}`: \"all\" CPUs without `count`"),
+                    "add `count`: how many to use where nothing else says",
+                ));
+            };
+            let count = self.number(count, "count", "CPUs", 1, i64::from(CPU_MAX) + 1)?;
+            return Ok(((0..count as u32).collect(), true));
+        }
+        if let Some(count) = &c.count {
+            return Err(self.err(
+                &count.span(),
+                format!("cluster `{name}`: `count` beside a list of CPUs"),
+                "it belongs to cpus = \"all\" only: remove it",
+            ));
+        }
+        let cpus = match c.cpus.get_ref() {
+            RawCpus::Text(text) => parse_cpu_list(text),
+            RawCpus::List(list) => list
+                .iter()
+                .map(|&n| u32::try_from(n).ok().filter(|&n| n <= CPU_MAX))
+                .map(|n| n.ok_or_else(|| format!("CPU numbers run from 0 to {CPU_MAX}")))
+                .collect(),
+        };
+        let cpus = cpus.map_err(|e| self.err(&span, format!("cluster `{name}`: {e}"), "correct the list"))?;
+        if cpus.is_empty() {
+            return Err(self.err(&span, format!("cluster `{name}` has no CPU"), "list its CPUs"));
+        }
+        Ok((cpus, false))
+    }
+
+    fn states(&self, c: &RawCluster) -> Result<(IdleTable, Vec<StateInfo>), PlatformError> {
+        let name = c.name.get_ref();
+        let (mut states, mut info) = (Vec::new(), Vec::new());
+        for raw in &c.state {
+            let s = raw.get_ref();
+            let key = |key: &str| format!("cluster `{name}`, state `{}`: {key}", s.name);
+            let us = |v: &Spanned<i64>, k: &str| self.number(v, &key(k), "us", 0, NEVER_US).map(|v| v * 1000);
+            let never = *s.residency_us.get_ref() == NEVER_US;
+            let residency_ns = us(&s.residency_us, "residency_us")?;
+            let mut flags = Vec::new();
+            for f in &s.flags {
+                let words = Flag::ALL.map(Flag::word).join(", ");
+                let Some(flag) = Flag::from_word(f.get_ref()) else {
+                    return Err(self.err(
+                        &f.span(),
+                        format!("{} `{}` is not known", key("flag"), f.get_ref()),
+                        &format!("known flags: {words}"),
+                    ));
+                };
+                flags.push(flag);
+            }
+            let measured = s.measured_wake_ns.as_ref();
+            let measured =
+                measured.map(|v| self.number(v, &key("measured_wake_ns"), "ns", 0, NEVER_NS)).transpose()?;
+            states.push(IdleState {
+                name: s.name.clone(),
+                exit_latency_ns: us(&s.exit_latency_us, "exit_latency_us")?,
+                target_residency_ns: if never { NEVER_NS } else { residency_ns },
+                entry_ns: s.entry_us.as_ref().map_or(Ok(0), |v| us(v, "entry_us"))?,
+                polling: s.polling,
+                disabled: s.disabled,
+            });
+            let measured_wake_ns = measured.map(i64::unsigned_abs);
+            info.push(StateInfo { desc: s.desc.clone(), flags, never, measured_wake_ns });
+        }
+        let table = IdleTable::new(states).map_err(|e| {
+            let hint = match &e {
+                TableError::Empty => "add [[cluster.state]] blocks, shallow to deep",
+                _ => "correct the numbers or their units",
+            };
+            self.err(&self.table_error_span(c, &e), format!("cluster `{name}`: {e}"), hint)
+        })?;
+        Ok((table, info))
+    }
+
+    fn table_error_span(&self, c: &RawCluster, e: &TableError) -> Range<usize> {
+        let index = match e {
+            TableError::Empty => None,
+            TableError::TooMany(_) => Some(idlewise_model::MAX_STATES),
+            TableError::Negative { index, .. }
+            | TableError::EntryTooLong { index, .. }
+            | TableError::Unordered { index, .. }
+            | TableError::Absurd { index, .. } => Some(*index),
+        };
+        let state = index.and_then(|i| c.state.get(i)).map(|s| s.get_ref());
+        state.map_or_else(|| c.name.span(), |s| s.residency_us.span())
+    }
+
+    fn power(&self, raw: &Spanned<RawPower>, states: usize) -> Result<PowerData, PlatformError> {
+        let p = raw.get_ref();
+        let grade = match p.unit.get_ref().as_str() {
+            "uw" => EnergyGrade::Measured,
+            "rel/1000" => EnergyGrade::PublishedRelative,
+            other => {
+                return Err(self.err(
+                    &p.unit.span(),
+                    format!("power unit is `{other}`, expected `uw` or `rel/1000`"),
+                    "use microwatts, or thousandths of the published unit where that is not watts",
+                ));
+            }
+        };
+        let shared = match p.shared.as_ref().map(|s| s.get_ref().as_str()) {
+            None | Some("not-counted") => Shared::NotCounted,
+            Some("split") => Shared::Split,
+            Some(other) => {
+                return Err(self.err(
+                    &p.shared.as_ref().map_or(raw.span(), Spanned::span),
+                    format!("shared is `{other}`, expected `split` or `not-counted`"),
+                    SEE,
+                ));
+            }
+        };
+        let list = |values: &[i64], span: &Range<usize>, key: &str| -> Result<Vec<u64>, PlatformError> {
+            if values.len() != states {
+                let what = format!("{key} has {} powers for {states} idle states", values.len());
+                return Err(self.err(span, what, "give one per state, shallow to deep"));
+            }
+            values.iter().map(|&v| self.watts(v, span, key)).collect()
+        };
+        let block = |v: &Option<Spanned<Vec<i64>>>, key: &str| {
+            v.as_ref().map(|v| list(v.get_ref(), &v.span(), key)).transpose()
+        };
+        let mut curve: Vec<OperatingPoint> = Vec::new();
+        for row in &p.curve {
+            let (r, span) = (row.get_ref(), row.span());
+            let khz = self.watts(r.khz, &span, "khz")?;
+            if curve.last().is_some_and(|last| last.khz >= khz) {
+                let what = format!("curve: {khz} kHz after {} kHz", curve.last().map_or(0, |l| l.khz));
+                return Err(self.err(&span, what, "list the points by rising clock, each once"));
+            }
+            curve.push(OperatingPoint {
+                khz,
+                active: self.watts(r.active, &span, "active")?,
+                states: r.states.as_ref().map(|v| list(v, &span, "states")).transpose()?,
+                shared: r.shared.map(|v| self.watts(v, &span, "shared")).transpose()?,
+            });
+        }
+        Ok(PowerData {
+            grade,
+            what: p.what.clone(),
+            source: p.source.clone(),
+            at_khz: self.watts(*p.at_khz.get_ref(), &p.at_khz.span(), "at_khz")?,
+            states: block(&p.states, "states")?,
+            shared_states: block(&p.shared_states, "shared_states")?,
+            shared,
+            curve,
+        })
+    }
+
+    fn watts(&self, value: i64, span: &Range<usize>, key: &str) -> Result<u64, PlatformError> {
+        /// A CPU of a kilowatt, in uW; a clock of a terahertz, in kHz.
+        const MOST: i64 = 1_000_000_000;
+        if (0..=MOST).contains(&value) {
+            return Ok(value.unsigned_abs());
+        }
+        let what = format!("{key} is {value}, expected 0 to {MOST}");
+        Err(self.err(span, what, "correct the number or its unit"))
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use idlewise_model::IdleTable;
+
+use crate::{EnergyTable, PlatformError, PowerData};
+
+/// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
+pub(crate) const CAPACITY_MAX: u32 = 1024;
+
+/// CPU numbers end here: larger than any kernel's `NR_CPUS`.
+pub(crate) const CPU_MAX: u32 = 65_535;
+
+/// A residency of all ones, us: the device tree's way to say "only when nothing at all is due".
+pub(crate) const NEVER_US: i64 = u32::MAX as i64;
+
+/// What such a residency becomes in a table, ns: an hour, the longest an [`IdleTable`] takes. A CPU that has any
+/// timer armed sleeps less, one that has none sleeps forever, so no choice depends on the difference.
+pub(crate) const NEVER_NS: i64 = 3_600_000_000_000;
+
+/// Where a platform comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of idlewise.
+    Shipped,
+    /// A platform file.
+    File(PathBuf),
+    /// A dump of `/sys/devices/system/cpu`.
+    SysfsDump(PathBuf),
+    /// The running machine.
+    Running,
+}
+
+/// A machine: clusters of CPUs, each with idle states, capacity and energy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// Short name: lower-case letters, digits, `-`, `_`, `.`.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Scheduler ticks per second (`CONFIG_HZ`), where known or chosen.
+    pub hz: Option<u32>,
+    /// Where `hz` is from, or why it is missing; may be empty.
+    pub hz_note: String,
+    /// At least one; no CPU is in two.
+    pub clusters: Vec<Cluster>,
+    /// What a reader of results should know.
+    pub notes: Vec<String>,
+    /// Where the numbers come from.
+    pub sources: Vec<String>,
+}
+
+/// CPUs that have the same idle states and capacity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Name, unique in the platform.
+    pub name: String,
+    /// CPU numbers, rising.
+    pub cpus: Vec<u32>,
+    /// Any CPU number belongs here, whatever `cpus` says: a homogeneous machine of any size (`cpus = "all"`).
+    /// `cpus` is then the number to use where nothing else says how many there are.
+    pub any_cpu: bool,
+    /// Idle states.
+    pub table: IdleTable,
+    /// What the idle table has no place for; one entry per state.
+    pub info: Vec<StateInfo>,
+    /// Capacity, 1..=1024.
+    pub capacity: u32,
+    /// Published power, where there is any.
+    pub power: Option<PowerData>,
+    /// Energy of the idle states of one CPU.
+    pub energy: EnergyTable,
+    /// Where the states and the capacity come from.
+    pub source: String,
+}
+
+/// What is known about an idle state beyond its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateInfo {
+    /// Description as in sysfs; may be empty.
+    pub desc: String,
+    /// What entering the state does to the CPU.
+    pub flags: Vec<Flag>,
+    /// Its residency is all ones: entered only when nothing at all is due.
+    pub never: bool,
+    /// Measured time from a wake-up by IPI to running, ns, where somebody measured it.
+    pub measured_wake_ns: Option<u64>,
+}
+
+/// Properties of an idle state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flag {
+    /// The CPU's own timer stops; another one must wake it.
+    TimerStop,
+    /// Caches or TLB are flushed.
+    TlbFlushed,
+    /// Speculation control is switched off on the way in.
+    IbrsOff,
+    /// Interrupts are on while in it.
+    IrqsOn,
+    /// Kept on even when firmware turned deeper ones off.
+    AlwaysEnable,
+    /// The large floating-point state is cleared.
+    InitXstate,
+}
+
+impl Flag {
+    /// All flags.
+    pub const ALL: [Self; 6] = [
+        Self::TimerStop,
+        Self::TlbFlushed,
+        Self::IbrsOff,
+        Self::IrqsOn,
+        Self::AlwaysEnable,
+        Self::InitXstate,
+    ];
+
+    /// Its word in platform files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TimerStop => "timer-stop",
+            Self::TlbFlushed => "tlb-flushed",
+            Self::IbrsOff => "ibrs-off",
+            Self::IrqsOn => "irqs-on",
+            Self::AlwaysEnable => "always-enable",
+            Self::InitXstate => "init-xstate",
+        }
+    }
+
+    /// The flag with that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.word() == word)
+    }
+}
+
+impl Cluster {
+    /// Whether `cpu` belongs here.
+    #[must_use]
+    pub fn has(&self, cpu: u32) -> bool {
+        self.any_cpu || self.cpus.binary_search(&cpu).is_ok()
+    }
+
+    /// The energy table at another clock of the power curve, kHz; `None` where no power is published.
+    ///
+    /// # Errors
+    /// [`PlatformError::Energy`] when the curve has no such row.
+    pub fn energy_at(&self, khz: u64) -> Option<Result<EnergyTable, PlatformError>> {
+        self.power.as_ref().map(|p| p.energy_at(&self.table, khz, self.cpus.len()))
+    }
+}
+
+impl Platform {
+    /// The cluster of `cpu`; `None` when the machine has no such CPU.
+    #[must_use]
+    pub fn cluster_of(&self, cpu: u32) -> Option<&Cluster> {
+        self.clusters.iter().find(|c| c.has(cpu))
+    }
+
+    /// The index of the cluster of `cpu`.
+    #[must_use]
+    pub fn cluster_index_of(&self, cpu: u32) -> Option<usize> {
+        self.clusters.iter().position(|c| c.has(cpu))
+    }
+
+    /// How many CPUs there are; for a machine of any size, how many to use where nothing else says.
+    #[must_use]
+    pub fn cpu_count(&self) -> usize {
+        self.clusters.iter().map(|c| c.cpus.len()).sum()
+    }
+
+    /// Whether any CPU number is as good as another (`cpus = "all"`).
+    #[must_use]
+    pub fn any_cpu(&self) -> bool {
+        self.clusters.iter().any(|c| c.any_cpu)
+    }
+
+    /// Nanoseconds between two scheduler ticks; `None` where HZ is not known.
+    #[must_use]
+    pub fn tick_ns(&self) -> Option<u64> {
+        self.hz.filter(|&hz| hz > 0).map(|hz| 1_000_000_000 / u64::from(hz))
+    }
+}
+
+/// CPU numbers as the kernel writes them: `0-3,8`.
+#[must_use]
+pub fn cpu_list(cpus: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = cpus;
+    while let [first, tail @ ..] = rest {
+        let run = tail.iter().zip(first + 1..).take_while(|(cpu, next)| *cpu == next).count();
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text += &first.to_string();
+        if let Some(last) = run.checked_sub(1).and_then(|i| tail.get(i)) {
+            text += &format!("-{last}");
+        }
+        rest = tail.get(run..).unwrap_or_default();
+    }
+    text
+}
+
+/// Reads `0-3,8`; the numbers rise and are not repeated. The error says what is wrong.
+pub(crate) fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |s: &str| s.trim().parse::<u32>().ok().filter(|&n| n <= CPU_MAX);
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return Err(format!("`{text}` is not a list of CPUs such as \"0-3\" or \"0,2,4-7\""));
+        };
+        if from > to {
+            return Err(format!("`{}` runs backwards", part.trim()));
+        }
+        cpus.extend(from..=to);
+        if cpus.len() > CPU_MAX as usize + 1 {
+            return Err(format!("`{text}` names a CPU twice"));
+        }
+    }
+    Ok(cpus)
+}

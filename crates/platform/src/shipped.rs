@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Origin, Platform, PlatformError};
+
+const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// The platforms that come with idlewise: id and text of each file, by id.
+#[must_use]
+pub fn shipped() -> &'static [(&'static str, &'static str)] {
+    SHIPPED
+}
+
+/// The shipped platform with that id; or the platform file (`.toml`) or sysfs dump (any other name) at that path.
+///
+/// # Errors
+/// [`PlatformError::Unknown`] with the known ids and the nearest ones, [`PlatformError::Read`], or what reading the
+/// file says.
+pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
+    if let Some((id, text)) = SHIPPED.iter().find(|(id, _)| *id == name_or_path) {
+        let platform = Platform::from_toml(text, &format!("platforms/{id}.toml"))?;
+        return Ok(Platform { origin: Origin::Shipped, ..platform });
+    }
+    let path = Path::new(name_or_path);
+    let toml = path.extension().is_some_and(|e| e == "toml");
+    if !path.is_file() && !toml && !name_or_path.contains('/') {
+        return Err(unknown(name_or_path));
+    }
+    let read = |reason: String| PlatformError::Read { path: name_or_path.to_string(), reason };
+    let bytes = fs::read(path).map_err(|e| read(e.to_string()))?;
+    if bytes.contains(&0) || (toml && std::str::from_utf8(&bytes).is_err()) {
+        let what = "not a text file; expected a platform file (.toml) or the text of a sysfs dump";
+        return Err(read(what.to_string()));
+    }
+    // Mails come in many encodings; what counts in a dump is ASCII.
+    let text = String::from_utf8_lossy(&bytes);
+    let mut platform = if toml {
+        Platform::from_toml(&text, name_or_path)?
+    } else {
+        Platform::from_sysfs_dump(&text, name_or_path)?
+    };
+    platform.origin = match platform.origin {
+        Origin::File(_) => Origin::File(PathBuf::from(path)),
+        other => other,
+    };
+    Ok(platform)
+}
+
+fn unknown(name: &str) -> PlatformError {
+    let lower = name.to_lowercase();
+    let mut ranked: Vec<(usize, &str)> = SHIPPED
+        .iter()
+        .map(|&(id, _)| {
+            let part = lower.len() >= 3 && (id.contains(&lower) || lower.contains(id));
+            (if part { 0 } else { distance(&lower, id) }, id)
+        })
+        .filter(|&(d, id)| d <= id.len() / 3)
+        .collect();
+    ranked.sort_unstable();
+    PlatformError::Unknown {
+        name: name.to_string(),
+        nearest: ranked.iter().take(3).map(|(_, id)| (*id).to_string()).collect(),
+        known: SHIPPED.iter().map(|(id, _)| (*id).to_string()).collect(),
+    }
+}
+
+/// Edits between two words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for ((&up, &diagonal), &cb) in row.iter().skip(1).zip(&row).zip(&b) {
+            let left = next.last().copied().unwrap_or(0);
+            next.push((diagonal + usize::from(ca != cb)).min(up + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fmt::Write as _;
+
+use crate::from_toml::FORMAT;
+use crate::platform::NEVER_US;
+use crate::{Cluster, EnergyGrade, Flag, Platform, PowerData, Shared, cpu_list};
+
+impl Platform {
+    /// The platform as a file that [`Platform::from_toml`] reads back to the same platform (its origin apart).
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut out = Out(String::new());
+        out.raw("format", FORMAT);
+        out.text("id", &self.id);
+        out.text("name", &self.name);
+        if let Some(hz) = self.hz {
+            out.raw("hz", hz);
+        }
+        out.some_text("hz_note", &self.hz_note);
+        out.texts("notes", &self.notes);
+        out.texts("sources", &self.sources);
+        for c in &self.clusters {
+            out.cluster(c);
+        }
+        out.0
+    }
+}
+
+struct Out(String);
+
+impl Out {
+    fn line(&mut self, text: &str) {
+        self.0 += text;
+        self.0.push('\n');
+    }
+
+    fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.line(&format!("{key} = {value}"));
+    }
+
+    fn text(&mut self, key: &str, value: &str) {
+        self.raw(key, quoted(value));
+    }
+
+    fn some_text(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.text(key, value);
+        }
+    }
+
+    fn texts(&mut self, key: &str, values: &[String]) {
+        if values.is_empty() {
+            return;
+        }
+        self.line(&format!("{key} = ["));
+        for v in values {
+            self.line(&format!("    {},", quoted(v)));
+        }
+        self.line("]");
+    }
+
+    fn cluster(&mut self, c: &Cluster) {
+        self.line("\n[[cluster]]");
+        self.text("name", &c.name);
+        if c.any_cpu {
+            self.text("cpus", "all");
+            self.raw("count", c.cpus.len());
+        } else {
+            self.text("cpus", &cpu_list(&c.cpus));
+        }
+        self.raw("capacity", c.capacity);
+        self.some_text("source", &c.source);
+        for (s, info) in c.table.states().iter().zip(&c.info) {
+            self.line("\n[[cluster.state]]");
+            self.text("name", &s.name);
+            self.some_text("desc", &info.desc);
+            self.raw("exit_latency_us", s.exit_latency_ns / 1000);
+            self.raw("residency_us", if info.never { NEVER_US } else { s.target_residency_ns / 1000 });
+            if s.entry_ns != 0 {
+                self.raw("entry_us", s.entry_ns / 1000);
+            }
+            if s.polling {
+                self.raw("polling", true);
+            }
+            if s.disabled {
+                self.raw("disabled", true);
+            }
+            if !info.flags.is_empty() {
+                let words: Vec<_> = info.flags.iter().map(|f: &Flag| quoted(f.word())).collect();
+                self.raw("flags", format!("[{}]", words.join(", ")));
+            }
+            if let Some(ns) = info.measured_wake_ns {
+                self.raw("measured_wake_ns", ns);
+            }
+        }
+        if let Some(power) = &c.power {
+            self.power(power);
+        }
+    }
+
+    fn power(&mut self, p: &PowerData) {
+        self.line("\n[cluster.power]");
+        self.text("unit", if p.grade == EnergyGrade::Measured { "uw" } else { "rel/1000" });
+        self.text("what", &p.what);
+        self.text("source", &p.source);
+        self.raw("at_khz", p.at_khz);
+        if let Some(states) = &p.states {
+            self.raw("states", format!("{states:?}"));
+        }
+        if let Some(states) = &p.shared_states {
+            self.raw("shared_states", format!("{states:?}"));
+        }
+        if p.shared == Shared::Split {
+            self.text("shared", "split");
+        }
+        self.line("curve = [");
+        for row in &p.curve {
+            let mut text = format!("    {{ khz = {}, active = {}", row.khz, row.active);
+            if let Some(states) = &row.states {
+                let _ = write!(text, ", states = {states:?}");
+            }
+            if let Some(shared) = row.shared {
+                let _ = write!(text, ", shared = {shared}");
+            }
+            self.line(&(text + " },"));
+        }
+        self.line("]");
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            '\n' => out += "\\n",
+            '\t' => out += "\\t",
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}

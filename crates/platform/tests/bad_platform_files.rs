@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a platform file that is wrong get a message that says where, what was expected and what to do?
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use idlewise_platform::{Platform, shipped};
+
+const GOOD: &str = r#"format = 1
+id = "board"
+name = "A board"
+hz = 250
+
+[[cluster]]
+name = "all"
+cpus = "0-1"
+capacity = 1024
+
+[[cluster.state]]
+name = "WFI"
+exit_latency_us = 1
+residency_us = 1
+
+[[cluster.state]]
+name = "off"
+exit_latency_us = 230
+residency_us = 2000
+entry_us = 70
+"#;
+
+#[track_caller]
+fn says(from: &str, to: &str, expected: &str) {
+    assert!(GOOD.contains(from), "{from}");
+    let error = Platform::from_toml(&GOOD.replacen(from, to, 1), "b.toml").unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn the_good_file_is_good() {
+    let p = Platform::from_toml(GOOD, "b.toml").unwrap();
+    assert_eq!(p.clusters[0].table.states()[1].entry_ns, 70_000);
+}
+
+#[test]
+fn the_example_of_the_documentation_is_good() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/platform-format.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let example = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let p = Platform::from_toml(example, "example").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((p.clusters.len(), p.clusters[0].energy.unit()), (2, "mJ"));
+}
+
+#[test]
+fn wrong_keys_and_types() {
+    let see = "see docs/reference/platform-format.md";
+    says(
+        "hz = 250",
+        "hertz = 250",
+        &format!(
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `notes`, `sources`, `cluster`; {see}"
+        ),
+    );
+    says(
+        "entry_us = 70",
+        "entry_ms = 70",
+        &format!(
+            "b.toml:20: unknown field `entry_ms`, expected one of `name`, `exit_latency_us`, `residency_us`, `entry_us`, `polling`, `disabled`, `desc`, `flags`, `measured_wake_ns`; {see}"
+        ),
+    );
+    says(
+        "hz = 250",
+        "hz = \"250\"",
+        &format!("b.toml:4: invalid type: string \"250\", expected a whole number; {see}"),
+    );
+    says(
+        "residency_us = 2000",
+        "residency_us = 2000.5",
+        &format!("b.toml:19: invalid type: floating point `2000.5`, expected a whole number; {see}"),
+    );
+    says("residency_us = 2000\n", "", &format!("b.toml:16: missing field `residency_us`; {see}"));
+    says(
+        "cpus = \"0-1\"",
+        "cpus = true",
+        &format!("b.toml:8: expected CPUs: \"0-3,8\", [0, 1, 2] or \"all\"; {see}"),
+    );
+}
+
+#[test]
+fn numbers_that_make_no_sense() {
+    says(
+        "exit_latency_us = 230",
+        "exit_latency_us = -230",
+        "b.toml:18: cluster `all`, state `off`: exit_latency_us is -230, expected us from 0 to 4294967295; correct the number or its unit",
+    );
+    says(
+        "entry_us = 70",
+        "entry_us = 700",
+        "b.toml:19: cluster `all`: state 1 (off): entry time 700000 ns is longer than the exit latency 230000 ns, which includes it; correct the numbers or their units",
+    );
+    says(
+        "residency_us = 2000",
+        "residency_us = 0",
+        "b.toml:19: cluster `all`: state 1 (off): target residency 0 ns is below the previous state's 1000 ns; list states from shallow to deep; correct the numbers or their units",
+    );
+    says(
+        "exit_latency_us = 230",
+        "exit_latency_us = 4000000000",
+        "b.toml:19: cluster `all`: state 1 (off): exit latency of 4000000000000 ns is more than an hour; are the units right?; correct the numbers or their units",
+    );
+    says(
+        "hz = 250",
+        "hz = 0",
+        "b.toml:4: hz is 0, expected ticks per second from 1 to 10000; correct the number or its unit",
+    );
+    says(
+        "capacity = 1024",
+        "capacity = 1025",
+        "b.toml:9: capacity is 1025, expected a capacity from 1 to 1024; correct the number or its unit",
+    );
+    says(
+        "format = 1",
+        "format = 2",
+        "b.toml:1: format is 2, expected 1; this version of idlewise reads no other",
+    );
+    says(
+        "id = \"board\"",
+        "id = \"My Board\"",
+        "b.toml:2: id is \"My Board\", expected lower-case letters, digits, `-`, `_`, `.`; rename it",
+    );
+}
+
+#[test]
+fn cpus_that_make_no_sense() {
+    says("\"0-1\"", "\"0-1,1\"", "b.toml:8: cluster `all`: CPU 1 is twice; each CPU belongs to one cluster");
+    says("\"0-1\"", "\"3-1\"", "b.toml:8: cluster `all`: `3-1` runs backwards; correct the list");
+    says(
+        "\"0-1\"",
+        "\"a\"",
+        "b.toml:8: cluster `all`: `a` is not a list of CPUs such as \"0-3\" or \"0,2,4-7\"; correct the list",
+    );
+    says("\"0-1\"", "[0, -1]", "b.toml:8: cluster `all`: CPU numbers run from 0 to 65535; correct the list");
+    says("\"0-1\"", "[]", "b.toml:8: cluster `all` has no CPU; list its CPUs");
+    says(
+        "\"0-1\"",
+        "\"all\"",
+        "b.toml:8: cluster `all`: \"all\" CPUs without `count`; add `count`: how many to use where nothing else says",
+    );
+    says(
+        "capacity = 1024",
+        "count = 4",
+        "b.toml:9: cluster `all`: `count` beside a list of CPUs; it belongs to cpus = \"all\" only: remove it",
+    );
+    let second = format!("{GOOD}\n[[cluster]]\nname = \"b\"\ncpus = [1]\n");
+    let error = Platform::from_toml(&second, "b.toml").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "b.toml:24: cluster `b`: CPU 1 is in cluster `all` already; each CPU belongs to one cluster"
+    );
+    let second = second.replace("[1]", "[2]");
+    let error = Platform::from_toml(&second, "b.toml").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "b.toml:23: cluster `b`: no idle state: at least one is needed; add [[cluster.state]] blocks, shallow to deep"
+    );
+}
+
+#[test]
+fn power_that_makes_no_sense() {
+    let power = |block: &str| {
+        let head = "\n[cluster.power]\nunit = \"uw\"\nwhat = \"w\"\nsource = \"s\"\n";
+        Platform::from_toml(&format!("{GOOD}{head}{block}"), "b.toml").unwrap_err().to_string()
+    };
+    let row = "curve = [{ khz = 1000, active = 5 }]\n";
+    assert_eq!(
+        power(&format!("at_khz = 2000\nstates = [3, 0]\n{row}")),
+        "b.toml:26: cluster `all`: the curve has no row at 2000 kHz, only at: 1000; see docs/reference/platform-format.md"
+    );
+    assert_eq!(
+        power(&format!("at_khz = 1000\nstates = [3]\n{row}")),
+        "b.toml:27: states has 1 powers for 2 idle states; give one per state, shallow to deep"
+    );
+    assert_eq!(
+        power(&format!("at_khz = 1000\nstates = [3, -1]\n{row}")),
+        "b.toml:27: states is -1, expected 0 to 1000000000; correct the number or its unit"
+    );
+    assert_eq!(
+        power(&format!("at_khz = 1000\n{row}")),
+        "b.toml:26: cluster `all`: no state powers at 1000 kHz: give `states` in the row or in the power block; see docs/reference/platform-format.md"
+    );
+    assert_eq!(
+        power("at_khz = 1000\nstates = [3, 0]\ncurve = [{ khz = 2, active = 1 }, { khz = 2, active = 1 }]"),
+        "b.toml:28: curve: 2 kHz after 2 kHz; list the points by rising clock, each once"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_platform() {
+    let says = |text: &str| Platform::from_toml(text, "b.toml").unwrap_err().to_string();
+    let see = "see docs/reference/platform-format.md";
+    assert_eq!(says(""), format!("b.toml:1: the file is empty; {see}"));
+    assert_eq!(says(" \n\n"), format!("b.toml:1: the file is empty; {see}"));
+    let bracket = "unquoted keys cannot be empty, expected letters, numbers, `-`, `_`";
+    assert_eq!(says("x = 1\n[[["), format!("b.toml:2: {bracket}; {see}"));
+    assert!(says("\u{0}\u{1}\u{7f}ELF").starts_with("b.toml:1: "));
+    assert_eq!(
+        says("format = 1\nid = \"x\"\nname = \"X\"\n"),
+        "b.toml:1: no [[cluster]]: a platform needs at least one; add one with its CPUs and [[cluster.state]] blocks"
+    );
+}
+
+#[test]
+fn a_damaged_file_never_panics() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below.max(1) as u64) as usize
+    };
+    let texts: Vec<&str> = shipped().iter().map(|(_, t)| *t).chain([GOOD]).collect();
+    let junk =
+        [b"-1".as_slice(), b"99999999999999999999", b"\"", b"[", b"]]", b"\0", b"=", b"1e9", b"\n", b"all"];
+    for _ in 0..3000 {
+        let mut bytes = texts[next(texts.len())].as_bytes().to_vec();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(3) {
+                0 => bytes.truncate(at),
+                1 => bytes[at] = next(256) as u8,
+                _ => drop(bytes.splice(at..at, junk[next(junk.len())].iter().copied())),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Platform::from_toml(&text, "b.toml") {
+            Ok(p) => {
+                let _ = p.check();
+                assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+            }
+            Err(e) => assert!(e.to_string().starts_with("b.toml:"), "{e}"),
+        }
+    }
+}

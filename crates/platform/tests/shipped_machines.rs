@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does every machine that comes with idlewise hold together, and say what its sources say?
+
+use std::path::{Path, PathBuf};
+
+use idlewise_platform::{EnergyGrade, Origin, Platform, PlatformError, Severity, cpu_list, find, shipped};
+
+/// The folder with the specification and the public recordings, where this machine has it.
+fn shared(path: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let root = std::env::var_os("IDLEWISE_SHARED").map_or(beside, PathBuf::from);
+    let file = root.join(path);
+    if !file.exists() {
+        eprintln!("skipped: {path} is not here (set IDLEWISE_SHARED)");
+        return None;
+    }
+    Some(file)
+}
+
+#[test]
+fn every_file_parses_checks_and_round_trips() {
+    assert!(shipped().len() >= 15);
+    for (id, text) in shipped() {
+        let platform = find(id).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(platform.id, *id, "the id is the file's name");
+        assert_eq!(platform.origin, Origin::Shipped);
+        assert!(!platform.sources.is_empty() && !platform.hz_note.is_empty(), "{id}");
+        assert!(platform.clusters.iter().all(|c| !c.source.is_empty()), "{id}");
+        for finding in platform.check() {
+            let known = *id == "mt8196" && finding.message.starts_with("HZ is not known");
+            assert!(finding.severity == Severity::Note || known, "{id}: {finding:?}");
+        }
+        let first = Platform::from_toml(text, id).unwrap();
+        let again = Platform::from_toml(&first.to_toml(), id).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(first, again, "{id}");
+    }
+}
+
+#[test]
+fn every_target_residency_is_a_break_even_and_deeper_never_draws_more() {
+    for (id, _) in shipped() {
+        for c in find(id).unwrap().clusters {
+            let (states, energy) = (c.table.states(), &c.energy);
+            assert_eq!(states.len(), energy.states.len());
+            assert_eq!(states.len(), c.info.len());
+            for j in 1..states.len() {
+                let t = states[j].target_residency_ns.unsigned_abs();
+                let entry = |i: usize| states[i].entry_ns.unsigned_abs();
+                assert_eq!(
+                    energy.stay_fj(j - 1, t, entry(j - 1)),
+                    energy.stay_fj(j, t, entry(j)),
+                    "{id} {} state {j}",
+                    c.name
+                );
+                assert!(energy.states[j].power_uw <= energy.states[j - 1].power_uw, "{id}");
+                assert!(energy.states[j].transition_fj >= energy.states[j - 1].transition_fj, "{id}");
+            }
+            assert!(energy.active_power_uw >= energy.states[0].power_uw, "{id}");
+            assert_eq!(energy.unit() == "mJ", energy.grade == EnergyGrade::Measured);
+            assert!(!energy.basis.is_empty());
+        }
+    }
+}
+
+#[test]
+fn pixel6_draws_what_its_published_curves_say() {
+    let p = find("pixel6").unwrap();
+    assert_eq!((p.hz, p.tick_ns(), p.cpu_count()), (Some(250), Some(4_000_000), 8));
+    let by_cluster: Vec<_> = p.clusters.iter().map(|c| (cpu_list(&c.cpus), c.capacity)).collect();
+    assert_eq!(by_cluster, [("0-3".into(), 160), ("4-5".into(), 498), ("6-7".into(), 1024)]);
+    assert_eq!(p.cluster_of(5).unwrap().name, "MID");
+    assert_eq!(p.cluster_index_of(7), Some(2));
+    assert!(p.cluster_of(8).is_none());
+    let big = p.cluster_of(6).unwrap();
+    assert_eq!(big.energy.unit(), "mJ");
+    assert_eq!((big.energy.states[0].power_uw, big.energy.states[1].power_uw), (20_550, 0));
+    assert_eq!(big.energy.active_power_uw, 207_430);
+    // 20.55 mW for 3.5 ms.
+    assert_eq!(big.energy.states[1].transition_fj, 71_925_000_000);
+    assert_eq!(big.table.states()[1].exit_ns(), 220_000);
+    let top = big.energy_at(2_802_000).unwrap().unwrap();
+    assert_eq!((top.states[0].power_uw, top.active_power_uw), (121_430, 1_942_890));
+    assert!(big.energy_at(1).unwrap().unwrap_err().to_string().starts_with("the curve has no row at 1 kHz"));
+    assert_eq!(
+        big.energy.basis,
+        "Perfetto Wattson curves, c2 taken as the zero at 984.000 MHz; transition energy makes each target \
+         residency the exact break-even"
+    );
+}
+
+#[test]
+fn shared_power_is_split_where_the_file_says_so() {
+    let p = find("rk3399").unwrap();
+    let (a53, a72) = (&p.clusters[0], &p.clusters[1]);
+    let powers =
+        |c: &idlewise_platform::Cluster| c.energy.states.iter().map(|s| s.power_uw).collect::<Vec<_>>();
+    assert_eq!(powers(a53), [4000 + 7000 / 4, 6000 / 4, 0]);
+    assert_eq!(powers(a72), [24_000 + 10_000 / 2, 9000 / 2, 0]);
+    assert_eq!(a53.energy.active_power_uw, 55_000 + 10_000 / 4);
+    assert_eq!((a53.energy.unit(), a53.energy.grade), ("rel", EnergyGrade::PublishedRelative));
+    assert!(a53.energy.basis.contains("split evenly over 4 CPUs"));
+}
+
+#[test]
+fn a_machine_of_any_size_takes_any_cpu() {
+    let p = find("skylake-sp").unwrap();
+    assert!(p.any_cpu());
+    assert_eq!(p.cluster_index_of(700), Some(0));
+    assert_eq!(p.cpu_count(), 32);
+    assert_eq!(p.clusters[0].energy.grade.label(), "relative, derived from break-even");
+    assert!(p.clusters[0].table.states()[0].polling);
+    assert_eq!(p.clusters[0].energy.states[0].power_uw, p.clusters[0].energy.active_power_uw);
+}
+
+#[test]
+fn odd_but_legal_tables_are_pointed_out() {
+    let texts = |id: &str| {
+        find(id).unwrap().check().into_iter().map(|f| f.place + ": " + &f.message).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        texts("hikey960"),
+        [
+            "A73, state 2 (cluster-sleep): exit latency 3700 us is above target residency 3500 us (legal; some machines have it)"
+        ]
+    );
+    assert_eq!(
+        texts("sandy-bridge"),
+        ["all, state 5 (C7): same target residency as C6: only latency tells them apart"]
+    );
+    assert_eq!(texts("alder-lake"), ["all, state 1 (C1): disabled from the start"]);
+    assert!(texts("mt8196").iter().any(|t| t.contains("taken as one hour")));
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_and_the_nearest() {
+    let message = |name: &str| find(name).unwrap_err().to_string();
+    let m = message("pixle6");
+    assert!(
+        m.starts_with(
+            "no platform `pixle6`, and no file of that name; did you mean pixel6?; known: alder-lake, "
+        ),
+        "{m}"
+    );
+    assert!(message("skylake-x").contains("did you mean skylake"), "{}", message("skylake-x"));
+    assert!(message("RK3399").contains("did you mean rk3399"), "{}", message("RK3399"));
+    assert!(message("qqqqqqqq").starts_with("no platform `qqqqqqqq`, and no file of that name; known: "));
+    assert!(matches!(find("no/such/file.toml"), Err(PlatformError::Read { .. })));
+    assert!(matches!(find(""), Err(PlatformError::Unknown { .. })));
+}
+
+/// The published block calls some machines and states by other names.
+fn shipped_name(platform: &str) -> &str {
+    match platform {
+        "snb" => "sandy-bridge",
+        "skl" => "skylake",
+        "skx" => "skylake-sp",
+        "icx" => "ice-lake-sp",
+        "spr" => "sapphire-rapids",
+        "adl" => "alder-lake",
+        "adl_l" => "alder-lake-mobile",
+        "zen-epyc" => "zen-server",
+        "kvm-haltpoll" => "kvm-guest",
+        "msm8996-upstream" => "msm8996",
+        other => other,
+    }
+}
+
+#[test]
+fn the_numbers_are_those_of_the_specification() {
+    let Some(file) = shared("spec/platforms.md") else { return };
+    let text = std::fs::read_to_string(file).unwrap();
+    let block = text.split("platform,cpus,idx,name,exit_latency,residency,entry,polling\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let mut compared = 0;
+    for row in block.lines() {
+        let f: Vec<&str> = row.split(',').collect();
+        // The vendor's own governor of that phone is not a cpuidle table.
+        if f[0].starts_with("msm8996-lpm") {
+            continue;
+        }
+        let platform = find(shipped_name(f[0])).unwrap_or_else(|e| panic!("{row}: {e}"));
+        for c in platform.clusters.iter().filter(|c| f[1] == "all" || c.name == f[1]) {
+            // The block leaves out states that start disabled.
+            let states: Vec<_> = c.table.states().iter().filter(|s| !s.disabled).collect();
+            let s = states[f[2].parse::<usize>().unwrap()];
+            let word = |t: &str| t.to_lowercase().replace('_', " ");
+            let name = word(f[3]);
+            assert!(word(&s.name).starts_with(&name), "{row}: {}", s.name);
+            let us = |i: usize| f[i].parse::<i64>().unwrap_or(0) * 1000;
+            assert_eq!((s.exit_latency_ns, s.target_residency_ns), (us(4), us(5)), "{row}");
+            assert_eq!((s.entry_ns, s.polling), (us(6), f[7] == "1"), "{row}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 80, "{compared}");
+}
+
+#[test]
+fn the_tables_are_those_of_real_machines() {
+    let Some(file) = shared("traces/sysfs/idle_states_35_machines.csv") else { return };
+    let text = std::fs::read_to_string(file).unwrap();
+    // Not among them: machines whose firmware limits package C6, for which the driver changes C6.
+    let machines = [
+        ("bdw0", "broadwell-ep", 4),
+        ("hswep0", "haswell-ep", 4),
+        ("ivbep1", "ivy-bridge-ep", 4),
+        ("dnv0", "denverton", 3),
+        ("aml-y-2", "skylake", 8),
+        ("sklep0", "skylake-sp", 3),
+        ("icx2s0", "ice-lake-sp", 3),
+        ("spr1", "sapphire-rapids", 3),
+        ("gnr0", "granite-rapids", 4),
+        ("srf8", "sierra-forest", 4),
+        ("emr0", "sapphire-rapids", 3),
+        ("lnl0", "lunar-lake", 3),
+        ("turin0", "zen5-server", 2),
+    ];
+    for (machine, id, deepest) in machines {
+        let platform = find(id).unwrap();
+        let states = platform.clusters[0].table.states();
+        let rows: Vec<_> = text.lines().filter(|l| l.starts_with(&format!("{machine},"))).collect();
+        assert_eq!(rows.len(), deepest + 1, "{machine}");
+        for (row, s) in rows.iter().zip(states) {
+            let f: Vec<&str> = row.rsplitn(10, ',').collect();
+            let us = |ns: i64| (ns / 1000).to_string();
+            assert_eq!((f[7], f[6]), (&*us(s.exit_latency_ns), &*us(s.target_residency_ns)), "{row}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, Timers};
+use idlewise_model::{IdleTable, Ledger, NO_LATENCY_LIMIT_NS, WakeCause};
+
+use crate::workload::{Workload, WorkloadEvent};
+
+/// How a run is set up beside governor and workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The table is that of the machine that was recorded: a wake out of the recorded state takes as long as recorded.
+    /// Otherwise, and from every other state, it takes what the table declares.
+    pub same_machine: bool,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// What a run counts beside its ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Times the governor was asked.
+    pub decisions: u64,
+    /// Answers that were no state of the table; the nearest was taken.
+    pub out_of_range: u64,
+    /// Events that came while the CPU was still awake from a tick: nobody was asked.
+    pub overtaken: u64,
+}
+
+impl RunCounts {
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.decisions += other.decisions;
+        self.out_of_range += other.out_of_range;
+        self.overtaken += other.overtaken;
+    }
+}
+
+/// Runs `workload` on a CPU with the states of `table` and the given `capacity` (1..=1024) under `chooser`; every entry
+/// goes to `ledger`.
+#[inline]
+pub fn run<C: Chooser, L: Ledger>(
+    workload: &Workload,
+    table: &IdleTable,
+    capacity: u32,
+    setting: Setting,
+    chooser: &mut C,
+    ledger: &mut L,
+) -> RunCounts {
+    let mut player = Player {
+        idle: IdleCpu::new(workload.cpu, table, workload.grid),
+        chooser,
+        ledger,
+        workload,
+        capacity,
+        setting,
+        random: setting.seed ^ u64::from(workload.cpu) << 32,
+        latency_ns: NO_LATENCY_LIMIT_NS,
+        changes: Changes::new(workload, table),
+        counts: RunCounts::default(),
+    };
+    let default_mask = table.disabled_by_default();
+    player.idle.set_disabled(player.chooser, default_mask);
+    let mut next = 0;
+    let mut ready_ns = 0;
+    while let Some(event) = workload.events.get(next) {
+        if event.start_ns >= player.changes.next_at_ns {
+            player.apply_changes(event.start_ns);
+        }
+        if event.visit_start {
+            player.idle.end_visit();
+            player.idle.begin_visit(event.start_ns - u64::from(event.entry_lag_ns).min(event.start_ns));
+            ready_ns = event.start_ns;
+        }
+        (next, ready_ns) = player.wait_for(next, event, ready_ns.max(event.start_ns));
+    }
+    player.counts
+}
+
+struct Player<'a, C, L> {
+    idle: IdleCpu<'a>,
+    chooser: &'a mut C,
+    ledger: &'a mut L,
+    workload: &'a Workload,
+    capacity: u32,
+    setting: Setting,
+    random: u64,
+    latency_ns: i64,
+    changes: Changes<'a>,
+    counts: RunCounts,
+}
+
+impl<C: Chooser, L: Ledger> Player<'_, C, L> {
+    /// Asks and sleeps until event number `n` is met; gives the number of the next event to wait for and when the CPU
+    /// is ready to wait for it.
+    #[inline]
+    fn wait_for(&mut self, n: usize, event: &WorkloadEvent, mut ready_ns: u64) -> (usize, u64) {
+        loop {
+            if ready_ns > event.at_ns {
+                self.counts.overtaken += 1;
+                return (n + 1, ready_ns);
+            }
+            let entered = self.ask(event, ready_ns);
+            if entered.poll_until_ns != idlewise_idle::NEVER_AT_NS {
+                match self.poll(n, &entered, ready_ns) {
+                    Polled::Limit { at_ns, next } if next == n => ready_ns = at_ns,
+                    Polled::Limit { at_ns, next } => return (next, at_ns),
+                    Polled::Woken { at_ns, next } => return (next, at_ns),
+                }
+                continue;
+            }
+            let tick_ns = self.idle.tick_due_ns();
+            if tick_ns < event.at_ns {
+                ready_ns = self.woken_by_tick(entered.state, ready_ns, tick_ns);
+                continue;
+            }
+            let handled_ns = self.woken_by(event, entered.state, ready_ns, tick_ns);
+            return (n + 1, handled_ns);
+        }
+    }
+
+    #[inline]
+    fn ask(&mut self, event: &WorkloadEvent, start_ns: u64) -> Entered {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let moment = Moment {
+            start_ns,
+            timers: Timers::Pending {
+                hrtimer_at_ns: event.hrtimer_at_ns,
+                wheel_at_ns: event.wheel_at_ns,
+                tick_needed: event.tick_needed,
+            },
+            latency_limit_ns: self.latency_ns,
+            util: (u32::from(event.util) * self.capacity) >> 10,
+            iowait: event.iowait.into(),
+            random: (self.random >> 32) as u32,
+            wake_at_ns: event.at_ns,
+        };
+        let entered = self.idle.enter(self.chooser, &moment);
+        self.counts.decisions += 1;
+        self.counts.out_of_range += u64::from(entered.out_of_range);
+        entered
+    }
+
+    #[inline]
+    fn woken_by_tick(&mut self, state: usize, start_ns: u64, tick_ns: u64) -> u64 {
+        let wake_at_ns = tick_ns.max(start_ns);
+        let exit_at_ns = self.idle.exit_at_ns(state, start_ns, wake_at_ns);
+        let handled_at_ns = exit_at_ns + self.workload.tick_handler_ns;
+        let cause = WakeCause::Tick;
+        let running_at_ns = exit_at_ns;
+        let left = Left { entered: state, wake_at_ns, exit_at_ns, running_at_ns, handled_at_ns, cause, tick_ran: true };
+        self.idle.leave(self.chooser, &left, self.ledger);
+        handled_at_ns
+    }
+
+    #[inline]
+    fn woken_by(&mut self, event: &WorkloadEvent, state: usize, start_ns: u64, tick_ns: u64) -> u64 {
+        let (exit_at_ns, running_at_ns) = if self.setting.same_machine && usize::from(event.state) == state {
+            (event.at_ns + u64::from(event.exit_lag_ns), event.at_ns + u64::from(event.response_ns))
+        } else {
+            let declared = self.idle.exit_at_ns(state, start_ns, event.at_ns);
+            (declared, declared)
+        };
+        let left = Left {
+            entered: state,
+            wake_at_ns: event.at_ns,
+            exit_at_ns,
+            running_at_ns,
+            handled_at_ns: exit_at_ns + u64::from(event.handler_ns),
+            cause: event.cause,
+            // A tick that fell due during the exit is handled with the event; wheel timers are run by the tick's handler.
+            tick_ran: tick_ns <= exit_at_ns || matches!(event.cause, WakeCause::Wheel | WakeCause::Tick),
+        };
+        self.idle.leave(self.chooser, &left, self.ledger);
+        left.handled_at_ns
+    }
+
+    /// The polling loop: interrupts that wake nobody are handled inside it; it ends with the visit or at its limit
+    /// (`governors.md` 1.6).
+    fn poll(&mut self, first: usize, entered: &Entered, start_ns: u64) -> Polled {
+        let mut n = first;
+        loop {
+            let event = self.workload.events.get(n).filter(|e| n == first || !e.visit_start);
+            let event_ns = event.map_or(idlewise_idle::NEVER_AT_NS, |e| e.at_ns);
+            let tick_ns = self.idle.tick_due_ns();
+            let limit_ns = entered.poll_until_ns;
+            if tick_ns <= event_ns && tick_ns < limit_ns {
+                self.idle.tick_ran(self.chooser);
+                self.idle.interrupt_done(tick_ns + self.workload.tick_handler_ns);
+            } else if let Some(e) = event.filter(|e| e.at_ns < limit_ns) {
+                let handled_ns = e.at_ns + u64::from(e.handler_ns);
+                if e.visit_end {
+                    self.leave_poll(entered.state, e.at_ns.max(start_ns), e.cause);
+                    return Polled::Woken { at_ns: handled_ns, next: n + 1 };
+                }
+                self.idle.interrupt_done(handled_ns);
+                n += 1;
+            } else {
+                self.leave_poll(entered.state, limit_ns, WakeCause::PollLimit);
+                return Polled::Limit { at_ns: limit_ns, next: n };
+            }
+        }
+    }
+
+    fn leave_poll(&mut self, state: usize, at_ns: u64, cause: WakeCause) {
+        let left = Left {
+            entered: state,
+            wake_at_ns: at_ns,
+            exit_at_ns: at_ns,
+            running_at_ns: at_ns,
+            handled_at_ns: at_ns,
+            cause,
+            tick_ran: cause == WakeCause::Wheel,
+        };
+        self.idle.leave(self.chooser, &left, self.ledger);
+    }
+
+    fn apply_changes(&mut self, now_ns: u64) {
+        if let Some(value) = self.changes.latency(now_ns) {
+            self.latency_ns = value;
+        }
+        if let Some(mask) = self.changes.disabled(now_ns) {
+            self.idle.set_disabled(self.chooser, mask);
+        }
+    }
+}
+
+enum Polled {
+    Limit { at_ns: u64, next: usize },
+    Woken { at_ns: u64, next: usize },
+}
+
+/// The changes of latency limit and disabled states still to come.
+struct Changes<'a> {
+    workload: &'a Workload,
+    default_mask: u16,
+    latency: usize,
+    disabled: usize,
+    next_at_ns: u64,
+}
+
+impl<'a> Changes<'a> {
+    fn new(workload: &'a Workload, table: &IdleTable) -> Self {
+        let mut c =
+            Self { workload, default_mask: table.disabled_by_default(), latency: 0, disabled: 0, next_at_ns: 0 };
+        c.find_next();
+        c
+    }
+
+    fn latency(&mut self, now_ns: u64) -> Option<i64> {
+        let ahead = self.workload.latency.get(self.latency..).unwrap_or_default();
+        let n = ahead.partition_point(|c| c.at_ns <= now_ns);
+        self.latency += n;
+        self.find_next();
+        ahead.get(n.checked_sub(1)?).map(|c| c.value)
+    }
+
+    fn disabled(&mut self, now_ns: u64) -> Option<u16> {
+        let ahead = self.workload.disabled.get(self.disabled..).unwrap_or_default();
+        let n = ahead.partition_point(|c| c.at_ns <= now_ns);
+        self.disabled += n;
+        self.find_next();
+        ahead.get(n.checked_sub(1)?).map(|c| c.value | self.default_mask)
+    }
+
+    fn find_next(&mut self) {
+        let latency = self.workload.latency.get(self.latency).map_or(u64::MAX, |c| c.at_ns);
+        let disabled = self.workload.disabled.get(self.disabled).map_or(u64::MAX, |c| c.at_ns);
+        self.next_at_ns = latency.min(disabled);
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_idle::NEVER_AT_NS;
+use idlewise_model::{Change, CpuTape, NEVER_NS, Piece, PieceFlags, TickGrid, WakeCause};
+
+/// One event that wakes a CPU whatever governor runs, with what the kernel knew when the CPU began to wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkloadEvent {
+    /// When the CPU had nothing left to do and would ask its governor, ns.
+    pub start_ns: u64,
+    /// When the event comes, ns.
+    pub at_ns: u64,
+    /// Earliest pending hrtimer but the tick's, ns; [`NEVER_AT_NS`] for none.
+    pub hrtimer_at_ns: u64,
+    /// Next expiry of the timer wheel, ns; [`NEVER_AT_NS`] for none.
+    pub wheel_at_ns: u64,
+    /// From the event to the exit as recorded, ns.
+    pub exit_lag_ns: u32,
+    /// From the event to its handler's first instruction as recorded, ns.
+    pub response_ns: u32,
+    /// From the exit to the end of the interrupt handlers, ns.
+    pub handler_ns: u32,
+    /// From the kernel's "now" to `start_ns`, ns.
+    pub entry_lag_ns: u32,
+    /// Utilisation, 0..=1024.
+    pub util: u16,
+    /// Tasks waiting for I/O.
+    pub iowait: u16,
+    /// The state in which the recording met this event, or [`Piece::NO_STATE`].
+    pub state: u8,
+    /// What the event is.
+    pub cause: WakeCause,
+    /// The CPU came from another task.
+    pub visit_start: bool,
+    /// The CPU goes to another task.
+    pub visit_end: bool,
+    /// The kernel needed the tick for reasons of its own.
+    pub tick_needed: bool,
+}
+
+/// What happens to one CPU whatever governor runs: its tape with the ticks, poll limits and refused entries taken out
+/// and the pieces of each wait put together.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The CPU.
+    pub cpu: u32,
+    /// Its ticks.
+    pub grid: TickGrid,
+    /// How long the tick's handlers take, ns.
+    pub tick_handler_ns: u64,
+    /// Events in order of time.
+    pub events: Vec<WorkloadEvent>,
+    /// Changes of the latency limit.
+    pub latency: Vec<Change<i64>>,
+    /// Changes of the disabled states.
+    pub disabled: Vec<Change<u16>>,
+}
+
+impl Workload {
+    /// Takes the ticks out of `tape`.
+    #[must_use]
+    pub fn new(tape: &CpuTape) -> Self {
+        let mut events = Vec::with_capacity(tape.pieces.len());
+        let mut waiting: Option<WorkloadEvent> = None;
+        for piece in &tape.pieces {
+            let event = match waiting.take() {
+                Some(mut e) if !piece.flags.has(PieceFlags::VISIT_START) => {
+                    e.take_end_of(piece);
+                    e
+                }
+                _ => WorkloadEvent::from_piece(piece),
+            };
+            let over = piece.flags.has(PieceFlags::VISIT_END);
+            let not_an_event = piece.flags.has(PieceFlags::REJECTED)
+                || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
+            if not_an_event && !over {
+                waiting = Some(event);
+            } else {
+                events.push(event);
+            }
+        }
+        // What the last visit waited for lies beyond the recording: it is left out.
+        Self {
+            cpu: tape.cpu,
+            grid: tape.tick,
+            tick_handler_ns: tape.tick_handler_ns.into(),
+            events,
+            latency: tape.latency.clone(),
+            disabled: tape.disabled.clone(),
+        }
+    }
+}
+
+impl WorkloadEvent {
+    fn from_piece(p: &Piece) -> Self {
+        let at = |rel_ns: i64| if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) };
+        Self {
+            start_ns: p.start_ns,
+            at_ns: p.start_ns + p.wake_ns,
+            hrtimer_at_ns: at(p.hrtimer_ns),
+            wheel_at_ns: at(p.wheel_ns),
+            exit_lag_ns: p.exit_lag_ns,
+            response_ns: p.response_ns,
+            handler_ns: p.handler_ns,
+            entry_lag_ns: p.entry_lag_ns,
+            util: p.util,
+            iowait: p.iowait,
+            state: p.state,
+            cause: p.cause,
+            visit_start: p.flags.has(PieceFlags::VISIT_START),
+            visit_end: p.flags.has(PieceFlags::VISIT_END),
+            tick_needed: p.flags.has(PieceFlags::TICK_NEEDED),
+        }
+    }
+
+    /// The wait that began as `self` goes on in `p`.
+    fn take_end_of(&mut self, p: &Piece) {
+        self.at_ns = p.start_ns + p.wake_ns;
+        self.exit_lag_ns = p.exit_lag_ns;
+        self.response_ns = p.response_ns;
+        self.handler_ns = p.handler_ns;
+        self.state = p.state;
+        self.cause = p.cause;
+        self.visit_end = p.flags.has(PieceFlags::VISIT_END);
+        self.tick_needed |= p.flags.has(PieceFlags::TICK_NEEDED);
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::{Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause};
+use idlewise_platform::EnergyTable;
+
+/// What was counted in one idle state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateTally {
+    /// Stays, refused entries not among them.
+    pub entries: u64,
+    /// Time in the state as the kernel measures it, ns.
+    pub residency_ns: u64,
+    /// "Too deep" verdicts.
+    pub above: u64,
+    /// "Too shallow" verdicts.
+    pub below: u64,
+    /// Refused entries.
+    pub rejected: u64,
+}
+
+/// Counts of one CPU's ledger.
+#[derive(Clone, Debug)]
+pub struct Tally<'t> {
+    table: &'t IdleTable,
+    energy: &'t EnergyTable,
+    /// By entered state; refused entries count with the selected one.
+    pub states: [StateTally; MAX_STATES],
+    /// Stays by what ended them, in the order of [`WakeCause::ALL`].
+    pub causes: [u64; WakeCause::ALL.len()],
+    /// Entries at which the tick went on running.
+    pub ticks_kept: u64,
+    /// Entries at which the tick was stopped.
+    pub ticks_stopped: u64,
+    /// Energy of the stays, fJ or the table's relative equivalent.
+    pub energy_fj: u128,
+    /// Wakeup latency of every wake that was not the tick or the poll limit, ns.
+    pub latencies_ns: Vec<u32>,
+}
+
+impl<'t> Tally<'t> {
+    /// An empty tally of a CPU with these states.
+    #[must_use]
+    pub fn new(table: &'t IdleTable, energy: &'t EnergyTable) -> Self {
+        Self {
+            table,
+            energy,
+            states: [StateTally::default(); MAX_STATES],
+            causes: [0; WakeCause::ALL.len()],
+            ticks_kept: 0,
+            ticks_stopped: 0,
+            energy_fj: 0,
+            latencies_ns: Vec::new(),
+        }
+    }
+
+    /// The CPU's idle table.
+    #[must_use]
+    pub fn table(&self) -> &'t IdleTable {
+        self.table
+    }
+
+    /// The CPU's energy table.
+    #[must_use]
+    pub fn energy(&self) -> &'t EnergyTable {
+        self.energy
+    }
+}
+
+impl Ledger for Tally<'_> {
+    #[inline]
+    fn entry(&mut self, e: &Entry) {
+        match e.tick {
+            TickChoice::Kept => self.ticks_kept += 1,
+            TickChoice::Stopped => self.ticks_stopped += 1,
+            TickChoice::WasStopped | TickChoice::Unknown => {}
+        }
+        let (entered, miss) = match e.outcome {
+            Outcome::Stayed { entered, miss } => (usize::from(entered), miss),
+            Outcome::Rejected => {
+                if let Some(s) = self.states.get_mut(usize::from(e.selected)) {
+                    s.rejected += 1;
+                }
+                return;
+            }
+        };
+        self.causes[e.cause as usize] += 1;
+        if let Some(s) = self.states.get_mut(entered) {
+            s.entries += 1;
+            s.residency_ns += e.residency_ns.max(0).unsigned_abs();
+            match miss {
+                Miss::None => {}
+                Miss::Above => s.above += 1,
+                Miss::Below => s.below += 1,
+            }
+        }
+        let entry_ns = self.table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
+        self.energy_fj += self.energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns);
+        if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
+            self.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
+        }
+    }
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! First pass over a trace: what holds for all of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use idlewise_model::{Confidence, Event, EventKind, TickGrid, Vector};
+use idlewise_platform::Platform;
+use idlewise_trace::TraceMeta;
+
+use crate::causes::IrqClass;
+
+/// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14).
+const TICK_HANDLERS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
+/// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
+const REALTIME_NS: i64 = 1_000_000_000_000_000_000;
+/// Values of HZ that kernels are built with.
+const USUAL_HZ: [u32; 7] = [1000, 500, 300, 250, 200, 100, 24];
+/// Samples kept to find a grid or an offset.
+const SAMPLES: usize = 20_000;
+/// Ticks that a grid must explain among the tick's own expiries.
+const EXACT_SHARE: (usize, usize) = (9, 10);
+
+/// What a trace shows of one CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CpuSeen {
+    pub(crate) events: u64,
+    pub(crate) idle_entries: u64,
+    pub(crate) idle_exits: u64,
+    pub(crate) switches_to_idle: u64,
+    tick_expiries: Vec<i64>,
+    timer_irqs: Vec<u64>,
+}
+
+/// Collects facts about a whole trace.
+pub(crate) struct Survey<'a> {
+    meta: &'a TraceMeta,
+    facts: Facts,
+    seen_hrtimers: BTreeSet<u64>,
+    seen_wheel: BTreeSet<u64>,
+    /// Wheel timers whose first event was a cancel: an expiry follows at once, or they were really cancelled.
+    cancelled_first: BTreeMap<u64, u32>,
+    jiffies: Vec<(u64, u64)>,
+}
+
+/// What holds for all of a trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+    pub(crate) cpus: BTreeMap<u32, CpuSeen>,
+    /// Trace clock minus `CLOCK_MONOTONIC`, ns.
+    pub(crate) mono_offset_ns: i64,
+    /// `CLOCK_REALTIME` minus trace clock, ns, where a timer of that clock fired.
+    pub(crate) realtime_offset_ns: Option<i64>,
+    pub(crate) tick_functions: BTreeMap<u64, bool>,
+    pub(crate) irqs: BTreeMap<i32, IrqClass>,
+    pub(crate) grids: BTreeMap<u32, TickGrid>,
+    pub(crate) grid_confidence: Option<Confidence>,
+    pub(crate) grid_how: String,
+    /// Trace-clock time of jiffy 0, ns (mostly negative).
+    pub(crate) jiffy_zero_ns: i128,
+    /// Timers that were armed before the recording: id, CPU, expiry on the clock of [`EventKind::HrtimerStart`].
+    pub(crate) early_hrtimers: Vec<(u64, u32, i64)>,
+    /// Wheel timers that were armed before the recording: id, CPU, jiffies.
+    pub(crate) early_wheel: Vec<(u64, u32, u64)>,
+    /// Since 6.9 timers that are not pinned may be run by another CPU.
+    pub(crate) timer_migration: bool,
+    pub(crate) switches: u64,
+    pub(crate) hrtimers: u64,
+    pub(crate) wheel_timers: u64,
+    pub(crate) softirqs: u64,
+    pub(crate) tick_stops: u64,
+    pub(crate) misses: u64,
+    pub(crate) qos_changes: u64,
+    pub(crate) deepest_state: u32,
+}
+
+impl<'a> Survey<'a> {
+    pub(crate) fn new(meta: &'a TraceMeta) -> Self {
+        let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
+        let facts = Facts { first_ns: u64::MAX, timer_migration, ..Facts::default() };
+        Self {
+            meta,
+            facts,
+            seen_hrtimers: BTreeSet::new(),
+            seen_wheel: BTreeSet::new(),
+            cancelled_first: BTreeMap::new(),
+            jiffies: Vec::new(),
+        }
+    }
+
+    /// An interrupt of the given name (where known) came.
+    pub(crate) fn irq(&mut self, irq: i32, name: Option<&str>, event: &Event) {
+        let class = *self.facts.irqs.entry(irq).or_insert_with(|| name.map_or(IrqClass::Device, IrqClass::of));
+        if class == IrqClass::Timer {
+            self.timer_irq(event);
+        }
+    }
+
+    fn timer_irq(&mut self, event: &Event) {
+        let seen = self.facts.cpus.entry(event.cpu).or_default();
+        if seen.timer_irqs.len() < SAMPLES {
+            seen.timer_irqs.push(event.ts_ns);
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event) {
+        let f = &mut self.facts;
+        f.first_ns = f.first_ns.min(event.ts_ns);
+        f.last_ns = f.last_ns.max(event.ts_ns);
+        let seen = f.cpus.entry(event.cpu).or_default();
+        seen.events += 1;
+        match event.kind {
+            EventKind::CpuIdle { state: Some(state), .. } => {
+                seen.idle_entries += 1;
+                f.deepest_state = f.deepest_state.max(state);
+            }
+            EventKind::CpuIdle { state: None, .. } => seen.idle_exits += 1,
+            EventKind::CpuIdleMiss { .. } => f.misses += 1,
+            EventKind::SchedSwitch { next_pid, .. } => {
+                f.switches += 1;
+                seen.switches_to_idle += u64::from(next_pid == 0);
+            }
+            EventKind::SoftirqEntry { .. } => f.softirqs += 1,
+            EventKind::TickStop { .. } => f.tick_stops += 1,
+            EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
+            EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
+            EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
+                f.hrtimers += 1;
+                self.seen_hrtimers.insert(hrtimer);
+                if self.is_tick(function) {
+                    self.tick_expiry(event.cpu, expires);
+                }
+            }
+            EventKind::HrtimerCancel { hrtimer } => {
+                self.seen_hrtimers.insert(hrtimer);
+            }
+            EventKind::HrtimerExpireEntry { hrtimer, function, now } => self.hrtimer_fired(event, hrtimer, function, now),
+            EventKind::TimerStart { timer, now, .. } => {
+                f.wheel_timers += 1;
+                self.seen_wheel.insert(timer);
+                self.cancelled_first.remove(&timer);
+                if self.jiffies.len() < SAMPLES {
+                    self.jiffies.push((event.ts_ns, now));
+                }
+            }
+            EventKind::TimerCancel { timer } => {
+                if self.seen_wheel.insert(timer) {
+                    self.cancelled_first.insert(timer, event.cpu);
+                }
+            }
+            EventKind::TimerExpireEntry { timer, now, .. } => {
+                if let Some(cpu) = self.cancelled_first.remove(&timer) {
+                    f.early_wheel.push((timer, cpu, now));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64) {
+        self.facts.hrtimers += 1;
+        let late = event.ts_ns as i64 - now;
+        if now >= REALTIME_NS {
+            let offset = self.facts.realtime_offset_ns.get_or_insert(i64::MIN);
+            *offset = (*offset).max(-late);
+        } else {
+            let offset = &mut self.facts.mono_offset_ns;
+            *offset = if *offset == 0 { late } else { late.min(*offset) };
+        }
+        let tick = self.is_tick(function);
+        if self.seen_hrtimers.insert(hrtimer) && !tick {
+            self.facts.early_hrtimers.push((hrtimer, event.cpu, now));
+        }
+    }
+
+    fn tick_expiry(&mut self, cpu: u32, expires: i64) {
+        let seen = self.facts.cpus.entry(cpu).or_default();
+        if seen.tick_expiries.len() < SAMPLES {
+            seen.tick_expiries.push(expires);
+        }
+    }
+
+    fn is_tick(&mut self, function: u64) -> bool {
+        let meta = self.meta;
+        *self.facts.tick_functions.entry(function).or_insert_with(|| {
+            meta.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name))
+        })
+    }
+
+    pub(crate) fn any_idle(&self) -> bool {
+        self.facts.cpus.values().any(|c| c.idle_entries > 0 && c.idle_exits > 0)
+    }
+
+    pub(crate) fn finish(self, machine: &Platform) -> Facts {
+        let mut f = self.facts;
+        if self.meta.clock == "mono" {
+            f.mono_offset_ns = 0;
+        }
+        find_grids(&mut f, machine.hz);
+        let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);
+        let phase = f.grids.values().next().map_or(0, |g| g.phase_ns);
+        let zero = |(ts, now): &(u64, u64)| i128::from(*ts) - i128::from(*now) * i128::from(period);
+        let lowest = self.jiffies.iter().map(zero).min().unwrap_or_default();
+        f.jiffy_zero_ns = lowest - (lowest - i128::from(phase)).rem_euclid(i128::from(period));
+        f
+    }
+}
+
+impl Facts {
+    /// An hrtimer's expiry on the trace clock, ns; `None` for a clock whose offset is not known.
+    pub(crate) fn hrtimer_on_trace_clock(&self, expires: i64) -> Option<i64> {
+        if expires >= REALTIME_NS {
+            return self.realtime_offset_ns.map(|off| expires.saturating_sub(off));
+        }
+        Some(expires.saturating_add(self.mono_offset_ns))
+    }
+
+    /// A wheel timer's expiry on the trace clock, ns.
+    pub(crate) fn jiffies_on_trace_clock(&self, cpu: u32, jiffies: u64) -> i64 {
+        let period = self.grid(cpu).period_ns;
+        let at = self.jiffy_zero_ns + i128::from(jiffies) * i128::from(period);
+        i64::try_from(at).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn grid(&self, cpu: u32) -> TickGrid {
+        self.grids.get(&cpu).copied().unwrap_or(TickGrid::from_hz(250))
+    }
+}
+
+/// Finds period and phase of the ticks, from the tick timer's own expiries or from the times of timer interrupts.
+fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
+    let offset = f.mono_offset_ns;
+    let all: Vec<i64> = f.cpus.values().flat_map(|c| c.tick_expiries.iter().map(|e| e + offset)).collect();
+    if let Some(grid) = exact_grid(&all, machine_hz) {
+        for (cpu, seen) in &f.cpus {
+            let own: Vec<i64> = seen.tick_expiries.iter().map(|e| e + offset).collect();
+            let hz = Some((1_000_000_000 / grid.period_ns) as u32);
+            f.grids.insert(*cpu, exact_grid(&own, hz).unwrap_or(grid));
+        }
+        f.grid_confidence = Some(Confidence::Recorded);
+        f.grid_how = format!("{}, from the tick timer's expiries", hz_words(grid.period_ns));
+        return;
+    }
+    let irqs: Vec<u64> = f.cpus.values().flat_map(|c| c.timer_irqs.iter().copied()).collect();
+    if let Some(grid) = folded_grid(&irqs, machine_hz) {
+        f.grids = f.cpus.keys().map(|cpu| (*cpu, grid)).collect();
+        f.grid_confidence = Some(Confidence::Derived);
+        f.grid_how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
+        return;
+    }
+    let hz = machine_hz.unwrap_or(250);
+    f.grids = f.cpus.keys().map(|cpu| (*cpu, TickGrid::from_hz(hz))).collect();
+    f.grid_confidence = Some(Confidence::Assumed);
+    let why = if machine_hz.is_some() { "the platform's" } else { "assumed" };
+    f.grid_how = format!("HZ {hz} ({why}), phase 0 assumed: the trace shows no ticks");
+}
+
+fn hz_words(period_ns: u64) -> String {
+    format!("HZ {}", (1_000_000_000 + period_ns / 2) / period_ns)
+}
+
+/// The longest usual period on which the expiries lie, within 2 us.
+fn exact_grid(expiries: &[i64], hz: Option<u32>) -> Option<TickGrid> {
+    const NEAR_NS: i64 = 2_000;
+    if expiries.len() < 3 {
+        return None;
+    }
+    let mut found = None;
+    let candidates: &[u32] = match &hz {
+        Some(hz) => std::slice::from_ref(hz),
+        None => &USUAL_HZ,
+    };
+    for &hz in candidates {
+        let period = TickGrid::period_of(hz) as i64;
+        let mut phases: Vec<i64> = expiries.iter().map(|e| e.rem_euclid(period)).collect();
+        phases.sort_unstable();
+        let phase = *phases.get(phases.len() / 2)?;
+        let on_grid = expiries.iter().filter(|e| {
+            let off = (**e - phase).rem_euclid(period);
+            off.min(period - off) <= NEAR_NS
+        });
+        if on_grid.count() * EXACT_SHARE.1 >= expiries.len() * EXACT_SHARE.0 {
+            found = Some(TickGrid { period_ns: period as u64, phase_ns: phase as u64 });
+        }
+    }
+    found
+}
+
+/// The longest usual period at which timer interrupts gather, and where.
+fn folded_grid(irqs: &[u64], hz: Option<u32>) -> Option<TickGrid> {
+    const BIN_NS: u64 = 20_000;
+    const WINDOW: usize = 5;
+    if irqs.len() < 50 {
+        return None;
+    }
+    let mut found: Option<TickGrid> = None;
+    let candidates: &[u32] = match &hz {
+        Some(hz) => std::slice::from_ref(hz),
+        None => &USUAL_HZ,
+    };
+    for &hz in candidates {
+        let period = TickGrid::period_of(hz);
+        let bins = (period / BIN_NS) as usize;
+        let mut histogram = vec![0usize; bins + 1];
+        for t in irqs {
+            if let Some(bin) = histogram.get_mut((t % period / BIN_NS) as usize) {
+                *bin += 1;
+            }
+        }
+        let window = |at: usize| (0..WINDOW).map(|i| histogram.get((at + i) % bins).copied().unwrap_or(0)).sum::<usize>();
+        let (at, held) = (0..bins).map(|b| (b, window(b))).max_by_key(|(b, n)| (*n, usize::MAX - b))?;
+        // A third of all timer interrupts in a tenth of a millisecond of the period is no chance.
+        if held * 3 >= irqs.len() {
+            found = Some(TickGrid { period_ns: period, phase_ns: at as u64 * BIN_NS });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_period_is_the_longest_on_which_all_expiries_lie() {
+        let expiries: Vec<i64> = [1, 2, 3, 7, 8, 30].map(|k| 1_234 + k * 4_000_000).to_vec();
+        assert_eq!(exact_grid(&expiries, None), Some(TickGrid { period_ns: 4_000_000, phase_ns: 1_234 }));
+        assert_eq!(exact_grid(&[5, 9], None), None);
+    }
+
+    #[test]
+    fn interrupts_near_a_grid_give_it_away() {
+        let mut irqs: Vec<u64> = (0..400).map(|k| k * 1_000_000 + 440_000 + k * 7919 % 60_000).collect();
+        irqs.extend((0..200).map(|k| k * 1_777_777));
+        let grid = folded_grid(&irqs, None).unwrap();
+        assert_eq!(grid.period_ns, 1_000_000);
+        assert!((420_000..=460_000).contains(&grid.phase_ns), "{grid:?}");
+    }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One CPU's ring buffer: from pages to the events in them, one event ahead.
+
+use idlewise_model::{Health, HealthKind};
+
+use super::format::PageLayout;
+use super::window::{Fill, Window, Workshop};
+use crate::input::Input;
+
+/// Bits of the commit word.
+const COMMIT_LEN: u64 = (1 << 27) - 1;
+const COMMIT_MISSED: u64 = 1 << 31;
+const COMMIT_MISSED_STORED: u64 = 1 << 30;
+
+/// Kinds of entries, the low five bits of their first word; 1 to 28 are events of so many words.
+const LONG_EVENT: u32 = 0;
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+
+/// A time stamp entry has no room for the topmost bits of a time.
+const STAMP_BITS: u32 = 59;
+
+/// A clock that jumps further than an hour is counted.
+const JUMP_NS: u64 = 3_600_000_000_000;
+
+/// From the buffer's times to the trace's, as the file asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// Multiplier and shift, for time stamp counters.
+    pub(crate) scale: Option<(u32, u32)>,
+    /// Added after scaling, ns.
+    pub(crate) offset: i64,
+}
+
+impl Clock {
+    #[inline(always)]
+    fn time(self, raw: u64) -> u64 {
+        let ns = match self.scale {
+            None => raw,
+            Some((mult, shift)) => ((u128::from(raw) * u128::from(mult)) >> shift.min(127)) as u64,
+        };
+        ns.wrapping_add_signed(self.offset)
+    }
+}
+
+/// What all CPUs of a stream share.
+pub(crate) struct Shared<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) layout: PageLayout,
+    pub(crate) page_size: usize,
+    pub(crate) clock: Clock,
+    pub(crate) workshop: Workshop,
+    pub(crate) health: Health,
+}
+
+struct PageHead {
+    time: u64,
+    len: usize,
+    missed: Option<u64>,
+}
+
+/// One CPU's buffer with its next event.
+pub(crate) struct Cpu {
+    pub(crate) cpu: u32,
+    window: Window,
+    /// Where the next page starts in the window.
+    page: usize,
+    /// Where the next entry starts in the window.
+    pos: usize,
+    /// Where the page's entries end in the window.
+    end: usize,
+    /// The buffer's own time at `pos`.
+    raw: u64,
+    /// The next event: its time, and its bytes in the window.
+    pub(crate) ts_ns: u64,
+    start: usize,
+    len: usize,
+    /// Events were lost before the next one; 0 if nobody knows how many.
+    pub(crate) lost: Option<u64>,
+    /// The clock was read.
+    started: bool,
+    /// The file ends before the CPU's data does.
+    cut_off: bool,
+}
+
+impl Cpu {
+    pub(crate) fn new(cpu: u32, window: Window) -> Self {
+        Self {
+            cpu,
+            window,
+            page: 0,
+            pos: 0,
+            end: 0,
+            raw: 0,
+            ts_ns: 0,
+            start: 0,
+            len: 0,
+            lost: None,
+            started: false,
+            cut_off: false,
+        }
+    }
+
+    /// The bytes of the next event and what follows them in the buffer.
+    #[inline(always)]
+    pub(crate) fn data(&self) -> &[u8] {
+        self.window.buf().get(self.start..).unwrap_or_default()
+    }
+
+    /// The length of the next event.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> Option<u32> {
+        self.window.buf().get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
+    }
+
+    /// Goes to the next event; `false` when there is none.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, shared: &mut Shared<'_>) -> bool {
+        loop {
+            if self.pos >= self.end {
+                if !self.next_page(shared) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(head) = self.word(self.pos) else { return false };
+            let body = self.pos + 4;
+            let (kind, delta) = (head & 31, u64::from(head >> 5));
+            let (start, len) = match kind {
+                1..=28 => (body, kind as usize * 4),
+                LONG_EVENT => {
+                    // The length counts its own four bytes; entries start at multiples of four.
+                    let len = self.word(body).unwrap_or(0) as usize;
+                    if len < 4 {
+                        self.give_up_page(shared);
+                        continue;
+                    }
+                    (body + 4, (len - 4).next_multiple_of(4))
+                }
+                _ => {
+                    self.special(kind, delta, body, shared);
+                    continue;
+                }
+            };
+            let next = start.saturating_add(len);
+            if next > self.end {
+                self.give_up_page(shared);
+                continue;
+            }
+            self.raw = self.raw.wrapping_add(delta);
+            (self.start, self.len, self.pos) = (start, len, next);
+            let ts_ns = shared.clock.time(self.raw);
+            if ts_ns.wrapping_sub(self.ts_ns) > JUMP_NS {
+                self.clock_moved(ts_ns, shared);
+            }
+            self.ts_ns = ts_ns;
+            return true;
+        }
+    }
+
+    /// The time went back or leapt ahead.
+    #[cold]
+    fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<'_>) {
+        let kind = if ts_ns < self.ts_ns { HealthKind::ClockBackwards } else { HealthKind::ClockJump };
+        let (cpu, before) = (self.cpu, self.ts_ns);
+        shared.health.add(kind, 1, || format!("CPU {cpu}: {} after {}", seconds(ts_ns), seconds(before)));
+    }
+
+    /// An entry that is no event.
+    #[cold]
+    fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<'_>) {
+        let Some(word) = self.word(body).filter(|_| body + 4 <= self.end) else {
+            // A padding without length fills what is left of a page.
+            if kind == PADDING && delta == 0 { self.pos = self.end } else { self.give_up_page(shared) }
+            return;
+        };
+        let long = u64::from(word) << 27 | delta;
+        match kind {
+            PADDING if delta == 0 => self.pos = self.end,
+            PADDING => {
+                self.raw = self.raw.wrapping_add(delta);
+                let next = body.saturating_add(word as usize);
+                // The length counts itself; a shorter one would not move on. One that leaves the page fills it.
+                if word < 4 { self.give_up_page(shared) } else { self.pos = next }
+            }
+            TIME_EXTEND => {
+                self.raw = self.raw.wrapping_add(long);
+                self.pos = body + 4;
+            }
+            TIME_STAMP => {
+                let top = self.raw >> STAMP_BITS << STAMP_BITS;
+                let stamp = top | long & ((1 << STAMP_BITS) - 1);
+                let wrapped = top != 0 && stamp < self.raw;
+                self.raw = if wrapped { stamp.wrapping_add(1 << STAMP_BITS) } else { stamp };
+                self.pos = body + 4;
+            }
+            _ => self.give_up_page(shared),
+        }
+    }
+
+    #[cold]
+    fn give_up_page(&mut self, shared: &mut Shared<'_>) {
+        let (cpu, at, pos) = (self.cpu, self.ts_ns, self.pos);
+        shared.health.add(HealthKind::BadPage, 1, || {
+            format!("CPU {cpu} after {}, byte {pos} of the buffer's window", seconds(at))
+        });
+        self.pos = self.end;
+    }
+
+    /// Goes to the next page that holds anything; `false` at the end.
+    fn next_page(&mut self, shared: &mut Shared<'_>) -> bool {
+        let layout = shared.layout;
+        loop {
+            if self.page >= self.window.len() {
+                if !self.next_window(shared) {
+                    return false;
+                }
+                continue;
+            }
+            let page = self.page;
+            let there = (self.window.len() - page).min(shared.page_size);
+            self.page += there;
+            (self.pos, self.end) = (page, page);
+            if there < layout.data {
+                self.short_page(shared);
+                continue;
+            }
+            let Some(head) = self.page_head(page, there, layout) else {
+                self.short_page(shared);
+                continue;
+            };
+            if layout.data + head.len > shared.page_size {
+                self.give_up_page(shared);
+                continue;
+            }
+            if let Some(count) = head.missed {
+                self.missed(count, head.time, shared);
+            }
+            if !std::mem::replace(&mut self.started, true) {
+                self.ts_ns = shared.clock.time(head.time);
+            }
+            self.raw = head.time;
+            self.pos = page + layout.data;
+            self.end = page + (layout.data + head.len).min(there);
+            if layout.data + head.len > there {
+                self.short_page(shared);
+            }
+            if self.pos < self.end {
+                return true;
+            }
+        }
+    }
+
+    /// Reads the header of the page at `page`, of which `there` bytes are there.
+    fn page_head(&self, page: usize, there: usize, layout: PageLayout) -> Option<PageHead> {
+        let buf = self.window.buf().get(page..page + there)?;
+        let wide = |at: usize| buf.get(at..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
+        let narrow = |at: usize| buf.get(at..)?.first_chunk::<4>().map(|b| u64::from(u32::from_le_bytes(*b)));
+        let long = |at: usize| if layout.wide { wide(at) } else { narrow(at) };
+        let (time, commit) = (wide(layout.time)?, long(layout.commit)?);
+        let len = (commit & COMMIT_LEN) as usize;
+        let stored = if commit & COMMIT_MISSED_STORED == 0 { None } else { long(layout.data + len) };
+        let missed = (commit & COMMIT_MISSED != 0).then(|| stored.unwrap_or(0));
+        Some(PageHead { time, len, missed })
+    }
+
+    /// The kernel marked the page: events before it were lost.
+    fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<'_>) {
+        self.lost = Some(self.lost.unwrap_or(0).saturating_add(count));
+        let (cpu, at) = (self.cpu, shared.clock.time(time));
+        shared.health.add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu} before {}", seconds(at)));
+    }
+
+    /// A page that is not all there.
+    fn short_page(&mut self, shared: &mut Shared<'_>) {
+        if self.cut_off {
+            return;
+        }
+        let (cpu, at) = (self.cpu, self.window.next());
+        shared.health.add(HealthKind::BadPage, 1, || format!("CPU {cpu}: a page cut short before byte {at}"));
+    }
+
+    /// Fetches more of the file; `false` when there is no more.
+    fn next_window(&mut self, shared: &mut Shared<'_>) -> bool {
+        let cpu = self.cpu;
+        self.page = 0;
+        match self.window.fill(shared.input, &mut shared.workshop) {
+            Fill::Data => true,
+            Fill::End => false,
+            Fill::CutOff { at } => {
+                self.cut_off = true;
+                shared.health.add(HealthKind::Truncated, 1, || format!("CPU {cpu}: the file ends at byte {at}"));
+                self.window.len() > 0
+            }
+            Fill::Broken { at, why } => {
+                shared.health.add(HealthKind::BadPage, 1, || format!("CPU {cpu}, byte {at} of the file: {why}"));
+                false
+            }
+        }
+    }
+}
+
+/// A time for people.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}

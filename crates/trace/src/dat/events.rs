@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The buffers of all CPUs, merged in time order.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use idlewise_model::{Event, EventKind, Health, HealthKind};
+
+use super::DatFile;
+use super::cpu::{Cpu, Shared, seconds};
+use super::decode::Decoded;
+use super::window::{Window, Workshop};
+
+/// The events of a `trace.dat`.
+pub(crate) struct DatEvents<'a> {
+    file: &'a DatFile,
+    shared: Shared<'a>,
+    cpus: Vec<Cpu>,
+    /// The CPU that is being read; the others wait in `waiting` with the times of their next events.
+    current: usize,
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The best of `waiting`: `current` goes on until it is reached.
+    bound: (u64, usize),
+    counts: Vec<u64>,
+    map: OnceCell<BTreeMap<u16, u64>>,
+    irq_names: BTreeMap<i32, String>,
+    last_irq: Option<i32>,
+}
+
+const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
+
+impl<'a> DatEvents<'a> {
+    pub(crate) fn new(file: &'a DatFile) -> Self {
+        let data = &file.data;
+        let mut shared = Shared {
+            input: &file.input,
+            layout: data.layout,
+            page_size: data.page_size,
+            clock: data.clock,
+            workshop: Workshop::default(),
+            health: Health::default(),
+        };
+        let mut cpus = Vec::new();
+        let mut waiting = BinaryHeap::new();
+        for region in &data.regions {
+            let window = Window::new(*region, data.packing, data.page_size, data.regions.len());
+            let mut cpu = Cpu::new(region.cpu, window);
+            if cpu.advance(&mut shared) {
+                waiting.push(Reverse((cpu.ts_ns, cpus.len())));
+                cpus.push(cpu);
+            }
+        }
+        let mut events = Self {
+            file,
+            shared,
+            cpus,
+            current: usize::MAX,
+            waiting,
+            bound: NOBODY,
+            counts: Vec::new(),
+            map: OnceCell::new(),
+            irq_names: BTreeMap::new(),
+            last_irq: None,
+        };
+        events.next_cpu();
+        events
+    }
+
+    pub(crate) fn health(&self) -> &Health {
+        &self.shared.health
+    }
+
+    pub(crate) fn counts(&self) -> &BTreeMap<u16, u64> {
+        self.map.get_or_init(|| {
+            (0..=u16::MAX).zip(&self.counts).filter(|(_, n)| **n > 0).map(|(id, n)| (id, *n)).collect()
+        })
+    }
+
+    pub(crate) fn irq_name(&self, irq: i32) -> Option<&str> {
+        self.irq_names.get(&irq).map(String::as_str)
+    }
+
+    /// Turns to the CPU whose event is next.
+    #[inline]
+    fn next_cpu(&mut self) {
+        self.current = self.waiting.pop().map_or(usize::MAX, |Reverse((_, i))| i);
+        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+    }
+
+    /// Turns to the CPU whose event is next and lets the current one wait.
+    #[inline]
+    fn change_cpu(&mut self, mine: Reverse<(u64, usize)>) {
+        if let Some(mut best) = self.waiting.peek_mut() {
+            let Reverse((_, next)) = std::mem::replace(&mut *best, mine);
+            self.current = next;
+        }
+        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+    }
+
+    #[inline]
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let cpu = self.cpus.get_mut(self.current)?;
+            if (cpu.ts_ns, self.current) > self.bound {
+                let mine = Reverse((cpu.ts_ns, self.current));
+                self.change_cpu(mine);
+                continue;
+            }
+            if let Some(count) = cpu.lost.take() {
+                let (ts_ns, cpu) = (cpu.ts_ns, cpu.cpu);
+                return Some(Event { ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } });
+            }
+            let decoders = &self.file.decoders;
+            let (data, len) = (cpu.data(), cpu.len());
+            let id = decoders.id(data).unwrap_or(0);
+            let decoded = decoders.decode(cpu.ts_ns, cpu.cpu, id, data, len);
+            let event = match decoded {
+                Decoded::Event(event) => {
+                    if let EventKind::IrqEntry { irq } = event.kind
+                        && self.last_irq != Some(irq)
+                    {
+                        self.last_irq = Some(irq);
+                        let name = data.get(..len).and_then(|d| decoders.irq_name(id, d));
+                        intern(&mut self.irq_names, irq, name);
+                    }
+                    Some(event)
+                }
+                odd => odd_event(odd, id, cpu, &mut self.shared.health),
+            };
+            if !cpu.advance(&mut self.shared) {
+                self.next_cpu();
+            }
+            let Some(event) = event else { continue };
+            self.count(id);
+            return Some(event);
+        }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, id: u16) {
+        if self.map.get().is_some() {
+            self.map.take();
+        }
+        let at = usize::from(id);
+        if let Some(n) = self.counts.get_mut(at) {
+            *n += 1;
+        } else {
+            self.counts.resize(at + 1, 0);
+            if let Some(n) = self.counts.get_mut(at) {
+                *n = 1;
+            }
+        }
+    }
+}
+
+fn intern(names: &mut BTreeMap<i32, String>, irq: i32, name: Option<&[u8]>) {
+    if let Some(name) = name {
+        names.entry(irq).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+    }
+}
+
+/// Events that cannot be understood are counted; those with an id are passed on as other events.
+#[cold]
+fn odd_event(odd: Decoded, id: u16, cpu: &Cpu, health: &mut Health) -> Option<Event> {
+    let place = || format!("CPU {} at {}, event id {id}", cpu.cpu, seconds(cpu.ts_ns));
+    match odd {
+        Decoded::Event(event) => Some(event),
+        Decoded::Unknown(event) => {
+            health.add(HealthKind::UnknownEvent, 1, place);
+            Some(event)
+        }
+        Decoded::Short(event) => {
+            health.add(HealthKind::BadEvent, 1, place);
+            Some(event)
+        }
+        Decoded::Broken => {
+            health.add(HealthKind::BadEvent, 1, place);
+            None
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own description of an event or a page header: the text of a `format` file.
+
+/// One event as its format file describes it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) name: String,
+    pub(crate) id: u16,
+    pub(crate) fields: Vec<FormatField>,
+}
+
+/// One field of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FormatField {
+    pub(crate) name: String,
+    pub(crate) offset: u16,
+    pub(crate) size: u16,
+    pub(crate) signed: bool,
+    /// The field holds the place and length of its data (`__data_loc`).
+    pub(crate) located: bool,
+}
+
+impl Format {
+    /// `None` when the text has no name or no usable id.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut format = Self::default();
+        let mut id = None;
+        for line in text.lines() {
+            let line = line.trim();
+            if let Some(name) = line.strip_prefix("name:") {
+                name.trim().clone_into(&mut format.name);
+            } else if let Some(number) = line.strip_prefix("ID:") {
+                id = number.trim().parse().ok();
+            } else if line.starts_with("print fmt:") {
+                break;
+            } else {
+                format.fields.extend(FormatField::parse(line));
+            }
+        }
+        format.id = id?;
+        (!format.name.is_empty()).then_some(format)
+    }
+
+    pub(crate) fn field(&self, name: &str) -> Option<&FormatField> {
+        self.fields.iter().find(|f| f.name == name)
+    }
+}
+
+impl FormatField {
+    /// Reads a line "field:unsigned int vec; offset:8; size:4; signed:0;".
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let line = line.trim().strip_prefix("field")?;
+        let (declaration, facts) = line.split_once(';')?;
+        let declaration = declaration.trim_start_matches(" special").strip_prefix(':')?.trim();
+        let fact = |key: &str| {
+            facts.split(';').filter_map(|f| f.split_once(':')).find(|(k, _)| k.trim() == key).map(|(_, v)| v.trim())
+        };
+        // The name is the last word; an array's length stands behind it, or ("__data_loc char[] name") before it.
+        let bare = match declaration.rfind('[') {
+            Some(at) if declaration.ends_with(']') => declaration.get(..at).unwrap_or(declaration),
+            _ => declaration,
+        };
+        let name = bare.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        Some(Self {
+            name: name.to_owned(),
+            offset: fact("offset")?.parse().ok()?,
+            size: fact("size")?.parse().ok()?,
+            signed: fact("signed").is_some_and(|s| s == "1"),
+            located: declaration.starts_with("__data_loc"),
+        })
+    }
+}
+
+/// Where things lie in a page of the ring buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageLayout {
+    /// Offset of the page's time (8 bytes).
+    pub(crate) time: usize,
+    /// Offset of the commit word.
+    pub(crate) commit: usize,
+    /// The commit word has 8 bytes, not 4; so has the kernel's `long`.
+    pub(crate) wide: bool,
+    /// Offset of the first event.
+    pub(crate) data: usize,
+}
+
+/// No page header is longer than this.
+const MAX_PAGE_HEADER: usize = 256;
+
+impl PageLayout {
+    /// The layout of a kernel whose `long` has `long_size` bytes, for files that do not describe it.
+    pub(crate) fn usual(long_size: u8) -> Self {
+        let wide = long_size == 8;
+        Self { time: 0, commit: 8, wide, data: if wide { 16 } else { 12 } }
+    }
+
+    /// Reads the text of `events/header_page`; `None` when it makes no sense.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let fields: Vec<_> = text.lines().filter_map(FormatField::parse).collect();
+        let field = |name: &str| fields.iter().find(|f| f.name == name);
+        let (time, commit, data) = (field("timestamp")?, field("commit")?, field("data")?);
+        let layout = Self {
+            time: usize::from(time.offset),
+            commit: usize::from(commit.offset),
+            wide: commit.size == 8,
+            data: usize::from(data.offset),
+        };
+        let ok = time.size == 8
+            && matches!(commit.size, 4 | 8)
+            && layout.data <= MAX_PAGE_HEADER
+            && layout.time + 8 <= layout.data
+            && layout.commit + usize::from(commit.size) <= layout.data;
+        ok.then_some(layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_of_every_shape_give_their_name() {
+        let name = |d: &str| {
+            FormatField::parse(&format!("\tfield:{d};\toffset:8;\tsize:4;\tsigned:1;")).map(|f| (f.name, f.located))
+        };
+        let is = |n: &str, located| Some((n.to_owned(), located));
+        assert_eq!(name("char prev_comm[16]"), is("prev_comm", false));
+        assert_eq!(name("__data_loc char[] name"), is("name", true));
+        assert_eq!(name("const char * reason"), is("reason", false));
+        assert_eq!(name("void *function"), is("function", false));
+        assert_eq!(name("unsigned char common_flags"), is("common_flags", false));
+    }
+
+    #[test]
+    fn a_page_header_of_a_32_bit_kernel() {
+        let text = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n\
+                    \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:12;\tsize:4084;\tsigned:0;\n";
+        assert_eq!(PageLayout::parse(text), Some(PageLayout::usual(4)));
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The options of a `trace.dat`: small facts about the recording, the same in both versions.
+
+use idlewise_model::HealthKind;
+
+use super::cpu::Clock;
+use crate::input::text;
+use crate::meta::{CpuStats, TraceMeta};
+
+pub(crate) const DONE: u16 = 0;
+const DATE: u16 = 1;
+const CPUSTAT: u16 = 2;
+pub(crate) const BUFFER: u16 = 3;
+const TRACECLOCK: u16 = 4;
+const UNAME: u16 = 5;
+const OFFSET: u16 = 7;
+const CPUCOUNT: u16 = 8;
+const VERSION: u16 = 9;
+const TIME_SHIFT: u16 = 12;
+const GUEST: u16 = 13;
+const TSC2NSEC: u16 = 14;
+pub(crate) const HEADER_INFO: u16 = 16;
+pub(crate) const FTRACE_EVENTS: u16 = 17;
+pub(crate) const EVENT_FORMATS: u16 = 18;
+pub(crate) const KALLSYMS: u16 = 19;
+pub(crate) const PRINTK: u16 = 20;
+pub(crate) const CMDLINES: u16 = 21;
+pub(crate) const BUFFER_TEXT: u16 = 22;
+
+/// What the options say beside what goes into the metadata.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) clock: Clock,
+    pub(crate) cpu_count: Option<u32>,
+    /// A version 6 file with this option has the clock's name behind the table of CPUs.
+    pub(crate) clock_follows: bool,
+}
+
+/// Takes over an option that both versions have.
+pub(crate) fn apply(id: u16, bytes: &[u8], meta: &mut TraceMeta, facts: &mut Facts) {
+    match id {
+        DATE => shift(bytes, 1000, meta, facts),
+        OFFSET => shift(bytes, 1, meta, facts),
+        CPUSTAT => {
+            if let Some((cpu, stats)) = CpuStats::parse(&text(bytes)) {
+                meta.cpu_stats.insert(cpu, stats);
+            }
+        }
+        TRACECLOCK if bytes.is_empty() => facts.clock_follows = true,
+        TRACECLOCK => meta.clock = selected_clock(&text(bytes)),
+        UNAME => meta.kernel = kernel_of(&text(bytes)),
+        CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)),
+        VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
+        TIME_SHIFT => ignored(meta, "the synchronisation of a guest's clock with its host (times are the guest's own)"),
+        GUEST => ignored(meta, "the list of guests of a host"),
+        TSC2NSEC => {
+            let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+            if let (Some(mult), Some(shift), true) = (word(0), word(4), bytes.len() >= 16) {
+                facts.clock.scale = (mult != 0).then_some((mult, shift));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn ignored(meta: &mut TraceMeta, what: &str) {
+    meta.health.add(HealthKind::Ignored, 1, || what.to_owned());
+    let note = format!("left out: {what}");
+    if !meta.notes.contains(&note) {
+        meta.notes.push(note);
+    }
+}
+
+fn shift(bytes: &[u8], unit_ns: i64, meta: &mut TraceMeta, facts: &mut Facts) {
+    let text = text(bytes);
+    match integer(text.trim()) {
+        Some(n) => facts.clock.offset = facts.clock.offset.wrapping_add(n.wrapping_mul(unit_ns)),
+        None => meta.notes.push(format!("the time offset {:?} is no number and is left out", text.trim())),
+    }
+}
+
+/// A number in decimal or, with 0x, hexadecimal.
+fn integer(text: &str) -> Option<i64> {
+    let (minus, digits) = text.strip_prefix('-').map_or((false, text), |t| (true, t));
+    let value = match digits.strip_prefix("0x") {
+        // An offset may use all 64 bits; it wraps as in two's complement.
+        Some(hex) => u64::from_str_radix(hex, 16).ok()? as i64,
+        None => digits.trim_start_matches('+').parse::<u64>().ok()? as i64,
+    };
+    Some(if minus { value.wrapping_neg() } else { value })
+}
+
+/// "local global [mono]" to "mono"; a single name stays.
+pub(crate) fn selected_clock(list: &str) -> String {
+    let chosen = list.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
+    chosen.unwrap_or_else(|| list.trim()).to_owned()
+}
+
+/// "Linux host 6.6.9 aarch64" to "6.6.9 aarch64".
+fn kernel_of(uname: &str) -> String {
+    let words: Vec<_> = uname.split_ascii_whitespace().collect();
+    words.get(2..).map_or_else(|| words.join(" "), |w| w.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_decimal_or_hexadecimal() {
+        assert_eq!([integer("0x10"), integer("-0x10"), integer("-7"), integer("")], [Some(16), Some(-16), Some(-7), None]);
+        assert_eq!(integer("0xffffffffffffffff"), Some(-1));
+    }
+
+    #[test]
+    fn the_selected_clock_stands_in_brackets() {
+        assert_eq!(selected_clock("local [mono] boot\n"), "mono");
+        assert_eq!(selected_clock("mono"), "mono");
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a trace cannot be read. Dirt inside a readable trace is no error; it is counted in the trace's health.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The file could not be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file could not be read at some place.
+    #[error("cannot read {what} of {} at byte {offset}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What was wanted there.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{} is not a trace that can be read here: it looks like {looks_like}; {advice}", path.display())]
+    NotATrace {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        looks_like: &'static str,
+        /// The way out.
+        advice: &'static str,
+    },
+    /// The file is a trace, of a kind that is not read yet.
+    #[error("{}: {what} not supported yet; {advice}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What is not supported, with its verb ("version 8 of trace.dat is").
+        what: String,
+        /// The way out.
+        advice: &'static str,
+    },
+    /// The file breaks its own format in a place without which nothing can be read.
+    #[error("{}: {section}, byte {offset}: expected {expected}; {advice}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The part of the file.
+        section: &'static str,
+        /// Where: in the file, or in the unpacked section when that is compressed.
+        offset: u64,
+        /// What should have been there.
+        expected: String,
+        /// The way out.
+        advice: &'static str,
+    },
+}
+
+/// The advice for files that end too early.
+pub(crate) const CUT_OFF: &str =
+    "the file was cut off or damaged: copy it again, or check that the recording was finished";

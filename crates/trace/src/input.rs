@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The bytes of a trace: a file read in place, or memory.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{CUT_OFF, TraceError};
+
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+/// An input of known length, read at any offset without a position of its own.
+pub(crate) struct Input {
+    path: PathBuf,
+    bytes: Bytes,
+    len: u64,
+}
+
+impl Input {
+    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
+        let fail = |source| TraceError::Open { path: path.to_path_buf(), source };
+        let file = File::open(path).map_err(fail)?;
+        let info = file.metadata().map_err(fail)?;
+        if info.is_dir() {
+            return Err(TraceError::NotATrace {
+                path: path.to_path_buf(),
+                looks_like: "a directory",
+                advice: "name a file",
+            });
+        }
+        if !info.is_file() {
+            return Err(TraceError::NotATrace {
+                path: path.to_path_buf(),
+                looks_like: "a pipe or a device",
+                advice: "a trace is read at many places, so store it in a file first",
+            });
+        }
+        Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len() })
+    }
+
+    pub(crate) fn memory(name: &Path, bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        Self { path: name.to_path_buf(), bytes: Bytes::Memory(bytes), len }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `buf` from `offset` on as far as the input reaches; says how many bytes there were.
+    pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        match &self.bytes {
+            Bytes::Memory(all) => {
+                let rest = usize::try_from(offset).ok().and_then(|at| all.get(at..)).unwrap_or(&[]);
+                let n = rest.len().min(buf.len());
+                if let (Some(to), Some(from)) = (buf.get_mut(..n), rest.get(..n)) {
+                    to.copy_from_slice(from);
+                }
+                Ok(n)
+            }
+            Bytes::File(file) => {
+                let mut done = 0;
+                while let Some(rest) = buf.get_mut(done..).filter(|r| !r.is_empty()) {
+                    match file.read_at(rest, offset.saturating_add(done as u64)) {
+                        Ok(0) => break,
+                        Ok(n) => done += n,
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                Ok(done)
+            }
+        }
+    }
+
+    /// Exactly `n` bytes from `offset`; allocates no more than the input holds.
+    pub(crate) fn bytes(&self, offset: u64, n: u64, section: &'static str) -> Result<Vec<u8>, TraceError> {
+        let short = || TraceError::Malformed {
+            path: self.path.clone(),
+            section,
+            offset,
+            expected: format!("{n} bytes, but the file ends at byte {}", self.len),
+            advice: CUT_OFF,
+        };
+        if offset.checked_add(n).is_none_or(|end| end > self.len) {
+            return Err(short());
+        }
+        let mut buf = vec![0; usize::try_from(n).map_err(|_| short())?];
+        let got = self.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
+            path: self.path.clone(),
+            offset,
+            what: section,
+            source,
+        })?;
+        if got < buf.len() {
+            return Err(short());
+        }
+        Ok(buf)
+    }
+
+    /// XXH3-128 of all bytes, in hexadecimal.
+    pub(crate) fn hash(&self) -> Result<String, TraceError> {
+        let mut state = Xxh3::new();
+        let mut buf = vec![0; 1 << 20];
+        let mut offset = 0;
+        loop {
+            let got = self.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
+                path: self.path.clone(),
+                offset,
+                what: "the bytes to hash",
+                source,
+            })?;
+            let Some(block) = buf.get(..got).filter(|b| !b.is_empty()) else { break };
+            state.update(block);
+            offset += got as u64;
+        }
+        Ok(format!("{:032x}", state.digest128()))
+    }
+}
+
+/// Reads the fields of one part of the file one after the other.
+pub(crate) struct Cursor<'a> {
+    input: &'a Input,
+    /// Unpacked bytes; `None` reads the file itself.
+    memory: Option<&'a [u8]>,
+    section: &'static str,
+    pos: u64,
+    end: u64,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+/// How much of a file a cursor fetches at a time.
+const WINDOW: usize = 64 << 10;
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn file(input: &'a Input, pos: u64, section: &'static str) -> Self {
+        Self { input, memory: None, section, pos, end: input.len(), window: Vec::new(), window_at: 0 }
+    }
+
+    pub(crate) fn memory(input: &'a Input, bytes: &'a [u8], section: &'static str) -> Self {
+        Self {
+            input,
+            memory: Some(bytes),
+            section,
+            pos: 0,
+            end: bytes.len() as u64,
+            window: Vec::new(),
+            window_at: 0,
+        }
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.end.saturating_sub(self.pos)
+    }
+
+    /// From here on errors name this section.
+    pub(crate) fn enter(&mut self, section: &'static str) {
+        self.section = section;
+    }
+
+    pub(crate) fn expected(&self, expected: impl Into<String>, advice: &'static str) -> TraceError {
+        TraceError::Malformed {
+            path: self.input.path().to_path_buf(),
+            section: self.section,
+            offset: self.pos,
+            expected: expected.into(),
+            advice,
+        }
+    }
+
+    fn peek(&mut self, n: usize) -> Result<Option<&[u8]>, TraceError> {
+        if self.left() < n as u64 {
+            return Ok(None);
+        }
+        if let Some(bytes) = self.memory {
+            let at = usize::try_from(self.pos).unwrap_or(usize::MAX);
+            return Ok(bytes.get(at..).and_then(|b| b.get(..n)));
+        }
+        let inside = self.pos >= self.window_at
+            && self.pos + n as u64 <= self.window_at + self.window.len() as u64
+            && !self.window.is_empty();
+        if !inside {
+            let want = self.left().min(WINDOW.max(n) as u64);
+            self.window = self.input.bytes(self.pos, want, self.section)?;
+            self.window_at = self.pos;
+        }
+        let at = usize::try_from(self.pos - self.window_at).unwrap_or(usize::MAX);
+        Ok(self.window.get(at..).and_then(|b| b.get(..n)))
+    }
+
+    /// The next `n` bytes; `what` says what they should be.
+    pub(crate) fn take(&mut self, n: u64, what: &str) -> Result<Vec<u8>, TraceError> {
+        if n > self.left() {
+            let left = self.left();
+            return Err(self.expected(format!("{what} ({n} bytes), but only {left} bytes follow"), CUT_OFF));
+        }
+        let fits = usize::try_from(n).ok().filter(|n| *n <= WINDOW || self.memory.is_some());
+        let bytes = match fits {
+            Some(n) => self.peek(n)?.map(<[u8]>::to_vec),
+            None => Some(self.input.bytes(self.pos, n, self.section)?),
+        };
+        let bytes = bytes.ok_or_else(|| self.expected(what, CUT_OFF))?;
+        self.pos += n;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], TraceError> {
+        let got = self.peek(N)?.and_then(|b| b.first_chunk::<N>()).copied();
+        let bytes = got.ok_or_else(|| self.expected(format!("{what} ({N} bytes)"), CUT_OFF))?;
+        self.pos += N as u64;
+        Ok(bytes)
+    }
+
+    pub(crate) fn u8(&mut self, what: &str) -> Result<u8, TraceError> {
+        self.array::<1>(what).map(|[b]| b)
+    }
+
+    pub(crate) fn u16(&mut self, what: &str) -> Result<u16, TraceError> {
+        self.array(what).map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self, what: &str) -> Result<u32, TraceError> {
+        self.array(what).map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self, what: &str) -> Result<u64, TraceError> {
+        self.array(what).map(u64::from_le_bytes)
+    }
+
+    /// A string that ends with a zero byte, of at most 4096 bytes.
+    pub(crate) fn string(&mut self, what: &str) -> Result<String, TraceError> {
+        let most = usize::try_from(self.left().min(4096)).unwrap_or(4096);
+        let found = self.peek(most)?.and_then(|b| {
+            let n = b.iter().position(|c| *c == 0)?;
+            b.get(..n).map(|s| (String::from_utf8_lossy(s).into_owned(), n as u64 + 1))
+        });
+        let (text, n) =
+            found.ok_or_else(|| self.expected(format!("{what} (text that ends with a zero byte)"), CUT_OFF))?;
+        self.pos += n;
+        Ok(text)
+    }
+}
+
+/// The text of bytes that may end with zero bytes.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeMap;
+
+use idlewise_model::Health;
+
+use crate::symbols::Symbols;
+
+/// What a trace says about itself, known when it is opened.
+#[derive(Debug, Default)]
+pub struct TraceMeta {
+    /// The format in words: "trace.dat version 7, zstd".
+    pub format: String,
+    /// Release and machine of the kernel that was traced; empty if the file does not tell.
+    pub kernel: String,
+    /// The trace clock ("mono", "local", ...); empty if the file does not tell.
+    pub clock: String,
+    /// The CPUs that the file has a buffer of, ascending.
+    pub cpus: Vec<u32>,
+    /// Bytes in the kernel's `long`.
+    pub long_size: u8,
+    /// Every event that the file describes: id to "system:name".
+    pub event_names: BTreeMap<u16, String>,
+    /// XXH3-128 of the file, in hexadecimal.
+    pub hash: String,
+    /// Length of the file, bytes.
+    pub bytes: u64,
+    /// What was lost or left out before the first event was read; the stream of events has a health of its own.
+    pub health: Health,
+    /// Remarks for the reader of a result, in plain words: events that cannot be understood, parts left out.
+    pub notes: Vec<String>,
+    /// What the kernel counted for each CPU's buffer, where the file has it.
+    pub cpu_stats: BTreeMap<u32, CpuStats>,
+    /// Names of tasks by pid, as the kernel remembered them at the end of the recording.
+    pub comms: BTreeMap<i32, String>,
+    /// Trace instances in the file beside the one that is read.
+    pub other_instances: Vec<String>,
+    /// Version of the program that wrote the file; empty if the file does not tell.
+    pub recorder: String,
+    /// Added to every timestamp of the buffers, ns, because the recording asked for it (already in every event's time).
+    pub ts_offset_ns: i64,
+    pub(crate) symbols: Symbols,
+}
+
+/// What the kernel counted for one CPU's buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuStats {
+    /// Events overwritten before they were read.
+    pub overrun: u64,
+    /// Events lost because an interrupt filled the buffer during a write.
+    pub commit_overrun: u64,
+    /// Events dropped because the buffer was full.
+    pub dropped: u64,
+    /// Events taken out of the buffer by the recorder.
+    pub read_events: u64,
+    /// The kernel's own text.
+    pub text: String,
+}
+
+impl TraceMeta {
+    /// The kernel symbol at `address` or the nearest below it.
+    #[must_use]
+    pub fn symbol(&self, address: u64) -> Option<&str> {
+        self.symbols.at_or_below(address)
+    }
+
+    /// The kernel symbol that starts at `address`: the name behind a function pointer.
+    #[must_use]
+    pub fn function(&self, address: u64) -> Option<&str> {
+        self.symbols.at(address)
+    }
+
+    /// The id of the event "system:name", if the file describes it.
+    #[must_use]
+    pub fn event_id(&self, name: &str) -> Option<u16> {
+        self.event_names.iter().find(|(_, n)| n.as_str() == name).map(|(id, _)| *id)
+    }
+}
+
+impl CpuStats {
+    /// Reads the text of `per_cpu/cpuN/stats`; also says which CPU it is about.
+    pub(crate) fn parse(text: &str) -> Option<(u32, Self)> {
+        let value = |key: &str| {
+            text.lines()
+                .filter_map(|l| l.split_once(':'))
+                .find(|(k, _)| k.trim() == key)
+                .and_then(|(_, v)| v.trim().parse::<u64>().ok())
+        };
+        let cpu = u32::try_from(value("CPU")?).ok()?;
+        let stats = Self {
+            overrun: value("overrun").unwrap_or(0),
+            commit_overrun: value("commit overrun").unwrap_or(0),
+            dropped: value("dropped events").unwrap_or(0),
+            read_events: value("read events").unwrap_or(0),
+            text: text.to_owned(),
+        };
+        Some((cpu, stats))
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a file that is no readable trace looks like.
+
+/// What a file looks like, and what to do with it.
+pub(crate) struct Look {
+    pub(crate) looks_like: &'static str,
+    pub(crate) advice: &'static str,
+}
+
+const READS: &str = "trace.dat files of trace-cmd (versions 6 and 7) are read";
+const UNPACK: &str = "unpack it first";
+
+/// Beginnings that tell a format, with what they tell.
+const MAGIC: &[(&[u8], &str, &str)] = &[
+    (b"PERFILE2", "a perf.data file", READS),
+    (b"2ELIFREP", "a big-endian perf.data file", READS),
+    (&[0xc1, 0x1f, 0xfc, 0xc1], "a CTF stream (LTTng)", READS),
+    (&[0xc1, 0xfc, 0x1f, 0xc1], "a big-endian CTF stream (LTTng)", READS),
+    (&[0x1f, 0x8b], "a gzip archive", UNPACK),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "a zstd archive", UNPACK),
+    (b"\xfd7zXZ\0", "an xz archive", UNPACK),
+    (b"BZh", "a bzip2 archive", UNPACK),
+    (b"PK\x03\x04", "a zip archive", UNPACK),
+    (b"\x7fELF", "an ELF binary", READS),
+    (b"PAR1", "a Parquet file", READS),
+    (b"SQLite format 3", "an SQLite database", READS),
+    (b"\x17\x08\x44", "the start of a trace.dat file, damaged", "copy it again from where it was recorded"),
+];
+
+/// Judges a file by its first bytes.
+pub(crate) fn look(head: &[u8]) -> Look {
+    let is = |looks_like, advice| Look { looks_like, advice };
+    if head.is_empty() {
+        return is("an empty file", "check that the recording was finished");
+    }
+    if let Some((_, looks_like, advice)) = MAGIC.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        return is(looks_like, advice);
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return is("a tar archive", UNPACK);
+    }
+    if head.iter().any(|b| *b == 0) {
+        if head.first() == Some(&0x0a) {
+            return is("a protobuf file, perhaps a Perfetto trace", READS);
+        }
+        return is("binary data of an unknown kind", READS);
+    }
+    let text = String::from_utf8_lossy(head);
+    let line = text.trim_start().lines().next().unwrap_or("");
+    if text.contains("<html") || text.contains("<!DOCTYPE") {
+        return is("an HTML page, perhaps of systrace", READS);
+    }
+    if text.contains("# tracer:") {
+        return is("ftrace text", READS);
+    }
+    if line.starts_with("cpus=") || line.starts_with("version = ") {
+        return is("the output of trace-cmd report", "give the trace.dat file itself");
+    }
+    if line.starts_with("# version = ") || line.starts_with("idlestat version") {
+        return is("an idlestat trace (text)", READS);
+    }
+    if line.starts_with(['{', '[']) {
+        return is("JSON", READS);
+    }
+    if head.first() == Some(&0x0a) && head.iter().any(|b| *b > 0x7f) {
+        return is("a protobuf file, perhaps a Perfetto trace", READS);
+    }
+    if head.iter().any(|b| *b < 0x20 && !b.is_ascii_whitespace()) {
+        return is("binary data of an unknown kind", READS);
+    }
+    is("text of another kind", READS)
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the tests share: where recordings are, what an event is called, and a writer of small trace.dat files.
+#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+
+pub mod report;
+pub mod writer;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use idlewise_model::{EventKind, Ipi, Vector};
+use idlewise_trace::TraceMeta;
+
+/// The folder of recordings that are not part of the project.
+pub fn shared() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let dir = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    dir.join("traces").is_dir().then_some(dir)
+}
+
+/// Whether the reference reader is installed.
+pub fn has_trace_cmd() -> bool {
+    Command::new("trace-cmd").arg("--version").output().is_ok()
+}
+
+/// All recordings in `trace.dat` format.
+pub fn recordings() -> Vec<PathBuf> {
+    let Some(shared) = shared() else { return Vec::new() };
+    let mut all = Vec::new();
+    for folder in ["trace-dat", "kvm-guest", "mt8196"] {
+        let Ok(dir) = std::fs::read_dir(shared.join("traces").join(folder)) else { continue };
+        all.extend(dir.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "dat")));
+    }
+    all.sort();
+    all
+}
+
+/// Whether an event of this kind may be the kernel's event `name`.
+pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
+    let vector = |v: &Vector, end: &str| match v {
+        Vector::LocalTimer => name == format!("local_timer{end}"),
+        Vector::Reschedule => name == format!("reschedule{end}"),
+        Vector::CallFunction => name == format!("call_function{end}"),
+        Vector::CallFunctionSingle => name == format!("call_function_single{end}"),
+        Vector::IrqWork => name == format!("irq_work{end}"),
+        Vector::Other => name.ends_with(end),
+    };
+    let ipi = |_: &Ipi, end: &str| name == format!("ipi{end}");
+    let plain = match kind {
+        EventKind::Other { id } => {
+            return meta.event_names.get(id).is_some_and(|n| n.split_once(':').is_some_and(|n| n.1 == name));
+        }
+        EventKind::VectorEntry { vector: v } => return vector(v, "_entry"),
+        EventKind::VectorExit { vector: v } => return vector(v, "_exit"),
+        EventKind::IpiEntry { ipi: i } => return ipi(i, "_entry"),
+        EventKind::IpiExit { ipi: i } => return ipi(i, "_exit"),
+        EventKind::SchedWakeup { new: true, .. } => "sched_wakeup_new",
+        EventKind::SchedWakeup { new: false, .. } => "sched_wakeup",
+        EventKind::CpuIdle { .. } => "cpu_idle",
+        EventKind::CpuIdleMiss { .. } => "cpu_idle_miss",
+        EventKind::CpuFrequency { .. } => "cpu_frequency",
+        EventKind::PmQosUpdateTarget { .. } => "pm_qos_update_target",
+        EventKind::GuestHaltPollNs { .. } => "guest_halt_poll_ns",
+        EventKind::SchedSwitch { .. } => "sched_switch",
+        EventKind::SchedWaking { .. } => "sched_waking",
+        EventKind::SchedMigrateTask { .. } => "sched_migrate_task",
+        EventKind::SchedWakeIdleWithoutIpi { .. } => "sched_wake_idle_without_ipi",
+        EventKind::IrqEntry { .. } => "irq_handler_entry",
+        EventKind::IrqExit { .. } => "irq_handler_exit",
+        EventKind::SoftirqEntry { .. } => "softirq_entry",
+        EventKind::SoftirqExit { .. } => "softirq_exit",
+        EventKind::SoftirqRaise { .. } => "softirq_raise",
+        EventKind::IpiSendCpu { .. } => "ipi_send_cpu",
+        EventKind::HrtimerStart { .. } => "hrtimer_start",
+        EventKind::HrtimerCancel { .. } => "hrtimer_cancel",
+        EventKind::HrtimerExpireEntry { .. } => "hrtimer_expire_entry",
+        EventKind::HrtimerExpireExit { .. } => "hrtimer_expire_exit",
+        EventKind::TimerStart { .. } => "timer_start",
+        EventKind::TimerCancel { .. } => "timer_cancel",
+        EventKind::TimerExpireEntry { .. } => "timer_expire_entry",
+        EventKind::TimerExpireExit { .. } => "timer_expire_exit",
+        EventKind::TimerBaseIdle { .. } => "timer_base_idle",
+        EventKind::TickStop { .. } => "tick_stop",
+        EventKind::Lost { .. } => return false,
+    };
+    plain == name
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The output of `trace-cmd report -t -R`, line by line.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use idlewise_model::{Event, EventKind, Ipi};
+use idlewise_trace::{Events, TraceMeta};
+
+/// One event as trace-cmd prints it.
+#[derive(Debug)]
+pub struct Line {
+    pub pid: i32,
+    pub cpu: u32,
+    pub ts_ns: u64,
+    pub name: String,
+    pub fields: String,
+}
+
+impl Line {
+    /// Reads "comm-pid [cpu] seconds.nanoseconds: name: fields"; anything else gives `None`.
+    pub fn parse(line: &str) -> Option<Self> {
+        line.match_indices(" [").find_map(|(at, _)| {
+            let (cpu, rest) = line.get(at + 2..)?.split_once("] ")?;
+            let cpu = cpu.parse().ok()?;
+            let (time, rest) = rest.trim_start().split_once(": ")?;
+            let (s, ns) = time.split_once('.').unwrap_or((time, ""));
+            let s: u64 = s.parse().ok()?;
+            let ts_ns = if ns.is_empty() { s } else { s * 1_000_000_000 + ns.parse::<u64>().ok()? };
+            let pid = line.get(..at)?.trim_end().rsplit_once('-')?.1.parse().ok()?;
+            let (name, fields) = rest.split_once(':')?;
+            Some(Self { pid, cpu, ts_ns, name: name.to_owned(), fields: fields.trim().to_owned() })
+        })
+    }
+
+    /// The text of a field; texts may hold spaces, numbers do not.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        let at = if self.fields.starts_with(&format!("{key}=")) {
+            key.len() + 1
+        } else {
+            self.fields.find(&format!(" {key}="))? + key.len() + 2
+        };
+        self.fields.get(at..)?.split(' ').next()
+    }
+
+    /// The number of a field, decimal or hexadecimal.
+    pub fn number(&self, key: &str) -> Option<i128> {
+        let text = self.text(key)?;
+        match text.strip_prefix("0x") {
+            Some(hex) => i128::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        }
+    }
+}
+
+/// The running reference reader.
+pub struct Report {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+    buf: Vec<u8>,
+}
+
+impl Report {
+    pub fn run(path: &Path) -> Self {
+        let mut child = Command::new("trace-cmd")
+            .args(["report", "-t", "-R", "-N", "-i"])
+            .arg(path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::with_capacity(1 << 20, child.stdout.take().unwrap());
+        Self { child, lines, buf: Vec::new() }
+    }
+}
+
+impl Iterator for Report {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        loop {
+            self.buf.clear();
+            if self.lines.read_until(b'\n', &mut self.buf).unwrap() == 0 {
+                return None;
+            }
+            if let Some(line) = Line::parse(&String::from_utf8_lossy(&self.buf)) {
+                return Some(line);
+            }
+        }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Compares the numbers of one event with the printed ones; says how many were compared.
+pub fn compare_fields(event: &Event, line: &Line, meta: &TraceMeta, events: &Events<'_>) -> Result<u32, String> {
+    let mut n = 0;
+    let mut check = |key: &str, ours: i128| {
+        n += 1;
+        match line.number(key) {
+            Some(theirs) if theirs == ours => Ok(()),
+            theirs => Err(format!("{key}: {ours} against {theirs:?} in {line:?}")),
+        }
+    };
+    let address = |key: &str, ours: u64| {
+        let Some(text) = line.text(key) else { return Err(format!("{key} is not in {line:?}")) };
+        let hex = text.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
+        let same = hex == Some(ours) || meta.function(ours) == Some(text);
+        if same { Ok(()) } else { Err(format!("{key}: {ours:#x} against {text} in {line:?}")) }
+    };
+    match event.kind {
+        EventKind::CpuIdle { cpu, state } => {
+            check("cpu_id", cpu.into())?;
+            check("state", state.unwrap_or(u32::MAX).into())?;
+        }
+        EventKind::CpuIdleMiss { cpu, state, below } => {
+            check("cpu_id", cpu.into())?;
+            check("state", state.into())?;
+            check("below", below.into())?;
+        }
+        EventKind::CpuFrequency { cpu, khz } => {
+            check("cpu_id", cpu.into())?;
+            check("state", khz.into())?;
+        }
+        EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => {
+            check("prev_pid", prev_pid.into())?;
+            check("prev_prio", prev_prio.into())?;
+            check("prev_state", prev_state.into())?;
+            check("next_pid", next_pid.into())?;
+            check("next_prio", next_prio.into())?;
+        }
+        EventKind::SchedWaking { pid, target_cpu } | EventKind::SchedWakeup { pid, target_cpu, .. } => {
+            check("pid", pid.into())?;
+            check("target_cpu", target_cpu.into())?;
+        }
+        EventKind::SchedMigrateTask { pid, orig_cpu, dest_cpu } => {
+            check("pid", pid.into())?;
+            check("orig_cpu", orig_cpu.into())?;
+            check("dest_cpu", dest_cpu.into())?;
+        }
+        EventKind::SchedWakeIdleWithoutIpi { cpu } | EventKind::IpiSendCpu { cpu } => check("cpu", cpu.into())?,
+        EventKind::IrqEntry { irq } => {
+            check("irq", irq.into())?;
+            let name = events.irq_name(irq).unwrap_or("");
+            if !line.fields.ends_with(&format!("name={name}")) {
+                return Err(format!("irq name {name:?} in {line:?}"));
+            }
+        }
+        EventKind::IrqExit { irq } => check("irq", irq.into())?,
+        EventKind::SoftirqEntry { vec } | EventKind::SoftirqExit { vec } | EventKind::SoftirqRaise { vec } => {
+            check("vec", vec.into())?;
+        }
+        EventKind::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed } => {
+            check("hrtimer", hrtimer.into())?;
+            check("expires", expires.into())?;
+            check("softexpires", softexpires.into())?;
+            address("function", function)?;
+            if line.text("mode").is_some() {
+                check("mode", mode.0.into())?;
+            }
+            if let Some(armed) = was_armed {
+                check("was_armed", armed.into())?;
+            }
+        }
+        EventKind::HrtimerCancel { hrtimer } | EventKind::HrtimerExpireExit { hrtimer } => {
+            check("hrtimer", hrtimer.into())?;
+        }
+        EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
+            check("hrtimer", hrtimer.into())?;
+            check("now", now.into())?;
+            address("function", function)?;
+        }
+        EventKind::TimerStart { timer, function, expires, bucket_expiry, now, flags } => {
+            check("timer", timer.into())?;
+            check("expires", expires.into())?;
+            check("now", now.into())?;
+            address("function", function)?;
+            if let Some(bucket) = bucket_expiry {
+                check("bucket_expiry", bucket.into())?;
+            }
+            if line.text("flags").is_some() {
+                check("flags", flags.0.into())?;
+            }
+        }
+        EventKind::TimerCancel { timer } | EventKind::TimerExpireExit { timer } => check("timer", timer.into())?,
+        EventKind::TimerExpireEntry { timer, function, now } => {
+            check("timer", timer.into())?;
+            check("now", now.into())?;
+            address("function", function)?;
+        }
+        EventKind::TimerBaseIdle { is_idle, cpu } => {
+            check("is_idle", is_idle.into())?;
+            check("cpu", cpu.into())?;
+        }
+        EventKind::TickStop { success, dependency } => {
+            check("success", success.into())?;
+            if line.text("dependency").is_some() {
+                check("dependency", dependency.into())?;
+            }
+        }
+        EventKind::GuestHaltPollNs { grow, new, old } => {
+            check("grow", grow.into())?;
+            check("new", new.into())?;
+            check("old", old.into())?;
+        }
+        EventKind::IpiEntry { ipi } | EventKind::IpiExit { ipi } => {
+            let reason = line.fields.split_once("reason=").map_or("", |r| r.1.trim());
+            let expected = match reason {
+                "Rescheduling interrupts" => Ipi::Reschedule,
+                "Function call interrupts" => Ipi::CallFunction,
+                "Timer broadcast interrupts" => Ipi::TimerBroadcast,
+                "IRQ work interrupts" => Ipi::IrqWork,
+                _ => Ipi::Other,
+            };
+            if ipi != expected {
+                return Err(format!("{ipi:?} in {line:?}"));
+            }
+            n += 1;
+        }
+        EventKind::PmQosUpdateTarget { curr_value } => check("curr_value", curr_value.into())?,
+        _ => {}
+    }
+    Ok(n)
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does any damage to a file make the reader panic, hang, or allocate what a length field claims?
+//!
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_input` runs that many inputs.
+
+#![allow(clippy::print_stdout, reason = "tests say what they did")]
+
+mod common;
+
+use std::path::Path;
+
+use common::writer::{Dat, Packed, small};
+use idlewise_trace::TraceFile;
+
+/// SplitMix64: the same damage on every run.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+/// Numbers that break careless arithmetic.
+const NASTY: [u64; 14] = [
+    0,
+    1,
+    3,
+    4,
+    0x7f,
+    0x7fff,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x1_0000_0000,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    u64::MAX,
+];
+
+fn damage(base: &[u8], other: &[u8], chance: &mut Chance) -> Vec<u8> {
+    let mut bytes = base.to_vec();
+    for _ in 0..=chance.below(4) {
+        let at = chance.below(bytes.len());
+        match chance.below(8) {
+            0 => bytes[at..].iter_mut().take(1).for_each(|b| *b ^= 1 << chance.below(8)),
+            1 => bytes[at..].iter_mut().take(1).for_each(|b| *b = chance.next() as u8),
+            2 => bytes.truncate(at.max(20)),
+            3 | 4 => {
+                let value = if chance.below(3) == 0 { chance.next() } else { NASTY[chance.below(NASTY.len())] };
+                let width = [2, 4, 8][chance.below(3)];
+                for (to, from) in bytes[at..].iter_mut().zip(&value.to_le_bytes()[..width]) {
+                    *to = *from;
+                }
+            }
+            5 => {
+                let from = chance.below(other.len());
+                let n = chance.below(200).min(other.len() - from).min(bytes.len() - at);
+                bytes[at..at + n].copy_from_slice(&other[from..from + n]);
+            }
+            6 => {
+                let (from, n) = (chance.below(bytes.len()), chance.below(64));
+                let piece: Vec<u8> = bytes[from..].iter().take(n).copied().collect();
+                bytes.splice(at..at, piece);
+            }
+            _ => {
+                let n = chance.below(64).min(bytes.len() - at);
+                if bytes.len() - n > 20 {
+                    bytes.drain(at..at + n);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Reads all there is, within bounds that no honest file of this size reaches.
+fn read(bytes: Vec<u8>) -> u64 {
+    let len = bytes.len();
+    let Ok(file) = TraceFile::from_bytes(Path::new("hostile.dat"), bytes) else { return 0 };
+    let mut events = file.events().unwrap();
+    let mut n = 0u64;
+    for _ in events.by_ref() {
+        n += 1;
+        // Every region may claim the whole file, and packed zeros hold no events: this bound is generous.
+        assert!(n < 64 * (len as u64 + 4096) * 64, "more events than the file can hold");
+    }
+    let _ = (events.health(), events.counts(), events.irq_name(19));
+    let _ = (file.meta().symbol(0xffff_1fff), file.meta().function(1));
+    n
+}
+
+/// Small files of every shape, from the writer and cut from real ones.
+fn bases() -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for (version, packed) in [(6, Packed::No), (7, Packed::No), (7, Packed::Zlib), (7, Packed::Zstd)] {
+        let options = vec![
+            (1, b"0x10\0".to_vec()),
+            (2, b"CPU: 0\nentries: 3\noverrun: 1\n\0".to_vec()),
+            (14, [1u32, 2, 3, 4].map(u32::to_le_bytes).concat()),
+        ];
+        let mut dat = Dat { version, packed, page_size: 512, ..small() };
+        dat.options.extend(options);
+        all.push(dat.write());
+        all.push(Dat { backwards: true, instances: vec!["a".into()], ..dat }.write());
+    }
+    all
+}
+
+#[test]
+fn damaged_files_never_break_the_reader() {
+    let inputs: u64 = std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000);
+    let bases = bases();
+    let mut chance = Chance(20_240_607);
+    let (mut events, mut opened) = (0, 0u64);
+    let before = most_memory_mib();
+    for _ in 0..inputs {
+        let (a, b) = (chance.below(bases.len()), chance.below(bases.len()));
+        let n = read(damage(&bases[a], &bases[b], &mut chance));
+        events += n;
+        opened += u64::from(n > 0);
+    }
+    let more = most_memory_mib().saturating_sub(before);
+    println!("{inputs} inputs, {opened} gave events ({events} in all), {more} MiB more asked for than at the start");
+    assert!(opened > inputs / 10, "most damage must leave something to read");
+    // The C library reserves 64 MiB for each thread; a believed length of 32 bits would be gigabytes.
+    assert!(more < 512, "{more} MiB were asked for");
+}
+
+#[test]
+fn lengths_at_every_place_of_the_headers_are_not_believed() {
+    for base in bases() {
+        let stride = base.len() / 400 + 1;
+        for at in (10..base.len()).step_by(stride) {
+            for value in [0u64, u64::MAX, 0x7fff_ffff, 0xffff_fff8] {
+                let mut bytes = base.clone();
+                for (to, from) in bytes[at..].iter_mut().zip(value.to_le_bytes()) {
+                    *to = from;
+                }
+                read(bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cut_is_survived() {
+    for base in bases() {
+        for len in (0..base.len()).step_by(7) {
+            read(base[..len].to_vec());
+        }
+    }
+}
+
+/// The most memory that this process ever asked for, MiB, where the system tells.
+fn most_memory_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmPeak:"));
+    line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) >> 10
+}

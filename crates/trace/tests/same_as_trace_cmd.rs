@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are the events of real recordings the ones that trace-cmd reports: each one, its time, CPU, name, task and numbers?
+
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::report::{Report, compare_fields};
+use common::{has_trace_cmd, is_called, recordings};
+use idlewise_model::{EventKind, HealthKind};
+use idlewise_trace::TraceFile;
+
+#[test]
+fn every_event_of_every_recording() {
+    let files = recordings();
+    if files.is_empty() || !has_trace_cmd() {
+        println!("skipped: no recordings in ../shared (IDLEWISE_SHARED), or no trace-cmd");
+        return;
+    }
+    for path in files {
+        let file = TraceFile::open(&path).unwrap();
+        let meta = file.meta();
+        let mut events = file.events().unwrap();
+        let (mut ours, mut theirs) = (BTreeMap::<u32, u64>::new(), BTreeMap::<u32, u64>::new());
+        let mut names = BTreeMap::<String, u64>::new();
+        let (mut n, mut numbers) = (0u64, 0u64);
+        for line in Report::run(&path) {
+            let event = loop {
+                let event = events.next().unwrap_or_else(|| panic!("{}: we end before {line:?}", path.display()));
+                if !matches!(event.kind, EventKind::Lost { .. }) {
+                    break event;
+                }
+            };
+            let place = format!("{}, event {n}", path.display());
+            assert_eq!((event.ts_ns, event.cpu, event.pid), (line.ts_ns, line.cpu, line.pid), "{place}: {event:?} {line:?}");
+            assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
+            match compare_fields(&event, &line, meta, &events) {
+                Ok(compared) => numbers += u64::from(compared),
+                Err(e) => panic!("{place}: {e}"),
+            }
+            *ours.entry(event.cpu).or_default() += 1;
+            *theirs.entry(line.cpu).or_default() += 1;
+            *names.entry(line.name).or_default() += 1;
+            n += 1;
+        }
+        assert!(events.next().is_none(), "{}: we have more than {n} events", path.display());
+        assert_eq!(ours, theirs);
+        let mut counted = BTreeMap::<String, u64>::new();
+        for (id, count) in events.counts() {
+            let name = meta.event_names[id].split_once(':').unwrap().1;
+            *counted.entry(name.to_owned()).or_default() += count;
+        }
+        assert_eq!(counted, names, "{}", path.display());
+        assert_eq!(events.health().count(HealthKind::BadEvent), 0);
+        assert!(n > 0);
+        println!("{}: {n} events, {numbers} numbers equal; {} kinds; {:?}", path.display(), names.len(), events.health());
+        println!("   {} | {} | clock {:?} | {:?} | {:?}", meta.format, meta.kernel, meta.clock, meta.health, meta.notes);
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is a file that is no readable trace refused with an error that says what it is and what to do?
+
+#![allow(clippy::print_stdout, reason = "tests say what they skip")]
+
+mod common;
+
+use std::path::Path;
+
+use common::shared;
+use common::writer::small;
+use idlewise_trace::{TraceError, TraceFile};
+
+fn refusal(bytes: &[u8]) -> String {
+    match TraceFile::from_bytes(Path::new("it"), bytes.to_vec()) {
+        Ok(_) => panic!("was read"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn other_formats_are_named() {
+    let gzip = [0x1f, 0x8b, 8, 0];
+    for (bytes, word) in [
+        (&b""[..], "an empty file"),
+        (b"PERFILE2rest", "a perf.data file"),
+        (b"# tracer: nop\n#\n", "ftrace text"),
+        (b"cpus=8\n trace-cmd-1 [000] 1.2: x:\n", "trace-cmd report"),
+        (&gzip, "gzip"),
+        (b"<!DOCTYPE html><html>", "HTML"),
+        (b"{\"tasks\": {}}", "JSON"),
+        (b"\x17\x08\x44trac", "damaged"),
+        (b"hello, world", "text of another kind"),
+        (&[9, 0, 0, 0, 1], "binary data"),
+    ] {
+        let text = refusal(bytes);
+        assert!(text.starts_with("it ") && text.contains(word) && text.contains("; "), "{text}");
+    }
+}
+
+#[test]
+fn broken_headers_say_where_and_what() {
+    let whole = small().write();
+    let mut big = whole.clone();
+    big[12] = 1;
+    assert!(refusal(&big).contains("big-endian"), "{}", refusal(&big));
+    let mut version = whole.clone();
+    version[10] = b'8';
+    assert!(refusal(&version).contains("version \"8\""), "{}", refusal(&version));
+    let mut packing = whole.clone();
+    packing[18] = b'y';
+    assert!(refusal(&packing).contains("\"ystd\""), "{}", refusal(&packing));
+    for cut in [11, 15, 30] {
+        let text = refusal(&whole[..cut]);
+        assert!(text.contains("byte ") && text.contains("expected") && text.contains("cut off"), "{text}");
+    }
+    // Version 7 has its options at the end: without them nothing is known.
+    let text = refusal(&whole[..whole.len() / 2]);
+    assert!(text.contains("the options") && text.contains("cut off"), "{text}");
+}
+
+#[test]
+fn a_missing_file_and_a_directory_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = TraceFile::open(&dir.path().join("none.dat")).err().unwrap();
+    assert!(matches!(missing, TraceError::Open { .. }) && missing.to_string().contains("none.dat"));
+    let folder = TraceFile::open(dir.path()).err().unwrap();
+    assert!(folder.to_string().contains("a directory"));
+}
+
+#[test]
+fn recordings_in_other_formats_are_refused_by_name() {
+    let Some(shared) = shared() else {
+        println!("skipped: no recordings in ../shared (IDLEWISE_SHARED)");
+        return;
+    };
+    let mut seen = 0;
+    for (folder, words) in [
+        ("oracle", "an idlestat trace"),
+        ("perf", "a perf.data file"),
+        ("perfetto", "perhaps a Perfetto trace"),
+        ("text", ""),
+        ("systrace", ""),
+        ("ctf", "archive"),
+        ("raw-ring-buffer", "archive"),
+        ("sysfs", ""),
+        ("turbostat", ""),
+    ] {
+        let Ok(dir) = std::fs::read_dir(shared.join("traces").join(folder)) else { continue };
+        for path in dir.flatten().map(|e| e.path()).filter(|p| p.is_file()) {
+            let error = TraceFile::open(&path).err().unwrap_or_else(|| panic!("{} was read", path.display()));
+            println!("{error}");
+            assert!(matches!(error, TraceError::NotATrace { .. }) && error.to_string().contains(words), "{error}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}

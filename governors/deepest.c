@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Always the deepest state that the latency limit allows: the opposite of
+ * shallow.
+ *
+ * The idea: a reference row. It shows what sleeping as deep as possible costs
+ * in wakeup latency and in entries that do not pay, and with that what a
+ * governor's predictions are worth. It looks at no timer and remembers nothing;
+ * it always stops the tick.
+ *
+ * When it wins: power on a machine that is all but idle, with sleeps far beyond
+ * the deepest target residency.
+ *
+ * When it loses: everything that wakes up often. Misses "above" pile up, each
+ * paying an exit latency and the energy of a transition for nothing.
+ *
+ * Parameters: none.
+ *
+ * Lineage: ours; governors.md, section 12.1. The cpuidle core has a deepest
+ * state of its own for idle injection, which goes by exit latency and treats
+ * equal states differently.
+ */
+#include <linux/cpuidle.h>
+#include <linux/init.h>
+
+#include "shallower.h"
+
+static int deepest_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+{
+	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
+	int i;
+
+	for (i = drv->state_count - 1; i > 0; i--) {
+		if (!state_disabled(dev, i) && drv->states[i].exit_latency_ns <= latency_limit_ns)
+			break;
+	}
+
+	*stop_tick = true;
+	return i;
+}
+
+static void deepest_reflect(struct cpuidle_device *dev, int state)
+{
+	dev->last_state_idx = state;
+}
+
+static struct cpuidle_governor deepest_governor = {
+	.name		= "deepest",
+	.rating		= 1,
+	.select		= deepest_select,
+	.reflect	= deepest_reflect,
+};
+
+static int __init deepest_governor_init(void)
+{
+	return cpuidle_register_governor(&deepest_governor);
+}
+postcore_initcall(deepest_governor_init);

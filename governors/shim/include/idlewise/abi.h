@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef IDLEWISE_ABI_H
+#define IDLEWISE_ABI_H
+
+#include <linux/cpuidle.h>
+#include <linux/init.h>
+#include <idlewise/param.h>
+
+/**
+ * struct idlewise_abi - what the exported function idlewise_abi() tells
+ * @version: IDLEWISE_ABI_VERSION; nothing behind it may be read if it differs
+ * @sizes: of struct idlewise_abi, idlewise_env, cpuidle_device,
+ *   cpuidle_driver, cpuidle_governor, idlewise_param
+ * @env: the environment
+ * @percpu: image of a fresh CPU's variables
+ * @percpu_size: its size in bytes
+ * @device: address of the device inside that image
+ * @params: the parameters
+ * @nr_params: how many
+ * @descs: their descriptions, in any order
+ * @nr_descs: how many
+ * @image_size: bytes that @save writes
+ * @save: copies the writable memory of the object
+ * @restore: puts it back and clears the rest, as if the object had just been
+ *   loaded
+ * @init: runs the initcalls; 0, or what the first one that failed returned
+ */
+struct idlewise_abi {
+	u32 version;
+	u32 sizes[6];
+	struct idlewise_env *env;
+	const void *percpu;
+	size_t percpu_size;
+	const struct cpuidle_device *device;
+	const struct idlewise_param *params;
+	size_t nr_params;
+	const struct idlewise_param_desc *descs;
+	size_t nr_descs;
+	size_t (*image_size)(void);
+	void (*save)(void *image);
+	void (*restore)(const void *image);
+	int (*init)(void);
+};
+
+#endif

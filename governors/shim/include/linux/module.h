@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_MODULE_H
+#define _LINUX_MODULE_H
+
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/moduleparam.h>
+
+#define IDLEWISE_MODULE_NOTE(text)	_Static_assert(sizeof(text) > 1, "empty module note")
+
+#define MODULE_LICENSE(text)		IDLEWISE_MODULE_NOTE(text)
+#define MODULE_AUTHOR(text)		IDLEWISE_MODULE_NOTE(text)
+#define MODULE_DESCRIPTION(text)	IDLEWISE_MODULE_NOTE(text)
+
+#endif

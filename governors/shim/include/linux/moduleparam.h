@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_MODULEPARAM_H
+#define _LINUX_MODULEPARAM_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <idlewise/param.h>
+
+/*
+ * The type names of module_param() and the C types that go with them. A wrong
+ * pair is a compile error, as in a kernel.
+ */
+#define idlewise_type_bool	bool
+#define idlewise_type_byte	u8
+#define idlewise_type_short	short
+#define idlewise_type_ushort	ushort
+#define idlewise_type_int	int
+#define idlewise_type_uint	uint
+#define idlewise_type_long	long
+#define idlewise_type_ulong	ulong
+#define idlewise_type_ullong	ullong
+
+#define module_param_named(name, value, type, perm)					\
+	_Static_assert(__builtin_types_compatible_p(typeof(value), idlewise_type_##type), \
+		       "module_param: " #value " is no " #type);			\
+	_Static_assert(((perm) & ~0777) == 0, "module_param: bad permissions");		\
+	static const struct idlewise_param idlewise_param_##name			\
+		__used __section("idlewise_params") __aligned(sizeof(void *)) = {		\
+			#name, #type, &(value), sizeof(value) }
+
+#define module_param(name, type, perm)	module_param_named(name, name, type, perm)
+
+#define MODULE_PARM_DESC(name, text)							\
+	static const struct idlewise_param_desc idlewise_param_desc_##name		\
+		__used __section("idlewise_param_descs") __aligned(sizeof(void *)) = {		\
+			#name, text }
+
+#endif

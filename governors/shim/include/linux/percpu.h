@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_PERCPU_H
+#define _LINUX_PERCPU_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <idlewise/env.h>
+
+/*
+ * A per-CPU variable is one object in a section of its own. That section is
+ * only the image of a fresh CPU: the host gives every CPU a copy, and an
+ * address is moved from the image into the copy.
+ */
+#define __percpu
+#define DECLARE_PER_CPU(type, name)	extern __section("idlewise_percpu") typeof(type) name
+#define DEFINE_PER_CPU(type, name)	__section("idlewise_percpu") typeof(type) name
+
+/*
+ * The empty asm hides where the pointer came from. Without it the compiler may
+ * take the result for a pointer into the image, see that nobody writes there,
+ * and replace reads by the initial values.
+ */
+#define IDLEWISE_MOVE(ptr, offset) ({						\
+	unsigned long moved_;							\
+	__asm__("" : "=r" (moved_) : "0" (ptr));				\
+	(typeof(ptr))(moved_ + (offset)); })
+
+#define per_cpu_ptr(ptr, cpu)	IDLEWISE_MOVE(ptr, idlewise_env.per_cpu_offset[cpu])
+#define this_cpu_ptr(ptr)	IDLEWISE_MOVE(ptr, idlewise_this_cpu_offset())
+#define raw_cpu_ptr(ptr)	this_cpu_ptr(ptr)
+#define per_cpu(var, cpu)	(*per_cpu_ptr(&(var), cpu))
+#define this_cpu_read(var)	(*this_cpu_ptr(&(var)))
+#define this_cpu_write(var, val) do { *this_cpu_ptr(&(var)) = (val); } while (0)
+
+#pragma GCC visibility push(hidden)
+DECLARE_PER_CPU(struct cpuidle_device, idlewise_device);
+#pragma GCC visibility pop
+
+static inline unsigned long idlewise_this_cpu_offset(void)
+{
+	return (unsigned long)idlewise_env.device - (unsigned long)&idlewise_device;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_SMP_H
+#define _LINUX_SMP_H
+
+#include <linux/cpuidle.h>
+
+static inline int smp_processor_id(void)
+{
+	return (int)idlewise_env.device->cpu;
+}
+
+#endif
