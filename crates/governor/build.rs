@@ -57,7 +57,7 @@ fn compile(shim: &Path, source: &Path, object: &Path) -> Result<(), String> {
     })?;
     let flags = read(&shim.join("flags"))?;
     let mut command = compiler.to_command();
-    command.args(flags.split_whitespace());
+    command.args(flags.lines().filter(|line| !line.starts_with('#')));
     command.arg("-I").arg(shim.join("include"));
     command.arg(format!("-Wl,--version-script={}", shim.join("exports.map").display()));
     command.arg(shim.join("host.c")).arg(source).arg("-o").arg(object);

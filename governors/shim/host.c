@@ -141,18 +141,38 @@ __attribute__((visibility("default"))) void idlewise_abi(struct idlewise_abi *ab
  */
 void idlewise_abi(struct idlewise_abi *abi)
 {
+	static const u32 layout[IDLEWISE_ABI_LAYOUT] = {
+		sizeof(struct idlewise_abi),
+		sizeof(struct idlewise_env),
+		offsetof(struct idlewise_env, in.latency_limit_ns),
+		offsetof(struct idlewise_env, in.random),
+		offsetof(struct idlewise_env, in.tick_stopped),
+		offsetof(struct idlewise_env, device),
+		offsetof(struct idlewise_env, tick_nsec),
+		offsetof(struct idlewise_env, stop_tick),
+		sizeof(struct cpuidle_device),
+		offsetof(struct cpuidle_device, poll_limit_ns),
+		offsetof(struct cpuidle_device, poll_time_limit),
+		offsetof(struct cpuidle_device, got_tick),
+		offsetof(struct cpuidle_device, last_state_idx),
+		offsetof(struct cpuidle_device, states_usage),
+		offsetof(struct cpuidle_device, cpu),
+		offsetof(struct cpuidle_device, capacity),
+		sizeof(struct cpuidle_driver),
+		offsetof(struct cpuidle_driver, states),
+		sizeof(struct cpuidle_state),
+		offsetof(struct cpuidle_state, flags),
+		sizeof(struct cpuidle_governor),
+		offsetof(struct cpuidle_governor, select),
+		sizeof(struct idlewise_param),
+	};
 	bool match = abi->version == IDLEWISE_ABI_VERSION;
 
 	abi->version = IDLEWISE_ABI_VERSION;
 	if (!match)
 		return;
 
-	abi->sizes[0] = sizeof(struct idlewise_abi);
-	abi->sizes[1] = sizeof(struct idlewise_env);
-	abi->sizes[2] = sizeof(struct cpuidle_device);
-	abi->sizes[3] = sizeof(struct cpuidle_driver);
-	abi->sizes[4] = sizeof(struct cpuidle_governor);
-	abi->sizes[5] = sizeof(struct idlewise_param);
+	memcpy(abi->layout, layout, sizeof(layout));
 	abi->env = &idlewise_env;
 	abi->percpu = __start_idlewise_percpu;
 	abi->percpu_size = __stop_idlewise_percpu - __start_idlewise_percpu;

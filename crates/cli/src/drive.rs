@@ -52,6 +52,9 @@ fn decisions(a: &DriveArgs, spec: &Spec) -> Done {
             r.other_tick,
             r.aborted
         ))?;
+        for parting in r.first.iter().take(a.show) {
+            say(&format!("  {parting}\n"))?;
+        }
         same &= r.other == 0;
     }
     Ok(same)

@@ -2,6 +2,7 @@
 //! The memory layouts that Rust and the shim share; `governors/shim/include/` has the other side.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
+use std::mem::offset_of;
 
 use idlewise_model::{IdleTable, MAX_STATES};
 
@@ -33,8 +34,10 @@ pub struct Inputs {
     pub tick_stopped: bool,
 }
 
-/// The CPU as its governor sees it: the same memory as the C side's `struct cpuidle_device`.
-#[derive(Debug)]
+/// The CPU as its governor sees it: the memory that the C side calls `struct cpuidle_device`.
+///
+/// The default is a CPU after boot, all states enabled.
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Device {
     /// How long the last stay was by the core's measure, ns; 0 after a rejected entry (`governors.md` 1.4).
@@ -46,29 +49,28 @@ pub struct Device {
     /// The tick's handler ran since a governor asked for it; asking clears it (`governors.md` 1.8).
     pub got_tick: bool,
     last_state_idx: c_int,
-    cpu: c_uint,
-    capacity: c_uint,
     disable: [u64; MAX_STATES],
 }
 
-impl Device {
-    /// As after boot.
-    #[must_use]
-    pub fn fresh(cpu: u32, capacity: u32, disabled: u16) -> Self {
-        let mut device = Self {
-            last_residency_ns: 0,
-            poll_limit_ns: 0,
-            poll_time_limit: false,
-            got_tick: false,
-            last_state_idx: 0,
-            cpu,
-            capacity,
-            disable: [0; MAX_STATES],
-        };
-        device.store_disabled(disabled);
-        device
-    }
+/// `struct cpuidle_device` in full.
+///
+/// The number is kept out of [`Device`], which callers may replace as a whole: C uses it as an index.
+#[repr(C)]
+pub(crate) struct CpuDevice {
+    pub(crate) device: Device,
+    cpu: c_uint,
+    capacity: c_uint,
+}
 
+impl CpuDevice {
+    pub(crate) fn fresh(cpu: u32, capacity: u32, disabled: u16) -> Self {
+        let mut device = Device::default();
+        device.store_disabled(disabled);
+        Self { device, cpu, capacity }
+    }
+}
+
+impl Device {
     /// The state that the governor was last told about; some governors overwrite it with -1 in between.
     #[inline]
     #[must_use]
@@ -134,7 +136,7 @@ impl Driver {
 #[repr(C)]
 pub(crate) struct Env {
     pub(crate) inputs: Inputs,
-    pub(crate) device: *mut Device,
+    pub(crate) device: *mut CpuDevice,
     pub(crate) per_cpu_offset: *const c_ulong,
     pub(crate) tick_nsec: c_long,
     pub(crate) governor: *const Governor,
@@ -142,10 +144,10 @@ pub(crate) struct Env {
     pub(crate) asked_sleep_length: bool,
 }
 
-pub(crate) type EnableFn = unsafe extern "C" fn(*mut Driver, *mut Device) -> c_int;
-pub(crate) type DisableFn = unsafe extern "C" fn(*mut Driver, *mut Device);
-pub(crate) type SelectFn = unsafe extern "C" fn(*mut Driver, *mut Device, *mut bool) -> c_int;
-pub(crate) type ReflectFn = unsafe extern "C" fn(*mut Device, c_int);
+pub(crate) type EnableFn = unsafe extern "C" fn(*mut Driver, *mut CpuDevice) -> c_int;
+pub(crate) type DisableFn = unsafe extern "C" fn(*mut Driver, *mut CpuDevice);
+pub(crate) type SelectFn = unsafe extern "C" fn(*mut Driver, *mut CpuDevice, *mut bool) -> c_int;
+pub(crate) type ReflectFn = unsafe extern "C" fn(*mut CpuDevice, c_int);
 
 /// `struct cpuidle_governor`.
 #[derive(Clone, Copy)]
@@ -175,11 +177,14 @@ pub(crate) struct RawParamDesc {
     pub(crate) text: *const c_char,
 }
 
+/// How many sizes and offsets are compared (`IDLEWISE_ABI_LAYOUT`).
+pub(crate) const LAYOUT: usize = 23;
+
 /// `struct idlewise_abi`.
 #[repr(C)]
 pub(crate) struct Abi {
     pub(crate) version: u32,
-    pub(crate) sizes: [u32; 6],
+    pub(crate) layout: [u32; LAYOUT],
     pub(crate) env: *mut Env,
     pub(crate) percpu: *const u8,
     pub(crate) percpu_size: usize,
@@ -194,15 +199,32 @@ pub(crate) struct Abi {
     pub(crate) init: Option<unsafe extern "C" fn() -> c_int>,
 }
 
-/// What [`Abi::sizes`] must hold.
-pub(crate) fn sizes() -> [u32; 6] {
-    let sizes = [
+/// What [`Abi::layout`] must hold.
+pub(crate) fn layout() -> [u32; LAYOUT] {
+    let layout = [
         size_of::<Abi>(),
         size_of::<Env>(),
-        size_of::<Device>(),
+        offset_of!(Env, inputs.latency_limit_ns),
+        offset_of!(Env, inputs.random),
+        offset_of!(Env, inputs.tick_stopped),
+        offset_of!(Env, device),
+        offset_of!(Env, tick_nsec),
+        offset_of!(Env, stop_tick),
+        size_of::<CpuDevice>(),
+        offset_of!(CpuDevice, device.poll_limit_ns),
+        offset_of!(CpuDevice, device.poll_time_limit),
+        offset_of!(CpuDevice, device.got_tick),
+        offset_of!(CpuDevice, device.last_state_idx),
+        offset_of!(CpuDevice, device.disable),
+        offset_of!(CpuDevice, cpu),
+        offset_of!(CpuDevice, capacity),
         size_of::<Driver>(),
+        offset_of!(Driver, states),
+        size_of::<State>(),
+        offset_of!(State, flags),
         size_of::<Governor>(),
+        offset_of!(Governor, select),
         size_of::<RawParam>(),
     ];
-    sizes.map(|s| u32::try_from(s).unwrap_or(u32::MAX))
+    layout.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::IdleTable;
 
-use crate::abi::{Device, Driver, Inputs};
+use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::catalog::{catalog, find};
 use crate::error::{GovernorError, nearest};
 use crate::object::Object;
@@ -115,7 +115,7 @@ impl Instance {
             return Err(GovernorError::TooManyCpus { id: self.id.clone() });
         }
         let disabled = table.disabled_by_default();
-        self.object.add_cpu(Driver::new(table), table.len(), Device::fresh(slot, capacity, disabled));
+        self.object.add_cpu(Driver::new(table), table.len(), CpuDevice::fresh(slot, capacity, disabled));
         self.object.enable(slot as usize).map_err(|code| {
             self.object.remove_last_cpu();
             GovernorError::Enable { id: self.id.clone(), cpu, code }
@@ -129,7 +129,7 @@ impl Instance {
     pub fn reset(&mut self) {
         self.object.restart(&self.set);
         for (i, cpu) in (0..).zip(&self.cpus) {
-            self.object.refresh_cpu(i, Device::fresh(i as u32, cpu.capacity, cpu.disabled));
+            self.object.refresh_cpu(i, CpuDevice::fresh(i as u32, cpu.capacity, cpu.disabled));
             // It said yes to the same device before.
             let _ = self.object.enable(i);
         }

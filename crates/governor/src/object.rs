@@ -13,8 +13,8 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::GovernorError;
 use crate::abi::{
-    ABI_VERSION, Abi, Device, Driver, EnableFn, Env, Inputs, RawParam, RawParamDesc, ReflectFn, SelectFn,
-    sizes,
+    ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
+    ReflectFn, SelectFn, layout,
 };
 use crate::instance::Choice;
 use crate::param::Kind;
@@ -30,7 +30,7 @@ struct Line([u8; LINE]);
 /// What a decision needs of a CPU.
 #[derive(Clone, Copy)]
 struct Cpu {
-    device: *mut Device,
+    device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Object {
 unsafe impl Send for Object {}
 
 /// Stands in for select until the object has registered its own.
-unsafe extern "C" fn no_select(_: *mut Driver, _: *mut Device, _: *mut bool) -> c_int {
+unsafe extern "C" fn no_select(_: *mut Driver, _: *mut CpuDevice, _: *mut bool) -> c_int {
     0
 }
 
@@ -182,7 +182,7 @@ impl Object {
     }
 
     /// Gives a new CPU its memory.
-    pub(crate) fn add_cpu(&mut self, driver: Driver, states: usize, device: Device) {
+    pub(crate) fn add_cpu(&mut self, driver: Driver, states: usize, device: CpuDevice) {
         let driver = self.share_driver(driver);
         let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
         let start = block.as_mut_ptr().cast::<u8>();
@@ -203,10 +203,10 @@ impl Object {
     }
 
     /// Puts a CPU's variables back to their initial values, and `device` in place.
-    pub(crate) fn refresh_cpu(&mut self, index: usize, device: Device) {
+    pub(crate) fn refresh_cpu(&mut self, index: usize, device: CpuDevice) {
         let (Some(cpu), Some(block)) = (self.cpus.get(index), self.blocks.get_mut(index)) else { return };
         // SAFETY: the block has room for the image, which the object never changes; the device is a part of it, with
-        // the alignment and size of Device (query compared the sizes).
+        // the alignment and size of CpuDevice (query compared the layouts).
         unsafe {
             ptr::copy_nonoverlapping(self.abi.percpu, block.as_mut_ptr().cast(), self.abi.percpu_size);
             cpu.device.write(device);
@@ -258,7 +258,7 @@ impl Object {
     pub(crate) fn device(&mut self, index: usize) -> &mut Device {
         let cpu = self.cpus[index];
         // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
-        unsafe { &mut *cpu.device }
+        unsafe { &mut (*cpu.device).device }
     }
 
     /// CPUs with equal tables share one driver, as in a kernel; it is fewer cache lines.
@@ -331,7 +331,7 @@ fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
     let wrong = |why: String| GovernorError::Abi { id: id.to_owned(), why };
     let mut abi = Abi {
         version: ABI_VERSION,
-        sizes: [0; 6],
+        layout: [0; LAYOUT],
         env: ptr::null_mut(),
         percpu: ptr::null(),
         percpu_size: 0,
@@ -355,8 +355,8 @@ fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
     if abi.version != ABI_VERSION {
         return Err(wrong(format!("it speaks version {}, this program {ABI_VERSION}", abi.version)));
     }
-    if abi.sizes != sizes() {
-        return Err(wrong(format!("its structures have the sizes {:?}, not {:?}", abi.sizes, sizes())));
+    if abi.layout != layout() {
+        return Err(wrong(format!("its structures are laid out as {:?}, not {:?}", abi.layout, layout())));
     }
     Ok(abi)
 }
@@ -387,7 +387,7 @@ fn table<'a, T>(start: *const T, count: usize) -> &'a [T] {
     if count == 0 {
         return &[];
     }
-    // SAFETY: the object's linker sections hold `count` of them, and the sizes were compared.
+    // SAFETY: the object's linker sections hold `count` of them, and the layouts were compared.
     unsafe { std::slice::from_raw_parts(start, count) }
 }
 

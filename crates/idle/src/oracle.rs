@@ -18,7 +18,7 @@ impl<'t> Oracle<'t> {
     /// An oracle for a CPU with the states of `table`.
     #[must_use]
     pub fn new(table: &'t IdleTable) -> Self {
-        Self { table, disabled: 0, device: Device::fresh(0, 1024, 0) }
+        Self { table, disabled: 0, device: Device::default() }
     }
 }
 

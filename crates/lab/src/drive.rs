@@ -155,6 +155,12 @@ pub struct Drive {
     pub sleep_asks_differ: u64,
 }
 
+impl fmt::Display for Drive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "steps={} mismatches={}", self.steps, self.mismatches)
+    }
+}
+
 /// Drives a fresh instance of `spec` through the golden file `csv_gz`.
 ///
 /// # Errors
@@ -437,5 +443,59 @@ impl Run {
         device.last_residency_ns = row.residency_ns;
         self.clock_ns = self.clock_ns.wrapping_add_signed(row.residency_ns).wrapping_add_signed(row.ovh_ns);
         self.governor.reflect(self.slot, entered, self.clock_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: [&str; 15] = [
+        "ovh_ns",
+        "step",
+        "disabled_mask",
+        "latency_req_ns",
+        "tick_stopped",
+        "sleep_length_ns",
+        "delta_tick_ns",
+        "busy_ns",
+        "sel_idx",
+        "stop_tick",
+        "n_sleep_calls",
+        "entered_idx",
+        "residency_ns",
+        "poll_hit",
+        "tick_ran",
+    ];
+    const CELLS: [&str; 15] =
+        ["600", "7", "3", "2000", "1", "-5", "6", "8", "2", "0", "1", "-1", "9", "-1", "1"];
+
+    fn row(header: &[&str], cells: &[&str]) -> Result<Row, DriveError> {
+        let path = Path::new("some.csv.gz");
+        Columns::find(path, &StringRecord::from(header))?.row(path, &StringRecord::from(cells))
+    }
+
+    #[test]
+    fn the_order_of_columns_comes_from_the_header() {
+        let row = row(&HEADER, &CELLS).unwrap();
+        assert_eq!((row.step, row.ovh_ns, row.inputs.sleep_length_ns, row.sel_idx), (7, 600, -5, 2));
+        assert_eq!((row.entered, row.poll_hit, row.tick_ran, row.asked), (None, None, true, true));
+        assert_eq!((row.inputs.util, row.poll_limit_ns), (0, None));
+    }
+
+    #[test]
+    fn a_missing_column_and_a_bad_cell_are_named() {
+        let said = row(&HEADER[1..], &CELLS[1..]).err().unwrap().to_string();
+        assert!(
+            said.contains("`ovh_ns`") && said.contains("some.csv.gz") && said.contains("tick_ran"),
+            "{said}"
+        );
+        let mut cells = CELLS;
+        cells[4] = "maybe";
+        let said = row(&HEADER, &cells).err().unwrap().to_string();
+        assert!(
+            said.contains("`tick_stopped`") && said.contains("0 or 1") && said.contains("`maybe`"),
+            "{said}"
+        );
     }
 }

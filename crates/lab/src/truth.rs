@@ -17,7 +17,7 @@ use idlewise_platform::Platform;
 use crate::LabError;
 
 /// How many decisions came out the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TruthResult {
     /// Rows compared.
     pub rows: u64,
@@ -29,7 +29,12 @@ pub struct TruthResult {
     pub other: u64,
     /// Of these, rows next to a select that the kernel gave up before entering: nothing recorded what it did.
     pub aborted: u64,
+    /// The first rows that differ, in words.
+    pub first: Vec<String>,
 }
+
+/// Rows described in [`TruthResult::first`].
+const DESCRIBED: usize = 100;
 
 impl TruthResult {
     /// Rows with both the same, %.
@@ -77,6 +82,9 @@ pub fn truth(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<T
         result.other_tick += u64::from(other_tick);
         result.other += u64::from(other_state || other_tick);
         result.aborted += u64::from((other_state || other_tick) && row.aborted);
+        if (other_state || other_tick) && result.first.len() < DESCRIBED {
+            result.first.push(row.parting(entered.state, entered.stop_tick));
+        }
         before = Some(row);
     }
     Ok(result)
@@ -91,6 +99,7 @@ impl Ledger for Nowhere {
 /// One recorded decision; `_rel` times count from `start_ns`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
+    line: u64,
     start_ns: u64,
     state: usize,
     no_latency: bool,
@@ -122,6 +131,21 @@ impl Row {
             cause: if next.poll_limit_before { WakeCause::PollLimit } else { WakeCause::Unknown },
             tick_ran: next.got_tick_before,
         }
+    }
+
+    fn parting(&self, state: usize, stop_tick: bool) -> String {
+        let tick = |stop: bool| if stop { "stop" } else { "keep" };
+        format!(
+            "line {}: kernel state {} {} the tick, here state {state} {} it (sleep length {}, tick {} before, disabled {:b}{})",
+            self.line,
+            self.state,
+            tick(self.stop_path),
+            tick(stop_tick || self.stopped_before),
+            self.sleep_length_ns.map_or_else(|| "not asked".to_owned(), |ns| format!("{ns} ns")),
+            if self.stopped_before { "stopped" } else { "running" },
+            self.disabled,
+            if self.aborted { ", next to an aborted select" } else { "" }
+        )
     }
 
     fn moment(&self, now_ns: u64, grid: TickGrid) -> Moment {
@@ -200,7 +224,7 @@ impl Rows {
             let record = record.map_err(|e| fail(e.to_string()))?;
             let line = record.position().map_or(0, csv::Position::line);
             let cells = Cells { record: &record, columns: &self.columns };
-            let row = cells.row().map_err(|why| fail(format!("line {line}: {why}")))?;
+            let row = cells.row(line).map_err(|why| fail(format!("line {line}: {why}")))?;
             if cells.number("cpu") == Ok(i64::from(self.cpu)) {
                 return Ok(Some(row));
             }
@@ -237,8 +261,9 @@ impl Cells<'_> {
         Ok(self.number(name)? > 0)
     }
 
-    fn row(&self) -> Result<Row, String> {
+    fn row(&self, line: u64) -> Result<Row, String> {
         Ok(Row {
+            line,
             start_ns: self.unsigned("ts_entry_ns")?,
             state: self.unsigned("state")? as usize,
             no_latency: self.yes("latency_req0")?,

@@ -20,10 +20,14 @@ const SAME_VISIT_NS: u64 = 20_000;
 const TICK_SLACK_NS: u64 = 50_000;
 /// A timer this long overdue was cancelled unseen, ns.
 const STALE_NS: i64 = 20_000_000;
+/// RCU's request for its softirq follows the tick this soon, ns.
+const RCU_AFTER_TICK_NS: u64 = 1_000_000;
 /// The tick's handlers take this long where the recording does not show it, ns.
 const TICK_HANDLER_NS: u32 = 5_000;
 /// The softirq that runs wheel timers.
 const TIMER_SOFTIRQ: u32 = 1;
+/// The softirq of RCU.
+const RCU_SOFTIRQ: u32 = 9;
 /// `prev_state` of a task that sleeps uninterruptibly (`TASK_UNINTERRUPTIBLE` and nothing else).
 const UNINTERRUPTIBLE: u64 = 2;
 /// Global latency limit that means none, us (`governors.md` 1.7).
@@ -60,6 +64,8 @@ struct Cpu {
     pelt: Pelt,
     iowait: u16,
     tick_handlers: Vec<u32>,
+    /// When RCU asked for its softirq, ns.
+    rcu_raised: Vec<u64>,
 }
 
 /// A stay that is not written down yet: its end or what followed is still to come.
@@ -150,6 +156,7 @@ impl<'a> Maker<'a> {
                 let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
                 self.see(e, |seen, _| seen.wheel |= runs_wheel);
             }
+            EventKind::SoftirqRaise { vec: RCU_SOFTIRQ } => self.cpu(e.cpu).rcu_raised.push(e.ts_ns),
             EventKind::VectorEntry { vector } => {
                 let cause = match vector {
                     Vector::LocalTimer => WakeCause::Timer,
@@ -506,6 +513,7 @@ impl<'a> Maker<'a> {
             if self.facts.hrtimers == 0 {
                 bound_timers(&mut tape);
             }
+            mark_rcu(&mut tape, &c.rcu_raised);
             cpus.push(tape);
         }
         health.merge(&self.health);
@@ -651,6 +659,20 @@ fn bound_timers(tape: &mut CpuTape) {
             piece.hrtimer_ns = rel;
         }
         piece.flags.set_timer_confidence(if timer { Confidence::Derived } else { Confidence::Bounded });
+    }
+}
+
+/// A CPU with RCU callbacks keeps its tick (`governors.md` 1.8, step 3). No event says so at the entry, but the tick
+/// that was kept for it asks for RCU's softirq.
+fn mark_rcu(tape: &mut CpuTape, raised: &[u64]) {
+    for piece in &mut tape.pieces {
+        if piece.flags.has(PieceFlags::STOPPED_AFTER) {
+            continue;
+        }
+        let next = raised.partition_point(|t| *t <= piece.start_ns);
+        let tick_ns = tape.tick.after(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
+        let needed = raised.get(next).is_some_and(|t| *t < tick_ns + RCU_AFTER_TICK_NS);
+        piece.flags.set(PieceFlags::TICK_NEEDED, needed);
     }
 }
 

@@ -294,28 +294,35 @@ fn folded_grid(irqs: &[u64], hz: Option<u32>) -> Option<TickGrid> {
     if irqs.len() < 50 {
         return None;
     }
-    let mut found: Option<TickGrid> = None;
     let candidates: &[u32] = match &hz {
         Some(hz) => std::slice::from_ref(hz),
         None => &USUAL_HZ,
     };
-    for &hz in candidates {
-        let period = TickGrid::period_of(hz);
-        let bins = (period / BIN_NS) as usize;
-        let mut histogram = vec![0usize; bins + 1];
-        for t in irqs {
-            if let Some(bin) = histogram.get_mut((t % period / BIN_NS) as usize) {
-                *bin += 1;
+    let folded: Vec<(usize, TickGrid)> = candidates
+        .iter()
+        .map(|&hz| {
+            let period_ns = TickGrid::period_of(hz);
+            let bins = (period_ns / BIN_NS) as usize;
+            let mut histogram = vec![0usize; bins + 1];
+            for t in irqs {
+                if let Some(bin) = histogram.get_mut((t % period_ns / BIN_NS) as usize) {
+                    *bin += 1;
+                }
             }
-        }
-        let window = |at: usize| (0..WINDOW).map(|i| histogram.get((at + i) % bins).copied().unwrap_or(0)).sum::<usize>();
-        let (at, held) = (0..bins).map(|b| (b, window(b))).max_by_key(|(b, n)| (*n, usize::MAX - b))?;
-        // A third of all timer interrupts in a tenth of a millisecond of the period is no chance.
-        if held * 3 >= irqs.len() {
-            found = Some(TickGrid { period_ns: period, phase_ns: at as u64 * BIN_NS });
-        }
+            let held = |at: usize| (0..WINDOW).map(|i| histogram.get((at + i) % bins).unwrap_or(&0)).sum::<usize>();
+            let (at, n) = (0..bins).map(|b| (b, held(b))).max_by_key(|(b, n)| (*n, usize::MAX - b)).unwrap_or((0, 0));
+            // The tick itself lies before the first interrupts that it causes.
+            let first = (at..at + WINDOW).find(|b| histogram.get(b % bins).is_some_and(|h| h * 20 >= n)).unwrap_or(at);
+            (n, TickGrid { period_ns, phase_ns: first as u64 * BIN_NS % period_ns })
+        })
+        .collect();
+    let most = folded.iter().map(|f| f.0).max()?;
+    // A third of all timer interrupts in a tenth of a millisecond of the period is no chance; a longer period that
+    // holds nearly as many is the true one.
+    if most * 3 < irqs.len() {
+        return None;
     }
-    found
+    folded.iter().rfind(|f| f.0 * 5 >= most * 4).map(|f| f.1)
 }
 
 #[cfg(test)]

@@ -29,11 +29,6 @@ impl Pending {
         Some((cpu, expires))
     }
 
-    /// What timer `id` is armed for.
-    pub(crate) fn get(&self, id: u64) -> Option<i64> {
-        self.at.get(&id).map(|(_, expires)| *expires)
-    }
-
     /// The earliest expiry on `cpu`, or [`NEVER_NS`].
     pub(crate) fn earliest(&self, cpu: u32) -> i64 {
         self.cpus.get(&cpu).and_then(BTreeSet::first).map_or(NEVER_NS, |(expires, _)| *expires)

@@ -245,8 +245,8 @@ impl<'a> Cursor<'a> {
             let n = b.iter().position(|c| *c == 0)?;
             b.get(..n).map(|s| (String::from_utf8_lossy(s).into_owned(), n as u64 + 1))
         });
-        let (text, n) =
-            found.ok_or_else(|| self.expected(format!("{what} (text that ends with a zero byte)"), CUT_OFF))?;
+        let (text, n) = found
+            .ok_or_else(|| self.expected(format!("{what} (text that ends with a zero byte)"), CUT_OFF))?;
         self.pos += n;
         Ok(text)
     }

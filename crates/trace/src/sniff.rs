@@ -39,7 +39,7 @@ pub(crate) fn look(head: &[u8]) -> Look {
     if head.get(257..262) == Some(b"ustar") {
         return is("a tar archive", UNPACK);
     }
-    if head.iter().any(|b| *b == 0) {
+    if head.contains(&0) {
         if head.first() == Some(&0x0a) {
             return is("a protobuf file, perhaps a Perfetto trace", READS);
         }

@@ -3,6 +3,7 @@
 //!
 //! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_input` runs that many inputs.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they did")]
 
 mod common;
@@ -56,7 +57,8 @@ fn damage(base: &[u8], other: &[u8], chance: &mut Chance) -> Vec<u8> {
             1 => bytes[at..].iter_mut().take(1).for_each(|b| *b = chance.next() as u8),
             2 => bytes.truncate(at.max(20)),
             3 | 4 => {
-                let value = if chance.below(3) == 0 { chance.next() } else { NASTY[chance.below(NASTY.len())] };
+                let value =
+                    if chance.below(3) == 0 { chance.next() } else { NASTY[chance.below(NASTY.len())] };
                 let width = [2, 4, 8][chance.below(3)];
                 for (to, from) in bytes[at..].iter_mut().zip(&value.to_le_bytes()[..width]) {
                     *to = *from;
@@ -91,8 +93,8 @@ fn read(bytes: Vec<u8>) -> u64 {
     let mut n = 0u64;
     for _ in events.by_ref() {
         n += 1;
-        // Every region may claim the whole file, and packed zeros hold no events: this bound is generous.
-        assert!(n < 64 * (len as u64 + 4096) * 64, "more events than the file can hold");
+        // An event takes four bytes at least; zstd packs well, but not a thousand times beyond its grant.
+        assert!(n < 1000 * (len as u64 + 4096), "more events than the file can hold");
     }
     let _ = (events.health(), events.counts(), events.irq_name(19));
     let _ = (file.meta().symbol(0xffff_1fff), file.meta().function(1));
@@ -118,7 +120,8 @@ fn bases() -> Vec<Vec<u8>> {
 
 #[test]
 fn damaged_files_never_break_the_reader() {
-    let inputs: u64 = std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000);
+    let inputs: u64 =
+        std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000);
     let bases = bases();
     let mut chance = Chance(20_240_607);
     let (mut events, mut opened) = (0, 0u64);
@@ -130,7 +133,9 @@ fn damaged_files_never_break_the_reader() {
         opened += u64::from(n > 0);
     }
     let more = most_memory_mib().saturating_sub(before);
-    println!("{inputs} inputs, {opened} gave events ({events} in all), {more} MiB more asked for than at the start");
+    println!(
+        "{inputs} inputs, {opened} gave events ({events} in all), {more} MiB more asked for than at the start"
+    );
     assert!(opened > inputs / 10, "most damage must leave something to read");
     // The C library reserves 64 MiB for each thread; a believed length of 32 bits would be gigabytes.
     assert!(more < 512, "{more} MiB were asked for");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the events of real recordings the ones that trace-cmd reports: each one, its time, CPU, name, task and numbers?
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod common;
@@ -28,13 +29,18 @@ fn every_event_of_every_recording() {
         let (mut n, mut numbers) = (0u64, 0u64);
         for line in Report::run(&path) {
             let event = loop {
-                let event = events.next().unwrap_or_else(|| panic!("{}: we end before {line:?}", path.display()));
+                let event =
+                    events.next().unwrap_or_else(|| panic!("{}: we end before {line:?}", path.display()));
                 if !matches!(event.kind, EventKind::Lost { .. }) {
                     break event;
                 }
             };
             let place = format!("{}, event {n}", path.display());
-            assert_eq!((event.ts_ns, event.cpu, event.pid), (line.ts_ns, line.cpu, line.pid), "{place}: {event:?} {line:?}");
+            assert_eq!(
+                (event.ts_ns, event.cpu, event.pid),
+                (line.ts_ns, line.cpu, line.pid),
+                "{place}: {event:?} {line:?}"
+            );
             assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
             match compare_fields(&event, &line, meta, &events) {
                 Ok(compared) => numbers += u64::from(compared),
@@ -55,7 +61,15 @@ fn every_event_of_every_recording() {
         assert_eq!(counted, names, "{}", path.display());
         assert_eq!(events.health().count(HealthKind::BadEvent), 0);
         assert!(n > 0);
-        println!("{}: {n} events, {numbers} numbers equal; {} kinds; {:?}", path.display(), names.len(), events.health());
-        println!("   {} | {} | clock {:?} | {:?} | {:?}", meta.format, meta.kernel, meta.clock, meta.health, meta.notes);
+        println!(
+            "{}: {n} events, {numbers} numbers equal; {} kinds; {:?}",
+            path.display(),
+            names.len(),
+            events.health()
+        );
+        println!(
+            "   {} | {} | clock {:?} | {:?} | {:?}",
+            meta.format, meta.kernel, meta.clock, meta.health, meta.notes
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! Is every shape of trace.dat understood: both versions, each compression, odd pages, options and order, and does
 //! trace-cmd agree where it can read the file?
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
 mod common;
@@ -32,7 +33,8 @@ fn trace_cmd_agrees(dat: &Dat) {
     let path = dir.path().join("synthetic.dat");
     std::fs::write(&path, dat.write()).unwrap();
     let file = TraceFile::open(&path).unwrap();
-    let known = |e: &Event| !matches!(e.kind, EventKind::Other { id } if !file.meta().event_names.contains_key(&id));
+    let known =
+        |e: &Event| !matches!(e.kind, EventKind::Other { id } if !file.meta().event_names.contains_key(&id));
     let ours: Vec<_> =
         file.events().unwrap().filter(|e| !matches!(e.kind, EventKind::Lost { .. }) && known(e)).collect();
     let theirs: Vec<_> = Report::run(&path).collect();
@@ -64,7 +66,13 @@ fn all_versions_and_compressions_hold_the_same_events() {
                 4_000_000_003,
                 0,
                 0,
-                EventKind::SchedSwitch { prev_pid: 0, prev_prio: 120, prev_state: 0, next_pid: 42, next_prio: 100 }
+                EventKind::SchedSwitch {
+                    prev_pid: 0,
+                    prev_prio: 120,
+                    prev_state: 0,
+                    next_pid: 42,
+                    next_prio: 100
+                }
             ),
             (4_000_000_100, 0, 42, EventKind::Other { id: 50 }),
             (6_000_000_001, 0, -1, EventKind::Lost { count: 0 }),
@@ -90,30 +98,30 @@ fn what_the_file_says_about_itself_is_read() {
         let dat = Dat { version, ..small() };
         let file = open(&dat);
         let m = file.meta();
-        assert_eq!((m.kernel.as_str(), m.clock.as_str(), m.recorder.as_str()), ("6.9.1 x86_64", "mono", "3.2.0 x"));
+        assert_eq!(
+            (m.kernel.as_str(), m.clock.as_str(), m.recorder.as_str()),
+            ("6.9.1 x86_64", "mono", "3.2.0 x")
+        );
         assert_eq!((m.symbol(0xffff_1fff), m.function(0xffff_1fff)), (Some("first"), None));
         assert_eq!(m.function(0xffff_2000), Some("second"));
         assert_eq!(m.comms[&42], "worker/0:1");
-        assert_eq!((m.event_names[&10].as_str(), m.event_id("irq:irq_handler_entry")), ("power:cpu_idle", Some(30)));
+        assert_eq!(
+            (m.event_names[&10].as_str(), m.event_id("irq:irq_handler_entry")),
+            ("power:cpu_idle", Some(30))
+        );
         assert!(m.health.is_empty() && m.notes.is_empty(), "{:?}", m.notes);
         let mut events = file.events().unwrap();
         assert_eq!(events.by_ref().count(), 14);
         assert_eq!(events.irq_name(19), Some("eth0"));
-        assert_eq!(events.counts().iter().map(|(k, v)| (*k, *v)).collect::<Vec<_>>(), [
-            (10, 5),
-            (11, 1),
-            (20, 1),
-            (30, 1),
-            (40, 1),
-            (50, 2),
-            (99, 1)
-        ]);
+        assert_eq!(
+            events.counts().iter().map(|(k, v)| (*k, *v)).collect::<Vec<_>>(),
+            [(10, 5), (11, 1), (20, 1), (30, 1), (40, 1), (50, 2), (99, 1)]
+        );
         let health: Vec<_> = events.health().iter().map(|(k, c)| (k, c.count)).collect();
-        assert_eq!(health, [
-            (HealthKind::LostEvents, 8),
-            (HealthKind::ClockBackwards, 1),
-            (HealthKind::UnknownEvent, 1)
-        ]);
+        assert_eq!(
+            health,
+            [(HealthKind::LostEvents, 8), (HealthKind::ClockBackwards, 1), (HealthKind::UnknownEvent, 1)]
+        );
     }
 }
 
@@ -130,9 +138,18 @@ fn a_missing_section_costs_what_was_in_it() {
         let dat = Dat { without: vec![without], ..small() };
         let file = open(&dat);
         assert_eq!(file.events().unwrap().count(), events_left, "without section {without}");
-        assert_eq!(file.meta().notes.is_empty(), matches!(without, 17 | 19 | 20 | 21), "{:?}", file.meta().notes);
+        assert_eq!(
+            file.meta().notes.is_empty(),
+            matches!(without, 17 | 19 | 20 | 21),
+            "{:?}",
+            file.meta().notes
+        );
         if without == 18 {
-            assert!(file.events().unwrap().all(|e| matches!(e.kind, EventKind::Other { .. } | EventKind::Lost { .. })));
+            assert!(
+                file.events()
+                    .unwrap()
+                    .all(|e| matches!(e.kind, EventKind::Other { .. } | EventKind::Lost { .. }))
+            );
         }
     }
 }
@@ -150,7 +167,8 @@ fn other_instances_are_left_out_and_named() {
 
 #[test]
 fn offsets_of_the_clock_are_applied_as_trace_cmd_does() {
-    let tsc = [1_000_000u32.to_le_bytes(), 20u32.to_le_bytes(), 5_000u32.to_le_bytes(), 0u32.to_le_bytes()].concat();
+    let tsc = [1_000_000u32.to_le_bytes(), 20u32.to_le_bytes(), 5_000u32.to_le_bytes(), 0u32.to_le_bytes()]
+        .concat();
     let all: [Vec<(u16, Vec<u8>)>; 5] = [
         vec![(1, b"0x12345\0".to_vec())],
         vec![(1, b"123456\0".to_vec())],
@@ -182,14 +200,23 @@ fn pages_of_any_size_and_of_32_bit_kernels() {
             let reason = payload(40, 0, &[(8, word, 0xffff_0000)]);
             page.event(1, &reason).missed(3)
         };
-        Dat { long, page_size, formats: formats(long), cpus: vec![(0, vec![page(1_000), page(900_000)])], ..small() }
+        Dat {
+            long,
+            page_size,
+            formats: formats(long),
+            cpus: vec![(0, vec![page(1_000), page(900_000)])],
+            ..small()
+        }
     };
     for (long, page_size) in [(4, 4096), (8, 4096), (8, 16_384), (8, 65_536), (4, 8192)] {
         for (version, packed) in [(6, Packed::No), (7, Packed::No), (7, Packed::Zstd), (7, Packed::Zlib)] {
             let dat = Dat { version, packed, ..fill(long, page_size) };
             let all = events(&dat);
             assert_eq!(all.len(), 2 * (page_size / 40 + 2));
-            assert_eq!(all.iter().filter(|e| e.kind == EventKind::IpiEntry { ipi: Ipi::Reschedule }).count(), 2);
+            assert_eq!(
+                all.iter().filter(|e| e.kind == EventKind::IpiEntry { ipi: Ipi::Reschedule }).count(),
+                2
+            );
             assert_eq!(all.iter().filter(|e| e.kind == EventKind::Lost { count: 3 }).count(), 2);
             assert_eq!(open(&dat).meta().long_size, long);
             if packed != Packed::Zlib {
@@ -200,17 +227,81 @@ fn pages_of_any_size_and_of_32_bit_kernels() {
 }
 
 #[test]
+fn facts_about_guests_are_left_out_and_noted() {
+    let dat = Dat { options: vec![(12, vec![0; 16]), (13, b"guest\0".to_vec())], ..small() };
+    let file = open(&dat);
+    assert_eq!((file.meta().health.count(HealthKind::Ignored), file.meta().notes.len()), (2, 2));
+    assert_eq!(file.events().unwrap().count(), 14);
+}
+
+#[test]
+fn the_kernels_own_counts_of_lost_events_are_kept() {
+    let stats = b"CPU: 3\nentries: 9\noverrun: 5\ncommit overrun: 0\ndropped events: 2\nread events: 44\n\0";
+    let file = open(&Dat { options: vec![(2, stats.to_vec())], ..small() });
+    let of_3 = &file.meta().cpu_stats[&3];
+    assert_eq!((of_3.overrun, of_3.dropped, of_3.read_events), (5, 2, 44));
+    assert!(file.meta().notes.iter().any(|n| n.contains("CPU 3") && n.contains("7 events")));
+}
+
+#[test]
+fn a_clock_that_leaps_or_goes_back_is_counted_and_does_not_disturb_the_order() {
+    let idle = |state: u64| payload(10, 0, &[(8, 4, state), (12, 4, 0)]);
+    let hour = 3_600_000_000_000;
+    let pages = vec![
+        Page::new(9 * hour).event(0, &idle(0)).extend(2 * hour).event(0, &idle(1)),
+        Page::new(hour).event(0, &idle(2)),
+    ];
+    let dat = Dat { cpus: vec![(0, pages)], ..small() };
+    let file = open(&dat);
+    let mut events = file.events().unwrap();
+    let times: Vec<_> = events.by_ref().map(|e| e.ts_ns).collect();
+    assert_eq!(times, [9 * hour, 11 * hour, hour]);
+    let health = events.health();
+    assert_eq!((health.count(HealthKind::ClockJump), health.count(HealthKind::ClockBackwards)), (1, 1));
+    trace_cmd_agrees(&dat);
+}
+
+#[test]
+fn a_count_of_lost_events_that_cannot_be_is_not_believed() {
+    let idle = payload(10, 0, &[(8, 4, 1), (12, 4, 0)]);
+    let page = |t| Page::new(t).event(0, &idle).missed(u64::MAX - 1);
+    let file = open(&Dat { cpus: vec![(0, vec![page(1), page(2), page(3)])], ..small() });
+    let mut events = file.events().unwrap();
+    assert_eq!(events.by_ref().filter(|e| e.kind == EventKind::Lost { count: 0 }).count(), 3);
+    assert_eq!(events.health().count(HealthKind::LostEvents), 3);
+}
+
+#[test]
+fn regions_that_overlap_are_read_once() {
+    let mut bytes = Dat { packed: Packed::No, ..small() }.write();
+    // Both CPUs' entries in the buffer option: number, place, size.
+    let find = |bytes: &[u8], cpu: u32, size: u64| {
+        (0..bytes.len() - 20)
+            .find(|at| {
+                bytes[*at..at + 4] == cpu.to_le_bytes() && bytes[at + 12..at + 20] == size.to_le_bytes()
+            })
+            .unwrap()
+    };
+    let (a, b) = (find(&bytes, 0, 4 * 4096), find(&bytes, 3, 2 * 4096));
+    let place = bytes[a + 4..a + 12].to_vec();
+    bytes[b + 4..b + 12].copy_from_slice(&place);
+    let file = TraceFile::from_bytes(Path::new("overlap.dat"), bytes).unwrap();
+    assert_eq!(file.events().unwrap().count(), 10);
+    assert_eq!(
+        (file.meta().cpus.as_slice(), file.meta().health.count(HealthKind::Ignored)),
+        (&[0, 3][..], 1)
+    );
+}
+
+#[test]
 fn a_cut_file_gives_the_events_before_the_cut() {
-    for (version, packed) in [(6, Packed::No)] {
-        let dat = Dat { version, packed, ..small() };
-        let whole = dat.write();
-        // The last page is CPU 1's second; cut inside it, then before it.
-        for (cut, left) in [(4096 - 20, 13), (4096 - 30, 13), (4096, 13), (4096 + 2000, 13)] {
-            let file = TraceFile::from_bytes(Path::new("cut.dat"), whole[..whole.len() - cut].to_vec()).unwrap();
-            let mut events = file.events().unwrap();
-            assert_eq!(events.by_ref().count(), left, "cut {cut}");
-            assert_eq!(events.health().count(HealthKind::Truncated), 1);
-        }
+    let whole = Dat { version: 6, packed: Packed::No, ..small() }.write();
+    // The last page is CPU 3's second, with an event of 20 bytes behind 16 of header; cut behind it, in it, before it.
+    for (cut, left) in [(4096 - 36, 14), (4096 - 35, 13), (4096 - 3, 13), (4096, 13), (4096 + 2000, 13)] {
+        let file = TraceFile::from_bytes(Path::new("cut.dat"), whole[..whole.len() - cut].to_vec()).unwrap();
+        let mut events = file.events().unwrap();
+        assert_eq!(events.by_ref().count(), left, "cut {cut}");
+        assert_eq!(events.health().count(HealthKind::Truncated), 1);
     }
 }
 
@@ -245,8 +336,10 @@ fn an_event_without_a_needed_field_is_passed_on_and_noted() {
 #[test]
 fn fields_that_moved_are_found() {
     let mut dat = small();
-    dat.formats[0].1 =
-        dat.formats[0].1.replace("u32 state;\toffset:8", "u32 state;\toffset:12").replace("cpu_id;\toffset:12", "cpu_id;\toffset:8");
+    dat.formats[0].1 = dat.formats[0]
+        .1
+        .replace("u32 state;\toffset:8", "u32 state;\toffset:12")
+        .replace("cpu_id;\toffset:12", "cpu_id;\toffset:8");
     assert!(events(&dat).iter().any(|e| e.kind == EventKind::CpuIdle { cpu: 2, state: Some(3) }));
 }
 

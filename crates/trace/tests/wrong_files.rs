@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a file that is no readable trace refused with an error that says what it is and what to do?
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
 mod common;
@@ -90,7 +91,10 @@ fn recordings_in_other_formats_are_refused_by_name() {
         for path in dir.flatten().map(|e| e.path()).filter(|p| p.is_file()) {
             let error = TraceFile::open(&path).err().unwrap_or_else(|| panic!("{} was read", path.display()));
             println!("{error}");
-            assert!(matches!(error, TraceError::NotATrace { .. }) && error.to_string().contains(words), "{error}");
+            assert!(
+                matches!(error, TraceError::NotATrace { .. }) && error.to_string().contains(words),
+                "{error}"
+            );
             seen += 1;
         }
     }

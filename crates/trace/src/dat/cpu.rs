@@ -12,6 +12,9 @@ const COMMIT_LEN: u64 = (1 << 27) - 1;
 const COMMIT_MISSED: u64 = 1 << 31;
 const COMMIT_MISSED_STORED: u64 = 1 << 30;
 
+/// A page cannot follow a gap of more events; such a count is damage.
+const MOST_MISSED: u64 = 1 << 40;
+
 /// Kinds of entries, the low five bits of their first word; 1 to 28 are events of so many words.
 const LONG_EVENT: u32 = 0;
 const PADDING: u32 = 29;
@@ -177,7 +180,11 @@ impl Cpu {
     fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<'_>) {
         let Some(word) = self.word(body).filter(|_| body + 4 <= self.end) else {
             // A padding without length fills what is left of a page.
-            if kind == PADDING && delta == 0 { self.pos = self.end } else { self.give_up_page(shared) }
+            if kind == PADDING && delta == 0 {
+                self.pos = self.end
+            } else {
+                self.give_up_page(shared)
+            }
             return;
         };
         let long = u64::from(word) << 27 | delta;
@@ -266,7 +273,8 @@ impl Cpu {
         let (time, commit) = (wide(layout.time)?, long(layout.commit)?);
         let len = (commit & COMMIT_LEN) as usize;
         let stored = if commit & COMMIT_MISSED_STORED == 0 { None } else { long(layout.data + len) };
-        let missed = (commit & COMMIT_MISSED != 0).then(|| stored.unwrap_or(0));
+        let stored = stored.filter(|n| *n <= MOST_MISSED).unwrap_or(0);
+        let missed = (commit & COMMIT_MISSED != 0).then_some(stored);
         Some(PageHead { time, len, missed })
     }
 
@@ -274,7 +282,9 @@ impl Cpu {
     fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<'_>) {
         self.lost = Some(self.lost.unwrap_or(0).saturating_add(count));
         let (cpu, at) = (self.cpu, shared.clock.time(time));
-        shared.health.add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu} before {}", seconds(at)));
+        shared
+            .health
+            .add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu} before {}", seconds(at)));
     }
 
     /// A page that is not all there.
@@ -295,11 +305,15 @@ impl Cpu {
             Fill::End => false,
             Fill::CutOff { at } => {
                 self.cut_off = true;
-                shared.health.add(HealthKind::Truncated, 1, || format!("CPU {cpu}: the file ends at byte {at}"));
+                shared
+                    .health
+                    .add(HealthKind::Truncated, 1, || format!("CPU {cpu}: the file ends at byte {at}"));
                 self.window.len() > 0
             }
             Fill::Broken { at, why } => {
-                shared.health.add(HealthKind::BadPage, 1, || format!("CPU {cpu}, byte {at} of the file: {why}"));
+                shared
+                    .health
+                    .add(HealthKind::BadPage, 1, || format!("CPU {cpu}, byte {at} of the file: {why}"));
                 false
             }
         }

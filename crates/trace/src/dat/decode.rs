@@ -21,7 +21,7 @@ struct Field {
 }
 
 impl Field {
-    fn of(field: &FormatField) -> Option<Self> {
+    fn of(field: &FormatField<'_>) -> Option<Self> {
         matches!(field.size, 1 | 2 | 4 | 8).then(|| Self {
             offset: field.offset,
             shift: 64 - 8 * field.size as u8,
@@ -81,26 +81,74 @@ enum Reason {
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Other,
-    CpuIdle { cpu: Field, state: Field },
-    CpuIdleMiss { cpu: Field, state: Field, below: Field },
-    CpuFrequency { cpu: Field, khz: Field },
-    PmQosUpdateTarget { curr_value: Field },
-    GuestHaltPollNs { grow: Field, new: Field, old: Field },
-    SchedSwitch { prev_pid: Field, prev_prio: Field, prev_state: Field, next_pid: Field, next_prio: Field },
-    SchedWaking { pid: Field, target_cpu: Field },
-    SchedWakeup { pid: Field, target_cpu: Field, new: bool },
-    SchedMigrateTask { pid: Field, orig_cpu: Field, dest_cpu: Field },
-    SchedWakeIdleWithoutIpi { cpu: Field },
-    IrqEntry { irq: Field, name: Option<Field> },
-    IrqExit { irq: Field },
-    SoftirqEntry { vec: Field },
-    SoftirqExit { vec: Field },
-    SoftirqRaise { vec: Field },
+    CpuIdle {
+        cpu: Field,
+        state: Field,
+    },
+    CpuIdleMiss {
+        cpu: Field,
+        state: Field,
+        below: Field,
+    },
+    CpuFrequency {
+        cpu: Field,
+        khz: Field,
+    },
+    PmQosUpdateTarget {
+        curr_value: Field,
+    },
+    GuestHaltPollNs {
+        grow: Field,
+        new: Field,
+        old: Field,
+    },
+    SchedSwitch {
+        prev_pid: Field,
+        prev_prio: Field,
+        prev_state: Field,
+        next_pid: Field,
+        next_prio: Field,
+    },
+    SchedWaking {
+        pid: Field,
+        target_cpu: Field,
+    },
+    SchedWakeup {
+        pid: Field,
+        target_cpu: Field,
+        new: bool,
+    },
+    SchedMigrateTask {
+        pid: Field,
+        orig_cpu: Field,
+        dest_cpu: Field,
+    },
+    SchedWakeIdleWithoutIpi {
+        cpu: Field,
+    },
+    IrqEntry {
+        irq: Field,
+        name: Option<Field>,
+    },
+    IrqExit {
+        irq: Field,
+    },
+    SoftirqEntry {
+        vec: Field,
+    },
+    SoftirqExit {
+        vec: Field,
+    },
+    SoftirqRaise {
+        vec: Field,
+    },
     VectorEntry(Vector),
     VectorExit(Vector),
     IpiEntry(Reason),
     IpiExit(Reason),
-    IpiSendCpu { cpu: Field },
+    IpiSendCpu {
+        cpu: Field,
+    },
     HrtimerStart {
         hrtimer: Field,
         function: Field,
@@ -109,9 +157,17 @@ enum Op {
         mode: Option<Field>,
         was_armed: Option<Field>,
     },
-    HrtimerCancel { hrtimer: Field },
-    HrtimerExpireEntry { hrtimer: Field, function: Field, now: Field },
-    HrtimerExpireExit { hrtimer: Field },
+    HrtimerCancel {
+        hrtimer: Field,
+    },
+    HrtimerExpireEntry {
+        hrtimer: Field,
+        function: Field,
+        now: Field,
+    },
+    HrtimerExpireExit {
+        hrtimer: Field,
+    },
     TimerStart {
         timer: Field,
         function: Field,
@@ -120,11 +176,25 @@ enum Op {
         now: Field,
         flags: Option<Field>,
     },
-    TimerCancel { timer: Field },
-    TimerExpireEntry { timer: Field, function: Field, now: Field },
-    TimerExpireExit { timer: Field },
-    TimerBaseIdle { is_idle: Field, cpu: Field },
-    TickStop { success: Field, dependency: Option<Field> },
+    TimerCancel {
+        timer: Field,
+    },
+    TimerExpireEntry {
+        timer: Field,
+        function: Field,
+        now: Field,
+    },
+    TimerExpireExit {
+        timer: Field,
+    },
+    TimerBaseIdle {
+        is_idle: Field,
+        cpu: Field,
+    },
+    TickStop {
+        success: Field,
+        dependency: Option<Field>,
+    },
 }
 
 /// The compiled format of one event.
@@ -138,7 +208,7 @@ pub(crate) struct Decoder {
 
 /// Looks up the fields of a format and keeps the length that they need.
 struct Needs<'a> {
-    format: &'a Format,
+    format: &'a Format<'a>,
     len: usize,
     missing: Option<String>,
 }
@@ -166,10 +236,13 @@ impl Needs<'_> {
 
 impl Decoder {
     /// Compiles `format` of `system`. The second value is a remark, when fields are missing or odd.
-    pub(crate) fn compile(system: &str, format: &Format) -> (Option<Self>, Option<String>) {
+    pub(crate) fn compile(system: &str, format: &Format<'_>) -> (Option<Self>, Option<String>) {
         let mut needs = Needs { format, len: 2, missing: None };
         let Some(pid) = needs.get("common_pid") else {
-            let note = format!("{system}:{} has no usable field common_pid: its events are not understood", format.name);
+            let note = format!(
+                "{system}:{} has no usable field common_pid: its events are not understood",
+                format.name
+            );
             return (None, Some(note));
         };
         let op = compile_op(system, &mut needs);
@@ -185,12 +258,14 @@ impl Decoder {
 
 /// `None` with nothing missing: an event that has no meaning here.
 fn compile_op(system: &str, n: &mut Needs<'_>) -> Option<Op> {
-    let name = n.format.name.clone();
-    Some(match (system, name.as_str()) {
+    let name = n.format.name;
+    Some(match (system, name) {
         ("power", "cpu_idle") => Op::CpuIdle { cpu: n.any(&["cpu_id", "cpu"])?, state: n.get("state")? },
-        ("power", "cpu_idle_miss") => {
-            Op::CpuIdleMiss { cpu: n.any(&["cpu_id", "cpu"])?, state: n.get("state")?, below: n.get("below")? }
-        }
+        ("power", "cpu_idle_miss") => Op::CpuIdleMiss {
+            cpu: n.any(&["cpu_id", "cpu"])?,
+            state: n.get("state")?,
+            below: n.get("below")?,
+        },
         ("power", "cpu_frequency") => {
             Op::CpuFrequency { cpu: n.any(&["cpu_id", "cpu"])?, khz: n.any(&["state", "frequency"])? }
         }
@@ -303,7 +378,7 @@ fn ipi(reason: &str) -> Ipi {
 }
 
 /// The text that a `__data_loc` field of an event points to.
-fn located_text<'d>(field: Field, payload: &'d [u8]) -> Option<&'d [u8]> {
+fn located_text(field: Field, payload: &[u8]) -> Option<&[u8]> {
     let word = field.u32(payload);
     let (at, len) = ((word & 0xffff) as usize, (word >> 16) as usize);
     let bytes = payload.get(at..at.checked_add(len)?)?;
@@ -333,7 +408,7 @@ pub(crate) enum Decoded {
 }
 
 impl Decoders {
-    pub(crate) fn set(&mut self, format: &Format, decoder: Decoder) {
+    pub(crate) fn set(&mut self, format: &Format<'_>, decoder: Decoder) {
         let at = usize::from(format.id);
         if self.by_id.len() <= at {
             self.by_id.resize(at + 1, None);
@@ -344,7 +419,7 @@ impl Decoders {
     }
 
     /// Takes over the place of the id field from a format that has it.
-    pub(crate) fn learn_id_place(&mut self, format: &Format) {
+    pub(crate) fn learn_id_place(&mut self, format: &Format<'_>) {
         if let Some(field) = format.field("common_type").filter(|f| f.size == 2) {
             self.id_at = usize::from(field.offset);
         }
@@ -405,27 +480,27 @@ impl Decoders {
                 let state = state.u32(data);
                 EventKind::CpuIdle { cpu: cpu.u32(data), state: (state != u32::MAX).then_some(state) }
             }
-            Op::CpuIdleMiss { cpu, state, below } => EventKind::CpuIdleMiss {
-                cpu: cpu.u32(data),
-                state: state.u32(data),
-                below: below.bool(data),
-            },
-            Op::CpuFrequency { cpu, khz } => EventKind::CpuFrequency { cpu: cpu.u32(data), khz: khz.u32(data) },
+            Op::CpuIdleMiss { cpu, state, below } => {
+                EventKind::CpuIdleMiss { cpu: cpu.u32(data), state: state.u32(data), below: below.bool(data) }
+            }
+            Op::CpuFrequency { cpu, khz } => {
+                EventKind::CpuFrequency { cpu: cpu.u32(data), khz: khz.u32(data) }
+            }
             Op::PmQosUpdateTarget { curr_value } => {
                 EventKind::PmQosUpdateTarget { curr_value: curr_value.i32(data) }
             }
-            Op::GuestHaltPollNs { grow, new, old } => EventKind::GuestHaltPollNs {
-                grow: grow.bool(data),
-                new: new.u32(data),
-                old: old.u32(data),
-            },
-            Op::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => EventKind::SchedSwitch {
-                prev_pid: prev_pid.i32(data),
-                prev_prio: prev_prio.i32(data),
-                prev_state: prev_state.u64(data),
-                next_pid: next_pid.i32(data),
-                next_prio: next_prio.i32(data),
-            },
+            Op::GuestHaltPollNs { grow, new, old } => {
+                EventKind::GuestHaltPollNs { grow: grow.bool(data), new: new.u32(data), old: old.u32(data) }
+            }
+            Op::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => {
+                EventKind::SchedSwitch {
+                    prev_pid: prev_pid.i32(data),
+                    prev_prio: prev_prio.i32(data),
+                    prev_state: prev_state.u64(data),
+                    next_pid: next_pid.i32(data),
+                    next_prio: next_prio.i32(data),
+                }
+            }
             Op::SchedWaking { pid, target_cpu } => {
                 EventKind::SchedWaking { pid: pid.i32(data), target_cpu: target_cpu.u32(data) }
             }

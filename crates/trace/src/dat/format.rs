@@ -3,16 +3,16 @@
 
 /// One event as its format file describes it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Format {
-    pub(crate) name: String,
+pub(crate) struct Format<'a> {
+    pub(crate) name: &'a str,
     pub(crate) id: u16,
-    pub(crate) fields: Vec<FormatField>,
+    pub(crate) fields: Vec<FormatField<'a>>,
 }
 
 /// One field of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FormatField {
-    pub(crate) name: String,
+pub(crate) struct FormatField<'a> {
+    pub(crate) name: &'a str,
     pub(crate) offset: u16,
     pub(crate) size: u16,
     pub(crate) signed: bool,
@@ -20,15 +20,15 @@ pub(crate) struct FormatField {
     pub(crate) located: bool,
 }
 
-impl Format {
+impl<'a> Format<'a> {
     /// `None` when the text has no name or no usable id.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut format = Self::default();
         let mut id = None;
         for line in text.lines() {
             let line = line.trim();
             if let Some(name) = line.strip_prefix("name:") {
-                name.trim().clone_into(&mut format.name);
+                format.name = name.trim();
             } else if let Some(number) = line.strip_prefix("ID:") {
                 id = number.trim().parse().ok();
             } else if line.starts_with("print fmt:") {
@@ -41,19 +41,23 @@ impl Format {
         (!format.name.is_empty()).then_some(format)
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&FormatField> {
+    pub(crate) fn field(&self, name: &str) -> Option<&FormatField<'a>> {
         self.fields.iter().find(|f| f.name == name)
     }
 }
 
-impl FormatField {
+impl<'a> FormatField<'a> {
     /// Reads a line "field:unsigned int vec; offset:8; size:4; signed:0;".
-    pub(crate) fn parse(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim().strip_prefix("field")?;
         let (declaration, facts) = line.split_once(';')?;
         let declaration = declaration.trim_start_matches(" special").strip_prefix(':')?.trim();
         let fact = |key: &str| {
-            facts.split(';').filter_map(|f| f.split_once(':')).find(|(k, _)| k.trim() == key).map(|(_, v)| v.trim())
+            facts
+                .split(';')
+                .filter_map(|f| f.split_once(':'))
+                .find(|(k, _)| k.trim() == key)
+                .map(|(_, v)| v.trim())
         };
         // The name is the last word; an array's length stands behind it, or ("__data_loc char[] name") before it.
         let bare = match declaration.rfind('[') {
@@ -62,7 +66,7 @@ impl FormatField {
         };
         let name = bare.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
         Some(Self {
-            name: name.to_owned(),
+            name,
             offset: fact("offset")?.parse().ok()?,
             size: fact("size")?.parse().ok()?,
             signed: fact("signed").is_some_and(|s| s == "1"),
@@ -121,7 +125,8 @@ mod tests {
     #[test]
     fn declarations_of_every_shape_give_their_name() {
         let name = |d: &str| {
-            FormatField::parse(&format!("\tfield:{d};\toffset:8;\tsize:4;\tsigned:1;")).map(|f| (f.name, f.located))
+            FormatField::parse(&format!("\tfield:{d};\toffset:8;\tsize:4;\tsigned:1;"))
+                .map(|f| (f.name.to_owned(), f.located))
         };
         let is = |n: &str, located| Some((n.to_owned(), located));
         assert_eq!(name("char prev_comm[16]"), is("prev_comm", false));

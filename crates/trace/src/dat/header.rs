@@ -8,7 +8,7 @@ use idlewise_model::HealthKind;
 use super::decode::{Decoder, Decoders};
 use super::format::{Format, PageLayout};
 use super::options::{self, Facts};
-use super::unpack::{Packing, Unpacker};
+use super::unpack::{Limit, Packing, Unpacker};
 use super::window::Region;
 use super::{Data, MAGIC};
 use crate::error::{CUT_OFF, TraceError};
@@ -20,6 +20,7 @@ use crate::symbols::Symbols;
 const MAX_PAGE: u32 = 1 << 20;
 /// No section but the pages is larger, unpacked.
 const MAX_SECTION: usize = 256 << 20;
+const SECTION_LIMIT: Limit = Limit { most: MAX_SECTION, granted: 1 << 20 };
 /// The kernel's own limit is 8192.
 const MAX_CPUS: u32 = 16_384;
 /// A chain of option sections that is longer goes in circles.
@@ -51,21 +52,28 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
     let version = c.string("the version")?;
     let big_endian = c.u8("the byte order")?;
     let long_size = c.u8("the size of a long")?;
-    let unsupported = |what: String, advice| TraceError::Unsupported { path: input.path().to_path_buf(), what, advice };
+    let unsupported =
+        |what: String, advice| TraceError::Unsupported { path: input.path().to_path_buf(), what, advice };
     if !matches!(version.as_str(), "6" | "7") {
         let advice = "versions 6 and 7 are; `trace-cmd convert --file-version 7` may help";
         return Err(unsupported(format!("version {version:?} of trace.dat is"), advice));
     }
     match big_endian {
         0 => {}
-        1 => return Err(unsupported("a big-endian trace.dat is".into(), "only little-endian machines' traces are")),
+        1 => {
+            return Err(unsupported(
+                "a big-endian trace.dat is".into(),
+                "only little-endian machines' traces are",
+            ));
+        }
         _ => return Err(c.expected(format!("a byte order of 0 or 1, not {big_endian}"), CUT_OFF)),
     }
     if !matches!(long_size, 4 | 8) {
         return Err(c.expected(format!("a long of 4 or 8 bytes, not {long_size}"), CUT_OFF));
     }
     let page_size = c.u32("the page size")?;
-    let meta = TraceMeta { long_size, format: format!("trace.dat version {version}"), ..TraceMeta::default() };
+    let meta =
+        TraceMeta { long_size, format: format!("trace.dat version {version}"), ..TraceMeta::default() };
     let mut reader = Reader {
         input,
         meta,
@@ -78,7 +86,11 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
         regions: Vec::new(),
         unpacker: Unpacker::default(),
     };
-    if version == "6" { reader.version_6(&mut c)? } else { reader.version_7(&mut c)? }
+    if version == "6" {
+        reader.version_6(&mut c)?
+    } else {
+        reader.version_7(&mut c)?
+    }
     reader.finish(&c)
 }
 
@@ -243,7 +255,7 @@ impl Reader<'_> {
         let bytes = c.take(packed.into(), name)?;
         let mut out = Vec::new();
         self.unpacker
-            .unpack(self.packing, &bytes, claimed as usize, MAX_SECTION, &mut out)
+            .unpack(self.packing, &bytes, claimed as usize, SECTION_LIMIT, &mut out)
             .map_err(|why| c.expected(format!("a packed section that can be unpacked ({why})"), CUT_OFF))?;
         Ok(out)
     }
@@ -262,7 +274,9 @@ impl Reader<'_> {
         c.take(n, "the event header")?;
         self.layout = PageLayout::parse(&text(&page));
         if self.layout.is_none() && !page.is_empty() {
-            self.meta.notes.push("the description of the page header makes no sense; the usual one is used".into());
+            self.meta
+                .notes
+                .push("the description of the page header makes no sense; the usual one is used".into());
         }
         Ok(())
     }
@@ -292,7 +306,8 @@ impl Reader<'_> {
     fn format(&mut self, system: &str, c: &mut Cursor<'_>) -> Result<(), TraceError> {
         let n = c.u64("the size of a format")?;
         let bytes = c.take(n, "a format")?;
-        let Some(format) = Format::parse(&text(&bytes)) else {
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(format) = Format::parse(&text) else {
             self.damage(HealthKind::UnknownEvent, format!("a format of {system} without name or id"));
             return Ok(());
         };
@@ -348,7 +363,8 @@ impl Reader<'_> {
         }
         // The section's flag says whether this buffer is packed; files without data have no section.
         let mut head = Cursor::file(self.input, section, "a buffer's section");
-        let packed = cpus > 0 && head.u16("a section's id").is_ok() && head.u16("a section's flags")? & 1 != 0;
+        let packed =
+            cpus > 0 && head.u16("a section's id").is_ok() && head.u16("a section's flags")? & 1 != 0;
         if packed {
             self.page_packing = self.packing;
         }
@@ -356,7 +372,10 @@ impl Reader<'_> {
             let cpu = c.u32("a CPU's number")?;
             let (offset, size) = (c.u64("where a CPU's data is")?, c.u64("the size of a CPU's data")?);
             if cpu >= MAX_CPUS || self.regions.iter().any(|r| r.cpu == cpu) {
-                self.damage(HealthKind::Ignored, format!("a second buffer of CPU {cpu}, or one that cannot be"));
+                self.damage(
+                    HealthKind::Ignored,
+                    format!("a second buffer of CPU {cpu}, or one that cannot be"),
+                );
                 continue;
             }
             self.regions.push(Region { cpu, offset, size });
@@ -386,14 +405,18 @@ impl Reader<'_> {
 
     fn finish(mut self, c: &Cursor<'_>) -> Result<Header, TraceError> {
         if self.page_size > MAX_PAGE || self.page_size < 64 {
-            return Err(c.expected(format!("a page size of 64 to {MAX_PAGE}, not {}", self.page_size), CUT_OFF));
+            return Err(
+                c.expected(format!("a page size of 64 to {MAX_PAGE}, not {}", self.page_size), CUT_OFF)
+            );
         }
         let layout = self.layout.unwrap_or_else(|| {
-            self.meta.notes.push("the file does not describe its page headers; the usual ones are used".into());
+            self.meta
+                .notes
+                .push("the file does not describe its page headers; the usual ones are used".into());
             PageLayout::usual(self.meta.long_size)
         });
         self.meta.long_size = if layout.wide { 8 } else { 4 };
-        self.regions.sort_by_key(|r| r.cpu);
+        self.separate_regions();
         self.meta.cpus = self.regions.iter().map(|r| r.cpu).collect();
         self.meta.ts_offset_ns = self.facts.clock.offset;
         self.remarks();
@@ -405,6 +428,25 @@ impl Reader<'_> {
             regions: self.regions,
         };
         Ok(Header { meta: self.meta, decoders: self.decoders, data })
+    }
+
+    /// Empties the regions that overlap one before them: no writer makes such, and a file of many would take for ever.
+    fn separate_regions(&mut self) {
+        self.regions.sort_by_key(|r| (r.offset, r.cpu));
+        let mut end = 0;
+        let mut bad = Vec::new();
+        for region in self.regions.iter_mut().filter(|r| r.size > 0) {
+            if region.offset < end {
+                bad.push(region.cpu);
+                region.size = 0;
+            } else {
+                end = region.offset.saturating_add(region.size);
+            }
+        }
+        for cpu in bad {
+            self.damage(HealthKind::Ignored, format!("the data of CPU {cpu}, which overlaps another CPU's"));
+        }
+        self.regions.sort_by_key(|r| r.cpu);
     }
 
     /// What the user of a result should know.
@@ -419,7 +461,10 @@ impl Reader<'_> {
         if matches!(self.meta.clock.as_str(), "counter" | "uptime")
             || (self.meta.clock == "x86-tsc" && self.facts.clock.scale.is_none())
         {
-            notes.push(format!("the clock {:?} does not count nanoseconds: times are its own units", self.meta.clock));
+            notes.push(format!(
+                "the clock {:?} does not count nanoseconds: times are its own units",
+                self.meta.clock
+            ));
         }
         for (cpu, s) in &self.meta.cpu_stats {
             let lost = s.overrun + s.commit_overrun + s.dropped;

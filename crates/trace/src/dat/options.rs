@@ -51,7 +51,9 @@ pub(crate) fn apply(id: u16, bytes: &[u8], meta: &mut TraceMeta, facts: &mut Fac
         UNAME => meta.kernel = kernel_of(&text(bytes)),
         CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)),
         VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
-        TIME_SHIFT => ignored(meta, "the synchronisation of a guest's clock with its host (times are the guest's own)"),
+        TIME_SHIFT => {
+            ignored(meta, "the synchronisation of a guest's clock with its host (times are the guest's own)")
+        }
         GUEST => ignored(meta, "the list of guests of a host"),
         TSC2NSEC => {
             let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
@@ -108,7 +110,10 @@ mod tests {
 
     #[test]
     fn offsets_are_decimal_or_hexadecimal() {
-        assert_eq!([integer("0x10"), integer("-0x10"), integer("-7"), integer("")], [Some(16), Some(-16), Some(-7), None]);
+        assert_eq!(
+            [integer("0x10"), integer("-0x10"), integer("-7"), integer("")],
+            [Some(16), Some(-16), Some(-7), None]
+        );
         assert_eq!(integer("0xffffffffffffffff"), Some(-1));
     }
 

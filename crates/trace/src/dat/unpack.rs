@@ -30,9 +30,15 @@ impl Packing {
     }
 }
 
-/// An unpacked block is granted this much, whatever its packed size ...
-const GRANTED: usize = 1 << 20;
-/// ... and this many bytes for each packed byte.
+/// What a block may come to when unpacked. More than this is not allocated, whatever the block claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// No block is larger.
+    pub(crate) most: usize,
+    /// A block may always be as large as this; a larger one only if it is packed less than [`RATIO`] times.
+    pub(crate) granted: usize,
+}
+
 const RATIO: usize = 1000;
 
 /// Unpacks blocks; keeps what can be used again.
@@ -43,24 +49,27 @@ pub(crate) struct Unpacker {
 
 impl Unpacker {
     /// Unpacks `from` into `to`, which is emptied first. `claimed` is the size that the file states; more than that or
-    /// than `limit` is an error in words.
+    /// than the limit is an error, in words.
     pub(crate) fn unpack(
         &mut self,
         packing: Packing,
         from: &[u8],
         claimed: usize,
-        limit: usize,
+        limit: Limit,
         to: &mut Vec<u8>,
     ) -> Result<(), String> {
         to.clear();
-        if claimed > limit {
-            return Err(format!("an unpacked size of {claimed} bytes, where at most {limit} make sense"));
+        if claimed > limit.most {
+            return Err(format!(
+                "an unpacked size of {claimed} bytes, where at most {} make sense",
+                limit.most
+            ));
         }
-        let room = claimed.min(GRANTED.saturating_add(from.len().saturating_mul(RATIO)));
+        let room = claimed.min(limit.granted.max(from.len().saturating_mul(RATIO)));
         match packing {
             Packing::None => to.extend_from_slice(from),
             Packing::Zlib => {
-                to.reserve(room.min(from.len().saturating_mul(4)));
+                to.reserve(room.min(from.len().saturating_mul(8)));
                 let most = room as u64 + 1;
                 let read = if from.starts_with(&[0x1f, 0x8b]) {
                     flate2::read::GzDecoder::new(from).take(most).read_to_end(to)

@@ -2,7 +2,7 @@
 //! The pages of one CPU, a window at a time: read in place, or unpacked chunk by chunk.
 
 use crate::dat::decode::PAD;
-use crate::dat::unpack::{Packing, Unpacker};
+use crate::dat::unpack::{Limit, Packing, Unpacker};
 use crate::input::Input;
 
 /// Where the data of one CPU lies in the file.
@@ -34,11 +34,15 @@ const CHUNK_MEMORY: usize = 1 << 30;
 /// The largest unpacked chunk.
 const CHUNK_LIMIT: usize = 64 << 20;
 
+/// Chunks of up to so many pages may be packed as well as they like, such as empty pages.
+const CHUNK_PAGES: usize = 16;
+
 /// A moving window over the data of one CPU.
 pub(crate) struct Window {
     next: u64,
     end: u64,
     chunks: Option<Chunks>,
+    /// How much is read in place at a time.
     size: usize,
     /// The bytes, with [`PAD`] zero bytes behind them.
     buf: Vec<u8>,
@@ -48,6 +52,7 @@ pub(crate) struct Window {
 #[derive(Clone, Copy)]
 struct Chunks {
     packing: Packing,
+    limit: Limit,
     left: Option<u32>,
 }
 
@@ -66,8 +71,9 @@ impl Window {
             let pages = (PLAIN_MEMORY / windows).min(PLAIN_WINDOW) / page_size;
             (None, pages.max(1) * page_size)
         } else {
-            let limit = (CHUNK_MEMORY / windows).min(CHUNK_LIMIT).max(16 * page_size);
-            (Some(Chunks { packing, left: None }), limit)
+            let granted = CHUNK_PAGES * page_size;
+            let most = (CHUNK_MEMORY / windows).min(CHUNK_LIMIT).max(granted);
+            (Some(Chunks { packing, limit: Limit { most, granted }, left: None }), 0)
         };
         // The size of packed data leaves out the count of chunks before it.
         let size_of_count = if chunks.is_some() && region.size > 0 { 4 } else { 0 };
@@ -171,7 +177,7 @@ impl Window {
             Err(e) => return broken(e.to_string()),
         }
         if let Err(why) =
-            shop.unpacker.unpack(chunks.packing, &shop.packed, claimed, self.size, &mut self.buf)
+            shop.unpacker.unpack(chunks.packing, &shop.packed, claimed, chunks.limit, &mut self.buf)
         {
             return broken(why);
         }

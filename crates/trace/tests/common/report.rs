@@ -99,7 +99,12 @@ impl Drop for Report {
 }
 
 /// Compares the numbers of one event with the printed ones; says how many were compared.
-pub fn compare_fields(event: &Event, line: &Line, meta: &TraceMeta, events: &Events<'_>) -> Result<u32, String> {
+pub fn compare_fields(
+    event: &Event,
+    line: &Line,
+    meta: &TraceMeta,
+    events: &Events<'_>,
+) -> Result<u32, String> {
     let mut n = 0;
     let mut check = |key: &str, ours: i128| {
         n += 1;
@@ -144,7 +149,9 @@ pub fn compare_fields(event: &Event, line: &Line, meta: &TraceMeta, events: &Eve
             check("orig_cpu", orig_cpu.into())?;
             check("dest_cpu", dest_cpu.into())?;
         }
-        EventKind::SchedWakeIdleWithoutIpi { cpu } | EventKind::IpiSendCpu { cpu } => check("cpu", cpu.into())?,
+        EventKind::SchedWakeIdleWithoutIpi { cpu } | EventKind::IpiSendCpu { cpu } => {
+            check("cpu", cpu.into())?
+        }
         EventKind::IrqEntry { irq } => {
             check("irq", irq.into())?;
             let name = events.irq_name(irq).unwrap_or("");
@@ -153,7 +160,9 @@ pub fn compare_fields(event: &Event, line: &Line, meta: &TraceMeta, events: &Eve
             }
         }
         EventKind::IrqExit { irq } => check("irq", irq.into())?,
-        EventKind::SoftirqEntry { vec } | EventKind::SoftirqExit { vec } | EventKind::SoftirqRaise { vec } => {
+        EventKind::SoftirqEntry { vec }
+        | EventKind::SoftirqExit { vec }
+        | EventKind::SoftirqRaise { vec } => {
             check("vec", vec.into())?;
         }
         EventKind::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed } => {
@@ -188,7 +197,9 @@ pub fn compare_fields(event: &Event, line: &Line, meta: &TraceMeta, events: &Eve
                 check("flags", flags.0.into())?;
             }
         }
-        EventKind::TimerCancel { timer } | EventKind::TimerExpireExit { timer } => check("timer", timer.into())?,
+        EventKind::TimerCancel { timer } | EventKind::TimerExpireExit { timer } => {
+            check("timer", timer.into())?
+        }
         EventKind::TimerExpireEntry { timer, function, now } => {
             check("timer", timer.into())?;
             check("now", now.into())?;

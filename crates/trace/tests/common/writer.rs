@@ -424,7 +424,11 @@ pub fn formats(long: u8) -> Vec<(&'static str, String)> {
         ("power", format("cpu_idle", 10, &[("u32 state", 8, 4, 0), ("u32 cpu_id", 12, 4, 0)])),
         (
             "power",
-            format("cpu_idle_miss", 11, &[("u32 cpu_id", 8, 4, 0), ("u32 state", 12, 4, 0), ("bool below", 16, 1, 0)]),
+            format(
+                "cpu_idle_miss",
+                11,
+                &[("u32 cpu_id", 8, 4, 0), ("u32 state", 12, 4, 0), ("bool below", 16, 1, 0)],
+            ),
         ),
         (
             "sched",
@@ -442,7 +446,10 @@ pub fn formats(long: u8) -> Vec<(&'static str, String)> {
                 ],
             ),
         ),
-        ("irq", format("irq_handler_entry", 30, &[("int irq", 8, 4, 1), ("__data_loc char[] name", 12, 4, 0)])),
+        (
+            "irq",
+            format("irq_handler_entry", 30, &[("int irq", 8, 4, 1), ("__data_loc char[] name", 12, 4, 0)]),
+        ),
         ("ipi", format("ipi_entry", 40, &[("const char * reason", 8, l, 0)])),
         ("other", format("something", 50, &[("u64 x", 8, 8, 0)])),
     ]

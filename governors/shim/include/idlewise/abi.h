@@ -6,11 +6,12 @@
 #include <linux/init.h>
 #include <idlewise/param.h>
 
+#define IDLEWISE_ABI_LAYOUT	23
+
 /**
  * struct idlewise_abi - what the exported function idlewise_abi() tells
  * @version: IDLEWISE_ABI_VERSION; nothing behind it may be read if it differs
- * @sizes: of struct idlewise_abi, idlewise_env, cpuidle_device,
- *   cpuidle_driver, cpuidle_governor, idlewise_param
+ * @layout: sizes and offsets of what both sides use, in the loader's order
  * @env: the environment
  * @percpu: image of a fresh CPU's variables
  * @percpu_size: its size in bytes
@@ -27,7 +28,7 @@
  */
 struct idlewise_abi {
 	u32 version;
-	u32 sizes[6];
+	u32 layout[IDLEWISE_ABI_LAYOUT];
 	struct idlewise_env *env;
 	const void *percpu;
 	size_t percpu_size;
