@@ -32,7 +32,11 @@ fn golden(a: &DriveArgs, spec: &Spec) -> Done {
     }
     say(&format!("total files={} steps={steps} mismatches={mismatches}\n", a.golden.len() - failed.len()))?;
     if !failed.is_empty() {
-        return Err(Failure::Error(format!("{} of {} files could not be driven", failed.len(), a.golden.len())));
+        return Err(Failure::Error(format!(
+            "{} of {} files could not be driven",
+            failed.len(),
+            a.golden.len()
+        )));
     }
     Ok(mismatches == 0)
 }
@@ -43,14 +47,15 @@ fn decisions(a: &DriveArgs, spec: &Spec) -> Done {
     for path in &a.decisions {
         let r = truth(spec, path, &machine, a.cpu)?;
         say(&format!(
-            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {})\n",
+            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before)\n",
             path.display(),
             r.rows,
             r.other,
             r.same_pct(),
             r.other_state,
             r.other_tick,
-            r.aborted
+            r.aborted,
+            r.unknown_memory
         ))?;
         for parting in r.first.iter().take(a.show) {
             say(&format!("  {parting}\n"))?;

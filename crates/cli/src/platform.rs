@@ -35,7 +35,10 @@ fn list() -> Done {
         let hz = p.hz.map_or_else(|| "?".to_owned(), |hz| hz.to_string());
         table.rows.push(vec![p.id.clone(), p.name.clone(), cpus, hz, states, grade.to_owned()]);
     }
-    let footer = vec!["idle states: target residency in us; energy: mJ from measured powers, rel from break-even".to_owned()];
+    let footer = vec![
+        "idle states: target residency in us; energy: mJ from measured powers, rel from break-even"
+            .to_owned(),
+    ];
     let report = Report { tables: vec![table], footer, ..Report::default() };
     say(&report.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)
@@ -55,13 +58,17 @@ fn show(name: &str, toml: bool) -> Done {
     let mut report = Report::default();
     report.preamble.push(format!("{}: {}", p.id, p.name));
     let hz = p.hz.map_or_else(|| "not known".to_owned(), |hz| hz.to_string());
-    report.preamble.push(format!("HZ {hz}{}", if p.hz_note.is_empty() { String::new() } else { format!(": {}", p.hz_note) }));
+    report.preamble.push(format!(
+        "HZ {hz}{}",
+        if p.hz_note.is_empty() { String::new() } else { format!(": {}", p.hz_note) }
+    ));
     report.preamble.extend(p.notes.iter().map(|n| format!("note: {n}")));
     report.preamble.extend(p.sources.iter().map(|s| format!("source: {s}")));
     for c in &p.clusters {
         let cpus = if c.any_cpu { "any".to_owned() } else { cpu_list(&c.cpus) };
         let title = format!("cluster {}: CPUs {cpus}, capacity {}", c.name, c.capacity);
-        let head = ["state", "exit latency", "of it entry", "target residency", "power", "transition", "kind"];
+        let head =
+            ["state", "exit latency", "of it entry", "target residency", "power", "transition", "kind"];
         let mut t = Table::new(title, head.map(str::to_owned).to_vec());
         for (i, (s, e)) in c.table.states().iter().zip(&c.energy.states).enumerate() {
             let kind = [(s.polling, "polling"), (s.disabled, "disabled")];
@@ -71,7 +78,10 @@ fn show(name: &str, toml: bool) -> Done {
                     format!("{:.2} mW", e.power_uw as f64 / 1e3),
                     format!("{:.2} uJ", e.transition_fj as f64 / 1e9),
                 ),
-                _ => (format!("{:.3} rel", e.power_uw as f64 / 1e3), format!("{:.6} rel s", e.transition_fj as f64 / 1e12)),
+                _ => (
+                    format!("{:.3} rel", e.power_uw as f64 / 1e3),
+                    format!("{:.6} rel s", e.transition_fj as f64 / 1e12),
+                ),
             };
             t.rows.push(vec![
                 format!("{i} {}", s.name),

@@ -48,11 +48,13 @@ fn request(a: &ReplayArgs) -> ReplayRequest {
 fn recorded_request(path: &Path) -> Result<(ReplayRequest, serde_json::Value), Failure> {
     let fail = |why: String| Failure::Error(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-    let value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|e| fail(format!("not a JSON result of `idlewise replay`: {e}")))?;
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|e| fail(format!("not a JSON result of `idlewise replay`: {e}")))?;
     let schema = value.get("schema").and_then(|s| s.as_str()).unwrap_or("none");
     if schema != SCHEMA {
-        return Err(fail(format!("schema {schema}; expected {SCHEMA}, as `idlewise replay --format json` writes")));
+        return Err(fail(format!(
+            "schema {schema}; expected {SCHEMA}, as `idlewise replay --format json` writes"
+        )));
     }
     let request = value.get("request").cloned().unwrap_or_default();
     let request = serde_json::from_value(request).map_err(|e| fail(format!("request: {e}")))?;
@@ -64,13 +66,20 @@ fn same_inputs(recorded: &serde_json::Value, now: &ReplayReport) -> Result<(), F
     let text = |v: Option<&serde_json::Value>| v.and_then(|v| v.as_str()).unwrap_or("").to_owned();
     let platform = text(recorded.pointer("/platform/hash"));
     if platform != now.platform.hash {
-        let why = format!("platform {} has changed since: {} then, {} now", now.platform.id, platform, now.platform.hash);
+        let why = format!(
+            "platform {} has changed since: {} then, {} now",
+            now.platform.id, platform, now.platform.hash
+        );
         return Err(why.into());
     }
     for (i, trace) in now.traces.iter().enumerate() {
         let then = text(recorded.pointer(&format!("/traces/{i}/head/hash")));
         if then != trace.head.hash {
-            return Err(format!("{} has changed since: {then} then, {} now", trace.head.name, trace.head.hash).into());
+            return Err(format!(
+                "{} has changed since: {then} then, {} now",
+                trace.head.name, trace.head.hash
+            )
+            .into());
         }
     }
     Ok(())

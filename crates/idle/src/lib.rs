@@ -124,7 +124,16 @@ impl<'t> IdleCpu<'t> {
     #[must_use]
     pub fn new(cpu: u32, table: &'t IdleTable, grid: TickGrid) -> Self {
         let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept };
-        Self { cpu, table, grid, now_ns: 0, tick_stopped: false, tick_at_ns: grid.after(0), disabled: 0, stay }
+        Self {
+            cpu,
+            table,
+            grid,
+            now_ns: 0,
+            tick_stopped: false,
+            tick_at_ns: grid.after(0),
+            disabled: 0,
+            stay,
+        }
     }
 
     /// Sets the disabled states, bit i for state i.
@@ -255,6 +264,11 @@ impl<'t> IdleCpu<'t> {
         if left.handled_at_ns > left.exit_at_ns || left.cause != WakeCause::PollLimit {
             self.set_now(left.handled_at_ns);
         }
+    }
+
+    /// A reschedule came between the governor's answer and the entry: nothing was entered, nobody is told.
+    pub fn abort<C: Chooser>(&mut self, chooser: &mut C) {
+        chooser.device().last_residency_ns = 0;
     }
 
     /// The driver refused the state at `at_ns`: no stay, no verdict, no reflect.

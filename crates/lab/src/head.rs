@@ -90,8 +90,8 @@ pub struct FidelityHead {
     pub tick_known: u64,
     /// Of these, with the kernel's keep-or-stop, %.
     pub same_tick_pct: f64,
-    /// The same without each CPU's first choices: decisions, same state %, tick known, same tick %.
-    pub settled: (u64, f64, u64, f64),
+    /// Choices not compared: they hang on what the governor remembered from before the recording.
+    pub unknown_memory: u64,
     /// Where they part: reason and count, most frequent first.
     pub partings: Vec<(String, u64)>,
 }
@@ -147,18 +147,18 @@ impl FidelityHead {
     /// Puts counts into shares.
     #[must_use]
     pub fn new(governor: &str, f: &Fidelity) -> Self {
-        let percent = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
+        let percent =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
         let mut partings: Vec<(String, u64)> =
             f.partings.iter().map(|(kind, n)| (kind.describe().to_owned(), *n)).collect();
         partings.sort_by_key(|p| std::cmp::Reverse(p.1));
-        let [decisions, state, known, tick] = f.warm;
         Self {
             governor: governor.to_owned(),
             decisions: f.decisions,
             same_state_pct: percent(f.same_state, f.decisions),
             tick_known: f.tick_known,
             same_tick_pct: percent(f.same_tick, f.tick_known),
-            settled: (decisions, percent(state, decisions), known, percent(tick, known)),
+            unknown_memory: f.unknown_memory,
             partings,
         }
     }

@@ -90,7 +90,8 @@ impl Recording {
             return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
         };
         let machine = idlewise_platform::find(&named)?;
-        let governor = options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
+        let governor =
+            options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
         let tape = idlewise_tape::make(&trace, &file_name(path), &machine, &governor)?;
         Ok(Self { path: path.to_owned(), tape, machine })
     }
@@ -128,5 +129,7 @@ fn read_sidecar(path: &Path) -> Result<Option<Sidecar>, LabError> {
         return Ok(None);
     }
     let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
-    toml::from_str(&text).map(Some).map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
+    toml::from_str(&text)
+        .map(Some)
+        .map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
 }

@@ -182,7 +182,10 @@ pub fn split_governors(list: &str) -> Vec<String> {
 ///
 /// # Errors
 /// [`LabError`] when a recording, platform or governor cannot be read or found, or nothing is left to replay.
-pub fn replay(request: &ReplayRequest, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<ReplayReport, LabError> {
+pub fn replay(
+    request: &ReplayRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<ReplayReport, LabError> {
     let candidates = candidates(&request.governors)?;
     let baseline = baseline(request, &candidates)?;
     let options = RecordingOptions { otherwise: request.platform.clone(), ..request.recording.clone() };
@@ -338,7 +341,12 @@ impl<'a> Stage<'a> {
         self.request.cluster.is_none() && recording.machine.clusters == self.places.platform.clusters
     }
 
-    fn run_cpus(&self, candidate: &Candidate, cpus: &[&Workload], same_machine: bool) -> Result<CpuRuns<'a>, LabError> {
+    fn run_cpus(
+        &self,
+        candidate: &Candidate,
+        cpus: &[&Workload],
+        same_machine: bool,
+    ) -> Result<CpuRuns<'a>, LabError> {
         let setting = Setting { same_machine, seed: self.request.seed };
         let mut out = CpuRuns::default();
         let period_ns = cpus.first().map_or(1, |w| w.grid.period_ns);
@@ -371,19 +379,30 @@ impl<'a> Stage<'a> {
         let tape = &recording.tape;
         let name = tape.source.governor.as_str();
         if name.is_empty() {
-            return Ok(Err("not known: the recording does not name the kernel's idle governor (--kernel-governor)".into()));
+            return Ok(Err(
+                "not known: the recording does not name the kernel's idle governor (--kernel-governor)"
+                    .into(),
+            ));
         }
         let spec: Spec = name.parse()?;
         if !idlewise_governor::catalog().iter().any(|g| g.id == spec.id) {
-            return Ok(Err(format!("not known: the kernel ran {name}, which is not among the governors here")));
+            return Ok(Err(format!(
+                "not known: the kernel ran {name}, which is not among the governors here"
+            )));
         }
         let mut sum = Fidelity::default();
         for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
             let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
-            let mut instance = Instance::load(&spec, cpu.tick.period_ns)?;
-            let slot = instance.add_cpu(cpu.cpu, &place.table, place.capacity)?;
-            let mut governor = Hosted::new(&mut instance, slot);
-            sum.merge(&fidelity(cpu, &place.table, place.capacity, &mut governor, |_, _, _| {}));
+            let mut copies =
+                [Instance::load(&spec, cpu.tick.period_ns)?, Instance::load(&spec, cpu.tick.period_ns)?];
+            let mut hosted = Vec::new();
+            for copy in &mut copies {
+                let slot = copy.add_cpu(cpu.cpu, &place.table, place.capacity)?;
+                hosted.push(Hosted::new(copy, slot));
+            }
+            if let [fresh, seasoned] = hosted.as_mut_slice() {
+                sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
+            }
         }
         Ok(Ok(FidelityHead::new(name, &sum)))
     }

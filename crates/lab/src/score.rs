@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use idlewise_model::{CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice};
+use idlewise_model::{
+    CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice,
+};
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
@@ -76,7 +78,11 @@ pub fn score(path: &PathBuf, options: &RecordingOptions, per: Per) -> Result<Sco
     }
     if tallies.is_empty() {
         let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
-        return Err(LabError::Request(format!("{}: no CPU can be scored. {}", path.display(), why.join("; "))));
+        return Err(LabError::Request(format!(
+            "{}: no CPU can be scored. {}",
+            path.display(),
+            why.join("; ")
+        )));
     }
     let all: Vec<&Tally<'_>> = tallies.iter().map(|(_, _, t)| t).collect();
     let groups = match per {

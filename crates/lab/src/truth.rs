@@ -12,20 +12,26 @@ use std::path::Path;
 use idlewise_governor::{Instance, Spec};
 use idlewise_idle::{Hosted, IdleCpu, Left, Moment, Timers};
 use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
-use idlewise_platform::Platform;
+use idlewise_platform::{Cluster, Platform};
 
 use crate::LabError;
 
 /// How many decisions came out the same.
+///
+/// What a governor remembers from before the recording is not known. So two copies follow it, one fresh, one that has
+/// been through the whole recording before: where they answer differently, the answer hangs on that memory, and the row
+/// is counted apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TruthResult {
     /// Rows compared.
     pub rows: u64,
-    /// Rows with another state.
+    /// Rows not compared: the answer hangs on the memory from before the recording.
+    pub unknown_memory: u64,
+    /// Compared rows with another state.
     pub other_state: u64,
-    /// Rows with another keep-or-stop of the tick.
+    /// Compared rows with another keep-or-stop of the tick.
     pub other_tick: u64,
-    /// Rows with either.
+    /// Compared rows with either.
     pub other: u64,
     /// Of these, rows next to a select that the kernel gave up before entering: nothing recorded what it did.
     pub aborted: u64,
@@ -37,10 +43,28 @@ pub struct TruthResult {
 const DESCRIBED: usize = 100;
 
 impl TruthResult {
-    /// Rows with both the same, %.
+    /// Rows with both the same, % of those compared.
     #[must_use]
     pub fn same_pct(&self) -> f64 {
         if self.rows == 0 { 0.0 } else { (self.rows - self.other) as f64 * 100.0 / self.rows as f64 }
+    }
+
+    fn count(&mut self, row: &Row, fresh: Answer, seasoned: Answer) {
+        if fresh != seasoned {
+            self.unknown_memory += 1;
+            return;
+        }
+        let other_state = fresh.state != row.state;
+        let other_tick = fresh.stop != row.stop_path;
+        let other = other_state || other_tick;
+        self.rows += 1;
+        self.other_state += u64::from(other_state);
+        self.other_tick += u64::from(other_tick);
+        self.other += u64::from(other);
+        self.aborted += u64::from(other && row.aborted());
+        if other && self.first.len() < DESCRIBED {
+            self.first.push(row.parting(fresh));
+        }
     }
 }
 
@@ -53,41 +77,77 @@ pub fn truth(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<T
         .cluster_of(cpu)
         .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
     let grid = TickGrid::from_hz(machine.hz.unwrap_or(250));
-    let mut instance = Instance::load(spec, grid.period_ns)?;
-    let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
-    let mut governor = Hosted::new(&mut instance, slot);
-    let mut idle = IdleCpu::new(cpu, &place.table, grid);
+    let mut instances = [Instance::load(spec, grid.period_ns)?, Instance::load(spec, grid.period_ns)?];
+    let [fresh, seasoned] = &mut instances;
+    let mut follower = |instance| Follower::new(instance, cpu, place, grid);
+    let (mut fresh, mut seasoned) = (follower(fresh)?, follower(seasoned)?);
+    let mut rows = Rows::open(path, cpu)?;
+    while let Some(row) = rows.next_row()? {
+        seasoned.follow(row);
+    }
+    seasoned.before = None;
     let mut rows = Rows::open(path, cpu)?;
     let mut result = TruthResult::default();
-    let mut before: Option<Row> = None;
     while let Some(row) = rows.next_row()? {
-        if let Some(before) = before.take() {
+        result.count(&row, fresh.follow(row), seasoned.follow(row));
+    }
+    Ok(result)
+}
+
+/// What a governor says to one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    state: usize,
+    /// The tick is stopped, or stays so.
+    stop: bool,
+}
+
+/// A governor that is led through recorded decisions.
+struct Follower<'a> {
+    governor: Hosted<'a>,
+    idle: IdleCpu<'a>,
+    grid: TickGrid,
+    before: Option<Row>,
+}
+
+impl<'a> Follower<'a> {
+    fn new(
+        instance: &'a mut Instance,
+        cpu: u32,
+        place: &'a Cluster,
+        grid: TickGrid,
+    ) -> Result<Self, LabError> {
+        let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
+        let governor = Hosted::new(instance, slot);
+        Ok(Self { governor, idle: IdleCpu::new(cpu, &place.table, grid), grid, before: None })
+    }
+
+    /// Asks with what the kernel knew; what the kernel then got is told when the next row comes.
+    fn follow(&mut self, row: Row) -> Answer {
+        if let Some(before) = self.before {
             // Only this row tells what the kernel measured for the stay before.
-            idle.leave(&mut governor, &before.left(&row), &mut Nowhere);
+            self.idle.leave(&mut self.governor, &before.left(&row), &mut Nowhere);
         }
         let now_ns = row.start_ns.saturating_add_signed(row.now_rel);
         if row.new_visit {
-            idle.end_visit();
-            idle.begin_visit(now_ns);
+            self.idle.end_visit();
+            self.idle.begin_visit(now_ns);
         } else {
-            idle.interrupt_done(now_ns);
+            self.idle.interrupt_done(now_ns);
         }
-        idle.set_disabled(&mut governor, row.disabled);
-        idle.force_tick(row.stopped_before);
-        let entered = idle.enter(&mut governor, &row.moment(now_ns, grid));
-        let other_state = entered.state != row.state;
-        let other_tick = (entered.stop_tick || row.stopped_before) != row.stop_path;
-        result.rows += 1;
-        result.other_state += u64::from(other_state);
-        result.other_tick += u64::from(other_tick);
-        result.other += u64::from(other_state || other_tick);
-        result.aborted += u64::from((other_state || other_tick) && row.aborted);
-        if (other_state || other_tick) && result.first.len() < DESCRIBED {
-            result.first.push(row.parting(entered.state, entered.stop_tick));
+        self.idle.set_disabled(&mut self.governor, row.disabled);
+        self.idle.force_tick(row.stopped_before);
+        let moment = row.moment(now_ns, self.grid);
+        if row.aborted() && self.before.is_some() {
+            // The governor had been asked before, and a reschedule came before the state was entered.
+            self.idle.enter(&mut self.governor, &moment);
+            self.idle.abort(&mut self.governor);
+            self.idle.force_tick(row.stopped_before);
         }
-        before = Some(row);
+        let entered = self.idle.enter(&mut self.governor, &moment);
+        self.before = Some(row);
+        Answer { state: entered.state, stop: entered.stop_tick || row.stopped_before }
     }
-    Ok(result)
 }
 
 struct Nowhere;
@@ -108,43 +168,54 @@ struct Row {
     /// The kernel went the way of stopping the tick.
     stop_path: bool,
     new_visit: bool,
+    /// The tick had run when the governor was last told of a stay.
     got_tick_before: bool,
+    /// This stay's residency.
+    residency_ns: u64,
     residency_before_ns: u64,
     poll_limit_before: bool,
     now_rel: i64,
     hrtimer_rel: Option<i64>,
     sleep_length_ns: Option<i64>,
     exit_ns: u64,
-    aborted: bool,
+    calls: i64,
 }
 
 impl Row {
+    /// The kernel asked its governor once more before this, in vain.
+    fn aborted(&self) -> bool {
+        self.residency_before_ns == 0 || self.calls > 1
+    }
+
     /// The end of this stay, as `next` tells it.
     fn left(&self, next: &Self) -> Left {
-        let exit_at_ns = self.start_ns + next.residency_before_ns;
+        // After an aborted select the next row's "previous residency" is that select's, 0.
+        let residency_ns = if next.aborted() { self.residency_ns } else { next.residency_before_ns };
+        let exit_at_ns = self.start_ns + residency_ns;
         Left {
             entered: self.state,
             wake_at_ns: exit_at_ns,
             exit_at_ns,
             running_at_ns: exit_at_ns,
-            handled_at_ns: self.start_ns + self.exit_ns.max(next.residency_before_ns),
+            handled_at_ns: self.start_ns + self.exit_ns.max(residency_ns),
             cause: if next.poll_limit_before { WakeCause::PollLimit } else { WakeCause::Unknown },
             tick_ran: next.got_tick_before,
         }
     }
 
-    fn parting(&self, state: usize, stop_tick: bool) -> String {
+    fn parting(&self, here: Answer) -> String {
         let tick = |stop: bool| if stop { "stop" } else { "keep" };
         format!(
-            "line {}: kernel state {} {} the tick, here state {state} {} it (sleep length {}, tick {} before, disabled {:b}{})",
+            "line {}: kernel state {} {} the tick, here state {} {} it (sleep length {}, tick {} before, disabled {:b}{})",
             self.line,
             self.state,
             tick(self.stop_path),
-            tick(stop_tick || self.stopped_before),
+            here.state,
+            tick(here.stop),
             self.sleep_length_ns.map_or_else(|| "not asked".to_owned(), |ns| format!("{ns} ns")),
             if self.stopped_before { "stopped" } else { "running" },
             self.disabled,
-            if self.aborted { ", next to an aborted select" } else { "" }
+            if self.aborted() { ", next to an aborted select" } else { "" }
         )
     }
 
@@ -176,7 +247,7 @@ struct Rows {
 /// Where each column stands.
 struct Columns(Vec<(&'static str, usize)>);
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "cpu",
     "ts_entry_ns",
     "state",
@@ -192,8 +263,9 @@ const NAMES: [&str; 17] = [
     "idle_entry_rel",
     "hrt_expires_next_rel",
     "menu_sleep_length_ns",
+    "menu_tick_wakeup",
     "exit_rel_ns",
-    "aborted_selects",
+    "residency_ns",
 ];
 
 impl Rows {
@@ -208,8 +280,13 @@ impl Rows {
         let head = reader.headers().map_err(|e| LabError::file(path, e))?.clone();
         let mut columns = Vec::new();
         for name in NAMES {
-            let Some(at) = head.iter().position(|h| h == name) else {
-                return Err(LabError::file(path, format!("no column {name}; is this a file of recorded decisions?")));
+            // Only a menu's file has its columns.
+            let menu = name.starts_with("menu_");
+            let Some(at) = head.iter().position(|h| h == name).or(menu.then_some(usize::MAX)) else {
+                return Err(LabError::file(
+                    path,
+                    format!("no column {name}; is this a file of recorded decisions?"),
+                ));
             };
             columns.push((name, at));
         }
@@ -271,14 +348,18 @@ impl Cells<'_> {
             stopped_before: self.yes("tick_stopped_before")?,
             stop_path: self.yes("idle_calls_delta")?,
             new_visit: self.yes("n_switch_out")?,
-            got_tick_before: self.yes("got_tick_prev")?,
+            got_tick_before: match self.optional("menu_tick_wakeup")? {
+                Some(n) => n > 0,
+                None => self.yes("got_tick_prev")?,
+            },
+            residency_ns: self.optional("residency_ns")?.unwrap_or(0).max(0).unsigned_abs(),
             residency_before_ns: self.unsigned("prev_residency_ns")?,
             poll_limit_before: self.yes("poll_time_limit_prev")?,
             now_rel: self.number("idle_entry_rel")?,
             hrtimer_rel: self.optional("hrt_expires_next_rel")?,
             sleep_length_ns: self.optional("menu_sleep_length_ns")?,
             exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
-            aborted: self.number("idle_calls_delta")? > 1 || self.optional("aborted_selects")?.unwrap_or(0) > 0,
+            calls: self.number("idle_calls_delta")?,
         })
     }
 }

@@ -46,7 +46,10 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     let mut out = Report { preamble: head_lines(&r.head), ..Report::default() };
     out.preamble.push(line("machine", &r.head.recorded_on));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
-    out.preamble.push(line("governor", format!("{governor} (the kernel's own choices are judged; nothing is replayed)")));
+    out.preamble.push(line(
+        "governor",
+        format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
+    ));
     out.preamble.extend(input_lines(&r.head).into_iter().filter(|l| !l.contains("sleep length")));
     if let Some(a) = &r.agreement {
         out.preamble.extend(agreement_lines(a));
@@ -150,7 +153,10 @@ fn head_lines(head: &TraceHead) -> Vec<String> {
     let what = format!("{} ({}{kernel}{clock})", head.name, head.format);
     let mut out = vec![
         line("trace", what),
-        line("", format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus))),
+        line(
+            "",
+            format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus)),
+        ),
     ];
     for left in &head.left_out {
         out.push(line("left out", format!("CPU {}: {}", left.cpu, left.why)));
@@ -168,7 +174,8 @@ fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
     if trace.same_machine {
         return format!("{}, where it was recorded", r.platform.id);
     }
-    let cluster = r.request.cluster.as_ref().map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
+    let cluster =
+        r.request.cluster.as_ref().map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
     format!(
         "{}{cluster}; recorded on {}: what if this load ran there (wake events as recorded, exit latencies as declared)",
         r.platform.id, trace.head.recorded_on
@@ -180,13 +187,16 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<String> {
         Ok(f) => f,
         Err(why) => return vec![line("fidelity", why)],
     };
-    let (decisions, state, known, tick) = f.settled;
-    let tick = if known == 0 { "tick not recorded".to_owned() } else { format!("keep or stop the tick {tick:.2} %") };
+    let tick = if f.tick_known == 0 {
+        "tick not recorded".to_owned()
+    } else {
+        format!("keep or stop the tick {:.2} %", f.same_tick_pct)
+    };
     let mut out = vec![line(
         "fidelity",
         format!(
-            "{} replayed makes the kernel's choices: state {state:.2} %, {tick} ({decisions} choices; {} with each CPU's first)",
-            f.governor, f.decisions
+            "{} replayed makes the kernel's choices: state {:.2} %, {tick} ({} choices compared; {} more hang on memory from before)",
+            f.governor, f.same_state_pct, f.decisions, f.unknown_memory
         ),
     )];
     for (why, n) in &f.partings {
@@ -252,7 +262,11 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
         format!("{}{}", percent(r.score.too_deep_pct), against(r, format!("{:+.2}pp", r.change.too_deep_pp)))
     });
     row("too shallow %", &|r| {
-        format!("{}{}", percent(r.score.too_shallow_pct), against(r, format!("{:+.2}pp", r.change.too_shallow_pp)))
+        format!(
+            "{}{}",
+            percent(r.score.too_shallow_pct),
+            against(r, format!("{:+.2}pp", r.change.too_shallow_pp))
+        )
     });
     let states = results.first().map_or(0, |r| r.score.states.len());
     for i in 0..states {

@@ -3,27 +3,27 @@ use std::collections::BTreeMap;
 
 use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{
-    Confidence, CpuTape, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, TickChoice,
-    WakeCause, at,
+    Confidence, CpuTape, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags,
+    TickChoice, WakeCause, at,
 };
 
-/// Decisions of a CPU's first moments are compared, but counted apart: the governor's memory before the recording is
-/// not known (`governors.md` 13.5).
-const WARM_UP: u64 = 200;
-
 /// How far a replayed governor makes the choices that the kernel made (design 4.7).
+///
+/// What the kernel's governor remembered from before the recording is not known (`governors.md` 13.5). So two copies
+/// follow the recording, one fresh, one that has been through all of it before: where they choose differently, the
+/// choice hangs on that memory, and it is counted apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fidelity {
     /// Choices compared.
     pub decisions: u64,
     /// Of these, with the same state.
     pub same_state: u64,
-    /// Choices whose keep-or-stop of the tick the recording shows.
+    /// Choices compared whose keep-or-stop of the tick the recording shows.
     pub tick_known: u64,
     /// Of these, with the same keep-or-stop.
     pub same_tick: u64,
-    /// The same four after the first 200 choices of each CPU.
-    pub warm: [u64; 4],
+    /// Choices not compared: they hang on the memory from before the recording.
+    pub unknown_memory: u64,
     /// Where the choices part, and how often.
     pub partings: BTreeMap<PartingKind, u64>,
 }
@@ -31,8 +31,6 @@ pub struct Fidelity {
 /// Why a replayed choice and the recorded one part, as far as it can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartingKind {
-    /// Among a CPU's first choices: the governor's memory is not known yet.
-    WarmUp,
     /// The timers behind the sleep length are only bounded or assumed.
     UnsureTimers,
     /// The kernel kept the tick where the timers would let it go: it had reasons that no event tells (RCU, irq_work,
@@ -49,11 +47,12 @@ impl PartingKind {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::WarmUp => "among the first 200 choices of a CPU, before the governor's memory has settled",
             Self::UnsureTimers => "the next timer is only bounded or assumed",
             Self::KeptForOtherReasons => "the kernel kept the tick where replay stops it",
             Self::StoppedByKernel => "the kernel stopped the tick where replay keeps it",
-            Self::Memory => "another state although the timers are known: memory, version, or an input not recorded",
+            Self::Memory => {
+                "another state although the timers are known: memory, version, or an input not recorded"
+            }
         }
     }
 }
@@ -65,34 +64,29 @@ impl Fidelity {
         self.same_state += other.same_state;
         self.tick_known += other.tick_known;
         self.same_tick += other.same_tick;
-        for (a, b) in self.warm.iter_mut().zip(other.warm) {
-            *a += b;
-        }
+        self.unknown_memory += other.unknown_memory;
         for (kind, n) in &other.partings {
             *self.partings.entry(*kind).or_default() += n;
         }
     }
 
-    fn compare(&mut self, nth: u64, piece: &Piece, same_state: bool, stopped: bool) {
+    fn compare(&mut self, piece: &Piece, fresh: Choice, seasoned: Choice) {
+        if fresh != seasoned {
+            self.unknown_memory += 1;
+            return;
+        }
         let tick_known = piece.flags.has(PieceFlags::TICK_KNOWN);
         let recorded_stop = piece.flags.has(PieceFlags::STOPPED_AFTER);
-        let same_tick = tick_known && stopped == recorded_stop;
-        let counts = [1, u64::from(same_state), u64::from(tick_known), u64::from(same_tick)];
-        self.decisions += counts[0];
-        self.same_state += counts[1];
-        self.tick_known += counts[2];
-        self.same_tick += counts[3];
-        if nth >= WARM_UP {
-            for (a, b) in self.warm.iter_mut().zip(counts) {
-                *a += b;
-            }
-        }
+        let same_state = fresh.state == usize::from(piece.state);
+        let same_tick = tick_known && fresh.stopped == recorded_stop;
+        self.decisions += 1;
+        self.same_state += u64::from(same_state);
+        self.tick_known += u64::from(tick_known);
+        self.same_tick += u64::from(same_tick);
         if same_state && (same_tick || !tick_known) {
             return;
         }
-        let kind = if nth < WARM_UP {
-            PartingKind::WarmUp
-        } else if piece.timer_confidence() >= Confidence::Bounded {
+        let kind = if piece.timer_confidence() >= Confidence::Bounded {
             PartingKind::UnsureTimers
         } else if !same_state {
             PartingKind::Memory
@@ -105,41 +99,73 @@ impl Fidelity {
     }
 }
 
-/// Follows the recording of one CPU: `chooser` is asked with what the kernel knew, then told what the kernel got.
-/// `each` sees every recorded piece with the choice made for it.
+/// Follows the recording of one CPU with two copies of a governor, both new: they are asked with what the kernel knew,
+/// then told what the kernel got.
 pub fn fidelity<C: Chooser>(
     tape: &CpuTape,
     table: &IdleTable,
     capacity: u32,
-    chooser: &mut C,
-    mut each: impl FnMut(&Piece, usize, TickChoice),
+    fresh: &mut C,
+    seasoned: &mut C,
 ) -> Fidelity {
-    let mut idle = IdleCpu::new(tape.cpu, table, tape.tick);
     let mut result = Fidelity::default();
-    let default_mask = table.disabled_by_default();
-    for (nth, piece) in (0u64..).zip(&tape.pieces) {
+    let mut seasoned = Follower::new(tape, table, capacity, seasoned);
+    for piece in &tape.pieces {
+        seasoned.follow(piece);
+    }
+    let mut fresh = Follower::new(tape, table, capacity, fresh);
+    for piece in &tape.pieces {
+        let (a, b) = (fresh.follow(piece), seasoned.follow(piece));
+        if piece.state != Piece::NO_STATE {
+            result.compare(piece, a, b);
+        }
+    }
+    result
+}
+
+/// A governor's answer in a recorded situation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    state: usize,
+    stopped: bool,
+}
+
+/// A governor that is led through a recording.
+struct Follower<'a, C> {
+    tape: &'a CpuTape,
+    table: &'a IdleTable,
+    capacity: u32,
+    governor: &'a mut C,
+    idle: IdleCpu<'a>,
+    default_mask: u16,
+}
+
+impl<'a, C: Chooser> Follower<'a, C> {
+    fn new(tape: &'a CpuTape, table: &'a IdleTable, capacity: u32, governor: &'a mut C) -> Self {
+        let idle = IdleCpu::new(tape.cpu, table, tape.tick);
+        Self { tape, table, capacity, governor, idle, default_mask: table.disabled_by_default() }
+    }
+
+    fn follow(&mut self, piece: &Piece) -> Choice {
         let now_ns = piece.start_ns.saturating_sub(piece.entry_lag_ns.into());
         if piece.flags.has(PieceFlags::VISIT_START) {
-            idle.end_visit();
-            idle.begin_visit(now_ns);
+            self.idle.end_visit();
+            self.idle.begin_visit(now_ns);
         } else {
-            idle.interrupt_done(now_ns);
+            self.idle.interrupt_done(now_ns);
         }
-        idle.set_disabled(chooser, at(&tape.disabled, piece.start_ns, 0) | default_mask);
-        idle.force_tick(piece.flags.has(PieceFlags::STOPPED_BEFORE));
-        let entered = idle.enter(chooser, &moment(tape, piece, capacity));
-        let recorded = usize::from(piece.state);
-        if piece.state != Piece::NO_STATE {
-            result.compare(nth, piece, entered.state == recorded, entered.tick != TickChoice::Kept);
-        }
-        each(piece, entered.state, entered.tick);
-        let went_into = if piece.state == Piece::NO_STATE { entered.state } else { recorded };
+        let disabled = at(&self.tape.disabled, piece.start_ns, 0) | self.default_mask;
+        self.idle.set_disabled(self.governor, disabled);
+        self.idle.force_tick(piece.flags.has(PieceFlags::STOPPED_BEFORE));
+        let entered = self.idle.enter(self.governor, &moment(self.tape, piece, self.capacity));
+        let choice = Choice { state: entered.state, stopped: entered.tick != TickChoice::Kept };
         if piece.flags.has(PieceFlags::REJECTED) {
-            idle.reject(chooser, piece.exit_at_ns(), &mut Nowhere);
-            continue;
+            self.idle.reject(self.governor, piece.exit_at_ns(), &mut Nowhere);
+            return choice;
         }
+        let went_into = if piece.state == Piece::NO_STATE { entered.state } else { usize::from(piece.state) };
         let left = Left {
-            entered: went_into.min(table.len() - 1),
+            entered: went_into.min(self.table.len() - 1),
             wake_at_ns: piece.start_ns + piece.wake_ns,
             exit_at_ns: piece.exit_at_ns(),
             running_at_ns: piece.exit_at_ns(),
@@ -148,9 +174,9 @@ pub fn fidelity<C: Chooser>(
             tick_ran: piece.flags.has(PieceFlags::TICK_RAN)
                 || matches!(piece.cause, WakeCause::Tick | WakeCause::Wheel),
         };
-        idle.leave(chooser, &left, &mut Nowhere);
+        self.idle.leave(self.governor, &left, &mut Nowhere);
+        choice
     }
-    result
 }
 
 fn moment(tape: &CpuTape, piece: &Piece, capacity: u32) -> Moment {

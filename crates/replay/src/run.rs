@@ -119,7 +119,8 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
 
     #[inline]
     fn ask(&mut self, event: &WorkloadEvent, start_ns: u64) -> Entered {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let moment = Moment {
             start_ns,
             timers: Timers::Pending {
@@ -146,7 +147,15 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
         let handled_at_ns = exit_at_ns + self.workload.tick_handler_ns;
         let cause = WakeCause::Tick;
         let running_at_ns = exit_at_ns;
-        let left = Left { entered: state, wake_at_ns, exit_at_ns, running_at_ns, handled_at_ns, cause, tick_ran: true };
+        let left = Left {
+            entered: state,
+            wake_at_ns,
+            exit_at_ns,
+            running_at_ns,
+            handled_at_ns,
+            cause,
+            tick_ran: true,
+        };
         self.idle.leave(self.chooser, &left, self.ledger);
         handled_at_ns
     }
@@ -239,8 +248,13 @@ struct Changes<'a> {
 
 impl<'a> Changes<'a> {
     fn new(workload: &'a Workload, table: &IdleTable) -> Self {
-        let mut c =
-            Self { workload, default_mask: table.disabled_by_default(), latency: 0, disabled: 0, next_at_ns: 0 };
+        let mut c = Self {
+            workload,
+            default_mask: table.disabled_by_default(),
+            latency: 0,
+            disabled: 0,
+            next_at_ns: 0,
+        };
         c.find_next();
         c
     }

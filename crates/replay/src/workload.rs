@@ -92,7 +92,9 @@ impl Workload {
 
 impl WorkloadEvent {
     fn from_piece(p: &Piece) -> Self {
-        let at = |rel_ns: i64| if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) };
+        let at = |rel_ns: i64| {
+            if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) }
+        };
         Self {
             start_ns: p.start_ns,
             at_ns: p.start_ns + p.wake_ns,

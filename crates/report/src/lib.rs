@@ -175,6 +175,9 @@ mod tests {
         assert!(md.contains("| metric     | menu |"), "{md}");
         let csv = report().render(Format::Csv, &()).unwrap();
         assert_eq!(csv, "metric,menu\ntoo deep %,1.25\nx,10\n");
-        assert_eq!(report().render(Format::Json, &serde_json::json!({"schema": 1})).unwrap(), "{\n  \"schema\": 1\n}\n");
+        assert_eq!(
+            report().render(Format::Json, &serde_json::json!({"schema": 1})).unwrap(),
+            "{\n  \"schema\": 1\n}\n"
+        );
     }
 }

@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn times_have_three_significant_digits() {
-        let got: Vec<String> = [0.0, 1.0, 999.0, 1_000.0, 12_340.0, 455_000.0, 2_000_000.0, 3.5e9].map(duration).to_vec();
+        let got: Vec<String> =
+            [0.0, 1.0, 999.0, 1_000.0, 12_340.0, 455_000.0, 2_000_000.0, 3.5e9].map(duration).to_vec();
         assert_eq!(got, ["0 ns", "1.00 ns", "999 ns", "1.00 us", "12.3 us", "455 us", "2.00 ms", "3.50 s"]);
     }
 }

@@ -8,7 +8,8 @@
 use std::io::Read;
 
 use idlewise_model::{
-    Change, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
+    Change, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid,
+    WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -35,7 +36,9 @@ pub enum TapeFileError {
         found: u16,
     },
     /// The bytes have changed since they were written.
-    #[error("damaged tape: checksum {found:016x}, expected {expected:016x}; the file was cut short or altered")]
+    #[error(
+        "damaged tape: checksum {found:016x}, expected {expected:016x}; the file was cut short or altered"
+    )]
     Damaged {
         /// Checksum of the content.
         found: u64,
@@ -244,7 +247,11 @@ impl Stored {
                 machine: s.machine,
                 governor: s.governor,
             },
-            inputs: self.inputs.into_iter().map(|(name, counts, how)| TapeInput { name, counts, how }).collect(),
+            inputs: self
+                .inputs
+                .into_iter()
+                .map(|(name, counts, how)| TapeInput { name, counts, how })
+                .collect(),
             notes: self.notes,
             health,
             cpus: self.cpus.into_iter().map(StoredCpu::into_tape).collect::<Result<_, _>>()?,
@@ -280,8 +287,10 @@ impl StoredCpu {
         let lags = self.exit_lag.iter().zip(&self.response).zip(&self.handler).zip(&self.entry_lag);
         let small = self.util.iter().zip(&self.iowait).zip(&self.state).zip(&self.cause).zip(&self.flags);
         let mut pieces = Vec::with_capacity(n);
-        for (((((d, wake), hrtimer), wheel), (((exit_lag, response), handler), entry_lag)), ((((util, iowait), state), cause), flags)) in
-            rows.zip(lags).zip(small)
+        for (
+            ((((d, wake), hrtimer), wheel), (((exit_lag, response), handler), entry_lag)),
+            ((((util, iowait), state), cause), flags),
+        ) in rows.zip(lags).zip(small)
         {
             start_ns = start_ns.wrapping_add(*d);
             pieces.push(Piece {

@@ -24,8 +24,10 @@ pub enum TapeError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// Nothing in the trace tells when a CPU was idle.
-    #[error("{name}: no cpu_idle events, so nothing can be replayed or scored; record with the events of the `power` \
-             group, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})")]
+    #[error(
+        "{name}: no cpu_idle events, so nothing can be replayed or scored; record with the events of the `power` \
+             group, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})"
+    )]
     NoIdle {
         /// The file.
         name: String,

@@ -135,7 +135,9 @@ impl<'a> Maker<'a> {
                     tick.1 = None;
                 }
             }
-            EventKind::HrtimerExpireEntry { hrtimer, function, now } => self.hrtimer_fired(e, hrtimer, function, now),
+            EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
+                self.hrtimer_fired(e, hrtimer, function, now)
+            }
             EventKind::TimerStart { timer, expires, bucket_expiry, flags, .. } => {
                 self.local.disarm(timer);
                 self.global.disarm(timer);
@@ -319,7 +321,8 @@ impl<'a> Maker<'a> {
         self.write_down(cpu, false);
         let n = self.table(cpu).map_or(idlewise_model::MAX_STATES, IdleTable::len);
         if state as usize >= n {
-            self.health.add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
+            self.health
+                .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
         let stopped_after = self.cpu(cpu).stopped;
         let stale = ts_ns as i64 - STALE_NS;
@@ -402,7 +405,11 @@ impl<'a> Maker<'a> {
         }
         // A stopped tick's timer is armed for the wheel's next expiry, or cancelled: the kernel's own answer.
         if let Some((_, at)) = self.tick_timers.get(&cpu).filter(|_| stopped) {
-            return NextTimers { hrtimer_at, wheel_at: at.unwrap_or(NEVER_NS), confidence: Confidence::Recorded };
+            return NextTimers {
+                hrtimer_at,
+                wheel_at: at.unwrap_or(NEVER_NS),
+                confidence: Confidence::Recorded,
+            };
         }
         if self.facts.wheel_timers == 0 {
             return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence: Confidence::Bounded };
@@ -476,7 +483,8 @@ impl<'a> Maker<'a> {
         let verdict = table.map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, 0));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
         piece.flags.set(PieceFlags::REJECTED, self.facts.misses > 0 && uncounted);
-        let spanned = grid.after(piece.start_ns) + declared_ns + TICK_SLACK_NS < piece.start_ns + piece.wake_ns;
+        let spanned =
+            grid.after(piece.start_ns) + declared_ns + TICK_SLACK_NS < piece.start_ns + piece.wake_ns;
         if !piece.flags.has(PieceFlags::TICK_KNOWN) {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         }
@@ -562,7 +570,8 @@ impl<'a> Maker<'a> {
             timers[p.timer_confidence() as usize] += 1;
             wakes[wake_confidence(p, f) as usize] += 1;
         }
-        let input = |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
+        let input =
+            |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
         let visits = if f.switches > 0 {
             (Confidence::Recorded, "switches to and from the idle task".to_owned())
         } else {
@@ -613,7 +622,8 @@ impl<'a> Maker<'a> {
     fn timer_words(&self) -> String {
         let f = self.facts;
         if f.hrtimers == 0 {
-            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to".to_owned();
+            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to"
+                .to_owned();
         }
         let wheel = match (f.wheel_timers > 0, f.timer_migration) {
             (true, true) => "timer events, migration between CPUs guessed from who is idle",

@@ -91,7 +91,8 @@ impl<'a> Survey<'a> {
 
     /// An interrupt of the given name (where known) came.
     pub(crate) fn irq(&mut self, irq: i32, name: Option<&str>, event: &Event) {
-        let class = *self.facts.irqs.entry(irq).or_insert_with(|| name.map_or(IrqClass::Device, IrqClass::of));
+        let class =
+            *self.facts.irqs.entry(irq).or_insert_with(|| name.map_or(IrqClass::Device, IrqClass::of));
         if class == IrqClass::Timer {
             self.timer_irq(event);
         }
@@ -135,7 +136,9 @@ impl<'a> Survey<'a> {
             EventKind::HrtimerCancel { hrtimer } => {
                 self.seen_hrtimers.insert(hrtimer);
             }
-            EventKind::HrtimerExpireEntry { hrtimer, function, now } => self.hrtimer_fired(event, hrtimer, function, now),
+            EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
+                self.hrtimer_fired(event, hrtimer, function, now)
+            }
             EventKind::TimerStart { timer, now, .. } => {
                 f.wheel_timers += 1;
                 self.seen_wheel.insert(timer);
@@ -183,9 +186,11 @@ impl<'a> Survey<'a> {
 
     fn is_tick(&mut self, function: u64) -> bool {
         let meta = self.meta;
-        *self.facts.tick_functions.entry(function).or_insert_with(|| {
-            meta.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name))
-        })
+        *self
+            .facts
+            .tick_functions
+            .entry(function)
+            .or_insert_with(|| meta.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name)))
     }
 
     pub(crate) fn any_idle(&self) -> bool {
@@ -309,10 +314,14 @@ fn folded_grid(irqs: &[u64], hz: Option<u32>) -> Option<TickGrid> {
                     *bin += 1;
                 }
             }
-            let held = |at: usize| (0..WINDOW).map(|i| histogram.get((at + i) % bins).unwrap_or(&0)).sum::<usize>();
-            let (at, n) = (0..bins).map(|b| (b, held(b))).max_by_key(|(b, n)| (*n, usize::MAX - b)).unwrap_or((0, 0));
+            let held =
+                |at: usize| (0..WINDOW).map(|i| histogram.get((at + i) % bins).unwrap_or(&0)).sum::<usize>();
+            let (at, n) =
+                (0..bins).map(|b| (b, held(b))).max_by_key(|(b, n)| (*n, usize::MAX - b)).unwrap_or((0, 0));
             // The tick itself lies before the first interrupts that it causes.
-            let first = (at..at + WINDOW).find(|b| histogram.get(b % bins).is_some_and(|h| h * 20 >= n)).unwrap_or(at);
+            let first = (at..at + WINDOW)
+                .find(|b| histogram.get(b % bins).is_some_and(|h| h * 20 >= n))
+                .unwrap_or(at);
             (n, TickGrid { period_ns, phase_ns: first as u64 * BIN_NS % period_ns })
         })
         .collect();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does any damage to a file make the reader panic, hang, or allocate what a length field claims?
 //!
-//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_input` runs that many inputs.
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_input` runs that many inputs;
+//! with `IDLEWISE_FUZZ_CORPUS=DIR` the undamaged files are written to DIR, to start the fuzz target of `fuzz/` from.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they did")]
@@ -123,6 +124,11 @@ fn damaged_files_never_break_the_reader() {
     let inputs: u64 =
         std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000);
     let bases = bases();
+    if let Some(dir) = std::env::var_os("IDLEWISE_FUZZ_CORPUS") {
+        for (i, base) in bases.iter().enumerate() {
+            std::fs::write(Path::new(&dir).join(format!("{i}.dat")), base).unwrap();
+        }
+    }
     let mut chance = Chance(20_240_607);
     let (mut events, mut opened) = (0, 0u64);
     let before = most_memory_mib();
