@@ -11,12 +11,15 @@
 
 mod chooser;
 mod oracle;
+mod states;
 
 pub use chooser::{Chooser, Hosted};
 pub use oracle::Oracle;
 
 use idlewise_governor::Inputs;
 use idlewise_model::{Entry, IdleTable, Ledger, NEVER_NS, Outcome, TickChoice, TickGrid, WakeCause};
+
+use states::States;
 
 /// Absolute time that never comes, ns: `KTIME_MAX`.
 pub const NEVER_AT_NS: u64 = NEVER_NS.unsigned_abs();
@@ -102,6 +105,7 @@ pub struct Left {
 pub struct IdleCpu<'t> {
     cpu: u32,
     table: &'t IdleTable,
+    states: States,
     grid: TickGrid,
     /// The kernel's `idle_entrytime`: "now" of the sleep length query.
     now_ns: u64,
@@ -127,6 +131,7 @@ impl<'t> IdleCpu<'t> {
         Self {
             cpu,
             table,
+            states: States::new(table, 0),
             grid,
             now_ns: 0,
             tick_stopped: false,
@@ -140,6 +145,7 @@ impl<'t> IdleCpu<'t> {
     pub fn set_disabled<C: Chooser>(&mut self, chooser: &mut C, mask: u16) {
         if mask != self.disabled {
             self.disabled = mask;
+            self.states = States::new(self.table, mask);
             chooser.set_disabled(mask);
         }
     }
@@ -191,13 +197,13 @@ impl<'t> IdleCpu<'t> {
     #[inline]
     #[must_use]
     pub fn exit_at_ns(&self, state: usize, start_ns: u64, wake_at_ns: u64) -> u64 {
-        let Some(s) = self.table.states().get(state) else { return wake_at_ns };
-        wake_at_ns.max(start_ns + s.entry_ns.unsigned_abs()) + s.exit_ns().unsigned_abs()
+        let s = self.states.get(state);
+        wake_at_ns.max(start_ns + s.entry_ns) + s.exit_ns
     }
 
     /// One iteration's first half: asks the governor, stops or keeps the tick, enters the state
     /// (`governors.md` 1.2, 1.3, 1.8).
-    #[inline]
+    #[inline(always)]
     pub fn enter<C: Chooser>(&mut self, chooser: &mut C, moment: &Moment) -> Entered {
         let query = self.sleep_length(&moment.timers);
         let inputs = Inputs {
@@ -219,12 +225,11 @@ impl<'t> IdleCpu<'t> {
         } else {
             TickChoice::Kept
         };
-        let last = self.table.len() - 1;
-        let state = usize::try_from(choice.index).unwrap_or(0).min(last);
-        let out_of_range = usize::try_from(choice.index).is_ok_and(|i| i == state);
-        let poll_until_ns = match self.table.states().get(state) {
-            Some(s) if s.polling => self.start_polling(chooser, moment.start_ns),
-            _ => NEVER_AT_NS,
+        let state = self.states.nearest(choice.index);
+        let poll_until_ns = if self.states.get(state).polling {
+            self.start_polling(chooser, moment.start_ns)
+        } else {
+            NEVER_AT_NS
         };
         self.stay = Stay { start_ns: moment.start_ns, selected: state as u8, tick };
         Entered {
@@ -233,28 +238,34 @@ impl<'t> IdleCpu<'t> {
             tick,
             stop_tick: choice.stop_tick,
             asked_sleep_length: choice.asked_sleep_length,
-            out_of_range: !out_of_range,
+            out_of_range: state as i32 != choice.index,
         }
     }
 
     /// One iteration's second half: measures the stay, passes the core's verdict, writes the ledger, reflects
     /// (`governors.md` 1.4, 1.5).
-    #[inline]
+    #[inline(always)]
     pub fn leave<C: Chooser, L: Ledger>(&mut self, chooser: &mut C, left: &Left, ledger: &mut L) {
         let residency_ns = left.exit_at_ns.wrapping_sub(self.stay.start_ns) as i64;
         let device = chooser.device();
         device.last_residency_ns = residency_ns;
         device.got_tick |= left.tick_ran;
-        if self.table.states().get(left.entered).is_some_and(|s| s.polling) {
+        let entered = self.states.get(left.entered);
+        if entered.polling {
             device.poll_time_limit = left.cause == WakeCause::PollLimit;
         }
-        let miss = self.table.verdict(left.entered, residency_ns, self.disabled);
+        let miss = entered.verdict(residency_ns);
         ledger.entry(&Entry {
             cpu: self.cpu,
             start_ns: self.stay.start_ns,
             residency_ns,
             wake_ns: left.wake_at_ns.wrapping_sub(self.stay.start_ns) as i64,
             latency_ns: left.running_at_ns.wrapping_sub(left.wake_at_ns) as i64,
+            tick_ns: if left.cause == WakeCause::Tick {
+                left.handled_at_ns.wrapping_sub(left.wake_at_ns) as i64
+            } else {
+                0
+            },
             selected: self.stay.selected,
             outcome: Outcome::Stayed { entered: left.entered as u8, miss },
             cause: left.cause,
@@ -281,6 +292,7 @@ impl<'t> IdleCpu<'t> {
             residency_ns: 0,
             wake_ns: waited,
             latency_ns: 0,
+            tick_ns: 0,
             selected: self.stay.selected,
             outcome: Outcome::Rejected,
             cause: WakeCause::Unknown,
@@ -291,7 +303,11 @@ impl<'t> IdleCpu<'t> {
     #[inline]
     fn set_now(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
-        if now_ns >= self.tick_at_ns || self.tick_at_ns - now_ns > self.grid.period_ns {
+        // The next tick is mostly the same one or the one after it: no need to divide.
+        let next = self.tick_at_ns + self.grid.period_ns;
+        if now_ns >= self.tick_at_ns && now_ns < next {
+            self.tick_at_ns = next;
+        } else if now_ns >= next || self.tick_at_ns - now_ns > self.grid.period_ns {
             self.tick_at_ns = self.grid.after(now_ns);
         }
     }

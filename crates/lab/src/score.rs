@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use idlewise_model::{
-    CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice,
+    CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice, WakeCause,
 };
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
@@ -138,6 +138,11 @@ fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
         residency_ns,
         wake_ns: i64::try_from(piece.wake_ns).unwrap_or(i64::MAX),
         latency_ns: piece.response_ns.into(),
+        tick_ns: if piece.cause == WakeCause::Tick {
+            i64::from(piece.exit_lag_ns) + i64::from(piece.handler_ns)
+        } else {
+            0
+        },
         selected: piece.state,
         outcome,
         cause: piece.cause,

@@ -79,7 +79,7 @@ pub fn truth(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<T
     let grid = TickGrid::from_hz(machine.hz.unwrap_or(250));
     let mut instances = [Instance::load(spec, grid.period_ns)?, Instance::load(spec, grid.period_ns)?];
     let [fresh, seasoned] = &mut instances;
-    let mut follower = |instance| Follower::new(instance, cpu, place, grid);
+    let follower = |instance| Follower::new(instance, cpu, place, grid);
     let (mut fresh, mut seasoned) = (follower(fresh)?, follower(seasoned)?);
     let mut rows = Rows::open(path, cpu)?;
     while let Some(row) = rows.next_row()? {

@@ -29,7 +29,7 @@ pub struct Score {
     pub ticks_stopped: u64,
     /// Wakeup latency.
     pub latency: Latency,
-    /// Energy of the stays in `energy_unit`.
+    /// Energy of the stays, and of being awake for the tick alone, in `energy_unit`.
     pub energy: f64,
     /// "mJ", or "rel" where the platform's powers are relative.
     pub energy_unit: String,
@@ -189,6 +189,7 @@ mod tests {
             residency_ns,
             wake_ns: residency_ns - latency_ns,
             latency_ns,
+            tick_ns: if cause == WakeCause::Tick { 10_000 } else { 0 },
             selected: entered,
             outcome: Outcome::Stayed { entered, miss },
             cause,
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!((score.latency.wakes, score.latency.p50_ns, score.latency.max_ns), (3, 400_000, 400_000));
         assert_eq!(score.states[1].rejected, 1);
         let fj = |i: usize, t: u64| energy.stay_fj(i, t, 0);
-        let expected = fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000);
+        let expected = fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
         assert_eq!(tally.energy_fj, expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
     }

@@ -30,7 +30,7 @@ pub struct Tally<'t> {
     pub ticks_kept: u64,
     /// Entries at which the tick was stopped.
     pub ticks_stopped: u64,
-    /// Energy of the stays, fJ or the table's relative equivalent.
+    /// Energy of the stays and of being awake for the tick alone, fJ or the table's relative equivalent.
     pub energy_fj: u128,
     /// Wakeup latency of every wake that was not the tick or the poll limit, ns.
     pub latencies_ns: Vec<u32>,
@@ -93,7 +93,8 @@ impl Ledger for Tally<'_> {
             }
         }
         let entry_ns = self.table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
-        self.energy_fj += self.energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns);
+        self.energy_fj += self.energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns)
+            + self.energy.active_fj(e.tick_ns.max(0).unsigned_abs());
         if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
             self.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
         }
