@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use idlewise_platform::{Cluster, Platform, Roots, Severity, cpu_list, find, shipped};
-use idlewise_report::{Format, Report, Table, duration};
+use idlewise_report::{Format, Line, Report, Table, duration};
 
 use crate::args::{PlatformArgs, PlatformCommand};
 use crate::output::{Done, Failure, say};
@@ -35,10 +35,8 @@ fn list() -> Done {
         let hz = p.hz.map_or_else(|| "?".to_owned(), |hz| hz.to_string());
         table.rows.push(vec![p.id.clone(), p.name.clone(), cpus, hz, states, grade.to_owned()]);
     }
-    let footer = vec![
-        "idle states: target residency in us; energy: mJ from measured powers, rel from break-even"
-            .to_owned(),
-    ];
+    let legend = "idle states: target residency in us; energy: mJ from measured powers, rel from break-even";
+    let footer = vec![Line::plain(legend)];
     let report = Report { tables: vec![table], footer, ..Report::default() };
     say(&report.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)
@@ -56,14 +54,12 @@ fn show(name: &str, toml: bool) -> Done {
         return Ok(true);
     }
     let mut report = Report::default();
-    report.preamble.push(format!("{}: {}", p.id, p.name));
+    report.preamble.push(Line::new("machine", format!("{}: {}", p.id, p.name)));
     let hz = p.hz.map_or_else(|| "not known".to_owned(), |hz| hz.to_string());
-    report.preamble.push(format!(
-        "HZ {hz}{}",
-        if p.hz_note.is_empty() { String::new() } else { format!(": {}", p.hz_note) }
-    ));
-    report.preamble.extend(p.notes.iter().map(|n| format!("note: {n}")));
-    report.preamble.extend(p.sources.iter().map(|s| format!("source: {s}")));
+    let note = if p.hz_note.is_empty() { String::new() } else { format!(" ({})", p.hz_note) };
+    report.preamble.push(Line::new("HZ", format!("{hz}{note}")));
+    report.preamble.extend(p.notes.iter().map(|n| Line::new("note", n)));
+    report.preamble.extend(p.sources.iter().map(|s| Line::new("source", s)));
     for c in &p.clusters {
         let cpus = if c.any_cpu { "any".to_owned() } else { cpu_list(&c.cpus) };
         let title = format!("cluster {}: CPUs {cpus}, capacity {}", c.name, c.capacity);
@@ -94,7 +90,9 @@ fn show(name: &str, toml: bool) -> Done {
             ]);
         }
         report.tables.push(t);
-        report.footer.push(format!("energy of {}: {}; {}", c.name, c.energy.grade.label(), c.energy.basis));
+        report
+            .footer
+            .push(Line::new("energy", format!("{}: {}; {}", c.name, c.energy.grade.label(), c.energy.basis)));
     }
     say(&report.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)

@@ -5,15 +5,24 @@ use crate::Moment;
 
 /// Who decides for one CPU: a governor in C, or the oracle.
 pub trait Chooser {
-    /// Which state, and may the tick be stopped? `moment` holds the future and `tick_due_ns` is when the next tick
-    /// would come; a governor looks at neither.
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick_due_ns: u64) -> Choice;
+    /// Which state, and may the tick be stopped? `moment` holds the future and `tick` what will become of the next
+    /// tick; a governor looks at neither.
+    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice;
     /// The stay in `entered` is over; the local clock is at `now_ns`.
     fn reflect(&mut self, entered: usize, now_ns: u64);
     /// The cpuidle device that governor and core share.
     fn device(&mut self) -> &mut Device;
     /// The disabled states changed; bit i for state i.
     fn set_disabled(&mut self, mask: u16);
+}
+
+/// The next tick, as the core knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickAhead {
+    /// When it is due, ns; [`crate::NEVER_AT_NS`] while it is stopped.
+    pub due_ns: u64,
+    /// Whether the core would stop it if asked (`governors.md` 1.3).
+    pub may_stop: bool,
 }
 
 /// A hosted governor deciding for one of its CPUs.
@@ -31,7 +40,7 @@ impl<'i> Hosted<'i> {
 
 impl Chooser for Hosted<'_> {
     #[inline]
-    fn select(&mut self, inputs: &Inputs, _moment: &Moment, _tick_due_ns: u64) -> Choice {
+    fn select(&mut self, inputs: &Inputs, _moment: &Moment, _tick: TickAhead) -> Choice {
         self.instance.select(self.slot, inputs)
     }
 

@@ -13,7 +13,7 @@ mod chooser;
 mod oracle;
 mod states;
 
-pub use chooser::{Chooser, Hosted};
+pub use chooser::{Chooser, Hosted, TickAhead};
 pub use oracle::Oracle;
 
 use idlewise_governor::Inputs;
@@ -216,7 +216,8 @@ impl<'t> IdleCpu<'t> {
             random: moment.random,
             tick_stopped: self.tick_stopped,
         };
-        let choice = chooser.select(&inputs, moment, self.tick_due_ns());
+        let tick = TickAhead { due_ns: self.tick_due_ns(), may_stop: query.may_stop };
+        let choice = chooser.select(&inputs, moment, tick);
         let tick = if self.tick_stopped {
             TickChoice::WasStopped
         } else if choice.stop_tick && query.may_stop {
@@ -262,7 +263,7 @@ impl<'t> IdleCpu<'t> {
             wake_ns: left.wake_at_ns.wrapping_sub(self.stay.start_ns) as i64,
             latency_ns: left.running_at_ns.wrapping_sub(left.wake_at_ns) as i64,
             tick_ns: if left.cause == WakeCause::Tick {
-                left.handled_at_ns.wrapping_sub(left.wake_at_ns) as i64
+                left.handled_at_ns.wrapping_sub(left.exit_at_ns) as i64
             } else {
                 0
             },

@@ -2,11 +2,11 @@
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_model::IdleTable;
 
-use crate::{Chooser, Moment};
+use crate::{Chooser, Moment, TickAhead};
 
 /// Knows when the next event comes and takes the deepest enabled state that keeps the latency limit and pays for
-/// itself (`governors.md` 12.1). It stops the tick whenever the event lies beyond the next tick, so the tick never
-/// wakes it. Under the core's own accounting it has no miss, as long as exit latencies are as declared.
+/// itself (`governors.md` 12.1). It stops the tick whenever the event lies beyond the next tick; where the core
+/// keeps the tick all the same, it counts with it. Under the core's own accounting it has no miss, as long as exit latencies are as declared.
 #[derive(Debug)]
 pub struct Oracle<'t> {
     table: &'t IdleTable,
@@ -24,8 +24,9 @@ impl<'t> Oracle<'t> {
 
 impl Chooser for Oracle<'_> {
     #[inline]
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick_due_ns: u64) -> Choice {
-        let until_ns = moment.wake_at_ns.saturating_sub(moment.start_ns) as i64;
+    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
+        let wake_at_ns = if tick.may_stop { moment.wake_at_ns } else { moment.wake_at_ns.min(tick.due_ns) };
+        let until_ns = wake_at_ns.saturating_sub(moment.start_ns) as i64;
         let fits = |i: usize| {
             self.table.states().get(i).is_some_and(|s| {
                 self.disabled >> i & 1 == 0
@@ -35,7 +36,7 @@ impl Chooser for Oracle<'_> {
         };
         let shallowest = (0..self.table.len()).find(|i| self.disabled >> i & 1 == 0).unwrap_or(0);
         let index = (0..self.table.len()).rev().find(|&i| fits(i)).unwrap_or(shallowest);
-        Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick_due_ns, asked_sleep_length: true }
+        Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick.due_ns, asked_sleep_length: true }
     }
 
     #[inline]

@@ -109,10 +109,7 @@ fn a_hrtimer_within_one_tick_does_not_keep_the_tick() {
     let table = table();
     let mut idle = idle_since(&table, TICK);
     let mut script = Script::new(&[(3, true)]);
-    assert_eq!(
-        idle.enter(&mut script, &moment(TICK, TICK + 10, NEVER_AT_NS)).tick,
-        TickChoice::Stopped
-    );
+    assert_eq!(idle.enter(&mut script, &moment(TICK, TICK + 10, NEVER_AT_NS)).tick, TickChoice::Stopped);
 }
 
 #[test]
@@ -133,8 +130,7 @@ fn a_kernel_that_needs_the_tick_keeps_it() {
     let table = table();
     let mut idle = idle_since(&table, TICK + 500);
     let mut script = Script::new(&[(3, true)]);
-    let timers =
-        Timers::Pending { hrtimer_at_ns: TICK + 9 * T, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    let timers = Timers::Pending { hrtimer_at_ns: TICK + 9 * T, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
     let entered = idle.enter(&mut script, &Moment { timers, ..quiet(TICK + 600) });
     assert_eq!((entered.tick, idle.tick_due_ns()), (TickChoice::Kept, TICK + T));
     let asked = script.asked[0];
@@ -146,8 +142,7 @@ fn a_kernel_that_needs_the_tick_still_sees_an_earlier_hrtimer() {
     let table = table();
     let mut idle = idle_since(&table, TICK + 500);
     let mut script = Script::new(&[(3, true)]);
-    let timers =
-        Timers::Pending { hrtimer_at_ns: TICK + 900, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    let timers = Timers::Pending { hrtimer_at_ns: TICK + 900, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
     idle.enter(&mut script, &Moment { timers, ..quiet(TICK + 600) });
     assert_eq!((script.asked[0].sleep_length_ns, script.asked[0].delta_tick_ns), (400, 400));
 }
@@ -171,9 +166,15 @@ fn a_followed_recording_can_put_the_tick_into_either_state() {
     let mut idle = idle_since(&table, TICK);
     let mut script = Script::new(&[(1, false)]);
     idle.force_tick(true);
-    assert_eq!((idle.tick_due_ns(), idle.enter(&mut script, &quiet(TICK)).tick), (NEVER_AT_NS, TickChoice::WasStopped));
+    assert_eq!(
+        (idle.tick_due_ns(), idle.enter(&mut script, &quiet(TICK)).tick),
+        (NEVER_AT_NS, TickChoice::WasStopped)
+    );
     idle.force_tick(false);
-    assert_eq!((idle.tick_due_ns(), idle.enter(&mut script, &quiet(TICK)).tick), (TICK + T, TickChoice::Kept));
+    assert_eq!(
+        (idle.tick_due_ns(), idle.enter(&mut script, &quiet(TICK)).tick),
+        (TICK + T, TickChoice::Kept)
+    );
     assert_eq!((script.asked[0].tick_stopped, script.asked[1].tick_stopped), (true, false));
 }
 
@@ -282,7 +283,10 @@ fn now_stays_stale_when_the_polling_loop_ran_into_its_limit() {
     let lengths: Vec<i64> = script.asked.iter().map(|i| i.sleep_length_ns).collect();
     assert_eq!(lengths, [89_000, 89_000]);
     // Handlers that ran at the limit are interrupts like others.
-    let handled = Left { handled_at_ns: TICK + 45_000, ..Left { cause: WakeCause::PollLimit, ..left(0, TICK + 43_000) } };
+    let handled = Left {
+        handled_at_ns: TICK + 45_000,
+        ..Left { cause: WakeCause::PollLimit, ..left(0, TICK + 43_000) }
+    };
     idle.leave(&mut script, &handled, &mut Vec::new());
     idle.enter(&mut script, &far(TICK + 46_000));
     assert_eq!(script.asked[2].sleep_length_ns, 45_000);

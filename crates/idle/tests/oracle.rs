@@ -25,7 +25,12 @@ fn wait(table: &IdleTable, mask: u16, limit_ns: i64, wait_ns: u64) -> (usize, Ti
     assert!(idle.tick_due_ns() >= wake_at_ns, "the tick would wake it");
     let exit_at_ns = idle.exit_at_ns(entered.state, start, wake_at_ns);
     let mut ledger: Vec<Entry> = Vec::new();
-    let end = Left { exit_at_ns, running_at_ns: exit_at_ns, handled_at_ns: exit_at_ns, ..left(entered.state, wake_at_ns) };
+    let end = Left {
+        exit_at_ns,
+        running_at_ns: exit_at_ns,
+        handled_at_ns: exit_at_ns,
+        ..left(entered.state, wake_at_ns)
+    };
     idle.leave(&mut oracle, &end, &mut ledger);
     (entered.state, entered.tick, ledger[0])
 }
@@ -34,10 +39,11 @@ fn tables() -> impl Strategy<Value = IdleTable> {
     prop::collection::vec((0i64..2_000_000, 0i64..3_000_000, 0i64..=100), 1..=10).prop_map(|parts| {
         let mut residencies: Vec<i64> = parts.iter().map(|p| p.1).collect();
         residencies.sort_unstable();
-        let states = parts.iter().zip(residencies).map(|(&(exit_latency_ns, _, entry_pct), target_residency_ns)| {
-            let entry_ns = exit_latency_ns * entry_pct / 100;
-            IdleState { exit_latency_ns, target_residency_ns, entry_ns, ..state(0, 0, 0) }
-        });
+        let states =
+            parts.iter().zip(residencies).map(|(&(exit_latency_ns, _, entry_pct), target_residency_ns)| {
+                let entry_ns = exit_latency_ns * entry_pct / 100;
+                IdleState { exit_latency_ns, target_residency_ns, entry_ns, ..state(0, 0, 0) }
+            });
         IdleTable::new(states.collect()).unwrap()
     })
 }

@@ -4,14 +4,19 @@
 //!
 //! `cargo bench -p idlewise-lab --bench replaying [-- TRACE RECORDED_ON]`
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock and prints")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a benchmark looks at the clock, prints, and stops where something is wrong"
+)]
 
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use idlewise_governor::{Inputs, Instance, Slot, Spec, catalog};
-use idlewise_idle::{Chooser, Hosted, Moment};
+use idlewise_idle::{Chooser, Hosted, Moment, TickAhead};
 use idlewise_lab::{Recording, RecordingOptions};
 use idlewise_model::{Entry, IdleTable, Ledger};
 use idlewise_replay::{Setting, Workload, run};
@@ -35,8 +40,16 @@ fn main() {
     };
     let tape = recording.tape.cpus.iter().max_by_key(|c| c.pieces.len()).expect("a recording has CPUs");
     let workload = Workload::new(tape);
-    println!("{}: {} events of CPU {}, {ROUNDS} rounds", trace.display(), workload.events.len(), workload.cpu);
-    println!("{:<12} {:<14} {:>10} {:>10} {:>12} {:>7}", "platform", "governor", "bare ns", "replay ns", "M replay/s", "ratio");
+    println!(
+        "{}: {} events of CPU {}, {ROUNDS} rounds",
+        trace.display(),
+        workload.events.len(),
+        workload.cpu
+    );
+    println!(
+        "{:<12} {:<14} {:>10} {:>10} {:>12} {:>7}",
+        "platform", "governor", "bare ns", "replay ns", "M replay/s", "ratio"
+    );
     for platform in ["rk3399", "skylake"] {
         let machine = idlewise_platform::find(platform).expect("shipped");
         let cluster = machine.clusters.first().expect("a platform has clusters");
@@ -74,9 +87,9 @@ struct Recorder<'a> {
 }
 
 impl Chooser for Recorder<'_> {
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick_due_ns: u64) -> idlewise_governor::Choice {
+    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> idlewise_governor::Choice {
         self.log.push(Step::Asked(*inputs));
-        self.governor.select(inputs, moment, tick_due_ns)
+        self.governor.select(inputs, moment, tick)
     }
 
     fn reflect(&mut self, entered: usize, now_ns: u64) {
@@ -139,7 +152,13 @@ fn bare_ns(spec: &Spec, log: &[Step], table: &IdleTable, capacity: u32) -> f64 {
     start.elapsed().as_nanos() as f64 / decisions as f64
 }
 
-fn replay_ns(spec: &Spec, workload: &Workload, table: &IdleTable, capacity: u32, tally: &mut Tally<'_>) -> f64 {
+fn replay_ns(
+    spec: &Spec,
+    workload: &Workload,
+    table: &IdleTable,
+    capacity: u32,
+    tally: &mut Tally<'_>,
+) -> f64 {
     let (mut instance, slot) = load(spec, table, capacity);
     let mut governor = Hosted::new(&mut instance, slot);
     let start = Instant::now();

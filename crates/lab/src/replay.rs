@@ -433,7 +433,12 @@ impl<'a> Stage<'a> {
         });
         let platform = self.places.platform;
         let mut energy_basis: Vec<String> = Vec::new();
-        for cluster in &platform.clusters {
+        let used = |c: &&Cluster| {
+            let of =
+                |r: &TraceRuns<'a>| r.oracle.cpus.iter().any(|(cpu, _)| self.places.of(*cpu) == Some(*c));
+            runs.iter().any(of)
+        };
+        for cluster in platform.clusters.iter().filter(used) {
             let line = format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis);
             if !energy_basis.contains(&line) {
                 energy_basis.push(line);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The choices that the kernel itself made, judged: `idlewise score`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use idlewise_model::{
     CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice, WakeCause,
@@ -51,13 +51,16 @@ pub struct Agreement {
     pub longest_rejected_ns: u64,
     /// Stays on which the two differ in any other way.
     pub disagree: u64,
+    /// How far the farthest of these lies from the limit that was missed, ns: entry and exit events bracket the
+    /// kernel's own measurement.
+    pub largest_margin_ns: u64,
 }
 
 /// Judges the recording at `path`.
 ///
 /// # Errors
 /// [`LabError`] when the recording or its machine cannot be read.
-pub fn score(path: &PathBuf, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
+pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
     let recording = Recording::open(path, options)?;
     let machine = &recording.machine;
     let missing = |cpu: u32| {
@@ -138,11 +141,7 @@ fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
         residency_ns,
         wake_ns: i64::try_from(piece.wake_ns).unwrap_or(i64::MAX),
         latency_ns: piece.response_ns.into(),
-        tick_ns: if piece.cause == WakeCause::Tick {
-            i64::from(piece.exit_lag_ns) + i64::from(piece.handler_ns)
-        } else {
-            0
-        },
+        tick_ns: if piece.cause == WakeCause::Tick { piece.handler_ns.into() } else { 0 },
         selected: piece.state,
         outcome,
         cause: piece.cause,
@@ -165,6 +164,12 @@ impl Agreement {
         } else {
             let same = (ours == Miss::Above) == above && (ours == Miss::Below) == below;
             self.disagree += u64::from(!same);
+            if !same {
+                let target =
+                    table.states().get(usize::from(piece.state)).map_or(0, |s| s.target_residency_ns);
+                self.largest_margin_ns =
+                    self.largest_margin_ns.max(piece.stay_ns().abs_diff(target.unsigned_abs()));
+            }
         }
     }
 }

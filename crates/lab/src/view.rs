@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as text: what stands at the top, and the tables.
 
-use idlewise_report::{Report, Table, duration, percent, signed_percent, span};
+use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, span};
 use idlewise_score::Score;
 
 use crate::replay::{GovernorResult, Per, ReplayReport, TraceResult};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead};
-
-/// What a line of the top begins with.
-fn line(label: &str, text: impl std::fmt::Display) -> String {
-    format!("{label:<10}{text}")
-}
 
 /// The tables of a replay.
 #[must_use]
@@ -19,14 +14,14 @@ pub fn replay(r: &ReplayReport) -> Report {
     let mut out = Report::default();
     for trace in &r.traces {
         out.preamble.extend(head_lines(&trace.head));
-        out.preamble.push(line("machine", machine_words(r, trace)));
+        out.preamble.push(Line::new("machine", machine_words(r, trace)));
         out.preamble.extend(fidelity_lines(&trace.fidelity));
-        out.preamble.extend(input_lines(&trace.head));
+        out.preamble.extend(input_lines(&trace.head, false));
     }
     for basis in &r.platform.energy_basis {
-        out.preamble.push(line("energy", basis));
+        out.preamble.push(Line::new("energy", basis));
     }
-    out.preamble.push(line("model", "open loop: events do not move in time when a state is slower"));
+    out.preamble.push(Line::new("model", "open loop: events do not move in time when a state is slower"));
     let several = r.traces.len() > 1;
     for trace in &r.traces {
         let title = if several { trace.head.name.clone() } else { String::new() };
@@ -36,7 +31,8 @@ pub fn replay(r: &ReplayReport) -> Report {
         let title = format!("all {} traces", r.traces.len());
         out.tables.extend(governor_tables(&title, all, &r.baseline, r.request.per));
     }
-    out.footer.push(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline));
+    out.footer
+        .push(Line::plain(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline)));
     out
 }
 
@@ -44,13 +40,13 @@ pub fn replay(r: &ReplayReport) -> Report {
 #[must_use]
 pub fn score(r: &ScoreReport, per: Per) -> Report {
     let mut out = Report { preamble: head_lines(&r.head), ..Report::default() };
-    out.preamble.push(line("machine", &r.head.recorded_on));
+    out.preamble.push(Line::new("machine", &r.head.recorded_on));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
-    out.preamble.push(line(
+    out.preamble.push(Line::new(
         "governor",
         format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
     ));
-    out.preamble.extend(input_lines(&r.head).into_iter().filter(|l| !l.contains("sleep length")));
+    out.preamble.extend(input_lines(&r.head, true));
     if let Some(a) = &r.agreement {
         out.preamble.extend(agreement_lines(a));
     }
@@ -126,46 +122,54 @@ fn state_table(title: &str, rows: &[(&str, &Score)]) -> Table {
     t
 }
 
-fn agreement_lines(a: &Agreement) -> Vec<String> {
+fn agreement_lines(a: &Agreement) -> Vec<Line> {
     let verdict = format!(
         "too shallow: {} recomputed, {} by the kernel; too deep: {} recomputed, {} by the kernel{}",
         a.recomputed_below,
         a.kernel_below,
         a.recomputed_above,
         a.kernel_above,
-        if a.disagree == 0 { String::new() } else { format!("; {} stays disagree", a.disagree) }
+        if a.disagree == 0 {
+            String::new()
+        } else {
+            format!(
+                "; they differ on {} within {} of the limit",
+                a.disagree,
+                duration(a.largest_margin_ns as f64)
+            )
+        }
     );
-    let mut out = vec![line("misses", verdict)];
+    let mut out = vec![Line::new("misses", verdict)];
     if a.rejected > 0 {
         let text = format!(
             "{} entries refused by the driver: too deep by the clock but not counted by the kernel; the longest took {}",
             a.rejected,
             duration(a.longest_rejected_ns as f64)
         );
-        out.push(line("rejected", text));
+        out.push(Line::new("rejected", text));
     }
     out
 }
 
-fn head_lines(head: &TraceHead) -> Vec<String> {
+fn head_lines(head: &TraceHead) -> Vec<Line> {
     let kernel = if head.kernel.is_empty() { String::new() } else { format!(", {}", head.kernel) };
     let clock = if head.clock.is_empty() { String::new() } else { format!(", clock {}", head.clock) };
     let what = format!("{} ({}{kernel}{clock})", head.name, head.format);
     let mut out = vec![
-        line("trace", what),
-        line(
+        Line::new("trace", what),
+        Line::new(
             "",
             format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus)),
         ),
     ];
     for left in &head.left_out {
-        out.push(line("left out", format!("CPU {}: {}", left.cpu, left.why)));
+        out.push(Line::new("left out", format!("CPU {}: {}", left.cpu, left.why)));
     }
     for h in &head.health {
-        out.push(line("health", format!("{} {} (first: {})", h.count, h.what, h.first)));
+        out.push(Line::new("health", format!("{} {} (first: {})", h.count, h.what, h.first)));
     }
     for note in &head.notes {
-        out.push(line("note", note));
+        out.push(Line::new("note", note));
     }
     out
 }
@@ -182,17 +186,17 @@ fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
     )
 }
 
-fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<String> {
+fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     let f = match f {
         Ok(f) => f,
-        Err(why) => return vec![line("fidelity", why)],
+        Err(why) => return vec![Line::new("fidelity", why)],
     };
     let tick = if f.tick_known == 0 {
         "tick not recorded".to_owned()
     } else {
         format!("keep or stop the tick {:.2} %", f.same_tick_pct)
     };
-    let mut out = vec![line(
+    let mut out = vec![Line::new(
         "fidelity",
         format!(
             "{} replayed makes the kernel's choices: state {:.2} %, {tick} ({} choices compared; {} more hang on memory from before)",
@@ -200,12 +204,16 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<String> {
         ),
     )];
     for (why, n) in &f.partings {
-        out.push(line("", format!("{n} differ: {why}")));
+        out.push(Line::new("", format!("{n} differ: {why}")));
     }
     out
 }
 
-fn input_lines(head: &TraceHead) -> Vec<String> {
+/// The inputs that the choices of a governor hang on, or (`judging`) those that a verdict on a choice hangs on.
+fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
+    let shown = |i: &&crate::head::InputHead| {
+        !judging || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states")
+    };
     let input = |(i, input): (usize, &crate::head::InputHead)| {
         let counts = [
             (input.recorded, "recorded"),
@@ -222,9 +230,9 @@ fn input_lines(head: &TraceHead) -> Vec<String> {
                 several.iter().map(part).collect::<Vec<_>>().join(", ")
             }
         };
-        line(if i == 0 { "inputs" } else { "" }, format!("{}: {grades} ({})", input.name, input.how))
+        Line::new(if i == 0 { "inputs" } else { "" }, format!("{}: {grades} ({})", input.name, input.how))
     };
-    head.inputs.iter().enumerate().map(input).collect()
+    head.inputs.iter().filter(shown).enumerate().map(input).collect()
 }
 
 /// Metrics down, governors across: the layout of the mailing lists.

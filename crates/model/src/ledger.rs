@@ -41,8 +41,8 @@ pub struct Entry {
     pub wake_ns: i64,
     /// From the wake event to the first instruction after the state, ns.
     pub latency_ns: i64,
-    /// For a wake that was only the tick: from the tick to the end of its handlers, ns; the CPU was awake for nothing
-    /// else. 0 for all others.
+    /// For a wake that was only the tick: how long its handlers ran, ns; the CPU was awake for nothing else. 0 for all
+    /// others.
     pub tick_ns: i64,
     /// What the governor chose.
     pub selected: u8,

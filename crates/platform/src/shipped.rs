@@ -53,7 +53,7 @@ fn unknown(name: &str) -> PlatformError {
         .iter()
         .map(|&(id, _)| {
             let part = lower.len() >= 3 && (id.contains(&lower) || lower.contains(id));
-            (if part { 0 } else { distance(&lower, id) }, id)
+            (if part { 0 } else { strsim::levenshtein(&lower, id) }, id)
         })
         .filter(|&(d, id)| d <= id.len() / 3)
         .collect();
@@ -63,19 +63,4 @@ fn unknown(name: &str) -> PlatformError {
         nearest: ranked.iter().take(3).map(|(_, id)| (*id).to_string()).collect(),
         known: SHIPPED.iter().map(|(id, _)| (*id).to_string()).collect(),
     }
-}
-
-/// Edits between two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for ((&up, &diagonal), &cb) in row.iter().skip(1).zip(&row).zip(&b) {
-            let left = next.last().copied().unwrap_or(0);
-            next.push((diagonal + usize::from(ca != cb)).min(up + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }

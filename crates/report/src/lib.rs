@@ -88,15 +88,57 @@ impl Table {
     }
 }
 
+/// A line of text with what it is about: `health    2 idle exits without entry`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    label: Option<String>,
+    text: String,
+}
+
+/// Labels stand in a column of this width.
+const LABEL: usize = 10;
+/// Text is broken into lines no longer than this.
+const WIDTH: usize = 110;
+
+impl Line {
+    /// A line about `label`; an empty label goes on with the line before.
+    #[must_use]
+    pub fn new(label: &str, text: impl std::fmt::Display) -> Self {
+        Self { label: Some(label.to_owned()), text: text.to_string() }
+    }
+
+    /// Text that stands for itself.
+    #[must_use]
+    pub fn plain(text: impl std::fmt::Display) -> Self {
+        Self { label: None, text: text.to_string() }
+    }
+
+    fn text(&self) -> String {
+        let Some(label) = &self.label else { return textwrap::fill(&self.text, WIDTH) };
+        let first = format!("{label:<LABEL$}");
+        let rest = " ".repeat(LABEL);
+        let options = textwrap::Options::new(WIDTH).initial_indent(&first).subsequent_indent(&rest);
+        textwrap::fill(&self.text, options.break_words(false))
+    }
+
+    fn markdown(&self) -> String {
+        match self.label.as_deref() {
+            None => self.text.clone(),
+            Some("") => format!("  {}", self.text),
+            Some(label) => format!("* {label}: {}", self.text),
+        }
+    }
+}
+
 /// What a command has to say.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Lines for the top: what was read, how well it is known, what was assumed.
-    pub preamble: Vec<String>,
+    pub preamble: Vec<Line>,
     /// The tables.
     pub tables: Vec<Table>,
     /// Lines for the end.
-    pub footer: Vec<String>,
+    pub footer: Vec<Line>,
 }
 
 impl Report {
@@ -115,9 +157,9 @@ impl Report {
 
     fn text(&self, preset: &str, strong: &str) -> String {
         let mut parts = Vec::new();
-        let lines = |lines: &[String]| {
-            let end = if strong.is_empty() { "\n" } else { "  \n" };
-            lines.join(end)
+        let lines = |lines: &[Line]| match strong {
+            "" => lines.iter().map(Line::text).collect::<Vec<_>>().join("\n"),
+            _ => lines.iter().map(Line::markdown).collect::<Vec<_>>().join("\n"),
         };
         if !self.preamble.is_empty() {
             parts.push(lines(&self.preamble));
@@ -160,13 +202,16 @@ mod tests {
         let mut table = Table::new("Idle", vec!["metric".into(), "menu".into()]);
         table.rows.push(vec!["too deep %".into(), "1.25".into()]);
         table.rows.push(vec!["x".into(), "10".into()]);
-        Report { preamble: vec!["trace a.dat".into()], tables: vec![table], footer: vec![] }
+        Report { preamble: vec![Line::new("trace", "a.dat")], tables: vec![table], footer: vec![] }
     }
 
     #[test]
     fn text_aligns_numbers_to_the_right() {
         let text = report().render(Format::Table, &()).unwrap();
-        assert_eq!(text, "trace a.dat\n\nIdle\n metric      menu\n too deep %  1.25\n x             10\n");
+        assert_eq!(
+            text,
+            "trace     a.dat\n\nIdle\n metric      menu\n too deep %  1.25\n x             10\n"
+        );
     }
 
     #[test]

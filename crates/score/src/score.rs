@@ -213,7 +213,8 @@ mod tests {
         assert_eq!((score.latency.wakes, score.latency.p50_ns, score.latency.max_ns), (3, 400_000, 400_000));
         assert_eq!(score.states[1].rejected, 1);
         let fj = |i: usize, t: u64| energy.stay_fj(i, t, 0);
-        let expected = fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
+        let expected =
+            fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
         assert_eq!(tally.energy_fj, expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
     }

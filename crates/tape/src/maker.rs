@@ -263,7 +263,7 @@ impl<'a> Maker<'a> {
     }
 
     fn latency_limit(&mut self, ts_ns: u64, us: i32) {
-        let none = us >= NO_LIMIT_US || us < 0;
+        let none = !(0..NO_LIMIT_US).contains(&us);
         let value = if none { NO_LATENCY_LIMIT_NS } else { i64::from(us) * 1000 };
         self.latency.push(Change { at_ns: ts_ns, value });
     }

@@ -147,10 +147,8 @@ impl<'a> Survey<'a> {
                     self.jiffies.push((event.ts_ns, now));
                 }
             }
-            EventKind::TimerCancel { timer } => {
-                if self.seen_wheel.insert(timer) {
-                    self.cancelled_first.insert(timer, event.cpu);
-                }
+            EventKind::TimerCancel { timer } if self.seen_wheel.insert(timer) => {
+                self.cancelled_first.insert(timer, event.cpu);
             }
             EventKind::TimerExpireEntry { timer, now, .. } => {
                 if let Some(cpu) = self.cancelled_first.remove(&timer) {

@@ -29,7 +29,8 @@ pub struct Script {
 
 impl Script {
     pub fn new(answers: &[(i32, bool)]) -> Self {
-        let choice = |&(index, stop_tick): &(i32, bool)| Choice { index, stop_tick, asked_sleep_length: true };
+        let choice =
+            |&(index, stop_tick): &(i32, bool)| Choice { index, stop_tick, asked_sleep_length: true };
         Self { answers: answers.iter().map(choice).collect(), ..Self::default() }
     }
 }

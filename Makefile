@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make help says what there is. Where cargo builds is cargo's business: CARGO_TARGET_DIR, .cargo/config.toml.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+IDLEWISE  := cargo run --quiet --release --locked -p idlewise-cli --
+RECORDING := tests/data/mixed.dat
+GOVERNORS := menu,menu-6.1,teo-6.1,teo-util,shallow,deepest,oracle
+
+.PHONY: build demo test bench help
+.DEFAULT_GOAL := build
+
+build: ## the idlewise command, optimised (default)
+	@tools/need.sh cargo cc
+	cargo build --release --locked -p idlewise-cli
+
+demo: build ## six seconds recorded on a virtual machine, replayed as if a phone and a server had run them
+	@echo
+	@echo "A recording of a KVM guest ($(RECORDING): frames, requests, disk reads, timers) goes through every"
+	@echo "governor, first with the idle states of a phone, then with those of a server. Its own two states, polling"
+	@echo "and HLT, would leave nothing to decide. Nothing is measured here: wakes are as recorded, states as declared."
+	@for platform in pixel6 skylake-sp; do \
+		echo; \
+		echo "\$$ idlewise replay $(RECORDING) --platform $$platform --governor $(GOVERNORS)"; \
+		$(IDLEWISE) replay $(RECORDING) --platform $$platform --governor $(GOVERNORS); \
+	done
+
+test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
+	@tools/need.sh cargo cc trace-cmd
+	@LINT=$(LINT) tools/test.sh
+
+bench: ## every benchmark of the crates
+	@tools/need.sh cargo cc
+	@for file in crates/*/benches/*.rs; do \
+		crate=$${file#crates/}; \
+		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
+	done
+
+help: ## this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

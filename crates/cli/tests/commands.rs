@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the command keep its word: exit statuses, forms of output, errors that name the way out, files left alone?
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn data(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
+    path.canonicalize().unwrap_or(path).display().to_string()
+}
+
+fn idlewise(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).output().unwrap()
+}
+
+fn out(o: &Output) -> String {
+    String::from_utf8(o.stdout.clone()).unwrap()
+}
+
+fn err(o: &Output) -> String {
+    String::from_utf8(o.stderr.clone()).unwrap()
+}
+
+/// Runs and expects exit status 2, nothing on standard output, and all of `words` in the error.
+fn refused(args: &[&str], words: &[&str]) {
+    let o = idlewise(args);
+    assert_eq!(o.status.code(), Some(2), "{args:?}: {}", out(&o));
+    for word in words {
+        assert!(err(&o).contains(word), "{args:?}: no {word:?} in {}", err(&o));
+    }
+}
+
+#[test]
+fn a_replay_compares_all_governors_asked_for() {
+    let o = idlewise(&[
+        "replay",
+        &data("mixed.dat"),
+        "--governor",
+        "menu-6.1,teo-util:util_threshold_shift=5,oracle",
+    ]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let text = out(&o);
+    for word in [
+        "menu-6.1",
+        "teo-util:util_threshold_shift=5",
+        "oracle",
+        "too deep %",
+        "fidelity",
+        "open loop",
+        "regret",
+    ] {
+        assert!(text.contains(word), "no {word} in\n{text}");
+    }
+    assert!(text.lines().all(|l| l.chars().count() < 200));
+}
+
+#[test]
+fn another_machine_is_said_to_be_another_machine() {
+    let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "pixel6"]);
+    assert!(out(&o).contains("what if this load ran there"), "{}{}", out(&o), err(&o));
+    assert!(out(&o).contains("[mJ]"));
+    let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "skylake-sp"]);
+    assert!(out(&o).contains("[rel]"), "no power is published for it");
+    assert!(!out(&o).contains("mW"));
+}
+
+#[test]
+fn forms_hold_the_same_numbers() {
+    let args = ["replay", &data("mixed.dat"), "-g", "menu,oracle", "--per", "state", "--format"];
+    let with = |form: &str| out(&idlewise(&[&args[..], &[form]].concat()));
+    let json: serde_json::Value = serde_json::from_str(&with("json")).unwrap();
+    assert_eq!(json["schema"], "idlewise.replay/1");
+    let wakeups = json["traces"][0]["governors"][0]["score"]["wakeups"].as_u64().unwrap();
+    assert!(wakeups > 100);
+    for form in ["table", "markdown", "csv"] {
+        assert!(with(form).contains(&wakeups.to_string()), "{form}:\n{}", with(form));
+    }
+    assert!(with("csv").lines().next().unwrap().starts_with("metric,menu,oracle"));
+}
+
+#[test]
+fn a_json_result_can_be_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = dir.path().join("first.json").display().to_string();
+    let o = idlewise(&[
+        "replay",
+        &data("mixed.dat"),
+        "-g",
+        "menu,teo-6.1",
+        "--platform",
+        "rk3399",
+        "--seed",
+        "7",
+        "-f",
+        "json",
+        "-o",
+        &first,
+    ]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let again = idlewise(&["replay", "--again", &first, "-f", "json"]);
+    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
+    assert_eq!(out(&again), fs::read_to_string(&first).unwrap());
+    refused(&["replay", &data("mixed.dat"), "-f", "json", "-o", &first], &["exists"]);
+    let changed = fs::read_to_string(&first).unwrap().replace("\"hash\": \"", "\"hash\": \"0");
+    fs::write(&first, changed).unwrap();
+    refused(&["replay", "--again", &first], &["changed since"]);
+    fs::write(&first, "{}").unwrap();
+    refused(&["replay", "--again", &first], &["schema", "idlewise.replay/1"]);
+}
+
+#[test]
+fn a_tape_gives_the_same_table_as_its_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let tape = dir.path().join("mixed.tape").display().to_string();
+    let o = idlewise(&["tape", &data("mixed.dat"), "-o", &tape]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    for platform in ["kvm-guest", "pixel6"] {
+        let args = ["-g", "menu,menu-6.1,teo-util,shallow,oracle", "--platform", platform, "--per", "cpu"];
+        let from_trace = idlewise(&[&["replay", &data("mixed.dat")], &args[..]].concat());
+        let from_tape = idlewise(&[&["replay", &tape], &args[..]].concat());
+        assert_eq!(from_tape.status.code(), Some(0), "{}", err(&from_tape));
+        assert_eq!(out(&from_tape), out(&from_trace));
+    }
+    refused(&["tape", &data("mixed.dat"), "-o", &tape], &["exists"]);
+    let cut = fs::read(&tape).unwrap();
+    fs::write(&tape, &cut[..cut.len() / 2]).unwrap();
+    refused(&["replay", &tape], &["damaged", "checksum"]);
+}
+
+#[test]
+fn the_kernels_own_choices_are_judged() {
+    let o = idlewise(&["score", &data("mixed.dat"), "--per", "cpu"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    for word in ["cpu 0", "woken by", "hrtimer", "nothing is replayed"] {
+        assert!(out(&o).contains(word), "no {word} in\n{}", out(&o));
+    }
+}
+
+#[test]
+fn driving_tells_matches_from_mismatches_by_exit_status() {
+    let golden: Vec<String> = fs::read_dir(data("golden/teo-6.1"))
+        .unwrap()
+        .map(|e| e.unwrap().path().display().to_string())
+        .filter(|p| p.ends_with(".csv.gz"))
+        .collect();
+    assert!(!golden.is_empty());
+    let files: Vec<&str> = golden.iter().map(String::as_str).collect();
+    let o = idlewise(&[&["drive", "--governor", "teo-6.1", "--golden"], &files[..]].concat());
+    assert_eq!(o.status.code(), Some(0), "{}{}", out(&o), err(&o));
+    let lines = out(&o);
+    assert!(lines.lines().next().unwrap().contains("steps=") && lines.contains("mismatches=0"), "{lines}");
+    assert!(
+        lines.lines().last().unwrap().starts_with(&format!("total files={} steps=", files.len())),
+        "{lines}"
+    );
+    let o = idlewise(&[&["drive", "--governor", "menu-6.1", "--golden"], &files[..]].concat());
+    assert_eq!(o.status.code(), Some(1), "another governor differs");
+    refused(&["drive", "--governor", "teo-6.1", "--golden", "nowhere.csv.gz"], &["nowhere.csv.gz"]);
+}
+
+#[test]
+fn mistakes_are_answered_with_the_way_out() {
+    let trace = data("mixed.dat");
+    refused(&["replay", "nowhere.dat"], &["nowhere.dat"]);
+    refused(&["replay", &data("README.md"), "--recorded-on", "pixel6"], &["README.md"]);
+    refused(&["replay", &trace, "-g", "tea"], &["tea", "teo-6.1"]);
+    refused(&["replay", &trace, "-g", "teo-util:util_shift=3"], &["util_shift", "util_threshold_shift"]);
+    refused(&["replay", &trace, "-g", "teo-util:util_threshold_shift=x"], &["util_threshold_shift"]);
+    refused(&["replay", &trace, "-g", "menu", "--baseline", "teo-6.1"], &["baseline", "menu"]);
+    refused(&["replay", &trace, "--platform", "pixel9"], &["pixel9", "pixel6"]);
+    refused(&["replay", &trace, "--platform", "pixel6", "--cluster", "HUGE"], &["HUGE", "LITTLE"]);
+    refused(&["replay", &trace, "--format", "xml"], &["xml", "markdown"]);
+    refused(&["platform", "show", "pixel9"], &["pixel6"]);
+    refused(&["governors", "show", "tea"], &["tea"]);
+}
+
+#[test]
+fn a_trace_without_its_machine_asks_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let lonely = dir.path().join("lonely.dat");
+    fs::copy(data("mixed.dat"), &lonely).unwrap();
+    let lonely = lonely.display().to_string();
+    refused(&["replay", &lonely], &["--recorded-on", "lonely.toml"]);
+    let o = idlewise(&["replay", &lonely, "--recorded-on", "kvm-guest", "-g", "menu"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    assert!(out(&o).contains("does not name the kernel's idle governor"));
+}
+
+#[test]
+fn platforms_and_governors_explain_themselves() {
+    let o = idlewise(&["platform", "list"]);
+    for id in
+        ["pixel6", "rk3399", "power9", "sandy-bridge", "skylake-sp", "sapphire-rapids", "mt8196", "kvm-guest"]
+    {
+        assert!(out(&o).contains(id), "no {id}");
+        let shown = idlewise(&["platform", "show", id]);
+        assert!(out(&shown).contains("source"), "{id}: {}", out(&shown));
+    }
+    let o = idlewise(&["governors"]);
+    for id in ["menu-6.1", "menu", "teo-6.1", "teo-util", "shallow", "deepest", "oracle"] {
+        assert!(out(&o).contains(id), "no {id}");
+    }
+    let o = idlewise(&["governors", "show", "teo-util"]);
+    assert!(out(&o).contains("util_threshold_shift=6"), "{}", out(&o));
+    let toml = idlewise(&["platform", "show", "rk3399", "--toml"]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    fs::write(&path, out(&toml)).unwrap();
+    let o = idlewise(&["platform", "check", &path.display().to_string()]);
+    assert!(matches!(o.status.code(), Some(0 | 1)), "{}", err(&o));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::Stdio;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_idlewise"))
+        .args(["platform", "list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let o = child.wait_with_output().unwrap();
+    assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
+}

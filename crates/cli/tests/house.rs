@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is the house as ARCHITECTURE.md draws it? Imports run downwards only, `unsafe` stays in one room, every source file
+//! begins with its licence, nothing names a machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Floor of each room, from the drawing in ARCHITECTURE.md.
+const FLOORS: [(&str, u32); 11] = [
+    ("model", 1),
+    ("governor", 2),
+    ("trace", 2),
+    ("platform", 2),
+    ("idle", 3),
+    ("tape", 3),
+    ("score", 3),
+    ("report", 3),
+    ("replay", 4),
+    ("lab", 5),
+    ("cli", 6),
+];
+
+/// The rooms that may hold `unsafe`, and the file that does.
+const UNSAFE: [&str; 1] = ["crates/governor/src/object.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Files below `folder` with one of the endings, without what a build or git leaves behind.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                out.extend(files(&path, endings));
+            }
+        } else if endings.iter().any(|e| name.ends_with(e)) {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().display().to_string()
+}
+
+#[test]
+fn imports_run_downwards_only() {
+    let floors: BTreeMap<&str, u32> = FLOORS.into_iter().collect();
+    let mut wrong = Vec::new();
+    let mut rooms = 0;
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let room = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Some(floor) = floors.get(room.as_str()) else {
+            wrong.push(format!("crates/{room} has no floor in tests/house.rs and ARCHITECTURE.md"));
+            continue;
+        };
+        rooms += 1;
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("");
+        let dependencies = dependencies.split("\n[").next().unwrap_or("");
+        for other in dependencies.lines().filter_map(|l| l.strip_prefix("idlewise-")) {
+            let other = other.split(['.', ' ', '=']).next().unwrap();
+            if floors[other] >= *floor {
+                wrong
+                    .push(format!("crates/{room} (floor {floor}) imports {other} (floor {})", floors[other]));
+            }
+        }
+    }
+    assert_eq!(rooms, FLOORS.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn unsafe_stays_where_shared_objects_are_loaded() {
+    let word = concat!("un", "safe");
+    let mut holders = Vec::new();
+    for path in files(&root().join("crates"), &[".rs"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+        if code.into_iter().any(|l| {
+            l.contains(&format!("{word} {{"))
+                || l.contains(&format!("{word} fn"))
+                || l.contains(&format!("{word} impl"))
+        }) {
+            holders.push(shown(&path));
+        }
+    }
+    assert_eq!(holders, UNSAFE);
+    for room in fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = fs::read_to_string(room.unwrap().path().join("Cargo.toml")).unwrap();
+        let forbidden = manifest.contains("[lints]\nworkspace = true");
+        let denied =
+            manifest.contains("unsafe_code = \"deny\"") && manifest.contains("name = \"idlewise-governor\"");
+        assert!(forbidden || denied, "a room without the workspace's lints:\n{manifest}");
+    }
+}
+
+#[test]
+fn every_source_file_begins_with_its_licence() {
+    let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"];
+    let mut without = Vec::new();
+    for path in files(&root(), &endings) {
+        let text = fs::read_to_string(&path).unwrap();
+        let first: Vec<&str> = text.lines().take(2).collect();
+        if !first.iter().any(|l| l.contains("SPDX-License-Identifier: GPL-2.0-only")) {
+            without.push(shown(&path));
+        }
+    }
+    assert!(without.is_empty(), "{}", without.join("\n"));
+}
+
+#[test]
+fn nothing_names_the_machine_it_was_built_on() {
+    let folder = root().parent().unwrap().display().to_string();
+    if folder == "/" {
+        println!("skipped: the checkout lies in the root folder");
+        return;
+    }
+    let mut named = Vec::new();
+    for path in files(&root(), &[".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        if text.contains(&format!("{folder}/")) {
+            named.push(shown(&path));
+        }
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
+}

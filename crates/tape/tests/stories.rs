@@ -1,0 +1,995 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a tape say what happened? Small stories with known answers: who woke the CPU and when, what was pending, what
+//! became of the tick, which stays form a visit, and what is told about a recording that lacks something.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use common::{
+    MS, OTHER_FN, RCU_SOFTIRQ, RUNNING, SLEEPS, Story, T, TICK, TICK_FN, TIMER_SOFTIRQ, US, WAITS, cpu,
+    machine, only, polling_machine, states, tick_timer,
+};
+use idlewise_model::{
+    Confidence, HealthKind, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, Tape, TapeCpu, WakeCause,
+};
+use idlewise_tape::TapeError;
+
+const TIMER: u64 = 0x2000;
+const WHEEL: u64 = 0x3000;
+/// Number of the jiffy that began at [`TICK`].
+const JIFFY: u64 = 4_294_900_000;
+/// A wheel timer of CPU 0 that stays there.
+const PINNED: u32 = 0x10_0000;
+const DEFERRABLE: u32 = 0x8_0000;
+
+fn has(piece: &Piece, bits: u16) -> bool {
+    piece.flags.has(bits)
+}
+
+fn weakest(tape: &Tape, name: &str) -> Confidence {
+    tape.inputs.iter().find(|i| i.name == name).unwrap().weakest()
+}
+
+/// CPU 0 has ticked and armed a timer for `due` after the last tick; CPU 1 is busy.
+fn with_timer(due: u64) -> Story {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    s.arm(0, TICK + 10 * US, TIMER, OTHER_FN, TICK + due);
+    s
+}
+
+// ---- Who woke the CPU, and when.
+
+#[test]
+fn a_wake_by_a_hrtimer_is_dated_at_its_expiry() {
+    let due = 6 * MS;
+    let mut s = with_timer(due);
+    s.rest(0, TICK + MS);
+    s.tick_stop(0, TICK + MS + 3 * US);
+    s.cancel(0, TICK + MS + 3 * US, tick_timer(0));
+    s.idle(0, TICK + MS + 5 * US, 1);
+    s.exit(0, TICK + due + 250 * US);
+    s.timer_irq(0, TICK + due + 251 * US);
+    s.fire(0, TICK + due + 252 * US, TIMER, OTHER_FN, TICK + due + 251 * US);
+    s.timer_irq_end(0, TICK + due + 255 * US);
+    s.switch(0, TICK + due + 260 * US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!((p.cause, p.state), (WakeCause::Hrtimer, 1));
+    assert_eq!((p.start_ns, p.wake_ns), (TICK + MS + 5 * US, due - MS - 5 * US));
+    assert_eq!((u64::from(p.exit_lag_ns), u64::from(p.response_ns)), (250 * US, 250 * US));
+    assert_eq!((u64::from(p.handler_ns), u64::from(p.entry_lag_ns)), (5 * US, 5 * US));
+    assert_eq!((p.hrtimer_ns as u64, p.wheel_ns), (p.wake_ns, NEVER_NS));
+    let known =
+        PieceFlags::VISIT_START | PieceFlags::VISIT_END | PieceFlags::STOPPED_AFTER | PieceFlags::TICK_KNOWN;
+    assert!(has(&p, known), "{:b}", p.flags.0);
+    let not = [PieceFlags::STOPPED_BEFORE, PieceFlags::TICK_RAN, PieceFlags::REJECTED, PieceFlags::AFTER_GAP];
+    assert!(not.iter().all(|bit| !has(&p, *bit)), "{:b}", p.flags.0);
+    assert_eq!(p.timer_confidence(), Confidence::Recorded, "the stopped tick's own timer tells the rest");
+}
+
+#[test]
+fn a_handler_that_runs_before_the_exit_shortens_the_response_only() {
+    // As under HLT: the interrupt is taken inside the idle period.
+    let due = 2 * MS;
+    let mut s = with_timer(due);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + 5 * US, 0);
+    s.timer_irq(0, TICK + due + 30 * US);
+    s.fire(0, TICK + due + 31 * US, TIMER, OTHER_FN, TICK + due + 30 * US);
+    s.timer_irq_end(0, TICK + due + 35 * US);
+    s.exit(0, TICK + due + 40 * US);
+    s.switch(0, TICK + due + 45 * US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!((p.cause, p.wake_ns), (WakeCause::Hrtimer, MS - 5 * US));
+    assert_eq!((u64::from(p.response_ns), u64::from(p.exit_lag_ns), p.handler_ns), (30 * US, 40 * US, 0));
+    assert!(!has(&p, PieceFlags::STOPPED_AFTER));
+}
+
+#[test]
+fn of_two_hrtimers_in_one_wake_the_earlier_one_woke() {
+    let mut s = with_timer(2 * MS);
+    s.arm(0, TICK + 11 * US, TIMER + 1, OTHER_FN, TICK + 2 * MS - 7 * US);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + 5 * US, 0);
+    s.exit(0, TICK + 2 * MS + 10 * US);
+    s.timer_irq(0, TICK + 2 * MS + 11 * US);
+    s.fire(0, TICK + 2 * MS + 12 * US, TIMER + 1, OTHER_FN, TICK + 2 * MS + 11 * US);
+    s.fire(0, TICK + 2 * MS + 13 * US, TIMER, OTHER_FN, TICK + 2 * MS + 11 * US);
+    s.timer_irq_end(0, TICK + 2 * MS + 15 * US);
+    s.switch(0, TICK + 2 * MS + 20 * US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!(p.start_ns + p.wake_ns, TICK + 2 * MS - 7 * US);
+    assert_eq!(p.hrtimer_ns as u64, p.wake_ns);
+}
+
+#[test]
+fn a_wake_by_a_wheel_timer_is_dated_at_the_tick_that_ran_it() {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    // Expires in one jiffy, by its bucket in two.
+    s.wheel(0, TICK + 10 * US, WHEEL, JIFFY + 1, JIFFY + 2, JIFFY, PINNED);
+    s.rest(0, TICK + MS);
+    s.tick_stop(0, TICK + MS + 2 * US);
+    s.arm(0, TICK + MS + 3 * US, tick_timer(0), TICK_FN, TICK + 2 * T);
+    s.idle(0, TICK + MS + 5 * US, 1);
+    s.exit(0, TICK + 2 * T + 60 * US);
+    s.timer_irq(0, TICK + 2 * T + 61 * US);
+    s.fire(0, TICK + 2 * T + 62 * US, tick_timer(0), TICK_FN, TICK + 2 * T + 61 * US);
+    s.timer_irq_end(0, TICK + 2 * T + 65 * US);
+    s.softirq(0, TICK + 2 * T + 66 * US, TIMER_SOFTIRQ, 0);
+    s.wheel_fires(0, TICK + 2 * T + 67 * US, WHEEL, JIFFY + 2);
+    s.switch(0, TICK + 2 * T + 80 * US, RUNNING, 42);
+    let tape = s.tape();
+    let p = only(&tape);
+    assert_eq!((p.cause, p.start_ns + p.wake_ns), (WakeCause::Wheel, TICK + 2 * T));
+    assert_eq!((p.start_ns as i64 + p.wheel_ns, p.hrtimer_ns), ((TICK + 2 * T) as i64, NEVER_NS));
+    assert!(has(&p, PieceFlags::TICK_RAN | PieceFlags::STOPPED_AFTER));
+    assert_eq!(u64::from(p.handler_ns), 7 * US, "to the last thing that the softirq did");
+}
+
+#[test]
+fn with_the_tick_running_the_wheel_is_known_from_its_timers_buckets() {
+    for (bucket, flags, expected) in [
+        (JIFFY + 3, PINNED, Some(TICK + 3 * T)),
+        (JIFFY + 3, 0, Some(TICK + 3 * T)),
+        (JIFFY + 3, DEFERRABLE, None),
+        (JIFFY + 1, PINNED, Some(TICK + T)),
+    ] {
+        let mut s = Story::new(2);
+        s.prelude(0);
+        s.wheel(0, TICK + 10 * US, WHEEL, JIFFY + 1, bucket, JIFFY, flags);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + 5 * US, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.reschedule(0, TICK + MS + 51 * US, US);
+        s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
+        let p = only(&s.tape());
+        let wheel = (p.wheel_ns != NEVER_NS).then(|| p.start_ns.checked_add_signed(p.wheel_ns).unwrap());
+        assert_eq!(wheel, expected, "bucket {bucket}, flags {flags:#x}");
+        assert_eq!(p.timer_confidence(), Confidence::Derived);
+    }
+}
+
+#[test]
+fn a_wheel_timer_counts_until_it_is_cancelled_or_moved() {
+    let wheel_at = |change: &dyn Fn(&mut Story)| {
+        let mut s = Story::new(2);
+        s.prelude(0);
+        s.wheel(0, TICK + 10 * US, WHEEL, JIFFY + 2, JIFFY + 2, JIFFY, PINNED);
+        change(&mut s);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + 5 * US, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
+        let p = only(&s.tape());
+        (p.wheel_ns != NEVER_NS).then(|| p.start_ns.checked_add_signed(p.wheel_ns).unwrap())
+    };
+    assert_eq!(wheel_at(&|_| ()), Some(TICK + 2 * T));
+    assert_eq!(wheel_at(&|s| s.wheel_cancel(0, TICK + 11 * US, WHEEL)), None);
+    let later = |s: &mut Story| s.wheel(0, TICK + 11 * US, WHEEL, JIFFY + 9, JIFFY + 9, JIFFY, PINNED);
+    assert_eq!(wheel_at(&later), Some(TICK + 9 * T));
+    let fired = |s: &mut Story| s.wheel_fires(0, TICK + 11 * US, WHEEL, JIFFY);
+    assert_eq!(wheel_at(&fired), None);
+    let two = |s: &mut Story| s.wheel(0, TICK + 11 * US, WHEEL + 8, JIFFY + 1, JIFFY + 1, JIFFY, PINNED);
+    assert_eq!(wheel_at(&two), Some(TICK + T));
+}
+
+#[test]
+fn timers_that_may_move_count_for_the_last_cpu_awake_only() {
+    // Timer migration (6.9 and later): CPU 0 goes idle; CPU 1 is busy or idle; a movable timer of either.
+    let wheel_at = |one_is_idle: bool, owner: u32, flags: u32, jiffies: u64| {
+        let mut s = Story::new(2).with_timer_migration();
+        s.prelude(0);
+        s.switch(1, TICK, RUNNING, 50);
+        if one_is_idle {
+            s.rest(1, TICK + 5 * US);
+            s.idle(1, TICK + 6 * US, 1);
+        }
+        s.wheel(0, TICK + 10 * US, WHEEL, JIFFY + jiffies, JIFFY + jiffies, JIFFY, flags | owner);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + 5 * US, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
+        let p = cpu(&s.tape(), 0).pieces[0];
+        (p.wheel_ns != NEVER_NS).then(|| p.start_ns.checked_add_signed(p.wheel_ns).unwrap())
+    };
+    let far = Some(TICK + 3 * T);
+    assert_eq!(wheel_at(false, 0, 0, 3), None, "another CPU is awake and runs it");
+    assert_eq!(wheel_at(true, 0, 0, 3), far, "nobody else is awake");
+    assert_eq!(wheel_at(true, 1, 0, 3), far, "the sleeping CPU's timer is taken over");
+    assert_eq!(wheel_at(true, 1, PINNED, 3), None, "a pinned one is not");
+    assert_eq!(wheel_at(false, 0, PINNED, 3), far);
+    assert_eq!(wheel_at(false, 0, 0, 1), Some(TICK + T), "due within the tick: it stays");
+}
+
+#[test]
+fn a_wake_by_another_cpu_is_dated_by_the_states_exit_latency() {
+    // SLEEP declares 300 us.
+    let mut s = with_timer(20 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 1);
+    s.exit(0, TICK + 3 * MS);
+    s.reschedule(0, TICK + 3 * MS + US, US);
+    s.switch(0, TICK + 3 * MS + 9 * US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!((p.cause, p.wake_ns, u64::from(p.exit_lag_ns)), (WakeCause::Ipi, 1_700 * US, 300 * US));
+    assert_eq!(p.hrtimer_ns, (19 * MS) as i64);
+    assert_eq!(u64::from(p.handler_ns), 2 * US);
+}
+
+#[test]
+fn no_more_than_half_of_a_short_stay_is_exit_latency() {
+    for (stay_us, lag_us) in [(100, 50), (599, 299), (600, 300), (601, 300), (2000, 300)] {
+        let mut s = with_timer(20 * MS);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS, 1);
+        s.exit(0, TICK + MS + stay_us * US);
+        s.reschedule(0, TICK + MS + stay_us * US + US, US);
+        s.switch(0, TICK + 5 * MS, RUNNING, 42);
+        let p = only(&s.tape());
+        assert_eq!(u64::from(p.exit_lag_ns) / US, lag_us, "a stay of {stay_us} us");
+        assert_eq!(p.stay_ns(), stay_us * US);
+    }
+}
+
+#[test]
+fn interrupts_are_told_apart_by_their_names() {
+    for (name, cause) in [
+        ("eth0", WakeCause::Irq),
+        ("nvme0q1", WakeCause::Irq),
+        ("IPI", WakeCause::Ipi),
+        // At a time far from any tick: a timer that the trace does not name.
+        ("arch_timer", WakeCause::Timer),
+    ] {
+        let mut s = with_timer(20 * MS);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + US, 0);
+        s.exit(0, TICK + 2 * MS);
+        s.irq(0, TICK + 2 * MS + US, 27, name, 3 * US);
+        s.switch(0, TICK + 2 * MS + 9 * US, RUNNING, 42);
+        let p = only(&s.tape());
+        assert_eq!((p.cause, u64::from(p.handler_ns)), (cause, 4 * US), "{name}");
+    }
+}
+
+#[test]
+fn the_first_interrupt_of_a_wake_names_its_cause() {
+    let mut s = with_timer(2 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.irq(0, TICK + 2 * MS + US, 9, "eth0", US);
+    s.timer_irq(0, TICK + 2 * MS + 3 * US);
+    s.fire(0, TICK + 2 * MS + 4 * US, TIMER, OTHER_FN, TICK + 2 * MS + 3 * US);
+    s.timer_irq_end(0, TICK + 2 * MS + 5 * US);
+    s.switch(0, TICK + 2 * MS + 9 * US, RUNNING, 42);
+    assert_eq!(only(&s.tape()).cause, WakeCause::Irq);
+}
+
+// ---- The tick.
+
+#[test]
+fn wakes_by_the_tick_alone_are_pieces_of_one_visit() {
+    let mut s = with_timer(20 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    for k in 1..3 {
+        let due = TICK + k * T;
+        s.exit(0, due + 3 * US);
+        s.tick(0, due + 4 * US, due);
+        s.idle(0, due + 10 * US, 0);
+    }
+    s.exit(0, TICK + 10 * MS);
+    s.irq(0, TICK + 10 * MS + US, 9, "eth0", US);
+    s.switch(0, TICK + 10 * MS + 9 * US, RUNNING, 42);
+    let tape = s.tape();
+    let pieces = &cpu(&tape, 0).pieces;
+    let brief: Vec<_> = pieces
+        .iter()
+        .map(|p| {
+            let (first, last) = (has(p, PieceFlags::VISIT_START), has(p, PieceFlags::VISIT_END));
+            (p.cause, p.start_ns + p.wake_ns, has(p, PieceFlags::TICK_RAN), first, last)
+        })
+        .collect();
+    let lag = US; // WFI's exit latency, off the exit.
+    assert_eq!(
+        brief,
+        [
+            (WakeCause::Tick, TICK + T, true, true, false),
+            (WakeCause::Tick, TICK + 2 * T, true, false, false),
+            (WakeCause::Irq, TICK + 10 * MS - lag, false, false, true),
+        ]
+    );
+    // The handler ends 8 us after the tick, 2 us before the next entry.
+    assert_eq!(pieces.iter().map(|p| u64::from(p.entry_lag_ns)).collect::<Vec<_>>(), [US, 2 * US, 2 * US]);
+    assert_eq!(u64::from(cpu(&tape, 0).tick_handler_ns), 5 * US, "from the exit to the handler's end");
+    assert_eq!((cpu(&tape, 0).tick.period_ns, cpu(&tape, 0).tick.phase_ns), (T, TICK % T));
+    assert_eq!(weakest(&tape, "tick grid"), Confidence::Recorded);
+}
+
+#[test]
+fn a_tick_that_was_stopped_stays_so_until_the_visit_ends() {
+    let mut s = with_timer(200 * MS);
+    let visit = |s: &mut Story, at: u64, stop: bool| {
+        s.rest(0, at);
+        for k in 0..2 {
+            let at = at + k * 20 * US;
+            if stop && k == 0 {
+                s.tick_stop(0, at + US);
+            }
+            s.idle(0, at + 2 * US, 0);
+            s.exit(0, at + 10 * US);
+            s.irq(0, at + 11 * US, 9, "eth0", US);
+        }
+        s.switch(0, at + 40 * US, RUNNING, 42);
+    };
+    visit(&mut s, TICK + MS, true);
+    visit(&mut s, TICK + 2 * MS, false);
+    let tape = s.tape();
+    let tick: Vec<_> = cpu(&tape, 0)
+        .pieces
+        .iter()
+        .map(|p| {
+            (
+                has(p, PieceFlags::STOPPED_BEFORE),
+                has(p, PieceFlags::STOPPED_AFTER),
+                has(p, PieceFlags::TICK_KNOWN),
+            )
+        })
+        .collect();
+    assert_eq!(tick, [(false, true, true), (true, true, true), (false, false, true), (false, false, true)]);
+}
+
+#[test]
+fn without_tick_stop_events_a_stay_across_a_tick_shows_that_it_was_stopped() {
+    let mut s = with_timer(200 * MS).without("tick_stop");
+    for (at, ns) in [(TICK + MS, 9 * MS), (TICK + 13 * MS, 2 * MS)] {
+        s.rest(0, at);
+        s.idle(0, at + US, 1);
+        s.exit(0, at + ns);
+        s.irq(0, at + ns + US, 9, "eth0", US);
+        s.switch(0, at + ns + 9 * US, RUNNING, 42);
+    }
+    let tape = s.tape();
+    let stopped: Vec<_> = cpu(&tape, 0).pieces.iter().map(|p| has(p, PieceFlags::STOPPED_AFTER)).collect();
+    assert_eq!(stopped, [true, false]);
+    assert!(cpu(&tape, 0).pieces.iter().all(|p| !has(p, PieceFlags::TICK_KNOWN)));
+    assert_eq!(weakest(&tape, "tick stopped"), Confidence::Bounded);
+}
+
+#[test]
+fn a_tick_kept_for_rcu_is_marked() {
+    let tape_with = |raise: Option<u64>| {
+        let mut s = with_timer(200 * MS);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + US, 0);
+        s.exit(0, TICK + T + 3 * US);
+        s.timer_irq(0, TICK + T + 4 * US);
+        s.fire(0, TICK + T + 5 * US, tick_timer(0), TICK_FN, TICK + T + 4 * US);
+        if let Some(vec) = raise {
+            s.raise(0, TICK + T + 6 * US, vec);
+        }
+        s.timer_irq_end(0, TICK + T + 8 * US);
+        s.switch(0, TICK + T + 20 * US, RUNNING, 42);
+        // Some stay of the recording did stop its tick, so the events are on.
+        s.tick_stop(0, TICK + 5 * MS);
+        s.tape()
+    };
+    let needed = |raise| has(&only(&tape_with(raise)), PieceFlags::TICK_NEEDED);
+    assert_eq!((needed(Some(RCU_SOFTIRQ)), needed(None), needed(Some(TIMER_SOFTIRQ))), (true, false, false));
+}
+
+#[test]
+fn the_grid_is_found_from_the_tick_timers_expiries_whatever_the_platform_says() {
+    let mut s = Story::new(1);
+    let third = 3_333_333;
+    for k in 0..6 {
+        let due = TICK + k * third;
+        s.timer_irq(0, due + US);
+        s.fire(0, due + US, tick_timer(0), TICK_FN, due + US);
+        s.arm(0, due + US, tick_timer(0), TICK_FN, due + third);
+        s.timer_irq_end(0, due + 2 * US);
+    }
+    s.rest(0, TICK + 20 * MS);
+    s.idle(0, TICK + 20 * MS + US, 0);
+    s.exit(0, TICK + 20 * MS + 100 * US);
+    s.switch(0, TICK + 20 * MS + 110 * US, RUNNING, 42);
+    let mut unknown = machine();
+    unknown.hz = None;
+    let tape = s.try_tape(&unknown).unwrap();
+    assert_eq!(cpu(&tape, 0).tick.period_ns, third);
+    assert_eq!((TICK - cpu(&tape, 0).tick.phase_ns) % third, 0);
+}
+
+#[test]
+fn without_any_tick_the_platforms_hz_is_assumed_and_said() {
+    let mut s = Story::new(1).without("hrtimer_").without("local_timer");
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 2 * MS + 9 * US, RUNNING, 42);
+    let tape = s.tape();
+    assert_eq!((cpu(&tape, 0).tick.period_ns, cpu(&tape, 0).tick.phase_ns), (T, 0));
+    let grid = tape.inputs.iter().find(|i| i.name == "tick grid").unwrap();
+    assert_eq!(grid.weakest(), Confidence::Assumed);
+    assert!(grid.how.contains("250") && grid.how.contains("platform"), "{}", grid.how);
+}
+
+// ---- What was pending.
+
+#[test]
+fn hrtimers_are_followed_across_rearming_and_cancelling() {
+    let hrtimer = |change: &dyn Fn(&mut Story)| {
+        let mut s = with_timer(6 * MS);
+        change(&mut s);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
+        let p = only(&s.tape());
+        (p.hrtimer_ns != NEVER_NS).then_some(p.hrtimer_ns)
+    };
+    assert_eq!(hrtimer(&|_| ()), Some((5 * MS) as i64));
+    // A rearm gives a start without a cancel.
+    let again = |s: &mut Story| s.arm(0, TICK + 20 * US, TIMER, OTHER_FN, TICK + 9 * MS);
+    assert_eq!(hrtimer(&again), Some((8 * MS) as i64));
+    assert_eq!(hrtimer(&|s| s.cancel(0, TICK + 20 * US, TIMER)), None);
+    let sooner = |s: &mut Story| s.arm(0, TICK + 20 * US, TIMER + 1, OTHER_FN, TICK + 3 * MS);
+    assert_eq!(hrtimer(&sooner), Some((2 * MS) as i64));
+    // Overdue at the entry: negative, as in the kernel.
+    let due = |s: &mut Story| s.arm(0, TICK + 20 * US, TIMER + 1, OTHER_FN, TICK + MS - 2 * US);
+    assert_eq!(hrtimer(&due), Some(-2_000));
+    // The tick's own timer is none of them, and another CPU's neither.
+    let elsewhere = |s: &mut Story| {
+        s.cancel(0, TICK + 20 * US, TIMER);
+        s.arm(1, TICK + 20 * US, TIMER + 1, OTHER_FN, TICK + 3 * MS);
+        s.arm(0, TICK + 21 * US, tick_timer(0), TICK_FN, TICK + 2 * MS);
+    };
+    assert_eq!(hrtimer(&elsewhere), None);
+}
+
+#[test]
+fn a_timer_armed_before_the_recording_is_known_from_its_first_expiry() {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + MS + 50 * US);
+    s.irq(0, TICK + MS + 51 * US, 9, "eth0", US);
+    s.idle(0, TICK + MS + 60 * US, 0);
+    s.exit(0, TICK + 2 * MS + 4 * US);
+    s.timer_irq(0, TICK + 2 * MS + 5 * US);
+    s.fire(0, TICK + 2 * MS + 6 * US, TIMER, OTHER_FN, TICK + 2 * MS + 5 * US);
+    s.timer_irq_end(0, TICK + 2 * MS + 7 * US);
+    s.switch(0, TICK + 2 * MS + 9 * US, RUNNING, 42);
+    let tape = s.tape();
+    let seen: Vec<u64> = cpu(&tape, 0).pieces.iter().map(|p| p.start_ns + p.hrtimer_ns as u64).collect();
+    // Its expiry is not in the event; the time of its handler is the nearest.
+    assert_eq!(seen, [TICK + 2 * MS + 5 * US; 2]);
+    assert_eq!(cpu(&tape, 0).pieces[1].cause, WakeCause::Hrtimer);
+}
+
+#[test]
+fn timers_are_brought_to_the_traces_own_clock() {
+    // The trace's clock is 27 ms behind CLOCK_MONOTONIC; the least delay of a handler was 1 us.
+    let behind = 27 * MS;
+    let mut s = Story::new(1).clock("local");
+    for k in 0..4 {
+        let due = TICK + k * T;
+        s.timer_irq(0, due);
+        s.fire(0, due + (k + 1) * US, tick_timer(0), TICK_FN, due + behind);
+        s.arm(0, due + (k + 2) * US, tick_timer(0), TICK_FN, due + T + behind);
+        s.timer_irq_end(0, due + 9 * US);
+    }
+    let at = TICK + 3 * T + MS;
+    s.arm(0, at, TIMER, OTHER_FN, at + behind + 900 * US);
+    s.rest(0, at);
+    s.idle(0, at, 0);
+    s.exit(0, at + 500 * US);
+    s.irq(0, at + 501 * US, 9, "eth0", US);
+    s.switch(0, at + 510 * US, RUNNING, 42);
+    let tape = s.tape();
+    assert_eq!(only(&tape).hrtimer_ns, (901 * US) as i64);
+    assert_eq!(cpu(&tape, 0).tick.phase_ns, (TICK + US) % T);
+}
+
+#[test]
+fn a_timer_on_the_wall_clock_is_no_timer_of_the_year_1970() {
+    let wall = 1_800_000_000_000_000_000;
+    let mut s = with_timer(6 * MS);
+    s.cancel(0, TICK + 11 * US, TIMER);
+    s.arm(0, TICK + 12 * US, TIMER, OTHER_FN, wall + 5 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + 5 * MS + 3 * US);
+    s.timer_irq(0, TICK + 5 * MS + 4 * US);
+    // Fires 5 us late by both clocks.
+    s.fire(0, TICK + 5 * MS + 5 * US, TIMER, OTHER_FN, wall + 5 * MS + 5 * US);
+    s.timer_irq_end(0, TICK + 5 * MS + 6 * US);
+    s.switch(0, TICK + 5 * MS + 9 * US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!((p.cause, p.hrtimer_ns, p.wake_ns), (WakeCause::Hrtimer, (4 * MS) as i64, 4 * MS));
+}
+
+#[test]
+fn a_timer_that_is_long_overdue_is_forgotten() {
+    let mut s = with_timer(2 * MS);
+    s.rest(0, TICK + 30 * MS);
+    s.idle(0, TICK + 30 * MS, 0);
+    s.exit(0, TICK + 30 * MS + 50 * US);
+    s.switch(0, TICK + 31 * MS, RUNNING, 42);
+    assert_eq!(only(&s.tape()).hrtimer_ns, NEVER_NS, "its expiry or cancel was not seen");
+}
+
+// ---- Visits.
+
+#[test]
+fn an_interrupt_that_wakes_nobody_parts_a_visit_into_stays() {
+    let mut s = with_timer(6 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + 2 * US, 0);
+    s.exit(0, TICK + MS + 100 * US);
+    s.irq(0, TICK + MS + 101 * US, 9, "eth0", 10 * US);
+    s.softirq(0, TICK + MS + 112 * US, 3, 5 * US);
+    s.idle(0, TICK + MS + 120 * US, 1);
+    s.exit(0, TICK + 3 * MS);
+    s.irq(0, TICK + 3 * MS + US, 9, "eth0", 10 * US);
+    s.switch(0, TICK + 3 * MS + 20 * US, RUNNING, 42);
+    let tape = s.tape();
+    let [a, b] = cpu(&tape, 0).pieces[..] else { panic!("two stays") };
+    assert!(has(&a, PieceFlags::VISIT_START) && !has(&a, PieceFlags::VISIT_END));
+    assert!(!has(&b, PieceFlags::VISIT_START) && has(&b, PieceFlags::VISIT_END));
+    assert_eq!((u64::from(a.handler_ns), u64::from(a.entry_lag_ns)), (17 * US, 2 * US));
+    assert_eq!(u64::from(b.entry_lag_ns), 3 * US, "now is the end of the last handler");
+}
+
+#[test]
+fn a_switch_from_task_to_task_begins_no_visit_and_every_switch_to_idle_begins_one() {
+    let mut s = with_timer(200 * MS);
+    for k in 0..3 {
+        let at = TICK + (k + 1) * MS;
+        s.rest(0, at);
+        s.idle(0, at + US, 0);
+        s.exit(0, at + 50 * US);
+        s.switch(0, at + 60 * US, RUNNING, 42);
+        s.switch(0, at + 70 * US, RUNNING, 43);
+    }
+    let tape = s.tape();
+    let both = PieceFlags::VISIT_START | PieceFlags::VISIT_END;
+    assert_eq!(cpu(&tape, 0).pieces.iter().filter(|p| has(p, both)).count(), 3);
+    assert_eq!(weakest(&tape, "visits"), Confidence::Recorded);
+}
+
+#[test]
+fn without_sched_events_soon_idle_again_is_the_same_visit() {
+    let starts = |gap: u64, task_between: bool| {
+        let mut s = with_timer(200 * MS).without("sched");
+        s.switch(0, TICK + MS, SLEEPS, 0);
+        s.idle(0, TICK + MS, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.irq(0, TICK + MS + 51 * US, 9, "eth0", 4 * US);
+        let again = TICK + MS + 55 * US + gap;
+        if task_between {
+            // An event of a task: the idle task was switched out.
+            s.switch(0, again - 5 * US, RUNNING, 42);
+            s.irq(0, again - 4 * US, 8, "sda", US);
+            s.switch(0, again - 2 * US, SLEEPS, 0);
+        }
+        s.idle(0, again, 0);
+        s.exit(0, again + 50 * US);
+        let tape = s.tape();
+        assert_eq!(weakest(&tape, "visits"), Confidence::Bounded);
+        let flags = |p: &Piece| (has(p, PieceFlags::VISIT_START), has(p, PieceFlags::VISIT_END));
+        cpu(&tape, 0).pieces.iter().map(flags).collect::<Vec<_>>()
+    };
+    assert_eq!(starts(10 * US, false), [(true, false), (false, true)]);
+    assert_eq!(starts(100 * US, false), [(true, true), (true, true)]);
+    assert_eq!(starts(10 * US, true), [(true, true), (true, true)]);
+}
+
+// ---- Polling.
+
+/// A stay in POLL that ends after 20 us; then the idle task goes on or out.
+fn polled(end: impl Fn(&mut Story, u64), goes_on: bool) -> Piece {
+    let mut s = with_timer(200 * MS);
+    let at = TICK + MS;
+    s.rest(0, at);
+    s.idle(0, at + US, 0);
+    end(&mut s, at + 19 * US);
+    s.exit(0, at + 20 * US);
+    if goes_on {
+        s.idle(0, at + 22 * US, 1);
+        s.exit(0, at + 50 * US);
+    }
+    s.switch(0, at + 60 * US, RUNNING, 42);
+    cpu(&s.try_tape(&polling_machine()).unwrap(), 0).pieces[0]
+}
+
+#[test]
+fn polling_ends_by_its_limit_by_another_cpu_or_for_no_known_reason() {
+    assert_eq!(polled(|_, _| (), true).cause, WakeCause::PollLimit);
+    assert_eq!(polled(|_, _| (), false).cause, WakeCause::Unknown);
+    assert_eq!(polled(|s, ts| s.wake_without_ipi(1, ts, 0), false).cause, WakeCause::Ipi);
+    assert_eq!(polled(|s, ts| s.waking(1, ts, 42, 0), false).cause, WakeCause::Ipi);
+    assert_eq!(polled(|s, ts| s.waking(1, ts, 42, 1), false).cause, WakeCause::Unknown, "for CPU 1 itself");
+    assert_eq!(polled(|s, ts| s.irq(0, ts, 9, "eth0", 500), false).cause, WakeCause::Irq);
+}
+
+// ---- The kernel's verdicts.
+
+#[test]
+fn misses_go_to_the_stay_that_just_ended() {
+    let mut s = with_timer(200 * MS);
+    s.miss(0, TICK + 500 * US, 1, true);
+    for (k, below) in [(1, Some(true)), (2, None), (3, Some(false))] {
+        let at = TICK + k * MS;
+        s.rest(0, at);
+        s.idle(0, at + US, 1);
+        // 900 us are too short for SLEEP.
+        s.exit(0, at + 901 * US);
+        if let Some(below) = below {
+            s.irq(0, at + 902 * US, 9, "eth0", US);
+            s.miss(0, at + 905 * US, 1, below);
+        }
+        s.switch(0, at + 910 * US, RUNNING, 42);
+    }
+    let tape = s.tape();
+    let bits = [PieceFlags::MISS_ABOVE, PieceFlags::MISS_BELOW, PieceFlags::REJECTED];
+    let got: Vec<_> = cpu(&tape, 0).pieces.iter().map(|p| bits.map(|b| has(p, b))).collect();
+    // The second would have been "above" if the driver had entered the state.
+    assert_eq!(got[1], [false, false, true]);
+    assert_eq!(got[2], [true, false, false]);
+    assert!(got[0][1] && !got[0][0]);
+    assert_eq!(tape.health.count(HealthKind::MissWithoutStay), 1);
+    assert!(tape.notes.iter().any(|n| n.contains("rejected")), "{:?}", tape.notes);
+}
+
+#[test]
+fn where_misses_are_not_recorded_nothing_counts_as_rejected() {
+    let mut s = with_timer(200 * MS).without("cpu_idle_miss");
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 1);
+    s.exit(0, TICK + MS + 10 * US);
+    s.switch(0, TICK + 2 * MS, RUNNING, 42);
+    assert!(!has(&only(&s.tape()), PieceFlags::REJECTED));
+}
+
+// ---- Other inputs.
+
+#[test]
+fn the_latency_limit_follows_its_events() {
+    let mut s = with_timer(200 * MS);
+    s.latency_limit(0, TICK + 100 * US, 30);
+    s.latency_limit(0, TICK + 200 * US, 0);
+    s.latency_limit(0, TICK + 300 * US, 2_000_000_000);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 1);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    let tape = s.tape();
+    let changes: Vec<_> = cpu(&tape, 0).latency.iter().map(|c| (c.at_ns, c.value)).collect();
+    assert_eq!(
+        changes,
+        [(TICK + 100 * US, 30_000), (TICK + 200 * US, 0), (TICK + 300 * US, NO_LATENCY_LIMIT_NS)]
+    );
+    assert_eq!(weakest(&tape, "latency limit"), Confidence::Recorded);
+}
+
+#[test]
+fn tasks_that_wait_for_io_are_counted_where_they_went_to_sleep_until_they_are_woken() {
+    let mut s = with_timer(200 * MS);
+    s.switch(0, TICK + 20 * US, WAITS, 7);
+    s.switch(0, TICK + 30 * US, WAITS, 0);
+    s.idle(0, TICK + 40 * US, 0);
+    s.exit(0, TICK + 50 * US);
+    s.irq(0, TICK + 51 * US, 9, "eth0", US);
+    // Woken by an interrupt of another CPU.
+    s.waking(1, TICK + 55 * US, 1, 1);
+    s.idle(0, TICK + 60 * US, 0);
+    s.exit(0, TICK + 70 * US);
+    s.waking(0, TICK + 71 * US, 7, 0);
+    s.switch(0, TICK + 80 * US, RUNNING, 7);
+    s.switch(0, TICK + 90 * US, SLEEPS, 0);
+    s.idle(0, TICK + 95 * US, 0);
+    s.exit(0, TICK + 99 * US);
+    s.switch(0, TICK + 100 * US, RUNNING, 7);
+    let iowait: Vec<u16> = cpu(&s.tape(), 0).pieces.iter().map(|p| p.iowait).collect();
+    assert_eq!(iowait, [2, 1, 0]);
+}
+
+#[test]
+fn utilisation_is_high_after_work_and_decays_by_half_in_32_ms() {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    let at = TICK + 1_000 * MS;
+    s.rest(0, at - 900 * MS);
+    s.switch(0, at - 900 * MS + US, RUNNING, 42);
+    s.rest(0, at);
+    s.idle(0, at + US, 0);
+    s.exit(0, at + 32 * MS);
+    s.switch(0, at + 32 * MS + US, RUNNING, 43);
+    s.switch(0, at + 32 * MS + 2 * US, SLEEPS, 0);
+    s.idle(0, at + 32 * MS + 3 * US, 0);
+    s.exit(0, at + 40 * MS);
+    s.switch(0, at + 41 * MS, RUNNING, 42);
+    let tape = s.tape();
+    let util: Vec<u16> = cpu(&tape, 0).pieces.iter().map(|p| p.util).collect();
+    assert!((1010..=1024).contains(&util[0]), "{util:?}");
+    assert!((490..=530).contains(&util[1]), "{util:?}");
+}
+
+// ---- Recordings that lack something.
+
+#[test]
+fn a_cpu_whose_idle_events_are_missing_is_left_out_with_the_reason() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    for k in 1..4 {
+        s.rest(1, TICK + k * MS);
+        s.switch(1, TICK + k * MS + 100 * US, RUNNING, 50);
+    }
+    let tape = s.tape();
+    assert_eq!(cpu(&tape, 0).usable, TapeCpu::Usable);
+    let TapeCpu::Unusable(why) = &cpu(&tape, 1).usable else { panic!("usable") };
+    assert!(why.contains("switched to its idle task 3 times"), "{why}");
+}
+
+#[test]
+fn a_cpu_that_was_never_idle_is_left_out_with_another_reason() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    s.switch(1, TICK + MS, RUNNING, 50);
+    let TapeCpu::Unusable(why) = cpu(&s.tape(), 1).usable.clone() else { panic!("usable") };
+    assert!(why.contains("never idle") && !why.contains("switched"), "{why}");
+}
+
+#[test]
+fn a_trace_without_idle_events_says_what_it_has_and_how_to_record() {
+    let mut s = with_timer(6 * MS).without("cpu_idle");
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.switch(0, TICK + 2 * MS, RUNNING, 42);
+    let error = s.try_tape(&machine()).unwrap_err();
+    assert!(matches!(error, TapeError::NoIdle { .. }));
+    let text = error.to_string();
+    for part in ["story.dat", "cpu_idle", "power", "hrtimer_start 4", "sched_switch 2"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn an_exit_without_entry_and_an_entry_without_exit_are_counted_and_left_out() {
+    let mut s = with_timer(200 * MS);
+    s.exit(0, TICK + 100 * US);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + MS + 50 * US);
+    s.idle(0, TICK + MS + 60 * US, 1);
+    // A second entry without the exit between.
+    s.idle(0, TICK + MS + 70 * US, 0);
+    s.exit(0, TICK + MS + 90 * US);
+    s.switch(0, TICK + MS + 99 * US, RUNNING, 42);
+    s.rest(0, TICK + 2 * MS);
+    s.idle(0, TICK + 2 * MS, 1);
+    let tape = s.tape();
+    let starts: Vec<u64> = cpu(&tape, 0).pieces.iter().map(|p| p.start_ns).collect();
+    assert_eq!(starts, [TICK + MS, TICK + MS + 70 * US]);
+    assert_eq!(tape.health.count(HealthKind::ExitWithoutEntry), 1);
+    assert_eq!(tape.health.count(HealthKind::EntryWithoutExit), 2);
+    let first = tape.health.iter().find(|h| h.0 == HealthKind::ExitWithoutEntry).unwrap().1.first.clone();
+    assert!(first.contains("CPU 0 at 10.000100700 s"), "{first}");
+}
+
+#[test]
+fn a_stay_that_ended_is_kept_although_the_recording_ends_before_the_switch() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + MS + 50 * US);
+    let tape = s.tape();
+    assert_eq!(only(&tape).stay_ns(), 50 * US);
+    assert_eq!(tape.health.count(HealthKind::EntryWithoutExit), 0);
+}
+
+#[test]
+fn lost_events_cost_the_stay_in_which_they_were_lost_and_mark_the_next() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.lost(0, TICK + 2 * MS, 12);
+    // Whatever this exit belongs to, it is not that entry.
+    s.exit(0, TICK + 3 * MS);
+    s.idle(0, TICK + 3 * MS + 10 * US, 1);
+    s.exit(0, TICK + 5 * MS);
+    s.switch(0, TICK + 5 * MS + 9 * US, RUNNING, 42);
+    s.rest(0, TICK + 6 * MS);
+    s.idle(0, TICK + 6 * MS, 0);
+    s.exit(0, TICK + 7 * MS);
+    s.switch(0, TICK + 7 * MS + 9 * US, RUNNING, 42);
+    let tape = s.tape();
+    let brief: Vec<_> =
+        cpu(&tape, 0).pieces.iter().map(|p| (p.start_ns, has(p, PieceFlags::AFTER_GAP))).collect();
+    assert_eq!(brief, [(TICK + 3 * MS + 10 * US, true), (TICK + 6 * MS, false)]);
+    assert_eq!(tape.health.count(HealthKind::LostEvents), 12);
+    assert_eq!(tape.health.count(HealthKind::ExitWithoutEntry), 1);
+}
+
+#[test]
+fn lost_events_of_one_cpu_leave_the_others_alone() {
+    let mut s = with_timer(200 * MS);
+    for c in [0, 1] {
+        s.rest(c, TICK + MS);
+        s.idle(c, TICK + MS, 0);
+    }
+    s.lost(1, TICK + 2 * MS, 1);
+    s.exit(1, TICK + 3 * MS);
+    s.exit(0, TICK + 3 * MS);
+    s.switch(0, TICK + 3 * MS + US, RUNNING, 42);
+    let p = only(&s.tape());
+    assert_eq!((p.stay_ns(), has(&p, PieceFlags::AFTER_GAP)), (2 * MS, false));
+}
+
+#[test]
+fn a_state_that_the_platform_lacks_is_counted_with_its_place() {
+    let mut s = with_timer(200 * MS);
+    for state in [1, 2, 9] {
+        let at = TICK + u64::from(state) * MS;
+        s.rest(0, at);
+        s.idle(0, at + US, state);
+        s.exit(0, at + 50 * US);
+        s.switch(0, at + 60 * US, RUNNING, 42);
+    }
+    let tape = s.tape();
+    assert_eq!(tape.health.count(HealthKind::StateOutOfTable), 2);
+    let first = tape.health.iter().find(|h| h.0 == HealthKind::StateOutOfTable).unwrap().1.first.clone();
+    assert!(first.contains("state 2") && first.contains("CPU 0"), "{first}");
+    assert_eq!(cpu(&tape, 0).pieces.len(), 3);
+}
+
+#[test]
+fn a_state_number_beyond_a_byte_is_not_mistaken_for_a_small_one() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 256);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    assert_eq!(only(&s.tape()).state, Piece::NO_STATE);
+}
+
+#[test]
+fn a_cpu_that_the_platform_lacks_still_has_its_stays() {
+    let mut s = with_timer(200 * MS);
+    s.rest(1, TICK + MS);
+    s.idle(1, TICK + MS, 1);
+    s.exit(1, TICK + 2 * MS);
+    s.switch(1, TICK + 3 * MS, RUNNING, 42);
+    let tape = s.try_tape(&states("0", &[("WFI", 1, 1, false)])).unwrap();
+    assert_eq!((cpu(&tape, 1).pieces.len(), tape.health.count(HealthKind::StateOutOfTable)), (1, 0));
+}
+
+#[test]
+fn without_timer_events_the_timer_is_the_one_that_woke_and_a_bound_elsewhere() {
+    let mut s = Story::new(1).without("hrtimer_").without("timer_");
+    s.prelude(0);
+    // Stays of 1 ms: an interrupt, then a timer interrupt off the grid, then an interrupt.
+    for k in 0..3u64 {
+        let at = TICK + (k + 1) * 2 * T + MS;
+        s.rest(0, at);
+        s.idle(0, at, 0);
+        s.exit(0, at + MS);
+        if k == 1 {
+            s.timer_irq(0, at + MS + US);
+            s.timer_irq_end(0, at + MS + 3 * US);
+        } else {
+            s.irq(0, at + MS + US, 9, "eth0", US);
+        }
+        s.switch(0, at + MS + 9 * US, RUNNING, 42);
+    }
+    let tape = s.tape();
+    let [a, b, c] = cpu(&tape, 0).pieces[..] else { panic!("three stays") };
+    assert_eq!([a.cause, b.cause, c.cause], [WakeCause::Irq, WakeCause::Timer, WakeCause::Irq]);
+    let at = |p: &Piece| p.start_ns as i64 + p.hrtimer_ns.min(p.wheel_ns);
+    let woke = (b.start_ns + b.wake_ns) as i64;
+    assert_eq!((at(&a), at(&b)), (woke, woke), "the interrupt came before the next timer that was seen");
+    assert_eq!((c.hrtimer_ns, c.wheel_ns), (NEVER_NS, NEVER_NS), "none was seen afterwards");
+    assert_eq!(
+        [a, b, c].map(|p| p.timer_confidence()),
+        [Confidence::Bounded, Confidence::Derived, Confidence::Bounded]
+    );
+    let how = &tape.inputs.iter().find(|i| i.name == "sleep length").unwrap().how;
+    assert!(how.contains("no hrtimer events"), "{how}");
+}
+
+#[test]
+fn without_timer_names_a_timer_interrupt_right_behind_a_tick_is_the_tick() {
+    let mut s = Story::new(1).without("hrtimer_").without("timer_").without("softirq");
+    let at = 3 * T;
+    s.rest(0, at + MS);
+    s.idle(0, at + MS + US, 0);
+    s.exit(0, at + T + 20 * US);
+    s.timer_irq(0, at + T + 21 * US);
+    s.timer_irq_end(0, at + T + 25 * US);
+    s.idle(0, at + T + 30 * US, 0);
+    s.exit(0, at + T + 500 * US);
+    s.timer_irq(0, at + T + 501 * US);
+    s.timer_irq_end(0, at + T + 505 * US);
+    s.switch(0, at + T + 600 * US, RUNNING, 42);
+    let tape = s.tape();
+    let [a, b] = cpu(&tape, 0).pieces[..] else { panic!("two stays") };
+    assert_eq!((a.cause, a.start_ns + a.wake_ns), (WakeCause::Tick, at + T));
+    assert_eq!(b.cause, WakeCause::Timer);
+}
+
+#[test]
+fn every_input_is_graded_for_every_stay() {
+    let mut s = with_timer(200 * MS);
+    for k in 1..6 {
+        s.rest(0, TICK + k * MS);
+        s.idle(0, TICK + k * MS + US, 0);
+        s.exit(0, TICK + k * MS + 20 * US);
+        s.switch(0, TICK + k * MS + 30 * US, RUNNING, 42);
+    }
+    let tape = s.tape();
+    let names: Vec<&str> = tape.inputs.iter().map(|i| i.name.as_str()).collect();
+    for name in [
+        "wake",
+        "sleep length",
+        "visits",
+        "tick grid",
+        "tick stopped",
+        "utilisation",
+        "iowait",
+        "latency limit",
+    ] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    for input in &tape.inputs {
+        assert_eq!(input.counts.iter().sum::<u64>(), 5, "{}", input.name);
+        assert!(!input.how.is_empty());
+    }
+    assert_eq!(weakest(&tape, "disabled states"), Confidence::Assumed);
+}
+
+#[test]
+fn a_tape_names_its_source_and_carries_its_machine() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    let tape = s.tape();
+    let source = &tape.source;
+    assert_eq!(
+        (source.name.as_str(), source.clock.as_str(), source.governor.as_str()),
+        ("story.dat", "mono", "menu")
+    );
+    assert_eq!((source.first_ns, source.last_ns), (TICK - 2 * T + US, TICK + 3 * MS));
+    assert_eq!(source.hash, s.trace().meta().hash);
+    assert_eq!(source.events, 3 * 4 + 1 + 4, "three ticks, the timer, the visit");
+    let back = idlewise_platform::Platform::from_toml(&source.machine, "tape").unwrap();
+    assert_eq!(back.clusters, machine().clusters);
+    // On disk and back.
+    let bytes = idlewise_tape::file::write(&tape).unwrap();
+    assert_eq!(idlewise_tape::file::read(&bytes).unwrap(), tape);
+}
+
+#[test]
+fn the_same_trace_gives_the_same_tape() {
+    let mut s = with_timer(6 * MS);
+    for k in 1..40 {
+        s.rest(0, TICK + k * MS);
+        s.idle(0, TICK + k * MS + US, (k % 2) as u32);
+        s.exit(0, TICK + k * MS + 20 * k * US);
+        s.irq(0, TICK + k * MS + 20 * k * US, 9, "eth0", US);
+        s.switch(0, TICK + k * MS + 950 * US, RUNNING, 42);
+    }
+    let write = || idlewise_tape::file::write(&s.tape()).unwrap();
+    assert_eq!(write(), write());
+}

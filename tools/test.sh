@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Format, lints and all tests in one go; what fails does not keep the rest from running. The last line counts:
+# "N passed, N failed", with the format and the lints as one test each. Exit status 1 if anything failed.
+#
+# A missing rustfmt or clippy is added with rustup; where that cannot be done it counts as failed, so that a build
+# machine cannot lose its lints unnoticed. LINT=no leaves both out, and the end says so.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+passed=0 failed=0 notes=()
+
+check() { # NAME COMMAND...
+	echo "== $1"
+	if "${@:2}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		notes+=("failed: $1")
+	fi
+}
+
+lint() { # COMPONENT COMMAND...
+	if [ "${LINT-}" = no ]; then
+		notes+=("not run: $1 (LINT=no)")
+		return
+	fi
+	"$2" "$3" --version >/dev/null 2>&1 || rustup component add "$1" || true
+	check "$1" "${@:2}"
+}
+
+shared=${IDLEWISE_SHARED:-../shared}
+[ -d "$shared" ] || notes+=("not run: what needs the kernel decisions and recordings of $shared (IDLEWISE_SHARED)")
+command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
+
+lint rustfmt cargo fmt --all --check
+lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings
+
+echo "== tests"
+counts=$(mktemp)
+trap 'rm -f "$counts"' EXIT
+# "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation.
+if ! cargo test --workspace --locked --no-fail-fast 2>&1 | awk -v counts="$counts" '
+	{ print; fflush() }
+	/^test result: / { passed += $4; failed += $6; ignored += $8 }
+	END { print passed + 0, failed + 0, ignored + 0 >counts }'; then
+	notes+=("failed: cargo test")
+fi
+read -r ok bad ignored <"$counts"
+# Tests that did not compile, or a test process that died, have not been counted.
+[[ $bad != 0 || " ${notes[*]-} " != *"failed: cargo test"* ]] || bad=1
+[ "$ignored" = 0 ] || notes+=("ignored: $ignored tests that ask for it (cargo test -- --ignored)")
+
+echo
+[ ${#notes[@]} -eq 0 ] || printf '%s\n' "${notes[@]}"
+echo "$((passed + ok)) passed, $((failed + bad)) failed"
+[ $((failed + bad)) -eq 0 ]
