@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiles every `governors/*.c` into a shared object and writes the catalogue that embeds them.
 //!
-//! A governor is added by adding its file: the id is the file's stem, the summary the first line of its preface.
+//! A governor is added by adding its file: the id is the file's stem, the summary the first paragraph of its preface.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ fn build() -> Result<(), String> {
         let object = out.join(format!("{id}.so"));
         compile(&root.join("shim"), source, &object)?;
         let preface = preface(source)?;
-        let summary = preface.lines().next().unwrap_or_default().trim_end_matches('.');
+        let first = preface.lines().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
+        let summary = first.trim_end_matches('.');
         let _ =
             writeln!(infos, "    GovernorInfo {{ id: {id:?}, summary: {summary:?}, preface: {preface:?} }},");
         let _ = writeln!(objects, "    include_bytes!({:?}),", object.display().to_string());
