@@ -17,9 +17,10 @@
  * about the tick stops it, which is the default here; with stop_tick=0 the tick
  * ends each sleep. A state that polls always keeps it.
  *
- * Lineage: a row in the tables of seed 000 ("only ever selects the shallowest
- * available state"), whose source was never posted; this one is written from
- * that sentence and governors.md, section 12.1.
+ * Lineage: a row in the tables of the util-aware TEO posting of 15 September
+ * 2022 ("only ever selects the shallowest available state"), whose source was
+ * never posted; this one is written from that sentence and governors.md,
+ * section 12.1.
  */
 #include <linux/cpuidle.h>
 #include <linux/init.h>

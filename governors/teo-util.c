@@ -27,9 +27,9 @@
  * goes on to the shallowest state that does not poll, much as the first posting
  * did.
  *
- * Lineage: posted in September 2022 (seed 000), where a utilised CPU went
- * straight to the shallowest state; one step in the final form, merged in 6.3
- * (seed 004), changed a lot in 6.6, removed in 6.11. Written from governors.md,
+ * Lineage: posted on linux-pm on 15 September 2022, where a utilised CPU went
+ * straight to the shallowest state; one step in the final form, merged in 6.3;
+ * changed a lot in 6.6, removed in 6.11. Written from governors.md,
  * sections 7 and 8.1 ("teo-6.3"). Rating as TEO has in Linux.
  */
 #include <linux/bits.h>

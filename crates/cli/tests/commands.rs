@@ -139,7 +139,7 @@ fn the_kernels_own_choices_are_judged() {
 
 #[test]
 fn driving_tells_matches_from_mismatches_by_exit_status() {
-    let golden: Vec<String> = fs::read_dir(data("golden/teo-6.1"))
+    let golden: Vec<String> = fs::read_dir(data("golden/closed/teo-6.1"))
         .unwrap()
         .map(|e| e.unwrap().path().display().to_string())
         .filter(|p| p.ends_with(".csv.gz"))
