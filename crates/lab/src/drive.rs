@@ -167,11 +167,11 @@ impl fmt::Display for Drive {
 /// The governor cannot be loaded, or the file or its side-car cannot be read or lacks something; the message says
 /// the file, line and column.
 pub fn drive(spec: &Spec, csv_gz: &Path) -> Result<Drive, DriveError> {
+    let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
     let car = SideCar::read(csv_gz)?;
     let mut governor = Instance::load(spec, car.tick_nsec)?;
     let slot = governor.add_cpu(0, &car.table, car.cpu_capacity)?;
 
-    let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
     let mut reader = csv::Reader::from_reader(GzDecoder::new(BufReader::new(file)));
     let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
     let columns = Columns::find(csv_gz, reader.headers().map_err(wrong)?)?;
