@@ -26,6 +26,8 @@ pub struct TraceHead {
     pub events: u64,
     /// The machine that was recorded.
     pub recorded_on: String,
+    /// Nobody said which machine was recorded; the one to replay on is taken.
+    pub machine_assumed: bool,
     /// CPUs that are used.
     pub cpus: Vec<u32>,
     /// CPUs that are left out, and why.
@@ -134,6 +136,7 @@ impl TraceHead {
             span_ns: source.last_ns.saturating_sub(source.first_ns),
             events: source.events,
             recorded_on: recording.machine.id.clone(),
+            machine_assumed: recording.machine_assumed,
             cpus,
             left_out,
             inputs: inputs.collect(),

@@ -32,6 +32,8 @@ pub struct Recording {
     pub tape: Tape,
     /// The machine that was recorded.
     pub machine: Platform,
+    /// Nobody said which machine was recorded; `machine` is the one to replay on.
+    pub machine_assumed: bool,
 }
 
 /// `NAME.toml` beside a recording `NAME.dat`.
@@ -71,7 +73,7 @@ impl Recording {
             if let Some(governor) = &options.kernel_governor {
                 tape.source.governor.clone_from(governor);
             }
-            return Ok(Self { path: path.to_owned(), tape, machine });
+            return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false });
         }
         let trace = TraceFile::open(path)?;
         let sidecar_path = path.with_extension("toml");
@@ -80,12 +82,12 @@ impl Recording {
             let file = sidecar_path.with_file_name(platform);
             if file.is_file() { file.display().to_string() } else { platform.to_owned() }
         };
-        let named = options
+        let said = options
             .recorded_on
             .clone()
-            .or_else(|| sidecar.as_ref().and_then(|s| s.platform.as_deref()).map(beside))
-            .or_else(|| options.otherwise.clone());
-        let Some(named) = named else {
+            .or_else(|| sidecar.as_ref().and_then(|s| s.platform.as_deref()).map(beside));
+        let machine_assumed = said.is_none();
+        let Some(named) = said.or_else(|| options.otherwise.clone()) else {
             let sidecar = sidecar_path.display().to_string();
             return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
         };
@@ -93,7 +95,7 @@ impl Recording {
         let governor =
             options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
         let tape = idlewise_tape::make(&trace, &file_name(path), &machine, &governor)?;
-        Ok(Self { path: path.to_owned(), tape, machine })
+        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed })
     }
 }
 

@@ -175,6 +175,12 @@ fn head_lines(head: &TraceHead) -> Vec<Line> {
 }
 
 fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
+    if trace.head.machine_assumed && trace.same_machine {
+        return format!(
+            "{}, taken as the machine that was recorded, which nothing names (--recorded-on)",
+            r.platform.id
+        );
+    }
     if trace.same_machine {
         return format!("{}, where it was recorded", r.platform.id);
     }

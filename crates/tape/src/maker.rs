@@ -668,7 +668,11 @@ fn bound_timers(tape: &mut CpuTape) {
         } else {
             piece.hrtimer_ns = rel;
         }
-        piece.flags.set_timer_confidence(if timer { Confidence::Derived } else { Confidence::Bounded });
+        piece.flags.set_timer_confidence(match (timer, next_at) {
+            (true, _) => Confidence::Derived,
+            (false, NEVER_NS) => Confidence::Assumed,
+            (false, _) => Confidence::Bounded,
+        });
     }
 }
 
