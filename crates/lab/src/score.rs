@@ -124,7 +124,10 @@ fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
     let outcome = if piece.flags.has(PieceFlags::REJECTED) || piece.state == Piece::NO_STATE {
         Outcome::Rejected
     } else {
-        Outcome::Stayed { entered: piece.state, miss: table.verdict(piece.state.into(), residency_ns, 0) }
+        Outcome::Stayed {
+            entered: piece.state,
+            miss: table.verdict(piece.state.into(), residency_ns, table.disabled_by_default()),
+        }
     };
     let tick = if !piece.flags.has(PieceFlags::TICK_KNOWN) {
         TickChoice::Unknown
@@ -151,7 +154,11 @@ fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
 
 impl Agreement {
     fn compare(&mut self, piece: &Piece, table: &IdleTable) {
-        let ours = table.verdict(piece.state.into(), i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX), 0);
+        let ours = table.verdict(
+            piece.state.into(),
+            i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX),
+            table.disabled_by_default(),
+        );
         let above = piece.flags.has(PieceFlags::MISS_ABOVE);
         let below = piece.flags.has(PieceFlags::MISS_BELOW);
         self.kernel_above += u64::from(above);

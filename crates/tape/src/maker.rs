@@ -480,7 +480,8 @@ impl<'a> Maker<'a> {
         let tick_ran = seen.tick || matches!(piece.cause, WakeCause::Tick);
         piece.flags.set(PieceFlags::TICK_RAN, tick_ran);
         piece.flags.set(PieceFlags::VISIT_END, visit_end);
-        let verdict = table.map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, 0));
+        let verdict = table
+            .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
         piece.flags.set(PieceFlags::REJECTED, self.facts.misses > 0 && uncounted);
         let spanned =
@@ -622,7 +623,7 @@ impl<'a> Maker<'a> {
     fn timer_words(&self) -> String {
         let f = self.facts;
         if f.hrtimers == 0 {
-            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to"
+            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to, else none"
                 .to_owned();
         }
         let wheel = match (f.wheel_timers > 0, f.timer_migration) {
