@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
 use crate::{Confidence, Health, TickGrid, WakeCause};
 
 /// What a governor would have seen during a recording, and what the kernel chose (design D4).
@@ -17,7 +19,7 @@ pub struct Tape {
 }
 
 /// Where a tape came from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// File name without its folder.
     pub name: String,
@@ -42,7 +44,7 @@ pub struct Source {
 }
 
 /// One kind of input and how well it is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapeInput {
     /// Which input ("sleep length", "tick", "utilisation" ...).
     pub name: String,
@@ -62,7 +64,7 @@ impl TapeInput {
 }
 
 /// Whether a CPU's part of a recording can be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TapeCpu {
     /// It can.
     Usable,
@@ -71,7 +73,7 @@ pub enum TapeCpu {
 }
 
 /// From `at_ns` on, `value` holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<T> {
     /// Since when, ns on the trace's clock.
     pub at_ns: u64,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
 
 /// Where the scheduler ticks of one CPU lie: all times `phase_ns + k * period_ns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TickGrid {
     /// Distance of two ticks, ns; at least 1. `(10^9 + HZ/2) / HZ` in the kernel.
     pub period_ns: u64,

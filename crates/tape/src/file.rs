@@ -52,36 +52,23 @@ pub enum TapeFileError {
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    source: StoredSource,
-    inputs: Vec<(String, [u64; 4], String)>,
+    source: Source,
+    inputs: Vec<TapeInput>,
     notes: Vec<String>,
+    /// Name, count, first place.
     health: Vec<(String, u64, String)>,
     cpus: Vec<StoredCpu>,
 }
 
+/// A CPU's tape with its stays as columns.
 #[derive(Serialize, Deserialize)]
-struct StoredSource {
-    name: String,
-    hash: String,
-    format: String,
-    kernel: String,
-    clock: String,
-    first_ns: u64,
-    last_ns: u64,
-    events: u64,
-    machine: String,
-    governor: String,
-}
-
-#[derive(Serialize, Deserialize, Default)]
 struct StoredCpu {
     cpu: u32,
-    unusable: Option<String>,
-    period_ns: u64,
-    phase_ns: u64,
+    usable: TapeCpu,
+    tick: TickGrid,
     tick_handler_ns: u32,
-    latency: Vec<(u64, i64)>,
-    disabled: Vec<(u64, u16)>,
+    latency: Vec<Change<i64>>,
+    disabled: Vec<Change<u16>>,
     /// Differences from the start before.
     start: Vec<u64>,
     wake: Vec<u64>,
@@ -163,21 +150,9 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
 
 impl From<&Tape> for Stored {
     fn from(t: &Tape) -> Self {
-        let s = t.source.clone();
         Self {
-            source: StoredSource {
-                name: s.name,
-                hash: s.hash,
-                format: s.format,
-                kernel: s.kernel,
-                clock: s.clock,
-                first_ns: s.first_ns,
-                last_ns: s.last_ns,
-                events: s.events,
-                machine: s.machine,
-                governor: s.governor,
-            },
-            inputs: t.inputs.iter().map(|i| (i.name.clone(), i.counts, i.how.clone())).collect(),
+            source: t.source.clone(),
+            inputs: t.inputs.clone(),
             notes: t.notes.clone(),
             health: t.health.iter().map(|(k, c)| (k.name().to_owned(), c.count, c.first.clone())).collect(),
             cpus: t.cpus.iter().map(StoredCpu::from).collect(),
@@ -191,15 +166,11 @@ impl From<&CpuTape> for StoredCpu {
         let column = |get: fn(&Piece) -> u32| t.pieces.iter().map(get).collect();
         Self {
             cpu: t.cpu,
-            unusable: match &t.usable {
-                TapeCpu::Usable => None,
-                TapeCpu::Unusable(why) => Some(why.clone()),
-            },
-            period_ns: t.tick.period_ns,
-            phase_ns: t.tick.phase_ns,
+            usable: t.usable.clone(),
+            tick: t.tick,
             tick_handler_ns: t.tick_handler_ns,
-            latency: t.latency.iter().map(|c| (c.at_ns, c.value)).collect(),
-            disabled: t.disabled.iter().map(|c| (c.at_ns, c.value)).collect(),
+            latency: t.latency.clone(),
+            disabled: t.disabled.clone(),
             start: t
                 .pieces
                 .iter()
@@ -227,7 +198,6 @@ impl From<&CpuTape> for StoredCpu {
 
 impl Stored {
     fn into_tape(self) -> Result<Tape, TapeFileError> {
-        let s = self.source;
         let mut health = Health::default();
         for (name, count, first) in self.health {
             let kind = HealthKind::from_name(&name)
@@ -235,23 +205,8 @@ impl Stored {
             health.add(kind, count, || first);
         }
         Ok(Tape {
-            source: Source {
-                name: s.name,
-                hash: s.hash,
-                format: s.format,
-                kernel: s.kernel,
-                clock: s.clock,
-                first_ns: s.first_ns,
-                last_ns: s.last_ns,
-                events: s.events,
-                machine: s.machine,
-                governor: s.governor,
-            },
-            inputs: self
-                .inputs
-                .into_iter()
-                .map(|(name, counts, how)| TapeInput { name, counts, how })
-                .collect(),
+            source: self.source,
+            inputs: self.inputs,
             notes: self.notes,
             health,
             cpus: self.cpus.into_iter().map(StoredCpu::into_tape).collect::<Result<_, _>>()?,
@@ -279,8 +234,9 @@ impl StoredCpu {
         if lengths.iter().any(|len| *len != n) {
             return Err(TapeFileError::Content(format!("CPU {}: columns of different length", self.cpu)));
         }
-        if self.period_ns == 0 {
-            return Err(TapeFileError::Content(format!("CPU {}: a tick period of 0", self.cpu)));
+        let tick = self.tick;
+        if tick.period_ns == 0 || tick.phase_ns >= tick.period_ns {
+            return Err(TapeFileError::Content(format!("CPU {}: a tick grid that is none", self.cpu)));
         }
         let mut start_ns = 0u64;
         let rows = self.start.iter().zip(&self.wake).zip(&self.hrtimer).zip(&self.wheel);
@@ -311,12 +267,12 @@ impl StoredCpu {
         }
         Ok(CpuTape {
             cpu: self.cpu,
-            usable: self.unusable.map_or(TapeCpu::Usable, TapeCpu::Unusable),
-            tick: TickGrid { period_ns: self.period_ns, phase_ns: self.phase_ns % self.period_ns },
+            usable: self.usable,
+            tick,
             tick_handler_ns: self.tick_handler_ns,
             pieces,
-            latency: self.latency.into_iter().map(|(at_ns, value)| Change { at_ns, value }).collect(),
-            disabled: self.disabled.into_iter().map(|(at_ns, value)| Change { at_ns, value }).collect(),
+            latency: self.latency,
+            disabled: self.disabled,
         })
     }
 }
