@@ -7,32 +7,34 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::Spec;
+use idlewise_lab::drive;
 
-// The protocol lives on an upper floor, which this crate may not import; a test may include its source.
-#[expect(unreachable_pub, reason = "a library's module, which a test includes")]
-#[path = "../../lab/src/drive.rs"]
-mod drive;
-
-/// The folder with the golden vectors, or nothing with a message where it is missing.
-fn golden() -> Option<PathBuf> {
-    let shared = std::env::var_os("IDLEWISE_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let closed = shared.join("golden/closed");
-    if closed.is_dir() {
-        return Some(closed);
+/// The folders with golden vectors: the repository's selection, and all of them where they are there.
+fn golden() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let mut folders = vec![root.join("tests/data/golden/closed")];
+    let all = shared.join("golden/closed");
+    if all.is_dir() {
+        folders.push(all);
+    } else {
+        eprintln!("skipped: the full set of golden vectors, {} (set IDLEWISE_SHARED)", all.display());
     }
-    eprintln!("skipped: no golden vectors in {} (set IDLEWISE_SHARED)", closed.display());
-    None
+    folders
 }
 
 fn assert_equal(spec: &str, folder: &str) {
-    let Some(closed) = golden() else { return };
+    for closed in golden() {
+        assert_equal_in(spec, &closed.join(folder));
+    }
+}
+
+fn assert_equal_in(spec: &str, folder: &Path) {
     let spec: Spec = spec.parse().unwrap();
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(closed.join(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|f| f.to_str().is_some_and(|n| n.ends_with(".csv.gz")));
     files.sort();
-    assert!(!files.is_empty(), "{folder} is empty");
+    assert!(!files.is_empty(), "{} is empty", folder.display());
     let (mut steps, mut mismatches, mut asks, mut wrong) = (0, 0, 0, String::new());
     for file in &files {
         let done = drive::drive(&spec, file).unwrap();
@@ -45,11 +47,12 @@ fn assert_equal(spec: &str, folder: &str) {
         }
     }
     eprintln!(
-        "{spec} on {folder}: {} files, {steps} steps, {mismatches} mismatches, {asks} asks differ",
+        "{spec} on {}: {} files, {steps} steps, {mismatches} mismatches, {asks} asks differ",
+        folder.display(),
         files.len()
     );
-    assert_eq!(mismatches, 0, "{spec} on {folder}:\n{wrong}");
-    assert_eq!(asks, 0, "{spec} on {folder}: the sleep length is asked for at other times");
+    assert_eq!(mismatches, 0, "{spec} on {}:\n{wrong}", folder.display());
+    assert_eq!(asks, 0, "{spec} on {}: the sleep length is asked for at other times", folder.display());
 }
 
 #[test]
