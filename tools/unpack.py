@@ -37,6 +37,8 @@ class Reader:
 
 
 def main():
+    if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__.strip())
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     systems = sys.argv[3:] or SYSTEMS
     with tempfile.TemporaryDirectory() as folder:
