@@ -9,7 +9,7 @@ IDLEWISE  := cargo run --quiet --release --locked -p idlewise-cli --
 RECORDING := tests/data/mixed.dat
 GOVERNORS := menu,menu-6.1,teo-6.1,teo-util,shallow,deepest,oracle
 
-.PHONY: build demo test bench help
+.PHONY: build demo test bench fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -37,6 +37,10 @@ bench: ## every benchmark of the crates
 		crate=$${file#crates/}; \
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
+
+fuzz: ## broken traces through the reader: INPUTS of them, 100000 unless told
+	@tools/need.sh cargo cc
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace --test hostile_input
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

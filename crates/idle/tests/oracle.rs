@@ -7,7 +7,7 @@
 mod common;
 
 use common::{GRID, T, TICK, left, moment, quiet, state, table};
-use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Oracle};
+use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Oracle, Timers};
 use idlewise_model::{Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use proptest::prelude::*;
 
@@ -87,6 +87,22 @@ proptest! {
 fn an_event_at_the_very_tick_needs_no_stopping() {
     let tick = |ns| wait(&table(), 0, NO_LATENCY_LIMIT_NS, ns).1;
     assert_eq!((tick(T - 1_234), tick(T - 1_233)), (TickChoice::Kept, TickChoice::Stopped));
+}
+
+#[test]
+fn where_the_core_keeps_the_tick_it_counts_with_it() {
+    let table = table();
+    // 500 us before a tick that the kernel needs: C6 does not pay, though the event is far.
+    let start = TICK + T - 500_000;
+    for (tick_needed, state, kept) in [(true, 2, TickChoice::Kept), (false, 3, TickChoice::Stopped)] {
+        let mut oracle = Oracle::new(&table);
+        let mut idle = IdleCpu::new(0, &table, GRID);
+        idle.begin_visit(start);
+        let timers = Timers::Pending { hrtimer_at_ns: NEVER_AT_NS, wheel_at_ns: NEVER_AT_NS, tick_needed };
+        let m = Moment { wake_at_ns: TICK + 9 * T, timers, ..quiet(start) };
+        let entered = idle.enter(&mut oracle, &m);
+        assert_eq!((entered.state, entered.tick), (state, kept));
+    }
 }
 
 #[test]

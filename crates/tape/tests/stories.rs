@@ -901,7 +901,7 @@ fn without_timer_events_the_timer_is_the_one_that_woke_and_a_bound_elsewhere() {
     assert_eq!((c.hrtimer_ns, c.wheel_ns), (NEVER_NS, NEVER_NS), "none was seen afterwards");
     assert_eq!(
         [a, b, c].map(|p| p.timer_confidence()),
-        [Confidence::Bounded, Confidence::Derived, Confidence::Bounded]
+        [Confidence::Bounded, Confidence::Derived, Confidence::Assumed]
     );
     let how = &tape.inputs.iter().find(|i| i.name == "sleep length").unwrap().how;
     assert!(how.contains("no hrtimer events"), "{how}");

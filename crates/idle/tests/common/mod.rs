@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use idlewise_governor::{Choice, Device, Inputs};
-use idlewise_idle::{Chooser, Left, Moment, NEVER_AT_NS, Timers};
+use idlewise_idle::{Chooser, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
 use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
 
 /// HZ 250.
@@ -20,7 +20,7 @@ pub const GRID: TickGrid = TickGrid { period_ns: T, phase_ns: TICK % T };
 pub struct Script {
     pub answers: VecDeque<Choice>,
     pub asked: Vec<Inputs>,
-    pub tick_due: Vec<u64>,
+    pub ahead: Vec<TickAhead>,
     pub told: Vec<(usize, u64)>,
     pub residencies: Vec<i64>,
     pub masks: Vec<u16>,
@@ -36,9 +36,9 @@ impl Script {
 }
 
 impl Chooser for Script {
-    fn select(&mut self, inputs: &Inputs, _moment: &Moment, tick_due_ns: u64) -> Choice {
+    fn select(&mut self, inputs: &Inputs, _moment: &Moment, tick: TickAhead) -> Choice {
         self.asked.push(*inputs);
-        self.tick_due.push(tick_due_ns);
+        self.ahead.push(tick);
         let answer = self.answers.pop_front().expect("the script has no answer left");
         if self.answers.is_empty() {
             self.answers.push_back(answer);
