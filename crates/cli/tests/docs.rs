@@ -2,6 +2,8 @@
 //! Do the documents show what the command prints? A block that follows a line `$ idlewise ...` is compared with a run of
 //! that command. `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test docs` writes the blocks anew; read them then.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

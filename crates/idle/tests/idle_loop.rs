@@ -633,10 +633,8 @@ fn verdict(states: &[(i64, i64)], entered: usize, diff: i64, disabled: u16) -> M
     let off: Vec<bool> = (0..states.len()).map(|i| disabled & 1 << i != 0).collect();
     let (exit_latency, residency) = states[entered];
     if diff < residency {
-        for i in 0..entered {
-            if !off[i] {
-                return Miss::Above;
-            }
+        if off[..entered].iter().any(|off| !off) {
+            return Miss::Above;
         }
     } else if diff > exit_latency {
         for i in entered + 1..states.len() {

@@ -66,12 +66,12 @@ proptest! {
     ) {
         let (chosen, ..) = wait(&table, mask, limit_ns, wait_ns);
         let on: Vec<usize> = (0..table.len()).filter(|i| mask & 1 << i == 0).collect();
-        let good = on.iter().copied().filter(|&i| {
+        let mut good = on.iter().copied().filter(|&i| {
             let s = &table.states()[i];
             s.exit_latency_ns <= limit_ns && s.target_residency_ns <= wait_ns as i64
         });
         // Where none will do: the shallowest that is on; where none is on: state 0, as nothing else is left.
-        let expected = good.last().or(on.first().copied()).unwrap_or(0);
+        let expected = good.next_back().or(on.first().copied()).unwrap_or(0);
         prop_assert_eq!(chosen, expected);
     }
 

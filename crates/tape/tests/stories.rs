@@ -612,6 +612,8 @@ fn polling_ends_by_its_limit_by_another_cpu_or_for_no_known_reason() {
     assert_eq!(polled(|_, _| (), false).cause, WakeCause::Unknown);
     assert_eq!(polled(|s, ts| s.wake_without_ipi(1, ts, 0), false).cause, WakeCause::Ipi);
     assert_eq!(polled(|s, ts| s.waking(1, ts, 42, 0), false).cause, WakeCause::Ipi);
+    let own = polled(|s, ts| s.waking(0, ts, 42, 0), false).cause;
+    assert_eq!(own, WakeCause::Unknown, "it woke the task itself");
     assert_eq!(polled(|s, ts| s.waking(1, ts, 42, 1), false).cause, WakeCause::Unknown, "for CPU 1 itself");
     assert_eq!(polled(|s, ts| s.irq(0, ts, 9, "eth0", 500), false).cause, WakeCause::Irq);
 }

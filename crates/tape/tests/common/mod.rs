@@ -258,6 +258,7 @@ impl Story {
     }
 
     /// Arms a wheel timer; all but `flags` in jiffies.
+    #[allow(clippy::too_many_arguments, reason = "the event's fields")]
     pub fn wheel(&mut self, cpu: u32, ts: u64, id: u64, expires: u64, bucket: u64, now: u64, flags: u32) {
         let values = [id as i64, OTHER_FN as i64, expires as i64, bucket as i64, now as i64, flags.into()];
         self.tell(cpu, ts, "timer_start", &values);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the tests share: where real recordings are, and requests in short.
+#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip")]
+
+use std::path::{Path, PathBuf};
+
+use idlewise_lab::replay::{Per, ReplayReport, ReplayRequest, replay};
+use idlewise_lab::{LabError, Recording, RecordingOptions};
+
+/// A file below the folder of recordings that are not part of the project; says so where it is missing.
+pub fn recording(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let path = shared.join("traces").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: no {name} in the folder of recordings (IDLEWISE_SHARED, else ../shared)");
+    None
+}
+
+/// What is known of a recording: its machine, and its governor where one is given.
+pub fn known(platform: &str, governor: &str) -> RecordingOptions {
+    RecordingOptions {
+        recorded_on: Some(platform.to_owned()),
+        kernel_governor: (!governor.is_empty()).then(|| governor.to_owned()),
+        otherwise: None,
+    }
+}
+
+pub fn open(path: &Path, platform: &str, governor: &str) -> Recording {
+    Recording::open(path, &known(platform, governor)).unwrap()
+}
+
+/// Replay on the machine that was recorded.
+pub fn request(traces: &[&Path], platform: &str, governor: &str, candidates: &[&str]) -> ReplayRequest {
+    ReplayRequest {
+        traces: traces.iter().map(|p| p.to_path_buf()).collect(),
+        recording: known(platform, governor),
+        governors: candidates.iter().map(|g| (*g).to_owned()).collect(),
+        per: Per::Cpu,
+        seed: 1,
+        ..ReplayRequest::default()
+    }
+}
+
+pub fn run(request: &ReplayRequest) -> ReplayReport {
+    replay(request, &|_, _| ()).unwrap()
+}
+
+/// The words of the error that `request` must give.
+pub fn refused(request: &ReplayRequest) -> String {
+    error_text(replay(request, &|_, _| ()))
+}
+
+pub fn error_text<T>(result: Result<T, LabError>) -> String {
+    match result {
+        Ok(_) => panic!("no error"),
+        Err(e) => e.to_string(),
+    }
+}
