@@ -114,6 +114,8 @@ pub struct IdleCpu<'t> {
     tick_at_ns: u64,
     disabled: u16,
     stay: Stay,
+    /// What the polling loop of this stay found: time-limit flag and limit, ns.
+    before_polling: Option<(bool, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +140,7 @@ impl<'t> IdleCpu<'t> {
             tick_at_ns: grid.after(0),
             disabled: 0,
             stay,
+            before_polling: None,
         }
     }
 
@@ -198,7 +201,7 @@ impl<'t> IdleCpu<'t> {
     #[must_use]
     pub fn exit_at_ns(&self, state: usize, start_ns: u64, wake_at_ns: u64) -> u64 {
         let s = self.states.get(state);
-        wake_at_ns.max(start_ns + s.entry_ns) + s.exit_ns
+        wake_at_ns.max(start_ns.saturating_add(s.entry_ns)).saturating_add(s.exit_ns)
     }
 
     /// One iteration's first half: asks the governor, stops or keeps the tick, enters the state
@@ -230,6 +233,7 @@ impl<'t> IdleCpu<'t> {
         let poll_until_ns = if self.states.get(state).polling {
             self.start_polling(chooser, moment.start_ns)
         } else {
+            self.before_polling = None;
             NEVER_AT_NS
         };
         self.stay = Stay { start_ns: moment.start_ns, selected: state as u8, tick };
@@ -248,10 +252,11 @@ impl<'t> IdleCpu<'t> {
     #[inline(always)]
     pub fn leave<C: Chooser, L: Ledger>(&mut self, chooser: &mut C, left: &Left, ledger: &mut L) {
         let residency_ns = left.exit_at_ns.wrapping_sub(self.stay.start_ns) as i64;
+        let state = self.states.nearest(i32::try_from(left.entered).unwrap_or(i32::MAX));
         let device = chooser.device();
         device.last_residency_ns = residency_ns;
         device.got_tick |= left.tick_ran;
-        let entered = self.states.get(left.entered);
+        let entered = self.states.get(state);
         if entered.polling {
             device.poll_time_limit = left.cause == WakeCause::PollLimit;
         }
@@ -268,11 +273,11 @@ impl<'t> IdleCpu<'t> {
                 0
             },
             selected: self.stay.selected,
-            outcome: Outcome::Stayed { entered: left.entered as u8, miss },
+            outcome: Outcome::Stayed { entered: state as u8, miss },
             cause: left.cause,
             tick: self.stay.tick,
         });
-        chooser.reflect(left.entered, left.handled_at_ns);
+        chooser.reflect(state, left.handled_at_ns);
         if left.handled_at_ns > left.exit_at_ns || left.cause != WakeCause::PollLimit {
             self.set_now(left.handled_at_ns);
         }
@@ -280,7 +285,13 @@ impl<'t> IdleCpu<'t> {
 
     /// A reschedule came between the governor's answer and the entry: nothing was entered, nobody is told.
     pub fn abort<C: Chooser>(&mut self, chooser: &mut C) {
-        chooser.device().last_residency_ns = 0;
+        let device = chooser.device();
+        device.last_residency_ns = 0;
+        if let Some((poll_time_limit, poll_limit_ns)) = self.before_polling.take() {
+            // The polling loop did not run.
+            device.poll_time_limit = poll_time_limit;
+            device.poll_limit_ns = poll_limit_ns;
+        }
     }
 
     /// The driver refused the state at `at_ns`: no stay, no verdict, no reflect.
@@ -305,7 +316,7 @@ impl<'t> IdleCpu<'t> {
     fn set_now(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
         // The next tick is mostly the same one or the one after it: no need to divide.
-        let next = self.tick_at_ns + self.grid.period_ns;
+        let next = self.tick_at_ns.saturating_add(self.grid.period_ns);
         if now_ns >= self.tick_at_ns && now_ns < next {
             self.tick_at_ns = next;
         } else if now_ns >= next || self.tick_at_ns - now_ns > self.grid.period_ns {
@@ -321,15 +332,16 @@ impl<'t> IdleCpu<'t> {
                 Query { sleep_length_ns, delta_tick_ns, may_stop: true }
             }
             Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed } => {
-                let since = |at_ns: u64| at_ns.wrapping_sub(self.now_ns) as i64;
-                let base_ns = self.tick_at_ns - self.grid.period_ns.min(self.tick_at_ns);
-                let wheel_at_ns = if tick_needed { self.tick_at_ns } else { wheel_at_ns };
-                let sleep_length_ns = since(wheel_at_ns.min(hrtimer_at_ns).min(NEVER_AT_NS));
+                let since = |at_ns: u64| at_ns.min(NEVER_AT_NS).wrapping_sub(self.now_ns) as i64;
+                // The next tick is one period after the last jiffies update.
+                let expiry_ns = if tick_needed { self.tick_at_ns } else { wheel_at_ns };
+                let sleep_length_ns = since(expiry_ns.min(hrtimer_at_ns));
                 if self.tick_stopped {
-                    return Query { sleep_length_ns, delta_tick_ns: sleep_length_ns, may_stop: true };
+                    let delta_tick_ns = since(wheel_at_ns.min(hrtimer_at_ns));
+                    return Query { sleep_length_ns, delta_tick_ns, may_stop: true };
                 }
                 let delta_tick_ns = since(self.tick_at_ns.min(hrtimer_at_ns));
-                if wheel_at_ns <= base_ns.saturating_add(self.grid.period_ns) {
+                if expiry_ns <= self.tick_at_ns {
                     return Query { sleep_length_ns: delta_tick_ns, delta_tick_ns, may_stop: false };
                 }
                 Query { sleep_length_ns, delta_tick_ns, may_stop: true }
@@ -338,8 +350,9 @@ impl<'t> IdleCpu<'t> {
     }
 
     /// The polling loop begins: the flag is cleared and the limit cached, as the kernel does (`governors.md` 1.6).
-    fn start_polling<C: Chooser>(&self, chooser: &mut C, start_ns: u64) -> u64 {
+    fn start_polling<C: Chooser>(&mut self, chooser: &mut C, start_ns: u64) -> u64 {
         let device = chooser.device();
+        self.before_polling = Some((device.poll_time_limit, device.poll_limit_ns));
         device.poll_time_limit = false;
         if device.poll_limit_ns == 0 {
             device.poll_limit_ns = self.table.poll_limit_ns(self.disabled, self.grid.period_ns);

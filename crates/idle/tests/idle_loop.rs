@@ -761,3 +761,63 @@ fn every_input_of_the_moment_reaches_the_governor() {
     idle.enter(&mut script, &quiet(TICK + 10));
     assert_eq!((script.asked[1].latency_limit_ns, script.asked[1].util), (NO_LATENCY_LIMIT_NS, 0));
 }
+
+#[test]
+fn an_aborted_select_of_polling_leaves_flag_and_limit_alone() {
+    let table = table();
+    let mut s = Script::new(&[(0, false)]);
+    s.device.poll_time_limit = true;
+    let mut idle = IdleCpu::new(0, &table, GRID);
+    idle.begin_visit(TICK);
+    idle.enter(&mut s, &quiet(TICK));
+    idle.abort(&mut s);
+    assert_eq!((s.device.poll_time_limit, s.device.poll_limit_ns), (true, 0));
+}
+
+#[test]
+fn before_the_first_tick_the_base_lies_before_time_zero() {
+    let table = table();
+    let mut s = Script::new(&[(3, true)]);
+    let mut idle = IdleCpu::new(0, &table, TickGrid { period_ns: T, phase_ns: 1000 });
+    idle.begin_visit(10);
+    // base = 1000 - T, so a wheel timer at T lies almost two ticks behind it.
+    let e = idle.enter(&mut s, &moment(10, NEVER_AT_NS, T));
+    assert_eq!(e.tick, TickChoice::Stopped);
+}
+
+#[test]
+fn a_tick_that_is_needed_while_stopped_shortens_the_sleep_but_is_not_programmed() {
+    let table = table();
+    let mut s = Script::new(&[(3, true)]);
+    let mut idle = IdleCpu::new(0, &table, GRID);
+    idle.begin_visit(TICK);
+    idle.enter(&mut s, &quiet(TICK));
+    idle.leave(&mut s, &left(3, TICK + 100), &mut Vec::new());
+    let timers = Timers::Pending { hrtimer_at_ns: TICK + 9 * T, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    idle.enter(&mut s, &Moment { timers, ..quiet(TICK + 100) });
+    let asked = &s.asked[1];
+    assert_eq!((asked.sleep_length_ns, asked.delta_tick_ns), ((T - 100) as i64, (9 * T - 100) as i64));
+}
+
+#[test]
+fn an_entered_state_that_the_table_lacks_is_the_deepest_everywhere() {
+    let table = table();
+    let mut s = Script::new(&[(3, true)]);
+    let mut idle = IdleCpu::new(0, &table, GRID);
+    idle.begin_visit(TICK);
+    idle.enter(&mut s, &quiet(TICK));
+    let mut ledger: Vec<Entry> = Vec::new();
+    idle.leave(&mut s, &left(7, TICK + 100), &mut ledger);
+    assert!(matches!(ledger[0].outcome, Outcome::Stayed { entered: 3, .. }), "{:?}", ledger[0]);
+    assert_eq!(s.told[0].0, 3);
+}
+
+#[test]
+fn the_end_of_time_is_survived() {
+    let table = table();
+    let mut s = Script::new(&[(3, true)]);
+    let mut idle = IdleCpu::new(0, &table, GRID);
+    idle.begin_visit(u64::MAX - 10);
+    let e = idle.enter(&mut s, &quiet(u64::MAX - 10));
+    assert_eq!(e.state, 3);
+}

@@ -111,8 +111,6 @@ pub struct GovernorResult {
     pub decisions: u64,
     /// Answers that were no state of the table.
     pub out_of_range: u64,
-    /// Events that came while the CPU was still awake from a tick.
-    pub overtaken: u64,
     /// The score.
     pub score: Score,
     /// Energy above the oracle's, % of the oracle's.
@@ -469,7 +467,6 @@ impl<'a> Stage<'a> {
             governor: candidate.name(),
             decisions: r.counts.decisions,
             out_of_range: r.counts.out_of_range,
-            overtaken: r.counts.overtaken,
             regret_pct: relative(s.energy, best),
             change: base.map(|b| Change::between(b, s)).unwrap_or_default(),
             groups: self.groups(r),

@@ -291,6 +291,9 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     }
     row("tick wakes", &|r| r.score.ticks.to_string());
     row("tick stopped", &|r| r.score.ticks_stopped.to_string());
+    if results.iter().any(|r| r.score.overtaken > 0) {
+        row("during an exit", &|r| r.score.overtaken.to_string());
+    }
     row("latency mean", &|r| {
         let mean = duration(r.score.latency.mean_ns);
         format!("{mean}{}", against(r, signed_percent(r.change.latency_mean_pct)))

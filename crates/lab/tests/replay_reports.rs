@@ -99,7 +99,7 @@ fn sums(results: &[&GovernorResult]) -> Vec<u64> {
         let mut row = vec![
             r.decisions,
             r.out_of_range,
-            r.overtaken,
+            s.overtaken,
             s.wakeups,
             s.rejected,
             s.idle_ns,

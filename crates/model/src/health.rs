@@ -115,7 +115,7 @@ impl Health {
             return;
         }
         let entry = self.counts.entry(kind).or_insert_with(|| HealthCount { count: 0, first: place() });
-        entry.count += n;
+        entry.count = entry.count.saturating_add(n);
     }
 
     /// How many of `kind` were met.

@@ -58,6 +58,11 @@ pub struct Entry {
 pub trait Ledger {
     /// Takes one entry.
     fn entry(&mut self, entry: &Entry);
+
+    /// An event came while the CPU was still on its way out of a state, and had to wait for `latency_ns`.
+    fn overtaken(&mut self, latency_ns: u64) {
+        let _ = latency_ns;
+    }
 }
 
 impl Ledger for Vec<Entry> {

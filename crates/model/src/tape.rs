@@ -148,13 +148,13 @@ impl Piece {
     /// From entry to exit, ns: what the trace shows of the residency.
     #[must_use]
     pub fn stay_ns(&self) -> u64 {
-        self.wake_ns + u64::from(self.exit_lag_ns)
+        self.wake_ns.saturating_add(self.exit_lag_ns.into())
     }
 
     /// When the CPU left the state, ns on the trace's clock.
     #[must_use]
     pub fn exit_at_ns(&self) -> u64 {
-        self.start_ns + self.stay_ns()
+        self.start_ns.saturating_add(self.stay_ns())
     }
 
     /// How well the two timer fields are known.

@@ -32,9 +32,9 @@ impl TickGrid {
         if t_ns < self.phase_ns {
             // Before the first grid time at or above the phase: walk down in whole periods.
             let below = (self.phase_ns - t_ns) % self.period_ns;
-            return t_ns + if below == 0 { self.period_ns } else { below };
+            return t_ns.saturating_add(if below == 0 { self.period_ns } else { below });
         }
-        t_ns + (self.period_ns - since)
+        t_ns.saturating_add(self.period_ns - since)
     }
 
     /// The last grid time at or before `t_ns`; 0 where none is.

@@ -166,10 +166,10 @@ impl<'a, C: Chooser> Follower<'a, C> {
         let went_into = if piece.state == Piece::NO_STATE { entered.state } else { usize::from(piece.state) };
         let left = Left {
             entered: went_into.min(self.table.len() - 1),
-            wake_at_ns: piece.start_ns + piece.wake_ns,
+            wake_at_ns: piece.start_ns.saturating_add(piece.wake_ns),
             exit_at_ns: piece.exit_at_ns(),
             running_at_ns: piece.exit_at_ns(),
-            handled_at_ns: piece.exit_at_ns() + u64::from(piece.handler_ns),
+            handled_at_ns: piece.exit_at_ns().saturating_add(piece.handler_ns.into()),
             cause: piece.cause,
             tick_ran: piece.flags.has(PieceFlags::TICK_RAN)
                 || matches!(piece.cause, WakeCause::Tick | WakeCause::Wheel),
@@ -193,7 +193,7 @@ fn moment(tape: &CpuTape, piece: &Piece, capacity: u32) -> Moment {
         util: (u32::from(piece.util) * capacity) >> 10,
         iowait: piece.iowait.into(),
         random: 0,
-        wake_at_ns: piece.start_ns + piece.wake_ns,
+        wake_at_ns: piece.start_ns.saturating_add(piece.wake_ns),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct RunCounts {
     pub decisions: u64,
     /// Answers that were no state of the table; the nearest was taken.
     pub out_of_range: u64,
-    /// Events that came while the CPU was still awake from a tick: nobody was asked.
+    /// Events that came while the CPU was still on its way out of a state or in the tick's handlers: nobody was asked.
     pub overtaken: u64,
 }
 
@@ -56,21 +56,27 @@ pub fn run<C: Chooser, L: Ledger>(
         latency_ns: NO_LATENCY_LIMIT_NS,
         changes: Changes::new(workload, table),
         counts: RunCounts::default(),
+        exit_at_ns: 0,
     };
     let default_mask = table.disabled_by_default();
     player.idle.set_disabled(player.chooser, default_mask);
     let mut next = 0;
     let mut ready_ns = 0;
+    // Left the polling loop at its limit, with nothing to do before the next question.
+    let mut still_idle = false;
     while let Some(event) = workload.events.get(next) {
         if event.start_ns >= player.changes.next_at_ns {
             player.apply_changes(event.start_ns);
         }
+        if event.visit_start || !still_idle {
+            // A slow exit can reach into the next wait, which then begins later; a CPU is not idle twice at a time.
+            ready_ns = ready_ns.max(event.start_ns);
+        }
         if event.visit_start {
             player.idle.end_visit();
-            player.idle.begin_visit(event.start_ns - u64::from(event.entry_lag_ns).min(event.start_ns));
-            ready_ns = event.start_ns;
+            player.idle.begin_visit(ready_ns.saturating_sub(event.entry_lag_ns.into()));
         }
-        (next, ready_ns) = player.wait_for(next, event, ready_ns.max(event.start_ns));
+        (next, ready_ns, still_idle) = player.wait_for(next, event, ready_ns);
     }
     player.counts
 }
@@ -86,24 +92,30 @@ struct Player<'a, C, L> {
     latency_ns: i64,
     changes: Changes<'a>,
     counts: RunCounts,
+    /// When the last state was left, ns.
+    exit_at_ns: u64,
 }
 
 impl<C: Chooser, L: Ledger> Player<'_, C, L> {
-    /// Asks and sleeps until event number `n` is met; gives the number of the next event to wait for and when the CPU
-    /// is ready to wait for it.
+    /// Asks and sleeps until event number `n` is met; gives the number of the next event to wait for, when the CPU is
+    /// ready to wait for it, and whether it has been idle all the time since.
     #[inline]
-    fn wait_for(&mut self, n: usize, event: &WorkloadEvent, mut ready_ns: u64) -> (usize, u64) {
+    fn wait_for(&mut self, n: usize, event: &WorkloadEvent, mut ready_ns: u64) -> (usize, u64, bool) {
         loop {
             if ready_ns > event.at_ns {
                 self.counts.overtaken += 1;
-                return (n + 1, ready_ns);
+                // Behind the tick's handlers it would have waited in any case.
+                if self.exit_at_ns > event.at_ns {
+                    self.ledger.overtaken(self.exit_at_ns - event.at_ns);
+                }
+                return (n + 1, ready_ns, false);
             }
             let entered = self.ask(event, ready_ns);
             if entered.poll_until_ns != idlewise_idle::NEVER_AT_NS {
-                match self.poll(n, &entered, ready_ns) {
+                match self.poll(n, &entered) {
                     Polled::Limit { at_ns, next } if next == n => ready_ns = at_ns,
-                    Polled::Limit { at_ns, next } => return (next, at_ns),
-                    Polled::Woken { at_ns, next } => return (next, at_ns),
+                    Polled::Limit { at_ns, next } => return (next, at_ns, true),
+                    Polled::Woken { at_ns, next } => return (next, at_ns, false),
                 }
                 continue;
             }
@@ -113,7 +125,7 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
                 continue;
             }
             let handled_ns = self.woken_by(event, entered.state, ready_ns, tick_ns);
-            return (n + 1, handled_ns);
+            return (n + 1, handled_ns, false);
         }
     }
 
@@ -144,7 +156,7 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
     fn woken_by_tick(&mut self, state: usize, start_ns: u64, tick_ns: u64) -> u64 {
         let wake_at_ns = tick_ns.max(start_ns);
         let exit_at_ns = self.idle.exit_at_ns(state, start_ns, wake_at_ns);
-        let handled_at_ns = exit_at_ns + self.workload.tick_handler_ns;
+        let handled_at_ns = exit_at_ns.saturating_add(self.workload.tick_handler_ns);
         let cause = WakeCause::Tick;
         let running_at_ns = exit_at_ns;
         let left = Left {
@@ -156,69 +168,93 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
             cause,
             tick_ran: true,
         };
+        self.exit_at_ns = left.exit_at_ns;
         self.idle.leave(self.chooser, &left, self.ledger);
         handled_at_ns
     }
 
     #[inline]
     fn woken_by(&mut self, event: &WorkloadEvent, state: usize, start_ns: u64, tick_ns: u64) -> u64 {
-        let (exit_at_ns, running_at_ns) = if self.setting.same_machine && usize::from(event.state) == state {
-            (event.at_ns + u64::from(event.exit_lag_ns), event.at_ns + u64::from(event.response_ns))
-        } else {
+        let (exit_at_ns, running_at_ns) = self.as_recorded(event, state).unwrap_or_else(|| {
             let declared = self.idle.exit_at_ns(state, start_ns, event.at_ns);
             (declared, declared)
-        };
+        });
         let left = Left {
             entered: state,
             wake_at_ns: event.at_ns,
             exit_at_ns,
             running_at_ns,
-            handled_at_ns: exit_at_ns + u64::from(event.handler_ns),
+            handled_at_ns: exit_at_ns.saturating_add(event.handler_ns.into()),
             cause: event.cause,
             // A tick that fell due during the exit is handled with the event; wheel timers are run by the tick's handler.
             tick_ran: tick_ns <= exit_at_ns || matches!(event.cause, WakeCause::Wheel | WakeCause::Tick),
         };
+        self.exit_at_ns = left.exit_at_ns;
         self.idle.leave(self.chooser, &left, self.ledger);
         left.handled_at_ns
     }
 
-    /// The polling loop: interrupts that wake nobody are handled inside it; it ends with the visit or at its limit
-    /// (`governors.md` 1.6).
-    fn poll(&mut self, first: usize, entered: &Entered, start_ns: u64) -> Polled {
+    /// When the recorded machine had left `state`, and when it ran the first instruction, where it met `event` in it.
+    #[inline]
+    fn as_recorded(&self, event: &WorkloadEvent, state: usize) -> Option<(u64, u64)> {
+        let recorded = self.setting.same_machine && usize::from(event.state) == state;
+        recorded.then(|| {
+            let after = |lag_ns: u32| event.at_ns.saturating_add(lag_ns.into());
+            (after(event.exit_lag_ns), after(event.response_ns))
+        })
+    }
+
+    /// The polling loop: interrupts are handled inside it, and those that wake nobody do not end it; it ends with the
+    /// visit or at its limit (`governors.md` 1.4, 1.6).
+    fn poll(&mut self, first: usize, entered: &Entered) -> Polled {
         let mut n = first;
+        // The loop looks at the clock again when the last handler is done.
+        let mut handled_ns = 0;
         loop {
             let event = self.workload.events.get(n).filter(|e| n == first || !e.visit_start);
             let event_ns = event.map_or(idlewise_idle::NEVER_AT_NS, |e| e.at_ns);
             let tick_ns = self.idle.tick_due_ns();
-            let limit_ns = entered.poll_until_ns;
+            let limit_ns = entered.poll_until_ns.max(handled_ns);
             if tick_ns <= event_ns && tick_ns < limit_ns {
                 self.idle.tick_ran(self.chooser);
-                self.idle.interrupt_done(tick_ns + self.workload.tick_handler_ns);
+                handled_ns = tick_ns.max(handled_ns).saturating_add(self.workload.tick_handler_ns);
+                self.idle.interrupt_done(handled_ns);
             } else if let Some(e) = event.filter(|e| e.at_ns < limit_ns) {
-                let handled_ns = e.at_ns + u64::from(e.handler_ns);
+                let done_ns = e.at_ns.max(handled_ns).saturating_add(e.handler_ns.into());
                 if e.visit_end {
-                    self.leave_poll(entered.state, e.at_ns.max(start_ns), e.cause);
-                    return Polled::Woken { at_ns: handled_ns, next: n + 1 };
+                    let (exit_at_ns, running_at_ns) =
+                        self.as_recorded(e, entered.state).unwrap_or((done_ns, e.at_ns));
+                    self.leave_poll(entered.state, e.at_ns, running_at_ns, exit_at_ns, e.cause);
+                    return Polled::Woken { at_ns: exit_at_ns.max(done_ns), next: n + 1 };
                 }
+                handled_ns = done_ns;
                 self.idle.interrupt_done(handled_ns);
                 n += 1;
             } else {
-                self.leave_poll(entered.state, limit_ns, WakeCause::PollLimit);
+                self.leave_poll(entered.state, limit_ns, limit_ns, limit_ns, WakeCause::PollLimit);
                 return Polled::Limit { at_ns: limit_ns, next: n };
             }
         }
     }
 
-    fn leave_poll(&mut self, state: usize, at_ns: u64, cause: WakeCause) {
+    fn leave_poll(
+        &mut self,
+        state: usize,
+        wake_at_ns: u64,
+        running_at_ns: u64,
+        exit_at_ns: u64,
+        cause: WakeCause,
+    ) {
         let left = Left {
             entered: state,
-            wake_at_ns: at_ns,
-            exit_at_ns: at_ns,
-            running_at_ns: at_ns,
-            handled_at_ns: at_ns,
+            wake_at_ns,
+            exit_at_ns,
+            running_at_ns,
+            handled_at_ns: exit_at_ns,
             cause,
             tick_ran: cause == WakeCause::Wheel,
         };
+        self.exit_at_ns = left.exit_at_ns;
         self.idle.leave(self.chooser, &left, self.ledger);
     }
 

@@ -74,7 +74,7 @@ impl Workload {
                 || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
             if not_an_event && !over {
                 waiting = Some(event);
-            } else {
+            } else if event.is_sane() {
                 events.push(event);
             }
         }
@@ -90,14 +90,23 @@ impl Workload {
     }
 }
 
+/// Waits longer than this and times beyond this are no kernel's, ns: an hour, and 146 years. Replaying the ticks of such
+/// a wait would take for ever.
+const LONGEST_WAIT_NS: u64 = 3_600_000_000_000;
+const LATEST_NS: u64 = NEVER_AT_NS / 2;
+
 impl WorkloadEvent {
+    fn is_sane(&self) -> bool {
+        self.at_ns < LATEST_NS && self.at_ns.saturating_sub(self.start_ns) <= LONGEST_WAIT_NS
+    }
+
     fn from_piece(p: &Piece) -> Self {
         let at = |rel_ns: i64| {
             if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) }
         };
         Self {
             start_ns: p.start_ns,
-            at_ns: p.start_ns + p.wake_ns,
+            at_ns: p.start_ns.saturating_add(p.wake_ns),
             hrtimer_at_ns: at(p.hrtimer_ns),
             wheel_at_ns: at(p.wheel_ns),
             exit_lag_ns: p.exit_lag_ns,
@@ -116,7 +125,7 @@ impl WorkloadEvent {
 
     /// The wait that began as `self` goes on in `p`.
     fn take_end_of(&mut self, p: &Piece) {
-        self.at_ns = p.start_ns + p.wake_ns;
+        self.at_ns = p.start_ns.saturating_add(p.wake_ns);
         self.exit_lag_ns = p.exit_lag_ns;
         self.response_ns = p.response_ns;
         self.handler_ns = p.handler_ns;

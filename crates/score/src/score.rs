@@ -27,6 +27,8 @@ pub struct Score {
     pub ticks_kept: u64,
     /// Entries at which the tick was stopped.
     pub ticks_stopped: u64,
+    /// Events that came while the CPU was still on its way out of a state: no wakeups, but they had to wait.
+    pub overtaken: u64,
     /// Wakeup latency.
     pub latency: Latency,
     /// Energy of the stays, and of being awake for the tick alone, in `energy_unit`.
@@ -57,7 +59,7 @@ pub struct StateScore {
 }
 
 /// Wakeup latency: from the wake event to the first instruction after the idle state, ns. Wakes by the tick or by the
-/// poll limit do not count, since nobody waits for them.
+/// poll limit do not count, since nobody waits for them; events that came during an exit do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Latency {
     /// Wakes counted.
@@ -98,6 +100,7 @@ impl Score {
             ticks,
             ticks_kept: sum(|t| t.ticks_kept),
             ticks_stopped: sum(|t| t.ticks_stopped),
+            overtaken: sum(|t| t.overtaken),
             latency: Latency::of(tallies),
             energy: tallies.first().map_or(0.0, |t| t.energy().in_unit(energy_fj)),
             energy_unit: if measured { "mJ" } else { "rel" }.to_owned(),

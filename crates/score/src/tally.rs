@@ -32,8 +32,10 @@ pub struct Tally<'t> {
     pub ticks_stopped: u64,
     /// Energy of the stays and of being awake for the tick alone, fJ or the table's relative equivalent.
     pub energy_fj: u128,
-    /// Wakeup latency of every wake that was not the tick or the poll limit, ns.
+    /// Wakeup latency of every wake that was not the tick or the poll limit, and of events that came during an exit, ns.
     pub latencies_ns: Vec<u32>,
+    /// Events that came while the CPU was still on its way out of a state.
+    pub overtaken: u64,
 }
 
 impl<'t> Tally<'t> {
@@ -49,6 +51,7 @@ impl<'t> Tally<'t> {
             ticks_stopped: 0,
             energy_fj: 0,
             latencies_ns: Vec::new(),
+            overtaken: 0,
         }
     }
 
@@ -98,5 +101,11 @@ impl Ledger for Tally<'_> {
         if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
             self.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
         }
+    }
+
+    #[inline]
+    fn overtaken(&mut self, latency_ns: u64) {
+        self.overtaken += 1;
+        self.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
     }
 }

@@ -20,8 +20,10 @@ const MAGIC: &[u8; 6] = b"IWTAPE";
 pub const VERSION: u16 = 1;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
-/// A tape larger than this when unpacked is refused, bytes: 500 million stays.
-const LARGEST: u64 = 20_000_000_000;
+/// A tape that unpacks to more than this many times its size is refused: real ones grow ten- to fortyfold.
+const MOST_GROWTH: u64 = 1_000;
+/// Ticks closer than this are no kernel's, ns.
+const SHORTEST_TICK_NS: u64 = 10_000;
 
 /// Why a tape file cannot be read or written.
 #[derive(Debug, Error)]
@@ -143,8 +145,16 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     let content = |e: String| TapeFileError::Content(e);
     let decoder = zstd::Decoder::new(packed).map_err(|e| content(e.to_string()))?;
     let mut plain = Vec::new();
-    decoder.take(LARGEST).read_to_end(&mut plain).map_err(|e| content(e.to_string()))?;
-    let stored: Stored = postcard::from_bytes(&plain).map_err(|e| content(e.to_string()))?;
+    let largest = MOST_GROWTH * packed.len() as u64;
+    decoder.take(largest + 1).read_to_end(&mut plain).map_err(|e| content(e.to_string()))?;
+    if plain.len() as u64 > largest {
+        return Err(content(format!("unpacks to more than {MOST_GROWTH} times its size")));
+    }
+    let (stored, rest): (Stored, _) =
+        postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
+    if !rest.is_empty() {
+        return Err(content(format!("{} bytes behind the end", rest.len())));
+    }
     stored.into_tape()
 }
 
@@ -235,7 +245,7 @@ impl StoredCpu {
             return Err(TapeFileError::Content(format!("CPU {}: columns of different length", self.cpu)));
         }
         let tick = self.tick;
-        if tick.period_ns == 0 || tick.phase_ns >= tick.period_ns {
+        if tick.period_ns < SHORTEST_TICK_NS || tick.phase_ns >= tick.period_ns {
             return Err(TapeFileError::Content(format!("CPU {}: a tick grid that is none", self.cpu)));
         }
         let mut start_ns = 0u64;

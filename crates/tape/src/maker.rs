@@ -18,6 +18,8 @@ use crate::timers::Pending;
 const SAME_VISIT_NS: u64 = 20_000;
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
+/// No CPU sleeps longer than this: the clock has jumped (which the reader counts), ns.
+const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 /// A timer this long overdue was cancelled unseen, ns.
 const STALE_NS: i64 = 20_000_000;
 /// RCU's request for its softirq follows the tick this soon, ns.
@@ -58,6 +60,7 @@ struct Cpu {
     /// The kernel's `idle_entrytime`, ns, where the trace shows it.
     now_ns: Option<u64>,
     stopped: bool,
+    stopped_at_ns: u64,
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
@@ -66,6 +69,18 @@ struct Cpu {
     tick_handlers: Vec<u32>,
     /// When RCU asked for its softirq, ns.
     rcu_raised: Vec<u64>,
+}
+
+impl Cpu {
+    /// What was known of the visit does not hold any more: events were lost, or the clock jumped.
+    fn forget(&mut self) {
+        self.gap = true;
+        self.stay = None;
+        self.in_visit = false;
+        self.stopped = false;
+        self.stopped_before = false;
+        self.now_ns = None;
+    }
 }
 
 /// A stay that is not written down yet: its end or what followed is still to come.
@@ -109,7 +124,11 @@ impl<'a> Maker<'a> {
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeup { pid, target_cpu, .. } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
-            EventKind::TickStop { success: true, .. } => self.cpu(e.cpu).stopped = true,
+            EventKind::TickStop { success: true, .. } => {
+                let c = self.cpu(e.cpu);
+                c.stopped = true;
+                c.stopped_at_ns = e.ts_ns;
+            }
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => self.timer_or_interrupt(e),
@@ -270,10 +289,7 @@ impl<'a> Maker<'a> {
 
     fn lost(&mut self, cpu: u32) {
         let c = self.cpu(cpu);
-        c.gap = true;
-        c.stay = None;
-        c.in_visit = false;
-        c.now_ns = None;
+        c.forget();
     }
 
     fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
@@ -319,13 +335,17 @@ impl<'a> Maker<'a> {
             self.guess_visit(cpu, ts_ns);
         }
         self.write_down(cpu, false);
+        if self.cpu(cpu).pieces.last().is_some_and(|p| ts_ns.saturating_sub(p.exit_at_ns()) > LONGEST_STAY_NS)
+        {
+            self.cpu(cpu).forget();
+        }
         let n = self.table(cpu).map_or(idlewise_model::MAX_STATES, IdleTable::len);
         if state as usize >= n {
             self.health
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
         let stopped_after = self.cpu(cpu).stopped;
-        let stale = ts_ns as i64 - STALE_NS;
+        let stale = (ts_ns as i64).saturating_sub(STALE_NS);
         self.hrtimers.forget_before(cpu, stale);
         self.local.forget_before(cpu, stale);
         self.global.forget_before(cpu, stale);
@@ -347,7 +367,7 @@ impl<'a> Maker<'a> {
         flags.set_timer_confidence(timers.confidence);
         c.first_of_visit = false;
         c.gap = false;
-        let since = |at: i64| if at == NEVER_NS { NEVER_NS } else { at - ts_ns as i64 };
+        let since = |at: i64| if at == NEVER_NS { NEVER_NS } else { at.saturating_sub(ts_ns as i64) };
         let piece = Piece {
             start_ns: ts_ns,
             wake_ns: 0,
@@ -394,6 +414,8 @@ impl<'a> Maker<'a> {
             self.visit_over(cpu, exit_ns);
             let c = self.cpu(cpu);
             c.pelt.update(ts_ns, true);
+            // A stop since the exit belongs to the visit that begins now.
+            c.stopped = c.stopped_at_ns > exit_ns;
             c.stopped_before = false;
         }
     }
@@ -437,6 +459,10 @@ impl<'a> Maker<'a> {
     /// Writes down the stay that is over, if there is one.
     fn write_down(&mut self, cpu: u32, visit_end: bool) {
         let Some(stay) = self.cpu(cpu).stay.take() else { return };
+        if stay.exit_ns.is_some_and(|exit_ns| exit_ns.saturating_sub(stay.piece.start_ns) > LONGEST_STAY_NS) {
+            self.cpu(cpu).forget();
+            return;
+        }
         let Some(exit_ns) = stay.exit_ns else {
             self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, stay.piece.start_ns));
             return;
@@ -658,12 +684,12 @@ struct NextTimers {
 fn bound_timers(tape: &mut CpuTape) {
     let mut next_at = NEVER_NS;
     for piece in tape.pieces.iter_mut().rev() {
-        let wake_at = (piece.start_ns + piece.wake_ns) as i64;
+        let wake_at = piece.start_ns.saturating_add(piece.wake_ns) as i64;
         let timer = piece.cause.is_timer() && piece.cause != WakeCause::Tick;
         if timer {
             next_at = wake_at;
         }
-        let rel = if next_at == NEVER_NS { NEVER_NS } else { next_at - piece.start_ns as i64 };
+        let rel = if next_at == NEVER_NS { NEVER_NS } else { next_at.saturating_sub(piece.start_ns as i64) };
         if piece.cause == WakeCause::Wheel || next_at == NEVER_NS {
             piece.wheel_ns = rel;
         } else {

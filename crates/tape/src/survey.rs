@@ -161,10 +161,10 @@ impl<'a> Survey<'a> {
 
     fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64) {
         self.facts.hrtimers += 1;
-        let late = event.ts_ns as i64 - now;
+        let late = (event.ts_ns as i64).wrapping_sub(now);
         if now >= REALTIME_NS {
             let offset = self.facts.realtime_offset_ns.get_or_insert(i64::MIN);
-            *offset = (*offset).max(-late);
+            *offset = (*offset).max(late.wrapping_neg());
         } else {
             let offset = &mut self.facts.mono_offset_ns;
             *offset = if *offset == 0 { late } else { late.min(*offset) };
@@ -234,10 +234,11 @@ impl Facts {
 /// Finds period and phase of the ticks, from the tick timer's own expiries or from the times of timer interrupts.
 fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
     let offset = f.mono_offset_ns;
-    let all: Vec<i64> = f.cpus.values().flat_map(|c| c.tick_expiries.iter().map(|e| e + offset)).collect();
+    let all: Vec<i64> =
+        f.cpus.values().flat_map(|c| c.tick_expiries.iter().map(|e| e.saturating_add(offset))).collect();
     if let Some(grid) = exact_grid(&all, machine_hz) {
         for (cpu, seen) in &f.cpus {
-            let own: Vec<i64> = seen.tick_expiries.iter().map(|e| e + offset).collect();
+            let own: Vec<i64> = seen.tick_expiries.iter().map(|e| e.saturating_add(offset)).collect();
             let hz = Some((1_000_000_000 / grid.period_ns) as u32);
             f.grids.insert(*cpu, exact_grid(&own, hz).unwrap_or(grid));
         }
@@ -280,7 +281,7 @@ fn exact_grid(expiries: &[i64], hz: Option<u32>) -> Option<TickGrid> {
         phases.sort_unstable();
         let phase = *phases.get(phases.len() / 2)?;
         let on_grid = expiries.iter().filter(|e| {
-            let off = (**e - phase).rem_euclid(period);
+            let off = e.saturating_sub(phase).rem_euclid(period);
             off.min(period - off) <= NEAR_NS
         });
         if on_grid.count() * EXACT_SHARE.1 >= expiries.len() * EXACT_SHARE.0 {
