@@ -42,7 +42,7 @@ fn main() {
     let workload = Workload::new(tape);
     println!(
         "{}: {} events of CPU {}, {ROUNDS} rounds",
-        trace.display(),
+        recording.tape.source.name,
         workload.events.len(),
         workload.cpu
     );
