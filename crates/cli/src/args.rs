@@ -15,11 +15,14 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "\
-Examples:
+Compare governors on the machine that was recorded:
   idlewise replay trace.dat --governor menu,teo-6.1,teo-util,oracle --recorded-on pixel6
-  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp     what if this load ran there
-  idlewise score trace.dat --sysfs cpuidle.txt --per cpu                       what the kernel itself chose
-  idlewise governors show teo-util                                             its manual page and parameters
+What if this load ran there?
+  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
+What did the kernel itself choose?
+  idlewise score trace.dat --sysfs cpuidle.txt --per cpu
+A governor's manual page and parameters:
+  idlewise governors show teo-util
 
 Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
 

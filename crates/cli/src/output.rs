@@ -2,10 +2,11 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use idlewise_lab::LabError;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -64,20 +65,35 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Fa
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
+    /// `what` is being done; how far it is may be told by [`Progress::step`] later.
     pub(crate) fn new(what: &'static str) -> Self {
-        let bar = ProgressBar::no_length();
-        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}") {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }
         bar.set_message(what);
+        let later = bar.clone();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_secs(1));
+            if !later.is_finished() {
+                later.set_draw_target(ProgressDrawTarget::stderr());
+                later.enable_steady_tick(Duration::from_millis(200));
+            }
+        });
         Self(bar)
     }
 
-    pub(crate) fn step(&self, done: usize, of: usize) {
-        if self.0.elapsed() > Duration::from_secs(1) {
+    /// `done` of `of` parts of `what` are done.
+    pub(crate) fn step(&self, what: &'static str, done: usize, of: usize) {
+        if self.0.length().is_none() {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {bar:40} {pos}/{len} {elapsed}")
+            {
+                self.0.set_style(style);
+            }
+            self.0.set_message(what);
             self.0.set_length(of as u64);
-            self.0.set_position(done as u64);
         }
+        self.0.set_position(done as u64);
     }
 }
 

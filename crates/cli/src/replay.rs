@@ -17,8 +17,8 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         None => (request(&a), None),
     };
     let report = {
-        let progress = Progress::new("replaying");
-        replay(&request, &|done, of| progress.step(done, of))?
+        let progress = Progress::new("reading");
+        replay(&request, &|done, of| progress.step("replaying", done, of))?
     };
     if let Some(recorded) = recorded {
         same_inputs(&recorded, &report)?;
