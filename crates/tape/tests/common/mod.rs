@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_model::{CpuTape, Piece, Tape};
+use idlewise_model::{Confidence, CpuTape, Piece, Tape};
 use idlewise_platform::Platform;
 use idlewise_tape::TapeError;
 use idlewise_trace::TraceFile;
@@ -465,4 +465,33 @@ pub fn cpu(tape: &Tape, cpu: u32) -> &CpuTape {
 pub fn only(tape: &Tape) -> Piece {
     let [piece] = cpu(tape, 0).pieces[..] else { panic!("{:#?}", cpu(tape, 0).pieces) };
     piece
+}
+
+/// An hrtimer.
+pub const TIMER: u64 = 0x2000;
+/// A wheel timer.
+pub const WHEEL: u64 = 0x3000;
+/// Number of the jiffy that began at [`TICK`].
+pub const JIFFY: u64 = 4_294_900_000;
+/// A wheel timer of CPU 0 that stays there.
+pub const PINNED: u32 = 0x10_0000;
+/// A wheel timer that does not wake an idle CPU.
+pub const DEFERRABLE: u32 = 0x8_0000;
+
+/// Whether all of `bits` are set.
+pub fn has(piece: &Piece, bits: u16) -> bool {
+    piece.flags.has(bits)
+}
+
+/// The weakest grade of an input.
+pub fn weakest(tape: &Tape, name: &str) -> Confidence {
+    tape.inputs.iter().find(|i| i.name == name).unwrap().weakest()
+}
+
+/// CPU 0 has ticked and armed a timer for `due` after the last tick; CPU 1 is busy.
+pub fn with_timer(due: u64) -> Story {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    s.arm(0, TICK + 10 * US, TIMER, OTHER_FN, TICK + due);
+    s
 }
