@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, Timers};
+use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{IdleTable, Ledger, NO_LATENCY_LIMIT_NS, WakeCause};
 
 use crate::workload::{Workload, WorkloadEvent};
@@ -111,7 +111,7 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
                 return (n + 1, ready_ns, false);
             }
             let entered = self.ask(event, ready_ns);
-            if entered.poll_until_ns != idlewise_idle::NEVER_AT_NS {
+            if entered.poll_until_ns != NEVER_AT_NS {
                 match self.poll(n, &entered) {
                     Polled::Limit { at_ns, next } if next == n => ready_ns = at_ns,
                     Polled::Limit { at_ns, next } => return (next, at_ns, true),
@@ -133,12 +133,15 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
     fn ask(&mut self, event: &WorkloadEvent, start_ns: u64) -> Entered {
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Asked again, with a timer's time gone by and nothing come of it: it was not this CPU's to handle.
+        let again = start_ns > event.start_ns;
+        let pending = |at_ns: u64| if again && at_ns < start_ns { NEVER_AT_NS } else { at_ns };
         let moment = Moment {
             start_ns,
             timers: Timers::Pending {
-                hrtimer_at_ns: event.hrtimer_at_ns,
-                wheel_at_ns: event.wheel_at_ns,
-                tick_needed: event.tick_needed,
+                hrtimer_at_ns: pending(event.hrtimer_at_ns),
+                wheel_at_ns: pending(event.wheel_at_ns),
+                tick_needed: start_ns < event.start_ns + u64::from(event.tick_needed_ns),
             },
             latency_limit_ns: self.latency_ns,
             util: (u32::from(event.util) * self.capacity) >> 10,
@@ -212,7 +215,7 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
         let mut handled_ns = 0;
         loop {
             let event = self.workload.events.get(n).filter(|e| n == first || !e.visit_start);
-            let event_ns = event.map_or(idlewise_idle::NEVER_AT_NS, |e| e.at_ns);
+            let event_ns = event.map_or(NEVER_AT_NS, |e| e.at_ns);
             let tick_ns = self.idle.tick_due_ns();
             let limit_ns = entered.poll_until_ns.max(handled_ns);
             if tick_ns <= event_ns && tick_ns < limit_ns {

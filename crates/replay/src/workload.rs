@@ -33,8 +33,8 @@ pub struct WorkloadEvent {
     pub visit_start: bool,
     /// The CPU goes to another task.
     pub visit_end: bool,
-    /// The kernel needed the tick for reasons of its own.
-    pub tick_needed: bool,
+    /// Until then, from `start_ns` on, the kernel needed the tick for reasons of its own, ns; 0 if it did not.
+    pub tick_needed_ns: u32,
 }
 
 /// What happens to one CPU whatever governor runs: its tape with the ticks, poll limits and refused entries taken out
@@ -119,7 +119,7 @@ impl WorkloadEvent {
             cause: p.cause,
             visit_start: p.flags.has(PieceFlags::VISIT_START),
             visit_end: p.flags.has(PieceFlags::VISIT_END),
-            tick_needed: p.flags.has(PieceFlags::TICK_NEEDED),
+            tick_needed_ns: if p.flags.has(PieceFlags::TICK_NEEDED) { clip(p.wake_ns) } else { 0 },
         }
     }
 
@@ -132,6 +132,12 @@ impl WorkloadEvent {
         self.state = p.state;
         self.cause = p.cause;
         self.visit_end = p.flags.has(PieceFlags::VISIT_END);
-        self.tick_needed |= p.flags.has(PieceFlags::TICK_NEEDED);
+        if p.flags.has(PieceFlags::TICK_NEEDED) {
+            self.tick_needed_ns = clip(self.at_ns.saturating_sub(self.start_ns));
+        }
     }
+}
+
+fn clip(ns: u64) -> u32 {
+    u32::try_from(ns).unwrap_or(u32::MAX)
 }

@@ -41,7 +41,7 @@ fn event(start: u64, at: u64) -> WorkloadEvent {
         cause: WakeCause::Irq,
         visit_start: true,
         visit_end: true,
-        tick_needed: false,
+        tick_needed_ns: 0,
     }
 }
 
@@ -152,13 +152,31 @@ fn a_wheel_timer_is_run_by_the_ticks_handler_even_where_the_tick_is_stopped() {
 #[test]
 fn the_wheel_and_the_kernels_own_needs_keep_the_tick_against_the_governors_wish() {
     let wheel = WorkloadEvent { wheel_at_ns: TICK + T, ..event(1_000, T + 500 * US) };
-    let needed = WorkloadEvent { tick_needed: true, ..event(1_000, T + 500 * US) };
+    let needed = WorkloadEvent { tick_needed_ns: u32::MAX, ..event(1_000, T + 500 * US) };
     for e in [wheel, needed] {
         let p = play(vec![e], &[(C1, true)]);
         let ticks: Vec<_> = p.ledger.iter().map(|e| (e.cause, e.tick)).collect();
         assert_eq!(ticks[0], (WakeCause::Tick, TickChoice::Kept));
         assert_eq!(ticks[1].0, WakeCause::Irq);
     }
+}
+
+#[test]
+fn the_kernel_lets_go_of_the_tick_when_it_needs_it_no_more() {
+    let e = WorkloadEvent { tick_needed_ns: T as u32, ..event(1_000, 3 * T) };
+    let p = play(vec![e], &[(C1, true)]);
+    let ticks: Vec<_> = p.ledger.iter().map(|e| (e.cause, e.tick)).collect();
+    assert_eq!(ticks, [(WakeCause::Tick, TickChoice::Kept), (WakeCause::Irq, TickChoice::Stopped)]);
+}
+
+#[test]
+fn a_timer_whose_time_went_by_without_a_wake_keeps_the_tick_no_longer() {
+    // A wheel timer at the first tick that another CPU ran.
+    let e = WorkloadEvent { wheel_at_ns: TICK + T, ..event(1_000, 3 * T) };
+    let p = play(vec![e], &[(C1, true)]);
+    let ticks: Vec<_> = p.ledger.iter().map(|e| (e.cause, e.tick)).collect();
+    assert_eq!(ticks, [(WakeCause::Tick, TickChoice::Kept), (WakeCause::Irq, TickChoice::Stopped)]);
+    assert_eq!(p.script.asked[1].sleep_length_ns, NEVER_AT_NS.wrapping_sub(p.script.told[0].1) as i64);
 }
 
 #[test]
@@ -493,7 +511,8 @@ fn workloads() -> impl Strategy<Value = Workload> {
                 let e = event(now, now + wait * US);
                 now += (wait + 2 + handler) * US;
                 let hrtimer_at_ns = hrtimer.map_or(NEVER_AT_NS, |us| e.start_ns + us * US);
-                WorkloadEvent { handler_ns: (handler * US) as u32, tick_needed, hrtimer_at_ns, ..e }
+                let tick_needed_ns = if tick_needed { u32::MAX } else { 0 };
+                WorkloadEvent { handler_ns: (handler * US) as u32, tick_needed_ns, hrtimer_at_ns, ..e }
             });
             events.extend(visit(parts.collect()));
         }
@@ -546,7 +565,7 @@ proptest! {
     fn the_oracle_is_never_wrong_and_never_woken_by_a_tick_that_it_may_stop(
         mut w in workloads(), kernel_needs_ticks: bool,
     ) {
-        w.events.iter_mut().for_each(|e| e.tick_needed &= kernel_needs_ticks);
+        w.events.iter_mut().filter(|_| !kernel_needs_ticks).for_each(|e| e.tick_needed_ns = 0);
         // States that sleep: an interrupt that wakes nobody does not end a polling loop, so polling may last longer
         // than the wait that the oracle knows.
         let table = IdleTable::new(table().states()[1..].to_vec()).unwrap();

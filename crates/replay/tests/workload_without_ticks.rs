@@ -76,7 +76,7 @@ fn one_stay_of_a_visit_is_one_event() {
         cause: WakeCause::Irq,
         visit_start: true,
         visit_end: true,
-        tick_needed: false,
+        tick_needed_ns: 0,
     };
     assert_eq!(e, expected);
 }
@@ -94,7 +94,8 @@ fn the_pieces_between_ticks_are_one_wait() {
     assert_eq!((e.start_ns, e.at_ns), (10_000, 30_900));
     assert_eq!((e.hrtimer_at_ns, e.entry_lag_ns, e.util, e.iowait), (50_010, 14, 15, 16));
     assert_eq!((e.exit_lag_ns, e.response_ns, e.handler_ns, e.state), (31, 32, 33, 0));
-    assert_eq!((e.cause, e.visit_start, e.visit_end, e.tick_needed), (WakeCause::Hrtimer, true, true, true));
+    assert_eq!((e.cause, e.visit_start, e.visit_end), (WakeCause::Hrtimer, true, true));
+    assert_eq!(e.tick_needed_ns, 10_700, "until the end of the last piece that needed it");
 }
 
 #[test]
