@@ -657,7 +657,8 @@ impl<'a> Maker<'a> {
             (true, false) => "timer events",
             (false, _) => "not recorded: taken as empty while the tick runs",
         };
-        format!("hrtimer events; timer wheel: the stopped tick's own timer, else {wheel}")
+        let rcu = if f.softirqs > 0 { "; a tick kept for RCU by the softirq that it asked for" } else { "" };
+        format!("hrtimer events; timer wheel: the stopped tick's own timer, else {wheel}{rcu}")
     }
 
     fn notes(&self) -> Vec<String> {
