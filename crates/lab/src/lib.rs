@@ -10,6 +10,7 @@ mod head;
 mod recording;
 pub mod replay;
 pub mod score;
+mod tidy;
 pub mod truth;
 pub mod view;
 

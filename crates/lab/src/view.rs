@@ -6,12 +6,12 @@ use idlewise_score::Score;
 
 use crate::replay::{GovernorResult, Per, ReplayReport, TraceResult};
 use crate::score::{Agreement, ScoreReport};
-use crate::{FidelityHead, TraceHead};
+use crate::{FidelityHead, TraceHead, tidy};
 
 /// The tables of a replay.
 #[must_use]
 pub fn replay(r: &ReplayReport) -> Report {
-    let mut out = Report::default();
+    let mut out = Report { data: Some(tidy::replay(r)), ..Report::default() };
     for trace in &r.traces {
         out.preamble.extend(head_lines(&trace.head));
         out.preamble.push(Line::new("machine", machine_words(r, trace)));
@@ -39,7 +39,7 @@ pub fn replay(r: &ReplayReport) -> Report {
 /// The tables of a score.
 #[must_use]
 pub fn score(r: &ScoreReport, per: Per) -> Report {
-    let mut out = Report { preamble: head_lines(&r.head), ..Report::default() };
+    let mut out = Report { preamble: head_lines(&r.head), data: Some(tidy::score(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.head.recorded_on));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
     out.preamble.push(Line::new(
@@ -187,7 +187,7 @@ fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
     let cluster =
         r.request.cluster.as_ref().map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
     format!(
-        "{}{cluster}; recorded on {}: what if this load ran there (wake events as recorded, exit latencies as declared)",
+        "{}{cluster}; recorded on {}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
         r.platform.id, trace.head.recorded_on
     )
 }

@@ -22,7 +22,7 @@ pub enum Format {
     Table,
     /// Markdown, to paste into a mail or an issue.
     Markdown,
-    /// Comma-separated values: tables only, one blank line between them.
+    /// Comma-separated values: plain numbers, no text around them.
     Csv,
     /// JSON with a `schema` version.
     Json,
@@ -139,6 +139,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Lines for the end.
     pub footer: Vec<Line>,
+    /// The same as plain numbers, for CSV; without it CSV holds the tables, one blank line between them.
+    pub data: Option<Table>,
 }
 
 impl Report {
@@ -181,7 +183,8 @@ impl Report {
     fn csv(&self) -> Result<String, RenderError> {
         let error = |e: &dyn std::fmt::Display| RenderError::Csv(e.to_string());
         let mut parts = Vec::new();
-        for table in &self.tables {
+        let tables = self.data.as_ref().map_or(self.tables.as_slice(), std::slice::from_ref);
+        for table in tables {
             let mut w = csv::Writer::from_writer(Vec::new());
             w.write_record(&table.head).map_err(|e| error(&e))?;
             for row in &table.rows {
@@ -202,7 +205,7 @@ mod tests {
         let mut table = Table::new("Idle", vec!["metric".into(), "menu".into()]);
         table.rows.push(vec!["too deep %".into(), "1.25".into()]);
         table.rows.push(vec!["x".into(), "10".into()]);
-        Report { preamble: vec![Line::new("trace", "a.dat")], tables: vec![table], footer: vec![] }
+        Report { preamble: vec![Line::new("trace", "a.dat")], tables: vec![table], ..Report::default() }
     }
 
     #[test]
