@@ -5,27 +5,12 @@
 
 mod common;
 
-use common::{GRID, Script, T, TICK, left, moment, quiet, state, table};
-use idlewise_idle::{Entered, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
+use common::{GRID, Script, T, TICK, idle_since, iterate, left, moment, quiet, state, table};
+use idlewise_idle::{IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{
     Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
 };
 use proptest::prelude::*;
-
-/// A CPU in its idle task since `now_ns`.
-fn idle_since(table: &IdleTable, now_ns: u64) -> IdleCpu<'_> {
-    let mut idle = IdleCpu::new(3, table, GRID);
-    idle.begin_visit(now_ns);
-    idle
-}
-
-/// One iteration: in at `at`, out of the selected state at `at + ns`.
-fn iterate(idle: &mut IdleCpu<'_>, script: &mut Script, at: u64, ns: u64) -> (Entered, Entry) {
-    let mut ledger: Vec<Entry> = Vec::new();
-    let entered = idle.enter(script, &quiet(at));
-    idle.leave(script, &left(entered.state, at + ns), &mut ledger);
-    (entered, ledger.pop().unwrap())
-}
 
 // ---- The tick (1.1, 1.2, 1.3).
 

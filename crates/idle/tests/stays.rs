@@ -5,25 +5,10 @@
 
 mod common;
 
-use common::{GRID, Script, TICK, left, quiet, state, table};
-use idlewise_idle::{Entered, IdleCpu, Left};
+use common::{Script, TICK, idle_since, iterate, left, quiet, state, table};
+use idlewise_idle::Left;
 use idlewise_model::{Entry, IdleState, IdleTable, Miss, Outcome, TickChoice, WakeCause};
 use proptest::prelude::*;
-
-/// A CPU in its idle task since `now_ns`.
-fn idle_since(table: &IdleTable, now_ns: u64) -> IdleCpu<'_> {
-    let mut idle = IdleCpu::new(3, table, GRID);
-    idle.begin_visit(now_ns);
-    idle
-}
-
-/// One iteration: in at `at`, out of the selected state at `at + ns`.
-fn iterate(idle: &mut IdleCpu<'_>, script: &mut Script, at: u64, ns: u64) -> (Entered, Entry) {
-    let mut ledger: Vec<Entry> = Vec::new();
-    let entered = idle.enter(script, &quiet(at));
-    idle.leave(script, &left(entered.state, at + ns), &mut ledger);
-    (entered, ledger.pop().unwrap())
-}
 
 #[test]
 fn a_stay_is_measured_told_and_written_down() {

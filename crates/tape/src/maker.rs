@@ -510,8 +510,8 @@ impl<'a> Maker<'a> {
             .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
         piece.flags.set(PieceFlags::REJECTED, self.facts.misses > 0 && uncounted);
-        let spanned =
-            grid.after(piece.start_ns) + declared_ns + TICK_SLACK_NS < piece.start_ns + piece.wake_ns;
+        let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
+        let spanned = late_ns < wake_at;
         if !piece.flags.has(PieceFlags::TICK_KNOWN) {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         }
@@ -713,7 +713,7 @@ fn mark_rcu(tape: &mut CpuTape, raised: &[u64]) {
         }
         let next = raised.partition_point(|t| *t <= piece.start_ns);
         let tick_ns = tape.tick.after(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
-        let needed = raised.get(next).is_some_and(|t| *t < tick_ns + RCU_AFTER_TICK_NS);
+        let needed = raised.get(next).is_some_and(|t| *t < tick_ns.saturating_add(RCU_AFTER_TICK_NS));
         piece.flags.set(PieceFlags::TICK_NEEDED, needed);
     }
 }

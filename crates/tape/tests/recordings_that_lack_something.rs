@@ -334,3 +334,18 @@ fn a_clock_that_jumps_makes_no_stay() {
     assert_eq!(stays, [MS - US]);
     assert!(t.health.count(HealthKind::ClockJump) > 0);
 }
+
+#[test]
+fn a_recording_at_the_end_of_time_is_survived() {
+    for first in [u64::MAX - 3 * MS, (1 << 63) - 2 * MS] {
+        let mut s = Story::new(1).without("hrtimer");
+        s.rest(0, first);
+        s.idle(0, first + US, 1);
+        s.exit(0, first + MS);
+        s.timer_irq(0, first + MS + US);
+        s.timer_irq_end(0, first + MS + 2 * US);
+        s.switch(0, first + MS + 9 * US, RUNNING, 42);
+        let t = s.tape();
+        assert!(cpu(&t, 0).pieces.iter().all(|p| p.wake_ns <= MS), "{first}");
+    }
+}

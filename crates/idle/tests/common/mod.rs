@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use idlewise_governor::{Choice, Device, Inputs};
-use idlewise_idle::{Chooser, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
-use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
+use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
+use idlewise_model::{Entry, IdleState, IdleTable, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
 
 /// HZ 250.
 pub const T: u64 = 4_000_000;
@@ -107,4 +107,19 @@ pub fn left(entered: usize, at_ns: u64) -> Left {
         cause: WakeCause::Irq,
         tick_ran: false,
     }
+}
+
+/// A CPU in its idle task since `now_ns`.
+pub fn idle_since(table: &IdleTable, now_ns: u64) -> IdleCpu<'_> {
+    let mut idle = IdleCpu::new(3, table, GRID);
+    idle.begin_visit(now_ns);
+    idle
+}
+
+/// One iteration: in at `at`, out of the selected state at `at + ns`.
+pub fn iterate(idle: &mut IdleCpu<'_>, script: &mut Script, at: u64, ns: u64) -> (Entered, Entry) {
+    let mut ledger: Vec<Entry> = Vec::new();
+    let entered = idle.enter(script, &quiet(at));
+    idle.leave(script, &left(entered.state, at + ns), &mut ledger);
+    (entered, ledger.pop().unwrap())
 }
