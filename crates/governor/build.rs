@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiles every `governors/*.c` into a shared object and writes the catalogue that embeds them.
 //!
+//! Each is compiled twice: plain, and with `DEBUG` and debugging information, to explain what it does and remembers.
+//!
 //! A governor is added by adding its file: the id is the file's stem, the summary the first paragraph of its preface.
 
 use std::fmt::Write as _;
@@ -29,22 +31,27 @@ fn build() -> Result<(), String> {
     let mut sources: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| has_extension(p, "c")).collect();
     sources.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     let mut infos = String::new();
-    let mut objects = String::new();
+    let (mut plain, mut explaining) = (String::new(), String::new());
     for source in &sources {
         let id = source.file_stem().and_then(|s| s.to_str()).ok_or("a governor's file name is not UTF-8")?;
-        let object = out.join(format!("{id}.so"));
-        compile(&root.join("shim"), source, &object)?;
+        for (list, ending, flags) in
+            [(&mut plain, "so", &[][..]), (&mut explaining, "explaining.so", &["-DDEBUG", "-g"][..])]
+        {
+            let object = out.join(format!("{id}.{ending}"));
+            compile(&root.join("shim"), source, flags, &object)?;
+            let _ = writeln!(list, "    include_bytes!({:?}),", object.display().to_string());
+        }
         let preface = preface(source)?;
         let first = preface.lines().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
         let summary = first.trim_end_matches('.');
         let _ =
             writeln!(infos, "    GovernorInfo {{ id: {id:?}, summary: {summary:?}, preface: {preface:?} }},");
-        let _ = writeln!(objects, "    include_bytes!({:?}),", object.display().to_string());
     }
     let catalog = format!(
         "// Written by build.rs from governors/*.c.\n\
          static INFOS: [GovernorInfo; {n}] = [\n{infos}];\n\
-         static OBJECTS: [&[u8]; {n}] = [\n{objects}];\n",
+         static PLAIN: [&[u8]; {n}] = [\n{plain}];\n\
+         static EXPLAINING: [&[u8]; {n}] = [\n{explaining}];\n",
         n = sources.len()
     );
     let path = out.join("catalog.rs");
@@ -52,13 +59,13 @@ fn build() -> Result<(), String> {
 }
 
 /// One governor and the shim's host side into one shared object.
-fn compile(shim: &Path, source: &Path, object: &Path) -> Result<(), String> {
+fn compile(shim: &Path, source: &Path, flags: &[&str], object: &Path) -> Result<(), String> {
     let compiler = cc::Build::new().cargo_metadata(false).warnings(false).try_get_compiler().map_err(|e| {
         format!("no C compiler: governors are C and are compiled with the project. Install gcc or clang, or name one in CC. ({e})")
     })?;
-    let flags = read(&shim.join("flags"))?;
+    let common = read(&shim.join("flags"))?;
     let mut command = compiler.to_command();
-    command.args(flags.lines().filter(|line| !line.starts_with('#')));
+    command.args(common.lines().filter(|line| !line.starts_with('#'))).args(flags);
     command.arg("-I").arg(shim.join("include"));
     command.arg(format!("-Wl,--version-script={}", shim.join("exports.map").display()));
     command.arg(shim.join("host.c")).arg(source).arg("-o").arg(object);

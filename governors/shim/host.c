@@ -9,16 +9,21 @@
  */
 #include <elf.h>
 #include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include <linux/cpuidle.h>
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 #include <idlewise/abi.h>
 
 struct idlewise_env idlewise_env ____cacheline_aligned;
+
+static struct idlewise_log idlewise_log;
 
 /*
  * The device is the first cache lines of what each CPU owns; it also makes the
@@ -58,6 +63,31 @@ int cpuidle_register_governor(struct cpuidle_governor *gov)
 		idlewise_env.governor = gov;
 
 	return 0;
+}
+
+/**
+ * idlewise_printk - keep a message for the host
+ * @fmt: as printf(), the level first
+ *
+ * Return: the length of the message.
+ */
+int idlewise_printk(const char *fmt, ...)
+{
+	char *to = idlewise_log.text + idlewise_log.used;
+	size_t room = sizeof(idlewise_log.text) - idlewise_log.used;
+	va_list args;
+	int length;
+
+	va_start(args, fmt);
+	length = vsnprintf(to, room, fmt, args);
+	va_end(args);
+	if (length <= 0 || (size_t)length + 1 >= room)
+		return length;
+
+	if (to[length - 1] != '\n')
+		to[length++] = '\n';
+	idlewise_log.used += length;
+	return length;
 }
 
 static int idlewise_init(void)
@@ -165,6 +195,7 @@ void idlewise_abi(struct idlewise_abi *abi)
 		sizeof(struct cpuidle_governor),
 		offsetof(struct cpuidle_governor, select),
 		sizeof(struct idlewise_param),
+		sizeof(struct idlewise_log),
 	};
 	bool match = abi->version == IDLEWISE_ABI_VERSION;
 
@@ -181,6 +212,7 @@ void idlewise_abi(struct idlewise_abi *abi)
 	abi->nr_params = __stop_idlewise_params - __start_idlewise_params;
 	abi->descs = __start_idlewise_param_descs;
 	abi->nr_descs = __stop_idlewise_param_descs - __start_idlewise_param_descs;
+	abi->log = &idlewise_log;
 	abi->image_size = idlewise_image_size;
 	abi->save = idlewise_save;
 	abi->restore = idlewise_restore;

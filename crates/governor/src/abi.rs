@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use idlewise_model::{IdleTable, MAX_STATES};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
-pub(crate) const ABI_VERSION: u32 = 1;
+pub(crate) const ABI_VERSION: u32 = 2;
 
 /// `CPUIDLE_FLAG_POLLING`.
 const FLAG_POLLING: c_uint = 1;
@@ -177,8 +177,15 @@ pub(crate) struct RawParamDesc {
     pub(crate) text: *const c_char,
 }
 
+/// `struct idlewise_log`.
+#[repr(C)]
+pub(crate) struct Log {
+    pub(crate) used: u32,
+    pub(crate) text: [u8; 16380],
+}
+
 /// How many sizes and offsets are compared (`IDLEWISE_ABI_LAYOUT`).
-pub(crate) const LAYOUT: usize = 23;
+pub(crate) const LAYOUT: usize = 24;
 
 /// `struct idlewise_abi`.
 #[repr(C)]
@@ -193,6 +200,7 @@ pub(crate) struct Abi {
     pub(crate) nr_params: usize,
     pub(crate) descs: *const RawParamDesc,
     pub(crate) nr_descs: usize,
+    pub(crate) log: *mut Log,
     pub(crate) image_size: Option<unsafe extern "C" fn() -> usize>,
     pub(crate) save: Option<unsafe extern "C" fn(*mut u8)>,
     pub(crate) restore: Option<unsafe extern "C" fn(*const u8)>,
@@ -225,6 +233,7 @@ pub(crate) fn layout() -> [u32; LAYOUT] {
         size_of::<Governor>(),
         offset_of!(Governor, select),
         size_of::<RawParam>(),
+        size_of::<Log>(),
     ];
     layout.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -19,7 +19,8 @@ pub fn catalog() -> &'static [GovernorInfo] {
     &INFOS
 }
 
-/// The entry and the shared object of `id`.
-pub(crate) fn find(id: &str) -> Option<(&'static GovernorInfo, &'static [u8])> {
-    INFOS.iter().zip(OBJECTS).find(|(info, _)| info.id == id)
+/// The entry of `id`, its shared object, and the same object with the words and names to explain itself.
+pub(crate) fn find(id: &str) -> Option<(&'static GovernorInfo, [&'static [u8]; 2])> {
+    let objects = PLAIN.into_iter().zip(EXPLAINING).map(|(plain, explaining)| [plain, explaining]);
+    INFOS.iter().zip(objects).find(|(info, _)| info.id == id)
 }

@@ -65,7 +65,24 @@ impl Instance {
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not
     /// allow loading (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        let (info, bytes) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
+        Self::load_one(spec, tick_period_ns, |[plain, _]| plain)
+    }
+
+    /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
+    /// it slow. It decides the same.
+    ///
+    /// # Errors
+    /// As [`Instance::load`].
+    pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
+        Self::load_one(spec, tick_period_ns, |[_, explaining]| explaining)
+    }
+
+    fn load_one(
+        spec: &Spec,
+        tick_period_ns: u64,
+        which: impl Fn([&'static [u8]; 2]) -> &'static [u8],
+    ) -> Result<Self, GovernorError> {
+        let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
             nearest: nearest(&spec.id, catalog().iter().map(|g| g.id)),
             known: catalog().iter().map(|g| g.id.to_owned()).collect(),
@@ -73,7 +90,7 @@ impl Instance {
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
         }
-        let object = Object::load(info.id, bytes)?;
+        let object = Object::load(info.id, which(objects))?;
         let set = resolve(&spec.id, &spec.params, &object)?;
         let mut instance = Self { id: spec.id.clone(), object, set, cpus: Vec::new() };
         instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
@@ -150,6 +167,11 @@ impl Instance {
     #[inline]
     pub fn reflect(&mut self, slot: Slot, entered: usize, now_ns: u64) {
         self.object.reflect(slot.index(), entered, now_ns);
+    }
+
+    /// What the governor has said (`pr_debug` and its kin) since this was last asked, a line each.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        self.object.take_log().lines().filter_map(|line| line.get(1..)).map(str::to_owned).collect()
     }
 
     /// The CPU as its governor sees it.

@@ -119,7 +119,11 @@ impl Object {
         let wrong = |why: String| GovernorError::Init { id: id.to_owned(), why };
         match self.run_initcalls(set) {
             0 => {}
-            code => return Err(wrong(format!("its initcall failed with error {code}"))),
+            code => {
+                let said: String =
+                    self.take_log().lines().filter_map(|l| l.get(1..)).map(|l| format!("; {l}")).collect();
+                return Err(wrong(format!("its initcall failed with error {code}{said}")));
+            }
         }
         // SAFETY: env points to the object's environment, and what registered is a static of the object.
         let governor = unsafe { (*self.env).governor.as_ref() };
@@ -170,6 +174,14 @@ impl Object {
             unsafe { ptr::copy_nonoverlapping(p.value, bytes.as_mut_ptr().add(at), p.size) };
         }
         u64::from_ne_bytes(bytes)
+    }
+
+    /// The messages since the last call, a line each with its level as the first letter.
+    pub(crate) fn take_log(&mut self) -> String {
+        // SAFETY: log points to a static of the object, and no C code runs meanwhile.
+        let log = unsafe { &mut *self.abi.log };
+        let used = std::mem::take(&mut log.used) as usize;
+        String::from_utf8_lossy(log.text.get(..used).unwrap_or_default()).into_owned()
     }
 
     fn set_param(&mut self, index: usize, raw: u64) {
@@ -340,6 +352,7 @@ fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
         nr_params: 0,
         descs: ptr::null(),
         nr_descs: 0,
+        log: ptr::null_mut(),
         image_size: None,
         save: None,
         restore: None,

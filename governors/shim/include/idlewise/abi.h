@@ -6,7 +6,18 @@
 #include <linux/init.h>
 #include <idlewise/param.h>
 
-#define IDLEWISE_ABI_LAYOUT	23
+#define IDLEWISE_ABI_LAYOUT	24
+
+/**
+ * struct idlewise_log - messages, as printk() took them
+ * @used: bytes of @text in use; the host sets it to 0
+ * @text: one after the other, each from its level to a newline; what finds no
+ *   room is left out
+ */
+struct idlewise_log {
+	u32 used;
+	char text[16380];
+};
 
 /**
  * struct idlewise_abi - what the exported function idlewise_abi() tells
@@ -20,6 +31,7 @@
  * @nr_params: how many
  * @descs: their descriptions, in any order
  * @nr_descs: how many
+ * @log: messages
  * @image_size: bytes that @save writes
  * @save: copies the writable memory of the object
  * @restore: puts it back and clears the rest, as if the object had just been
@@ -37,6 +49,7 @@ struct idlewise_abi {
 	size_t nr_params;
 	const struct idlewise_param_desc *descs;
 	size_t nr_descs;
+	struct idlewise_log *log;
 	size_t (*image_size)(void);
 	void (*save)(void *image);
 	void (*restore)(const void *image);

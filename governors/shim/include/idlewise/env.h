@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define IDLEWISE_ABI_VERSION	1
+#define IDLEWISE_ABI_VERSION	2
 
 struct cpuidle_device;
 struct cpuidle_governor;

@@ -8,6 +8,7 @@
 #define __maybe_unused		__attribute__((__unused__))
 #define __used			__attribute__((__used__))
 #define __section(name)		__attribute__((__section__(name)))
+#define __printf(fmt, args)	__attribute__((__format__(printf, fmt, args)))
 #define __aligned(x)		__attribute__((__aligned__(x)))
 #define ____cacheline_aligned	__aligned(64)
 
