@@ -4,6 +4,7 @@ use idlewise_model::IdleTable;
 use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::catalog::{catalog, find};
 use crate::error::{GovernorError, nearest};
+use crate::memory::{Layout, Variable};
 use crate::object::Object;
 use crate::param::{Kind, Param};
 use crate::spec::Spec;
@@ -54,6 +55,7 @@ pub struct Instance {
     /// The parameters that the spec set, as index into the object's, and value.
     set: Vec<(usize, u64)>,
     cpus: Vec<Cpu>,
+    layout: Layout,
 }
 
 impl Instance {
@@ -65,7 +67,7 @@ impl Instance {
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not
     /// allow loading (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::load_one(spec, tick_period_ns, |[plain, _]| plain)
+        Self::load_one(spec, tick_period_ns, |[plain, _]| (plain, Layout::default()))
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
@@ -74,13 +76,13 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::load_one(spec, tick_period_ns, |[_, explaining]| explaining)
+        Self::load_one(spec, tick_period_ns, |[_, explaining]| (explaining, Layout::of(explaining)))
     }
 
     fn load_one(
         spec: &Spec,
         tick_period_ns: u64,
-        which: impl Fn([&'static [u8]; 2]) -> &'static [u8],
+        which: impl Fn([&'static [u8]; 2]) -> (&'static [u8], Layout),
     ) -> Result<Self, GovernorError> {
         let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
@@ -90,9 +92,10 @@ impl Instance {
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
         }
-        let object = Object::load(info.id, which(objects))?;
+        let (bytes, layout) = which(objects);
+        let object = Object::load(info.id, bytes)?;
         let set = resolve(&spec.id, &spec.params, &object)?;
-        let mut instance = Self { id: spec.id.clone(), object, set, cpus: Vec::new() };
+        let mut instance = Self { id: spec.id.clone(), object, set, cpus: Vec::new(), layout };
         instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
         Ok(instance)
     }
@@ -172,6 +175,15 @@ impl Instance {
     /// What the governor has said (`pr_debug` and its kin) since this was last asked, a line each.
     pub fn take_messages(&mut self) -> Vec<String> {
         self.object.take_log().lines().filter_map(|line| line.get(1..)).map(str::to_owned).collect()
+    }
+
+    /// What the governor remembers about a CPU at this moment, by the names of its source: per-CPU variables, then
+    /// what all CPUs share. Parameters are not among it.
+    ///
+    /// Empty for a plain copy: only [`Instance::load_explaining`] knows the names.
+    #[must_use]
+    pub fn memory(&self, slot: Slot) -> Vec<Variable> {
+        self.object.memory(slot.index(), &self.layout)
     }
 
     /// The CPU as its governor sees it.

@@ -17,6 +17,7 @@ use crate::abi::{
     ReflectFn, SelectFn, layout,
 };
 use crate::instance::Choice;
+use crate::memory::{Layout, Variable};
 use crate::param::Kind;
 
 /// Cache line, and so the alignment of what a CPU owns.
@@ -182,6 +183,25 @@ impl Object {
         let log = unsafe { &mut *self.abi.log };
         let used = std::mem::take(&mut log.used) as usize;
         String::from_utf8_lossy(log.text.get(..used).unwrap_or_default()).into_owned()
+    }
+
+    /// The variables in `layout` as they are now: those of a CPU, then those that all share, parameters left out.
+    pub(crate) fn memory(&self, index: usize, layout: &Layout) -> Vec<Variable> {
+        let Some(block) = self.blocks.get(index) else { return Vec::new() };
+        // SAFETY: a line is plain bytes, and no C code runs meanwhile.
+        let bytes = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u8>(), block.len() * LINE) };
+        let mut found: Vec<Variable> = layout.per_cpu.iter().map(|p| p.read(bytes)).collect();
+        let base = (self.abi.percpu as u64).wrapping_sub(layout.per_cpu_address);
+        for place in &layout.shared {
+            let address = base.wrapping_add(place.at);
+            if self.params.iter().any(|p| p.value as u64 == address) {
+                continue;
+            }
+            // SAFETY: a variable of the loaded object, as large as its debugging information says.
+            let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, place.size()) };
+            found.push(place.moved_to(0).read(bytes));
+        }
+        found
     }
 
     fn set_param(&mut self, index: usize, raw: u64) {

@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-use idlewise_governor::{Choice, GovernorError, Inputs, Instance, Slot, Spec, catalog};
+use idlewise_governor::{Choice, GovernorError, Inputs, Instance, Slot, Spec, Value, Variable, catalog};
 use idlewise_model::{IdleState, IdleTable, MAX_STATES, NO_LATENCY_LIMIT_NS};
 
 const TICK_NS: u64 = 4_000_000;
@@ -443,4 +443,44 @@ fn shallow_and_deepest_are_what_they_say() {
     assert_eq!(ask("deepest", 0, 99_999), (1, true));
     assert_eq!(ask("deepest", 0, 0), (0, true));
     assert_eq!(ask("deepest", 7, free), (0, true));
+}
+
+/// The member `path`, such as `bins.bin.1.hits`, of a variable.
+fn member<'v>(value: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(value, |value, step| match value {
+        Value::Struct(members) => &members.iter().find(|m| m.name == step).unwrap().value,
+        Value::Array(elements) => &elements[step.parse::<usize>().unwrap()],
+        _ => panic!("{path}: nothing below {step}"),
+    })
+}
+
+#[test]
+fn memory_is_read_by_the_names_of_the_source() {
+    let mut teo = Instance::load_explaining(&Spec::new("teo-util"), TICK_NS).unwrap();
+    let slots = [0, 1].map(|cpu| teo.add_cpu(cpu, &tables()[4], 1024).unwrap());
+    let inputs = Inputs {
+        sleep_length_ns: 1_000_000,
+        delta_tick_ns: 1_000_000,
+        latency_limit_ns: NO_LATENCY_LIMIT_NS,
+        util: 900,
+        ..Inputs::default()
+    };
+    for now_ns in [0, 20_000_000] {
+        teo.select(slots[1], &Inputs { now_ns, ..inputs });
+        teo.device(slots[1]).last_residency_ns = 10_000;
+        teo.reflect(slots[1], 0, now_ns + 10_000);
+    }
+    let [idle, used] = slots.map(|slot| teo.memory(slot));
+    let names: Vec<&str> = used.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["teo_util_cpus"]);
+    let read = |memory: &[Variable], path: &str| member(&memory[0].value, path).clone();
+    assert_eq!(read(&used, "threshold"), Value::Number(16));
+    assert_eq!(read(&used, "utilised"), Value::Bool(true));
+    assert_eq!(read(&used, "bins.sleep_length_ns"), Value::Number(1_000_000));
+    assert_eq!(read(&used, "bins.bin.0.intercepts"), Value::Number(1024));
+    assert_eq!(read(&used, "bins.recent_bin.1"), Value::Number(0));
+    assert_eq!(read(&idle, "bins.bin.0.intercepts"), Value::Number(0));
+    assert_eq!(read(&idle, "bins.recent_bin.1"), Value::Number(-1));
+    let plain = Instance::load(&Spec::new("teo-util"), TICK_NS);
+    assert!(plain.unwrap().memory(slots[0]).is_empty());
 }

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a governor remembers, by name: the debugging information of its object says where each variable is.
+
+use gimli::{AttributeValue, DebuggingInformationEntry, EndianSlice, NativeEndian, Unit, UnitOffset};
+use object::{Object as _, ObjectSection as _};
+use serde::{Deserialize, Serialize};
+
+type Bytes<'a> = EndianSlice<'a, NativeEndian>;
+type Dwarf<'a> = gimli::Dwarf<Bytes<'a>>;
+type Die<'a> = DebuggingInformationEntry<Bytes<'a>>;
+
+/// Types nest no deeper than this; debugging information that says otherwise is not believed.
+const DEPTH: usize = 16;
+/// No governor's array is longer.
+const ELEMENTS: u64 = 65_536;
+/// The section of the image of a fresh CPU (`governors/shim/include/linux/percpu.h`).
+const PER_CPU: &str = "idlewise_percpu";
+/// Names of the shim's own variables begin so.
+const SHIM: &str = "idlewise_";
+
+/// A variable of a governor with what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name in the source.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// What a variable, or a part of it, holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Value {
+    /// An integer of at most 64 bits, or an enumerator's number.
+    Number(i128),
+    /// A `bool`.
+    Bool(bool),
+    /// The members of a structure, in order.
+    Struct(Vec<Variable>),
+    /// The elements of an array.
+    Array(Vec<Value>),
+    /// A pointer, a union, a floating-point number: what it holds is not shown.
+    Other,
+}
+
+/// Where the variables of an object are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    /// Per-CPU variables, by offset into a CPU's block.
+    pub(crate) per_cpu: Vec<Place>,
+    /// Variables that all CPUs share, by address in the object.
+    pub(crate) shared: Vec<Place>,
+    /// Where the image of per-CPU variables begins in the object.
+    pub(crate) per_cpu_address: u64,
+}
+
+/// One variable's place.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) at: u64,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Number {
+        size: usize,
+        signed: bool,
+    },
+    Bool,
+    /// Bits of the bytes that begin here, the lowest first.
+    Bits {
+        shift: u64,
+        count: u64,
+        signed: bool,
+    },
+    Struct {
+        size: usize,
+        fields: Vec<Place>,
+    },
+    Array {
+        element: Box<Shape>,
+        count: usize,
+    },
+    Other {
+        size: usize,
+    },
+}
+
+impl Shape {
+    fn size(&self) -> usize {
+        match self {
+            Self::Number { size, .. } | Self::Struct { size, .. } | Self::Other { size } => *size,
+            Self::Bool => 1,
+            Self::Bits { shift, count, .. } => usize::try_from((shift + count).div_ceil(8)).unwrap_or(0),
+            Self::Array { element, count } => element.size().saturating_mul(*count),
+        }
+    }
+
+    fn read(&self, bytes: &[u8]) -> Value {
+        let number = |size: usize, signed: bool| {
+            let raw = little(bytes.get(..size)?);
+            Some(Value::Number(extend(raw, size as u64 * 8, signed)))
+        };
+        let value = match self {
+            Self::Number { size, signed } => number(*size, *signed),
+            Self::Bool => bytes.first().map(|b| Value::Bool(*b != 0)),
+            Self::Bits { shift, count, signed } => bytes.get(..self.size()).map(|b| {
+                let mask = (1_u128 << count) - 1;
+                Value::Number(extend(little(b) >> shift & mask, *count, *signed))
+            }),
+            Self::Struct { fields, .. } => {
+                Some(Value::Struct(fields.iter().map(|f| f.read(bytes)).collect()))
+            }
+            Self::Array { element, count } => {
+                let step = element.size();
+                let at = |i: usize| bytes.get(i * step..).unwrap_or_default();
+                Some(Value::Array((0..*count).map(|i| element.read(at(i))).collect()))
+            }
+            Self::Other { .. } => None,
+        };
+        value.unwrap_or(Value::Other)
+    }
+}
+
+impl Place {
+    /// The variable as it is in `bytes`, where offset 0 is the block's beginning.
+    pub(crate) fn read(&self, bytes: &[u8]) -> Variable {
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
+        let value = self.shape.read(bytes.get(at..).unwrap_or_default());
+        Variable { name: self.name.clone(), value }
+    }
+
+    /// The same variable at another place.
+    pub(crate) fn moved_to(&self, at: u64) -> Self {
+        Self { at, ..self.clone() }
+    }
+
+    /// How many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        self.shape.size()
+    }
+}
+
+fn little(bytes: &[u8]) -> u128 {
+    let fold = |n: u128, b: &u8| n << 8 | u128::from(*b);
+    if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
+}
+
+fn extend(raw: u128, bits: u64, signed: bool) -> i128 {
+    let shift = 128 - bits.clamp(1, 127);
+    let raw = (raw << shift).cast_signed();
+    if signed { raw >> shift } else { (raw.cast_unsigned() >> shift).cast_signed() }
+}
+
+impl Layout {
+    /// Reads the debugging information of the shared object in `bytes`.
+    ///
+    /// Nothing is found in an object without any; what cannot be understood is left out.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self::read(bytes).unwrap_or_default()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let file = object::File::parse(bytes).ok()?;
+        let load = |id: gimli::SectionId| {
+            let section = file.section_by_name(id.name());
+            let data = section.and_then(|s| s.data().ok()).unwrap_or_default();
+            Ok::<_, gimli::Error>(EndianSlice::new(data, NativeEndian))
+        };
+        let dwarf = Dwarf::load(load).ok()?;
+        let (start, size) = file.section_by_name(PER_CPU).map(|s| (s.address(), s.size()))?;
+        let mut layout = Self { per_cpu_address: start, ..Self::default() };
+        let mut units = dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            let Ok(unit) = dwarf.unit(header) else { continue };
+            for (name, address, shape) in variables(&dwarf, &unit) {
+                let place = |at| Place { name: name.clone(), at, shape: shape.clone() };
+                match address.checked_sub(start).filter(|offset| *offset < size) {
+                    Some(offset) => layout.per_cpu.push(place(offset)),
+                    None => layout.shared.push(place(address)),
+                }
+            }
+        }
+        for list in [&mut layout.per_cpu, &mut layout.shared] {
+            list.sort_by_key(|p| p.at);
+            list.dedup_by_key(|p| p.at);
+        }
+        Some(layout)
+    }
+}
+
+/// Name, address and shape of every variable of a unit that has a fixed address.
+fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>) -> Vec<(String, u64, Shape)> {
+    let mut found = Vec::new();
+    let mut entries = unit.entries();
+    while let Ok(Some(die)) = entries.next_dfs() {
+        if die.tag() != gimli::DW_TAG_variable {
+            continue;
+        }
+        let Some(address) = address(unit, die) else { continue };
+        let described = origin(unit, die).unwrap_or_else(|| die.clone());
+        let (Some(name), Some(r#type)) = (name(dwarf, unit, &described), type_of(&described)) else {
+            continue;
+        };
+        if !name.starts_with(SHIM)
+            && is_memory(dwarf, unit, r#type)
+            && let Some(shape) = shape(dwarf, unit, r#type, DEPTH)
+        {
+            found.push((name, address, shape));
+        }
+    }
+    found
+}
+
+/// Whether variables of this type remember anything: not constants, nor the governor's own table of functions.
+fn is_memory(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, r#type: UnitOffset) -> bool {
+    let Ok(die) = unit.entry(r#type) else { return false };
+    die.tag() != gimli::DW_TAG_const_type
+        && name(dwarf, unit, &die).is_none_or(|name| name != "cpuidle_governor")
+}
+
+fn address(unit: &Unit<Bytes<'_>>, die: &Die<'_>) -> Option<u64> {
+    let location = die.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
+    match location.operations(unit.encoding()).next().ok()?? {
+        gimli::Operation::Address { address } => Some(address),
+        _ => None,
+    }
+}
+
+/// The entry that declares what `die` defines.
+fn origin<'a>(unit: &Unit<Bytes<'a>>, die: &Die<'a>) -> Option<Die<'a>> {
+    let from = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
+    let at = from.into_iter().find_map(|a| die.attr_value(a))?;
+    match at {
+        AttributeValue::UnitRef(offset) => unit.entry(offset).ok(),
+        _ => None,
+    }
+}
+
+fn name(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>) -> Option<String> {
+    let name = dwarf.attr_string(unit, die.attr_value(gimli::DW_AT_name)?).ok()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+fn type_of(die: &Die<'_>) -> Option<UnitOffset> {
+    match die.attr_value(gimli::DW_AT_type)? {
+        AttributeValue::UnitRef(offset) => Some(offset),
+        _ => None,
+    }
+}
+
+fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize) -> Option<Shape> {
+    let depth = depth.checked_sub(1)?;
+    let die = unit.entry(at).ok()?;
+    let size = number(&die, gimli::DW_AT_byte_size).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    Some(match die.tag() {
+        gimli::DW_TAG_base_type => base(&die, size),
+        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: false },
+        gimli::DW_TAG_typedef
+        | gimli::DW_TAG_const_type
+        | gimli::DW_TAG_volatile_type
+        | gimli::DW_TAG_atomic_type => return shape(dwarf, unit, type_of(&die)?, depth),
+        gimli::DW_TAG_structure_type => Shape::Struct { size, fields: fields(dwarf, unit, at, depth) },
+        gimli::DW_TAG_array_type => {
+            let mut shape = shape(dwarf, unit, type_of(&die)?, depth)?;
+            for count in dimensions(unit, at).into_iter().rev() {
+                shape = Shape::Array { element: Box::new(shape), count };
+            }
+            shape
+        }
+        gimli::DW_TAG_pointer_type => {
+            Shape::Other { size: if size == 0 { size_of::<usize>() } else { size } }
+        }
+        _ => Shape::Other { size },
+    })
+}
+
+fn base(die: &Die<'_>, size: usize) -> Shape {
+    let Some(AttributeValue::Encoding(encoding)) = die.attr_value(gimli::DW_AT_encoding) else {
+        return Shape::Other { size };
+    };
+    match encoding {
+        gimli::DW_ATE_boolean if size == 1 => Shape::Bool,
+        gimli::DW_ATE_signed | gimli::DW_ATE_signed_char => Shape::Number { size, signed: true },
+        gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char => Shape::Number { size, signed: false },
+        _ => Shape::Other { size },
+    }
+}
+
+fn number(die: &Die<'_>, what: gimli::DwAt) -> Option<u64> {
+    die.attr_value(what)?.udata_value()
+}
+
+fn children<'a>(unit: &Unit<Bytes<'a>>, at: UnitOffset, mut each: impl FnMut(&Die<'a>)) {
+    let Ok(mut tree) = unit.entries_tree(Some(at)) else { return };
+    let Ok(root) = tree.root() else { return };
+    let mut list = root.children();
+    while let Ok(Some(child)) = list.next() {
+        each(child.entry());
+    }
+}
+
+fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize) -> Vec<Place> {
+    let mut fields = Vec::new();
+    children(unit, at, |die| {
+        let (Some(name), Some(r#type)) = (name(dwarf, unit, die), type_of(die)) else { return };
+        let Some(mut shape) = shape(dwarf, unit, r#type, depth) else { return };
+        let mut at = number(die, gimli::DW_AT_data_member_location).unwrap_or(0);
+        if let Some(count) = number(die, gimli::DW_AT_bit_size) {
+            let bit = number(die, gimli::DW_AT_data_bit_offset).unwrap_or(0);
+            let signed = matches!(shape, Shape::Number { signed: true, .. });
+            at = bit / 8;
+            shape = Shape::Bits { shift: bit % 8, count: count.min(64), signed };
+        }
+        fields.push(Place { name, at, shape });
+    });
+    fields
+}
+
+fn dimensions(unit: &Unit<Bytes<'_>>, at: UnitOffset) -> Vec<usize> {
+    let mut counts = Vec::new();
+    children(unit, at, |die| {
+        if die.tag() == gimli::DW_TAG_subrange_type {
+            let last = number(die, gimli::DW_AT_upper_bound);
+            let count = number(die, gimli::DW_AT_count).or(last.and_then(|n| n.checked_add(1)));
+            let count = count.filter(|n| *n <= ELEMENTS).and_then(|n| usize::try_from(n).ok());
+            counts.push(count.unwrap_or(0));
+        }
+    });
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_sign_and_width() {
+        let shape = Shape::Number { size: 4, signed: true };
+        assert_eq!(shape.read(&(-5_i32).to_ne_bytes()), Value::Number(-5));
+        let shape = Shape::Number { size: 8, signed: false };
+        assert_eq!(shape.read(&u64::MAX.to_ne_bytes()), Value::Number(u64::MAX.into()));
+        assert_eq!(shape.read(&[1, 2]), Value::Other);
+        let bits = Shape::Bits { shift: 3, count: 2, signed: false };
+        assert_eq!(bits.read(&[0b1_0000]), Value::Number(2));
+    }
+
+    #[test]
+    fn an_object_without_debugging_information_has_no_variables() {
+        assert!(Layout::of(b"no object at all").per_cpu.is_empty());
+    }
+}
