@@ -9,6 +9,7 @@ mod error;
 mod head;
 mod recording;
 pub mod replay;
+mod scene;
 pub mod score;
 mod tidy;
 pub mod truth;

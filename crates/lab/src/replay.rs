@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use idlewise_governor::{Instance, Spec};
 use idlewise_idle::{Hosted, Oracle};
-use idlewise_model::{CpuTape, TapeCpu};
-use idlewise_platform::{Cluster, Platform};
+use idlewise_model::TapeCpu;
+use idlewise_platform::Cluster;
 use idlewise_replay::{Fidelity, RunCounts, Setting, Workload, fidelity, run};
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::scene::Scene;
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
@@ -186,29 +187,13 @@ pub fn replay(
 ) -> Result<ReplayReport, LabError> {
     let candidates = candidates(&request.governors)?;
     let baseline = baseline(request, &candidates)?;
-    let options = RecordingOptions { otherwise: request.platform.clone(), ..request.recording.clone() };
-    let recordings: Vec<Recording> =
-        request.traces.par_iter().map(|path| Recording::open(path, &options)).collect::<Result<_, _>>()?;
-    let Some(first) = recordings.first() else {
-        return Err(LabError::Request("no trace given".to_owned()));
-    };
-    let platform = match &request.platform {
-        Some(name) => idlewise_platform::find(name)?,
-        None => first.machine.clone(),
-    };
-    if request.platform.is_none()
-        && let Some(other) = recordings.iter().find(|r| r.machine != platform)
-    {
-        return Err(LabError::Request(format!(
-            "{} was recorded on {}, {} on {}: say with --platform which machine to replay on",
-            first.path.display(),
-            platform.id,
-            other.path.display(),
-            other.machine.id
-        )));
-    }
-    let places = Places { platform: &platform, cluster: cluster(&platform, request.cluster.as_deref())? };
-    let stage = Stage { recordings: &recordings, places: &places, candidates: &candidates, request };
+    let scene = Scene::open(
+        &request.traces,
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let stage = Stage { scene: &scene, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
     Ok(stage.report(runs, baseline))
 }
@@ -236,38 +221,9 @@ fn baseline(request: &ReplayRequest, candidates: &[Candidate]) -> Result<usize, 
     })
 }
 
-fn cluster<'p>(platform: &'p Platform, name: Option<&str>) -> Result<Option<&'p Cluster>, LabError> {
-    let Some(name) = name else { return Ok(None) };
-    let found = platform.clusters.iter().find(|c| c.name.eq_ignore_ascii_case(name));
-    let names = || platform.clusters.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
-    found.map(Some).ok_or_else(|| {
-        LabError::Request(format!("platform {} has no cluster {name}; it has {}", platform.id, names()))
-    })
-}
-
-/// Where each recorded CPU runs.
-struct Places<'p> {
-    platform: &'p Platform,
-    cluster: Option<&'p Cluster>,
-}
-
-impl<'p> Places<'p> {
-    fn of(&self, cpu: u32) -> Option<&'p Cluster> {
-        self.cluster.or_else(|| self.platform.cluster_of(cpu))
-    }
-
-    fn missing(&self, cpu: u32) -> Option<String> {
-        if self.of(cpu).is_some() {
-            return None;
-        }
-        Some(format!("platform {} has no CPU {cpu} (--cluster puts all CPUs on one)", self.platform.id))
-    }
-}
-
 /// Everything that stays the same during the runs.
 struct Stage<'a> {
-    recordings: &'a [Recording],
-    places: &'a Places<'a>,
+    scene: &'a Scene,
     candidates: &'a [Candidate],
     request: &'a ReplayRequest,
 }
@@ -288,12 +244,9 @@ struct CpuRuns<'a> {
 
 impl<'a> Stage<'a> {
     fn run_all(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<TraceRuns<'a>>, LabError> {
-        let workloads: Vec<Vec<Workload>> = self.recordings.par_iter().map(|r| self.workloads(r)).collect();
-        for (recording, w) in self.recordings.iter().zip(&workloads) {
-            if w.is_empty() {
-                return Err(nothing_left(recording, self.places));
-            }
-        }
+        let recordings = &self.scene.recordings;
+        let workloads: Vec<Vec<Workload>> =
+            recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
         let mut jobs = Vec::new();
         for (t, w) in workloads.iter().enumerate() {
             for (c, candidate) in self.candidates.iter().chain([&Candidate::Oracle]).enumerate() {
@@ -305,14 +258,13 @@ impl<'a> Stage<'a> {
         let finished: Vec<(usize, usize, CpuRuns<'a>)> = jobs
             .par_iter()
             .map(|(t, c, candidate, cpus)| {
-                let recording = self.recordings.get(*t);
-                let same = recording.is_some_and(|r| self.same_machine(r));
+                let same = recordings.get(*t).is_some_and(|r| self.scene.same_machine(r));
                 let runs = self.run_cpus(candidate, cpus, same)?;
                 progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
                 Ok((*t, *c, runs))
             })
             .collect::<Result<_, LabError>>()?;
-        let fidelities: Vec<_> = self.recordings.par_iter().map(Self::fidelity).collect::<Result<_, _>>()?;
+        let fidelities: Vec<_> = recordings.par_iter().map(Self::fidelity).collect::<Result<_, _>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()
             .map(|fidelity| TraceRuns {
@@ -330,15 +282,6 @@ impl<'a> Stage<'a> {
         Ok(all)
     }
 
-    fn workloads(&self, recording: &Recording) -> Vec<Workload> {
-        let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.places.of(c.cpu).is_some();
-        recording.tape.cpus.iter().filter(usable).map(Workload::new).collect()
-    }
-
-    fn same_machine(&self, recording: &Recording) -> bool {
-        self.request.cluster.is_none() && recording.machine.clusters == self.places.platform.clusters
-    }
-
     fn run_cpus(
         &self,
         candidate: &Candidate,
@@ -353,7 +296,7 @@ impl<'a> Stage<'a> {
             Candidate::Oracle => None,
         };
         for workload in cpus {
-            let Some(place) = self.places.of(workload.cpu) else { continue };
+            let Some(place) = self.scene.place(workload.cpu) else { continue };
             let mut tally = Tally::new(&place.table, &place.energy);
             let counts = match &mut instance {
                 Some(instance) => {
@@ -407,12 +350,13 @@ impl<'a> Stage<'a> {
 
     fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
         let traces = self
+            .scene
             .recordings
             .iter()
             .zip(&runs)
             .map(|(recording, r)| TraceResult {
-                head: TraceHead::new(recording, |cpu| self.places.missing(cpu)),
-                same_machine: self.same_machine(recording),
+                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)),
+                same_machine: self.scene.same_machine(recording),
                 fidelity: r.fidelity.clone(),
                 governors: self.results(&r.governors, &r.oracle, baseline),
             })
@@ -429,11 +373,11 @@ impl<'a> Stage<'a> {
             }
             self.results(&all, &oracle, baseline)
         });
-        let platform = self.places.platform;
+        let platform = &self.scene.platform;
         let mut energy_basis: Vec<String> = Vec::new();
         let used = |c: &&Cluster| {
             let of =
-                |r: &TraceRuns<'a>| r.oracle.cpus.iter().any(|(cpu, _)| self.places.of(*cpu) == Some(*c));
+                |r: &TraceRuns<'a>| r.oracle.cpus.iter().any(|(cpu, _)| self.scene.place(*cpu) == Some(*c));
             runs.iter().any(of)
         };
         for cluster in platform.clusters.iter().filter(used) {
@@ -481,7 +425,7 @@ impl<'a> Stage<'a> {
         for (cpu, tally) in &runs.cpus {
             let name = match self.request.per {
                 Per::Cpu => format!("cpu {cpu}"),
-                Per::Cluster => self.places.of(*cpu).map_or_else(String::new, |c| c.name.clone()),
+                Per::Cluster => self.scene.place(*cpu).map_or_else(String::new, |c| c.name.clone()),
                 Per::All | Per::State => return Vec::new(),
             };
             match names.iter().position(|n| *n == name) {
@@ -525,12 +469,6 @@ fn chunks(workloads: &[Workload]) -> Vec<Vec<&Workload>> {
         out.last_mut().into_iter().for_each(|chunk| chunk.push(w));
     }
     out
-}
-
-fn nothing_left(recording: &Recording, places: &Places<'_>) -> LabError {
-    let head = TraceHead::new(recording, |cpu| places.missing(cpu));
-    let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
-    LabError::Request(format!("{}: no CPU can be replayed. {}", recording.path.display(), why.join("; ")))
 }
 
 #[cfg(test)]
