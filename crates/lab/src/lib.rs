@@ -14,6 +14,7 @@ pub mod score;
 mod tidy;
 pub mod truth;
 pub mod view;
+mod waits;
 
 pub use error::LabError;
 pub use head::{FidelityHead, TraceHead};

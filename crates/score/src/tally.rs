@@ -68,6 +68,18 @@ impl<'t> Tally<'t> {
     }
 }
 
+/// Energy of one stay and of being awake for the tick alone after it, fJ or the table's relative equivalent; 0 for a
+/// refused entry.
+#[inline]
+#[must_use]
+pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
+    let Outcome::Stayed { entered, .. } = e.outcome else { return 0 };
+    let entered = usize::from(entered);
+    let entry_ns = table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
+    energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns)
+        + energy.active_fj(e.tick_ns.max(0).unsigned_abs())
+}
+
 impl Ledger for Tally<'_> {
     #[inline]
     fn entry(&mut self, e: &Entry) {
@@ -95,9 +107,7 @@ impl Ledger for Tally<'_> {
                 Miss::Below => s.below += 1,
             }
         }
-        let entry_ns = self.table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
-        self.energy_fj += self.energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns)
-            + self.energy.active_fj(e.tick_ns.max(0).unsigned_abs());
+        self.energy_fj += entry_fj(self.table, self.energy, e);
         if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
             self.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
         }
