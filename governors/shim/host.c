@@ -74,9 +74,13 @@ int cpuidle_register_governor(struct cpuidle_governor *gov)
 int idlewise_printk(const char *fmt, ...)
 {
 	char *to = idlewise_log.text + idlewise_log.used;
-	size_t room = sizeof(idlewise_log.text) - idlewise_log.used;
 	va_list args;
+	size_t room;
 	int length;
+
+	if (idlewise_log.used >= sizeof(idlewise_log.text))
+		return 0;
+	room = sizeof(idlewise_log.text) - idlewise_log.used;
 
 	va_start(args, fmt);
 	length = vsnprintf(to, room, fmt, args);

@@ -21,6 +21,9 @@ What if this load ran there?
   idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
 What did the kernel itself choose?
   idlewise score trace.dat --sysfs cpuidle.txt --per cpu
+Why did it choose that, and where do two part?
+  idlewise explain trace.dat --governor teo-util --at 12.345 --cpu 3
+  idlewise explain trace.dat --why-differ menu,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
 
@@ -30,6 +33,8 @@ Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
 pub(crate) enum Command {
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
+    /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
+    Explain(ExplainArgs),
     /// Judge the choices that the kernel itself made in a trace; nothing is replayed
     Score(ScoreArgs),
     /// Keep what governors would have seen of a trace in a small file that replay reads
@@ -72,6 +77,67 @@ pub(crate) struct ReplayArgs {
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ"]))]
+pub(crate) struct ExplainArgs {
+    /// A trace (trace.dat) or a tape
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The governor, with parameters where wanted
+    #[arg(
+        short,
+        long,
+        value_name = "GOVERNOR",
+        required_unless_present = "why_differ",
+        conflicts_with = "why_differ"
+    )]
+    pub(crate) governor: Option<String>,
+    /// The CPU [default: the only one]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
+    /// The last decision at this time of the recording or before, s (as `trace-cmd report` prints it)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) at: Option<u64>,
+    /// As --at, counted from the first event of the recording
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) after: Option<u64>,
+    /// The decision with this number on its CPU, from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) decision: Option<u64>,
+    /// Find where two governors part: the first wait, and those that cost most energy and latency
+    #[arg(long, value_name = "A,B")]
+    pub(crate) why_differ: Option<String>,
+    /// Governors to show beside it; `none` for none [default: all]
+    #[arg(long, value_name = "LIST", conflicts_with = "why_differ")]
+    pub(crate) others: Option<String>,
+    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
+    #[arg(short, long, value_name = "PLATFORM")]
+    pub(crate) platform: Option<String>,
+    /// Put every recorded CPU on this cluster of the machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+    /// Seed of the random numbers that a governor may ask for
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `12.345` as ns.
+fn seconds(text: &str) -> Result<u64, String> {
+    let wrong = || "seconds are wanted, such as 12.345 or 0.000000001".to_owned();
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || part.len() > 9 || !digits(whole) || !digits(part) {
+        return Err(wrong());
+    }
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    let part: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
+    whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(part)).ok_or_else(wrong)
 }
 
 #[derive(Debug, Args)]

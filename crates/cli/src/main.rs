@@ -3,6 +3,7 @@
 
 mod args;
 mod drive;
+mod explain;
 mod governors;
 mod output;
 mod platform;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Replay(a) => replay::run(a),
+        Command::Explain(a) => explain::run(&a),
         Command::Score(a) => score::run(&a),
         Command::Tape(a) => tape::run(&a),
         Command::Drive(a) => drive::run(&a),

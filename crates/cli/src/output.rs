@@ -6,7 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use idlewise_lab::LabError;
+use idlewise_report::Report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::args::OutputArgs;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -38,6 +42,16 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::Closed,
         _ => Failure::Error(format!("standard output: {e}")),
     })
+}
+
+/// Prints a result in the form and to the place asked for.
+pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) -> Done {
+    let text = view.render(to.format, result).map_err(|e| e.to_string())?;
+    match &to.output {
+        Some(path) => write_new(path, text.as_bytes(), false)?,
+        None => say(&text)?,
+    }
+    Ok(true)
 }
 
 /// Writes to `path`, whole or not at all; an existing file is left alone unless `force`.

@@ -6,7 +6,7 @@ use idlewise_lab::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_go
 use idlewise_lab::view;
 
 use crate::args::{PerChoice, ReplayArgs};
-use crate::output::{Done, Failure, Progress, say, write_new};
+use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     let (request, recorded) = match &a.again {
@@ -23,12 +23,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     if let Some(recorded) = recorded {
         same_inputs(&recorded, &report)?;
     }
-    let text = view::replay(&report).render(a.output.format, &report).map_err(|e| e.to_string())?;
-    match &a.output.output {
-        Some(path) => write_new(path, text.as_bytes(), false)?,
-        None => say(&text)?,
-    }
-    Ok(true)
+    deliver(&a.output, &view::replay(&report), &report)
 }
 
 fn request(a: &ReplayArgs) -> ReplayRequest {

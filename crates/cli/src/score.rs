@@ -2,7 +2,7 @@
 use idlewise_lab::{score, view};
 
 use crate::args::{PerChoice, ScoreArgs};
-use crate::output::{Done, Progress, say, write_new};
+use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
     let PerChoice(per) = a.per.into();
@@ -10,10 +10,5 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
         let _progress = Progress::new("reading");
         score::score(&a.trace, &a.recording.options(), per)?
     };
-    let text = view::score(&report, per).render(a.output.format, &report).map_err(|e| e.to_string())?;
-    match &a.output.output {
-        Some(path) => write_new(path, text.as_bytes(), false)?,
-        None => say(&text)?,
-    }
-    Ok(true)
+    deliver(&a.output, &view::score(&report, per), &report)
 }

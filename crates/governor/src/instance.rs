@@ -177,6 +177,11 @@ impl Instance {
         self.object.take_log().lines().filter_map(|line| line.get(1..)).map(str::to_owned).collect()
     }
 
+    /// Spares the cost of messages until [`Instance::take_messages`] is called again.
+    pub fn mute(&mut self) {
+        self.object.mute();
+    }
+
     /// What the governor remembers about a CPU at this moment, by the names of its source: per-CPU variables, then
     /// what all CPUs share. Parameters are not among it.
     ///

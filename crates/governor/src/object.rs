@@ -185,6 +185,12 @@ impl Object {
         String::from_utf8_lossy(log.text.get(..used).unwrap_or_default()).into_owned()
     }
 
+    /// Lets messages go unheard until the next [`Object::take_log`].
+    pub(crate) fn mute(&mut self) {
+        // SAFETY: as in take_log.
+        unsafe { (*self.abi.log).used = u32::MAX };
+    }
+
     /// The variables in `layout` as they are now: those of a CPU, then those that all share, parameters left out.
     pub(crate) fn memory(&self, index: usize, layout: &Layout) -> Vec<Variable> {
         let Some(block) = self.blocks.get(index) else { return Vec::new() };

@@ -6,6 +6,7 @@
 
 pub mod drive;
 mod error;
+pub mod explain;
 mod head;
 mod recording;
 pub mod replay;

@@ -147,13 +147,13 @@ pub struct Change {
 }
 
 /// One governor of a request.
-enum Candidate {
+pub(crate) enum Candidate {
     Hosted(Spec),
     Oracle,
 }
 
 impl Candidate {
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Hosted(spec) => spec.to_string(),
             Self::Oracle => ORACLE.to_owned(),
@@ -198,7 +198,7 @@ pub fn replay(
     Ok(stage.report(runs, baseline))
 }
 
-fn candidates(names: &[String]) -> Result<Vec<Candidate>, LabError> {
+pub(crate) fn candidates(names: &[String]) -> Result<Vec<Candidate>, LabError> {
     if names.is_empty() {
         return Err(LabError::Request("no governor given".to_owned()));
     }

@@ -66,7 +66,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     }
     let mut causes = Table::new("woken by", vec!["cause".into(), "wakes".into(), "%".into()]);
     for (cause, n) in &r.score.causes {
-        causes.rows.push(vec![cause.clone(), n.to_string(), percent(share(*n, r.score.wakeups))]);
+        causes.rows.push(vec![cause.clone(), n.to_string(), percent(percent_of(*n, r.score.wakeups))]);
     }
     out.tables.push(causes);
     out
@@ -151,7 +151,7 @@ fn agreement_lines(a: &Agreement) -> Vec<Line> {
     out
 }
 
-fn head_lines(head: &TraceHead) -> Vec<Line> {
+pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
     let kernel = if head.kernel.is_empty() { String::new() } else { format!(", {}", head.kernel) };
     let clock = if head.clock.is_empty() { String::new() } else { format!(", clock {}", head.clock) };
     let what = format!("{} ({}{kernel}{clock})", head.name, head.format);
@@ -232,7 +232,7 @@ fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
         let grades = match used.as_slice() {
             [(_, word)] => (*word).to_owned(),
             several => {
-                let part = |(n, word): &&(u64, &str)| format!("{word} {:.0} %", share(*n, all));
+                let part = |(n, word): &&(u64, &str)| format!("{word} {:.0} %", percent_of(*n, all));
                 several.iter().map(part).collect::<Vec<_>>().join(", ")
             }
         };
@@ -346,7 +346,7 @@ fn group_table(results: &[GovernorResult]) -> Table {
     t
 }
 
-fn share(part: u64, whole: u64) -> f64 {
+pub(crate) fn percent_of(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 

@@ -58,7 +58,7 @@ pub enum RenderError {
 pub struct Table {
     /// A line above it; empty for none.
     pub title: String,
-    /// Column heads.
+    /// Column heads; all empty for a table that needs none.
     pub head: Vec<String>,
     /// Rows; each has as many cells as there are heads.
     pub rows: Vec<Vec<String>>,
@@ -75,7 +75,11 @@ impl Table {
 
     fn drawn(&self, preset: &str) -> String {
         let mut t = comfy_table::Table::new();
-        t.load_preset(preset).set_header(&self.head);
+        t.load_preset(preset);
+        // Markdown has no table without a head.
+        if preset != presets::NOTHING || self.head.iter().any(|h| !h.is_empty()) {
+            t.set_header(&self.head);
+        }
         for row in &self.rows {
             t.add_row(row);
         }
@@ -170,6 +174,7 @@ impl Report {
             let drawn = table.drawn(preset);
             parts.push(match table.title.as_str() {
                 "" => drawn,
+                title if table.head.is_empty() => format!("{strong}{title}{strong}"),
                 title if strong.is_empty() => format!("{title}\n{drawn}"),
                 title => format!("{strong}{title}{strong}\n\n{drawn}"),
             });

@@ -10,7 +10,8 @@
 
 /**
  * struct idlewise_log - messages, as printk() took them
- * @used: bytes of @text in use; the host sets it to 0
+ * @used: bytes of @text in use; the host sets it to 0, or beyond the end of
+ *   @text if it does not want to hear anything
  * @text: one after the other, each from its level to a newline; what finds no
  *   room is left out
  */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_governor::catalog;
+use idlewise_lab::explain::{ExplainRequest, Which, WhyDifferRequest, explain, view, why_differ};
+use idlewise_lab::replay::{ORACLE, split_governors};
+
+use crate::args::ExplainArgs;
+use crate::output::{Done, Failure, Progress, deliver};
+
+pub(crate) fn run(a: &ExplainArgs) -> Done {
+    match (&a.why_differ, &a.governor) {
+        (Some(pair), _) => differ(a, pair),
+        (None, governor) => one(a, governor.as_deref().unwrap_or_default()),
+    }
+}
+
+fn one(a: &ExplainArgs, governor: &str) -> Done {
+    let which = match (a.decision, a.at, a.after) {
+        (Some(n), _, _) => Which::Decision(n),
+        (None, Some(ns), _) => Which::At(ns),
+        (None, None, ns) => Which::After(ns.unwrap_or_default()),
+    };
+    let request = ExplainRequest {
+        trace: a.trace.clone(),
+        recording: a.recording.options(),
+        platform: a.platform.clone(),
+        cluster: a.cluster.clone(),
+        governor: governor.to_owned(),
+        others: others(a.others.as_deref(), governor),
+        cpu: a.cpu,
+        which,
+        seed: a.seed,
+    };
+    let report = {
+        let _progress = Progress::new("replaying");
+        explain(&request)?
+    };
+    deliver(&a.output, &view::explain(&report), &report)
+}
+
+fn differ(a: &ExplainArgs, pair: &str) -> Done {
+    let governors: [String; 2] = split_governors(pair).try_into().map_err(|all: Vec<String>| {
+        Failure::Error(format!("--why-differ {pair}: two governors are wanted, this names {}", all.len()))
+    })?;
+    let request = WhyDifferRequest {
+        trace: a.trace.clone(),
+        recording: a.recording.options(),
+        platform: a.platform.clone(),
+        cluster: a.cluster.clone(),
+        governors,
+        cpu: a.cpu,
+        seed: a.seed,
+    };
+    let report = {
+        let _progress = Progress::new("replaying");
+        why_differ(&request)?
+    };
+    deliver(&a.output, &view::why_differ(&report), &report)
+}
+
+/// The governors to show beside `explained`: those asked for, or all others.
+fn others(list: Option<&str>, explained: &str) -> Vec<String> {
+    match list {
+        Some("none") => Vec::new(),
+        Some(list) => split_governors(list),
+        None => {
+            let all = catalog().iter().map(|g| g.id).chain([ORACLE]);
+            all.filter(|id| *id != explained).map(str::to_owned).collect()
+        }
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where two governors part, and what it costs most: `idlewise explain --why-differ`.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::report::Explanation;
+use super::run::{OnCpu, Which, hosted};
+use crate::replay::Candidate;
+use crate::scene::Scene;
+use crate::waits::{Wait, Waits};
+use crate::{LabError, RecordingOptions, TraceHead};
+
+/// Version of the JSON; it changes when a field changes its meaning or goes away.
+const SCHEMA: &str = "idlewise.why-differ/1";
+
+/// Which governors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhyDifferRequest {
+    /// A trace or tape.
+    pub trace: PathBuf,
+    /// What is known about it beside its file.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The two governors with their parameters.
+    pub governors: [String; 2],
+    /// Only this CPU.
+    pub cpu: Option<u32>,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyDiffer {
+    /// "idlewise.why-differ/1".
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked.
+    pub request: WhyDifferRequest,
+    /// The recording.
+    pub head: TraceHead,
+    /// Events that both waited for.
+    pub waits: u64,
+    /// Of these, waits that began with another state.
+    pub other_state: u64,
+    /// Waits that began with the same state and another answer about the tick.
+    pub other_tick: u64,
+    /// The first parting, the one that costs most energy, the one that costs most latency; the same one is not repeated.
+    pub moments: Vec<Moment>,
+}
+
+/// One wait that two governors began differently.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// Why it is shown.
+    pub why: String,
+    /// Energy of the whole wait under the second, above that under the first, in `energy_unit`.
+    pub energy: f64,
+    /// "mJ" or "rel".
+    pub energy_unit: String,
+    /// How much longer the event had to wait under the second, ns.
+    pub latency_ns: i64,
+    /// The first one's side.
+    pub a: Explanation,
+    /// The second one's.
+    pub b: Explanation,
+}
+
+/// A parting before it is explained.
+#[derive(Clone, Copy)]
+struct Parting {
+    cpu: usize,
+    at_ns: u64,
+    first: [u64; 2],
+    energy_fj: i128,
+    latency_ns: i64,
+}
+
+/// What two governors' runs on one CPU have come to.
+#[derive(Default)]
+struct Compared {
+    waits: u64,
+    other_state: u64,
+    other_tick: u64,
+    first: Option<Parting>,
+    energy: Option<Parting>,
+    latency: Option<Parting>,
+}
+
+/// Replays two governors and explains where they part.
+///
+/// # Errors
+/// [`LabError`] when recording, platform or governors cannot be read or found.
+pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
+    let scene = Scene::open(
+        std::slice::from_ref(&request.trace),
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let Some(recording) = scene.recordings.first() else {
+        return Err(LabError::Request("no trace given".to_owned()));
+    };
+    let [a, b] = &request.governors;
+    let specs = [hosted(a)?, hosted(b)?];
+    let mut workloads = scene.workloads(recording)?;
+    workloads.retain(|w| request.cpu.is_none_or(|cpu| cpu == w.cpu));
+    let cpus: Vec<OnCpu<'_>> =
+        workloads.iter().map(|w| OnCpu::new(&scene, recording, w, request.seed)).collect::<Result<_, _>>()?;
+    if let (Some(cpu), true) = (request.cpu, cpus.is_empty()) {
+        return Err(LabError::Request(format!("CPU {cpu} is not among those that can be replayed")));
+    }
+    let compared: Vec<Compared> = cpus
+        .par_iter()
+        .enumerate()
+        .map(|(i, cpu)| {
+            let waits = |spec: &idlewise_governor::Spec| {
+                let mut waits = Waits::new(&cpu.workload.events, &cpu.place.table, &cpu.place.energy);
+                cpu.run(&Candidate::Hosted(spec.clone()), &mut waits)?;
+                Ok::<_, LabError>(waits.finish())
+            };
+            Ok(Compared::of(i, cpu, &waits(&specs[0])?, &waits(&specs[1])?))
+        })
+        .collect::<Result<_, LabError>>()?;
+
+    let best = |get: fn(&Compared) -> Option<Parting>, key: fn(&Parting) -> i128| {
+        compared.iter().filter_map(get).reduce(|x, y| if key(&y) > key(&x) { y } else { x })
+    };
+    let chosen = [
+        ("the first", best(|c| c.first, |p| -i128::from(p.at_ns))),
+        ("costs most energy", best(|c| c.energy, |p| p.energy_fj.abs())),
+        ("costs most latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
+    ];
+    let mut shown: Vec<(String, Parting)> = Vec::new();
+    for (why, parting) in chosen {
+        let Some(parting) = parting else { continue };
+        let same = |p: &&mut (String, Parting)| (p.1.cpu, p.1.at_ns) == (parting.cpu, parting.at_ns);
+        match shown.iter_mut().find(same) {
+            Some((words, _)) => *words = format!("{words}, {why}"),
+            None => shown.push((why.to_owned(), parting)),
+        }
+    }
+    let moment = |(why, p): &(String, Parting)| {
+        let Some(cpu) = cpus.get(p.cpu) else { return Err(LabError::Request("no such CPU".to_owned())) };
+        let energy = cpu.place.energy.in_unit(p.energy_fj.unsigned_abs());
+        Ok(Moment {
+            why: why.clone(),
+            energy: if p.energy_fj < 0 { -energy } else { energy },
+            energy_unit: cpu.place.energy.unit().to_owned(),
+            latency_ns: p.latency_ns,
+            a: cpu.explain(&specs[0], Which::Decision(p.first[0]), &[])?,
+            b: cpu.explain(&specs[1], Which::Decision(p.first[1]), &[])?,
+        })
+    };
+    let sum = |get: fn(&Compared) -> u64| compared.iter().map(get).sum();
+    Ok(WhyDiffer {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        head: TraceHead::new(recording, |cpu| scene.missing(cpu)),
+        waits: sum(|c| c.waits),
+        other_state: sum(|c| c.other_state),
+        other_tick: sum(|c| c.other_tick),
+        moments: shown.par_iter().map(moment).collect::<Result<_, _>>()?,
+    })
+}
+
+impl Compared {
+    fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Self {
+        let mut out = Self::default();
+        for (event, (a, b)) in on.workload.events.iter().zip(a.iter().zip(b)) {
+            if a.asks == 0 || b.asks == 0 {
+                continue;
+            }
+            out.waits += 1;
+            if a.state != b.state {
+                out.other_state += 1;
+            } else if a.tick_kept != b.tick_kept {
+                out.other_tick += 1;
+            } else {
+                continue;
+            }
+            let parting = Parting {
+                cpu,
+                at_ns: event.start_ns,
+                first: [a.first, b.first],
+                energy_fj: b.energy_fj.cast_signed() - a.energy_fj.cast_signed(),
+                latency_ns: i64::from(b.latency_ns) - i64::from(a.latency_ns),
+            };
+            out.first.get_or_insert(parting);
+            keep_larger(&mut out.energy, parting, |p| p.energy_fj.abs());
+            keep_larger(&mut out.latency, parting, |p| p.latency_ns.abs().into());
+        }
+        out
+    }
+}
+
+/// Keeps the larger of two, the earlier of equals, none that is nothing.
+fn keep_larger(kept: &mut Option<Parting>, new: Parting, size: fn(&Parting) -> i128) {
+    if size(&new) > kept.as_ref().map_or(0, size) {
+        *kept = Some(new);
+    }
+}

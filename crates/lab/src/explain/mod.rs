@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One decision laid open: `idlewise explain`.
+
+mod differ;
+mod report;
+mod run;
+pub mod view;
+mod watch;
+
+pub use differ::{Moment, WhyDiffer, WhyDifferRequest, why_differ};
+pub use report::{Came, Chosen, Explanation, Given, Other, StateHead, Unit};
+pub use run::{ExplainReport, ExplainRequest, SCHEMA, Which, explain};

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use idlewise_governor::{Instance, Spec};
+use idlewise_idle::{Hosted, Oracle};
+use idlewise_model::{Confidence, CpuTape, Entry, Ledger, Tape};
+use idlewise_platform::Cluster;
+use idlewise_replay::{Setting, Workload, run};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
+use super::watch::{Keep, Seen, Watch};
+use crate::replay::{Candidate, candidates};
+use crate::scene::Scene;
+use crate::{LabError, Recording, RecordingOptions, TraceHead};
+
+/// Version of the JSON; it changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "idlewise.explain/1";
+
+/// Which decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// By its number on its CPU, from 0.
+    Decision(u64),
+    /// The last that was made at this time or before, ns on the clock of the recording.
+    At(u64),
+    /// As [`Which::At`], ns after the first event of the recording.
+    After(u64),
+}
+
+/// What to explain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExplainRequest {
+    /// A trace or tape.
+    pub trace: PathBuf,
+    /// What is known about it beside its file.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The governor with its parameters.
+    pub governor: String,
+    /// Governors to show beside it.
+    pub others: Vec<String>,
+    /// The CPU; needed where the recording has several.
+    pub cpu: Option<u32>,
+    /// The decision.
+    pub which: Which,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; nothing for a row of recorded decisions.
+    pub request: Option<ExplainRequest>,
+    /// The recording; nothing for a row of recorded decisions.
+    pub head: Option<TraceHead>,
+    /// Where the decision is from.
+    pub source: String,
+    /// What the kernel did, for a row of recorded decisions.
+    pub recorded: Option<Chosen>,
+    /// The decision.
+    pub explanation: Explanation,
+}
+
+/// Explains what `request` asks for.
+///
+/// # Errors
+/// [`LabError`] when recording, platform or governor cannot be read or found, or there is no such decision.
+pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
+    let scene = Scene::open(
+        std::slice::from_ref(&request.trace),
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let Some(recording) = scene.recordings.first() else {
+        return Err(LabError::Request("no trace given".to_owned()));
+    };
+    let spec: Spec = hosted(&request.governor)?;
+    let others = if request.others.is_empty() { Vec::new() } else { candidates(&request.others)? };
+    let workloads = scene.workloads(recording)?;
+    let workload = pick_cpu(&workloads, request.cpu)?;
+    let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
+    let explanation = cpu.explain(&spec, request.which, &others)?;
+    Ok(ExplainReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: Some(request.clone()),
+        source: recording.tape.source.name.clone(),
+        head: Some(TraceHead::new(recording, |cpu| scene.missing(cpu))),
+        recorded: None,
+        explanation,
+    })
+}
+
+/// The governor of `text`; the oracle has nothing to explain.
+pub(crate) fn hosted(text: &str) -> Result<Spec, LabError> {
+    match candidates(&[text.to_owned()])?.pop() {
+        Some(Candidate::Hosted(spec)) => Ok(spec),
+        _ => Err(LabError::Request(format!(
+            "{text} knows every wake in advance and remembers nothing: explain a governor, with {text} among --others"
+        ))),
+    }
+}
+
+fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabError> {
+    let all = || {
+        let cpus: Vec<u32> = workloads.iter().map(|w| w.cpu).collect();
+        idlewise_platform::cpu_list(&cpus)
+    };
+    match (cpu, workloads) {
+        (None, [only]) => Ok(only),
+        (None, _) => Err(LabError::Request(format!("which CPU? Say --cpu, one of {}", all()))),
+        (Some(cpu), _) => workloads.iter().find(|w| w.cpu == cpu).ok_or_else(|| {
+            LabError::Request(format!("CPU {cpu} is not among those that can be replayed: {}", all()))
+        }),
+    }
+}
+
+/// One CPU of a scene.
+pub(crate) struct OnCpu<'a> {
+    tape: &'a Tape,
+    cpu_tape: Option<&'a CpuTape>,
+    platform: &'a str,
+    pub(crate) place: &'a Cluster,
+    pub(crate) workload: &'a Workload,
+    setting: Setting,
+}
+
+impl<'a> OnCpu<'a> {
+    pub(crate) fn new(
+        scene: &'a Scene,
+        recording: &'a Recording,
+        workload: &'a Workload,
+        seed: u64,
+    ) -> Result<Self, LabError> {
+        let no_place = || LabError::Request(scene.missing(workload.cpu).unwrap_or_default());
+        Ok(Self {
+            tape: &recording.tape,
+            cpu_tape: recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu),
+            platform: &scene.platform.id,
+            place: scene.place(workload.cpu).ok_or_else(no_place)?,
+            workload,
+            setting: Setting { same_machine: scene.same_machine(recording), seed },
+        })
+    }
+
+    /// Explains one decision of `spec` and shows `others` beside it.
+    pub(crate) fn explain(
+        &self,
+        spec: &Spec,
+        which: Which,
+        others: &[Candidate],
+    ) -> Result<Explanation, LabError> {
+        let number = match which {
+            Which::Decision(number) => number,
+            Which::At(at_ns) => self.number_at(spec, at_ns)?,
+            Which::After(ns) => self.number_at(spec, self.tape.source.first_ns.saturating_add(ns))?,
+        };
+        let (seen, kept) = self.watch(spec, number)?;
+        let (Some(seen), Some((_, entry))) = (seen, kept.found) else {
+            return Err(LabError::Request(format!(
+                "{spec} makes {} decisions on CPU {}; there is no number {number} (they are counted from 0)",
+                kept.count, self.workload.cpu
+            )));
+        };
+        let other = |candidate: &Candidate| self.other(candidate, entry.start_ns);
+        let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
+        Ok(Explanation {
+            governor: spec.to_string(),
+            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.platform, self.place.name),
+            decision: number,
+            decisions: kept.count,
+            at_ns: entry.start_ns,
+            states: StateHead::all(&self.place.table, seen.inputs.disabled),
+            inputs: Given::all(&seen.inputs, &self.known(&entry)),
+            chosen: Chosen::of(&seen),
+            memory: seen.memory,
+            reasons: seen.reasons,
+            came: Some(Came::of(&entry)),
+            others: others.into_iter().flatten().collect(),
+        })
+    }
+
+    fn number_at(&self, spec: &Spec, at_ns: u64) -> Result<u64, LabError> {
+        let mut keep = Keep::last_at(at_ns);
+        self.run(&Candidate::Hosted(spec.clone()), &mut keep)?;
+        keep.found.map(|(number, _)| number).ok_or_else(|| {
+            let source = &self.tape.source;
+            let s = |ns: u64| ns as f64 / 1e9;
+            LabError::Request(format!(
+                "CPU {} was not idle yet at {:.9} s; the recording goes from {:.9} s to {:.9} s",
+                self.workload.cpu,
+                s(at_ns),
+                s(source.first_ns),
+                s(source.last_ns)
+            ))
+        })
+    }
+
+    /// Runs `candidate` to the end.
+    pub(crate) fn run<L: Ledger>(&self, candidate: &Candidate, ledger: &mut L) -> Result<(), LabError> {
+        let (table, capacity) = (&self.place.table, self.place.capacity);
+        match candidate {
+            Candidate::Hosted(spec) => {
+                let mut instance = Instance::load(spec, self.workload.grid.period_ns)?;
+                let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
+                let mut governor = Hosted::new(&mut instance, slot);
+                run(self.workload, table, capacity, self.setting, &mut governor, ledger);
+            }
+            Candidate::Oracle => {
+                run(self.workload, table, capacity, self.setting, &mut Oracle::new(table), ledger);
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&self, spec: &Spec, number: u64) -> Result<(Option<Seen>, Keep), LabError> {
+        let (table, capacity) = (&self.place.table, self.place.capacity);
+        let mut instance = Instance::load_explaining(spec, self.workload.grid.period_ns)?;
+        let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
+        let mut watch = Watch::new(&mut instance, slot, number);
+        let mut keep = Keep::number(number);
+        run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
+        Ok((watch.seen, keep))
+    }
+
+    fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, LabError> {
+        let mut keep = Keep::last_at(at_ns);
+        self.run(candidate, &mut keep)?;
+        Ok(keep.found.map(|(_, entry)| Other {
+            governor: candidate.name(),
+            asked_before_ns: at_ns - entry.start_ns,
+            state: entry.selected,
+            came: Came::of(&entry),
+        }))
+    }
+
+    /// How well the inputs of the decision that led to `entry` are known.
+    fn known(&self, entry: &Entry) -> Known {
+        let pieces = self.cpu_tape.map(|c| c.pieces.as_slice()).unwrap_or_default();
+        let piece = pieces
+            .partition_point(|p| p.start_ns <= entry.start_ns)
+            .checked_sub(1)
+            .and_then(|i| pieces.get(i));
+        let weakest = |name: &str| {
+            let input = self.tape.inputs.iter().find(|i| i.name == name);
+            input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()
+        };
+        Known {
+            timers: piece.map_or(Confidence::Assumed, |p| p.timer_confidence()).name(),
+            latency_limit: weakest("latency limit"),
+            util: weakest("utilisation"),
+            iowait: weakest("iowait"),
+            disabled: weakest("disabled states"),
+            run: None,
+        }
+    }
+}
