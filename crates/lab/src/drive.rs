@@ -169,7 +169,7 @@ impl fmt::Display for Drive {
 pub fn drive(spec: &Spec, csv_gz: &Path) -> Result<Drive, DriveError> {
     let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
     let car = SideCar::read(csv_gz)?;
-    let mut governor = Instance::load(spec, car.tick_nsec)?;
+    let mut governor = load(spec, &car)?;
     let slot = governor.add_cpu(0, &car.table, car.cpu_capacity)?;
 
     let mut reader = csv::Reader::from_reader(GzDecoder::new(BufReader::new(file)));
@@ -184,11 +184,29 @@ pub fn drive(spec: &Spec, csv_gz: &Path) -> Result<Drive, DriveError> {
     Ok(run.result)
 }
 
+/// The governor with the parameters of the recording, as far as it has them and `spec` does not set them.
+fn load(spec: &Spec, car: &SideCar) -> Result<Instance, GovernorError> {
+    let governor = Instance::load(spec, car.tick_nsec)?;
+    let known = governor.params();
+    let missing = car.params.iter().filter(|(name, _)| {
+        known.iter().any(|p| p.name == *name) && spec.params.iter().all(|(set, _)| set != name)
+    });
+    let missing: Vec<_> = missing.cloned().collect();
+    if missing.is_empty() {
+        return Ok(governor);
+    }
+    let mut spec = spec.clone();
+    spec.params.extend(missing);
+    Instance::load(&spec, car.tick_nsec)
+}
+
 /// The parts of the side-car that decisions depend on.
 struct SideCar {
     table: IdleTable,
     tick_nsec: u64,
     cpu_capacity: u32,
+    /// The recorded governor's parameters, from all objects whose name ends in `_params`.
+    params: Vec<(String, String)>,
 }
 
 impl SideCar {
@@ -227,7 +245,10 @@ impl SideCar {
         };
         let cpu_capacity = u32::try_from(number("cpu_capacity")?)
             .map_err(|_| wrong("a `cpu_capacity` of at most 1024".to_owned()))?;
-        Ok(Self { tick_nsec: number("tick_nsec")?, cpu_capacity, table })
+        let groups = json.as_object().into_iter().flatten().filter(|(name, _)| name.ends_with("_params"));
+        let params = groups.filter_map(|(_, group)| group.as_object()).flatten();
+        let params = params.map(|(name, value)| (name.clone(), value.to_string())).collect();
+        Ok(Self { tick_nsec: number("tick_nsec")?, cpu_capacity, table, params })
     }
 }
 

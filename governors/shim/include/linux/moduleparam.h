@@ -20,15 +20,19 @@
 #define idlewise_type_ulong	ulong
 #define idlewise_type_ullong	ullong
 
-#define module_param_named(name, value, type, perm)					\
-	_Static_assert(__builtin_types_compatible_p(typeof(value), idlewise_type_##type), \
-		       "module_param: " #value " is no " #type);			\
+#define IDLEWISE_PARAM(name, value, c_type, type_name, perm)				\
+	_Static_assert(__builtin_types_compatible_p(typeof(value), c_type),		\
+		       "module_param: " #value " is no " type_name);			\
 	_Static_assert(((perm) & ~0777) == 0, "module_param: bad permissions");		\
 	static const struct idlewise_param idlewise_param_##name			\
-		__used __section("idlewise_params") __aligned(sizeof(void *)) = {		\
-			#name, #type, &(value), sizeof(value) }
+		__used __section("idlewise_params") __aligned(sizeof(void *)) = {	\
+			#name, type_name, &(value), sizeof(value) }
 
-#define module_param(name, type, perm)	module_param_named(name, name, type, perm)
+/* Each takes the type's name itself: handed on, bool would become _Bool. */
+#define module_param_named(name, value, type, perm)					\
+	IDLEWISE_PARAM(name, value, idlewise_type_##type, #type, perm)
+#define module_param(name, type, perm)							\
+	IDLEWISE_PARAM(name, name, idlewise_type_##type, #type, perm)
 
 #define MODULE_PARM_DESC(name, text)							\
 	static const struct idlewise_param_desc idlewise_param_desc_##name		\
