@@ -22,6 +22,7 @@
  */
 #include <linux/cpuidle.h>
 #include <linux/init.h>
+#include <linux/printk.h>
 
 #include "shallower.h"
 
@@ -31,9 +32,18 @@ static int deepest_select(struct cpuidle_driver *drv, struct cpuidle_device *dev
 	int i;
 
 	for (i = drv->state_count - 1; i > 0; i--) {
-		if (!state_disabled(dev, i) && drv->states[i].exit_latency_ns <= latency_limit_ns)
+		const struct cpuidle_state *s = &drv->states[i];
+
+		if (state_disabled(dev, i)) {
+			pr_debug("state %d is disabled\n", i);
+			continue;
+		}
+		if (s->exit_latency_ns <= latency_limit_ns)
 			break;
+		pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns\n", i,
+			 s->exit_latency_ns, latency_limit_ns);
 	}
+	pr_debug("state %d is the deepest that is left, and the tick stops\n", i);
 
 	*stop_tick = true;
 	return i;

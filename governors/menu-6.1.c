@@ -21,7 +21,10 @@
  * too deep after a short burst, and a decision is dear: a division by a
  * variable to book a wakeup, up to six more to find a pattern.
  *
- * Parameters: none.
+ * Parameters: intervals, how many idle times the ring holds, 1 to 64, 8 in
+ * Linux. decay_shift, how slowly a correction factor learns: it has the weight
+ * of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns, from which
+ * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
  *
  * Lineage: the default governor of kernels with a dynamic tick. This form is in
  * 5.13 to 6.5 and in 6.1.y before 6.1.141; the baseline of seeds 000, 002 and
@@ -32,6 +35,7 @@
 #include <linux/init.h>
 #include <linux/limits.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/sched/stat.h>
 
 #include "menu-common.h"
@@ -46,20 +50,21 @@ static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
 /*
  * The mean of the recent idle times if they are alike, us, else
- * MENU_NO_INTERVAL. Samples at the upper end are dropped while at least six
+ * MENU_NO_INTERVAL. Samples at the upper end are dropped while three quarters
  * remain. If even the smallest is not below @limit_us the pattern would not
  * shorten the prediction, and is not looked for.
  */
-static u32 menu_typical_us(const struct menu_device *data, u32 limit_us)
+static __always_inline u32 menu_typical_us(const struct menu_device *data,
+					   const struct menu_tuning *tuning, u32 limit_us)
 {
 	u32 threshold = S32_MAX;
 
 	for (;;) {
 		u32 lowest = U32_MAX, highest = 0, samples = 0, mean;
 		u64 sum = 0, variance = 0;
-		int i;
+		uint i;
 
-		for (i = 0; i < MENU_INTERVALS; i++) {
+		for (i = 0; i < tuning->intervals; i++) {
 			u32 value = data->intervals[i];
 
 			if (value > threshold)
@@ -70,11 +75,13 @@ static u32 menu_typical_us(const struct menu_device *data, u32 limit_us)
 			lowest = min_t(u32, lowest, value);
 		}
 		/* Always true without any sample. */
-		if (lowest >= limit_us)
+		if (lowest >= limit_us) {
+			pr_debug("no recent idle time is shorter: their rhythm does not matter\n");
 			return MENU_NO_INTERVAL;
+		}
 
 		mean = (u32)div_u64(sum, samples);
-		for (i = 0; i < MENU_INTERVALS; i++) {
+		for (i = 0; i < tuning->intervals; i++) {
 			s64 diff = (s64)data->intervals[i] - mean;
 
 			if (data->intervals[i] <= threshold)
@@ -82,16 +89,22 @@ static u32 menu_typical_us(const struct menu_device *data, u32 limit_us)
 		}
 		variance = div_u64(variance, samples);
 
-		if (menu_regular(mean, variance, samples))
+		if (menu_regular(tuning, mean, variance, samples)) {
+			pr_debug("%u of the last %u idle times are alike: %llu ns in the mean\n",
+				 samples, tuning->intervals, mean * (u64)NSEC_PER_USEC);
 			return mean;
-		if (4 * samples <= 3 * MENU_INTERVALS)
+		}
+		if (menu_too_few(tuning, samples)) {
+			pr_debug("the last %u idle times have no rhythm\n", tuning->intervals);
 			return MENU_NO_INTERVAL;
+		}
 
 		threshold = highest - 1;
 	}
 }
 
-static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidle_device *dev,
+				       bool *stop_tick, const struct menu_tuning *tuning)
 {
 	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
 	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
@@ -104,7 +117,7 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 	int i;
 
 	if (data->needs_update)
-		menu_update(data, drv, dev);
+		menu_update(data, drv, dev, tuning);
 
 	menu_ask_timer(data, &delta_tick_ns);
 	data->bucket = menu_magnitude(data->next_timer_ns) + (iowait ? MENU_MAGNITUDES : 0);
@@ -114,8 +127,8 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		return 0;
 	}
 
-	corrected_us = menu_corrected_us(data);
-	typical_us = menu_typical_us(data, corrected_us);
+	corrected_us = menu_corrected_us(data, tuning);
+	typical_us = menu_typical_us(data, tuning, corrected_us);
 	predicted_ns = (u64)min_t(u32, corrected_us, typical_us) * NSEC_PER_USEC;
 
 	if (stopped) {
@@ -123,24 +136,31 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		 * No tick would end a sleep that turns out longer: better trust
 		 * the timer.
 		 */
-		if (predicted_ns < (u64)TICK_NSEC)
+		if (predicted_ns < (u64)TICK_NSEC) {
 			predicted_ns = data->next_timer_ns;
+			pr_debug("the tick is stopped: trust the timer in %llu ns\n", predicted_ns);
+		}
 	} else {
 		u64 affordable_ns = predicted_ns;
 
 		if (iowait)
 			affordable_ns = div64_u64(predicted_ns, 1 + MENU_IOWAIT_WEIGHT * iowait);
 
-		if ((u64)latency_limit_ns > affordable_ns)
+		if ((u64)latency_limit_ns > affordable_ns) {
 			latency_limit_ns = affordable_ns;
+			pr_debug("with %llu tasks in I/O, the latency limit becomes %lld ns\n",
+				 iowait, latency_limit_ns);
+		}
 	}
 
 	for (i = 0; i < drv->state_count; i++) {
 		const struct cpuidle_state *s = &drv->states[i];
 		u64 residency_ns = s->target_residency_ns;
 
-		if (state_disabled(dev, i))
+		if (state_disabled(dev, i)) {
+			pr_debug("state %d is disabled\n", i);
 			continue;
+		}
 		if (idx < 0)
 			idx = i;
 
@@ -151,10 +171,12 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 			 */
 			if (state_polls(drv, idx) && s->exit_latency_ns <= latency_limit_ns &&
 			    residency_ns <= data->next_timer_ns) {
+				menu_explain_no_poll(i, residency_ns);
 				predicted_ns = residency_ns;
 				idx = i;
 				break;
 			}
+			menu_explain_deep(i, residency_ns, predicted_ns);
 			if (predicted_ns < (u64)TICK_NSEC)
 				break;
 			if (!stopped) {
@@ -169,18 +191,32 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 			if (drv->states[idx].target_residency_ns < TICK_NSEC &&
 			    s->target_residency_ns <= delta_tick_ns)
 				idx = i;
+			menu_explain_stopped(idx, delta_tick_ns);
 			return idx;
 		}
 		/*
 		 * The prediction stays: a shallow state forced by the limit may
 		 * stop the tick.
 		 */
-		if (s->exit_latency_ns > latency_limit_ns)
+		if (s->exit_latency_ns > latency_limit_ns) {
+			menu_explain_slow(i, s->exit_latency_ns, latency_limit_ns);
 			break;
+		}
 		idx = i;
 	}
 
 	return menu_finish(drv, dev, idx, predicted_ns, delta_tick_ns, stopped, stop_tick);
+}
+
+static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+{
+	return menu_choose(drv, dev, stop_tick, &menu_defaults);
+}
+
+static int menu_select_tuned(struct cpuidle_driver *drv, struct cpuidle_device *dev,
+			     bool *stop_tick)
+{
+	return menu_choose(drv, dev, stop_tick, &menu_tuning);
 }
 
 static void menu_reflect(struct cpuidle_device *dev, int index)
@@ -205,6 +241,13 @@ static struct cpuidle_governor menu_governor = {
 
 static int __init menu_governor_init(void)
 {
+	int err = menu_check_tuning();
+
+	if (err)
+		return err;
+	if (menu_is_tuned())
+		menu_governor.select = menu_select_tuned;
+
 	return cpuidle_register_governor(&menu_governor);
 }
 postcore_initcall(menu_governor_init);

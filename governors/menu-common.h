@@ -9,26 +9,25 @@
 
 #include <linux/compiler.h>
 #include <linux/cpuidle.h>
+#include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 #include <linux/tick.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
+#include "param-range.h"
 #include "shallower.h"
 
-/* A correction factor of one, kept with the weight of eight wakeups. */
+/* What one wakeup adds to a correction factor, at most. */
 #define MENU_RESOLUTION		1024
-#define MENU_DECAY		8
-#define MENU_UNITY		(MENU_RESOLUTION * MENU_DECAY)
 
-/* From ns times a correction factor to us. */
-#define MENU_FACTOR_NS_TO_US	(MENU_UNITY * (u32)NSEC_PER_USEC)
-
-#define MENU_INTERVALS		8
+#define MENU_INTERVALS_MAX	64
 
 /*
  * One slot for each order of magnitude; older versions have a second set for
@@ -36,12 +35,6 @@
  */
 #define MENU_MAGNITUDES		6
 #define MENU_BUCKETS		(2 * MENU_MAGNITUDES)
-
-/* From here on a sleep counts as full length whatever its timer was. */
-#define MENU_INTERESTING_NS	(50 * NSEC_PER_MSEC)
-
-/* What a sleep counts that the tick cut short. */
-#define MENU_TICK_CUT_NS	(45 * NSEC_PER_MSEC)
 
 /* No interval repeats. */
 #define MENU_NO_INTERVAL	U32_MAX
@@ -52,15 +45,80 @@
 #define MENU_VARIANCE_SMALL	400
 
 /**
+ * struct menu_tuning - the constants of the algorithm
+ * @intervals: how many idle times the ring holds
+ * @decay_shift: a correction factor has the weight of 2^this wakeups
+ * @interesting_ns: from here on a sleep counts as full length whatever its
+ *   timer was
+ * @short_ns: below this an expected idle time does not depend on timers, and a
+ *   state does not need a good reason; not in older versions
+ */
+struct menu_tuning {
+	uint intervals;
+	uint decay_shift;
+	uint interesting_ns;
+	uint short_ns;
+};
+
+/* As in Linux. */
+#define MENU_DEFAULTS {						\
+	.intervals = 8,						\
+	.decay_shift = 3,					\
+	.interesting_ns = 50 * NSEC_PER_MSEC,			\
+	.short_ns = 15 * NSEC_PER_USEC,				\
+}
+
+static const struct menu_tuning menu_defaults = MENU_DEFAULTS;
+static struct menu_tuning menu_tuning = MENU_DEFAULTS;
+
+module_param_named(intervals, menu_tuning.intervals, uint, 0444);
+MODULE_PARM_DESC(intervals, "recent idle times to look for a rhythm in, 1 to 64");
+
+module_param_named(decay_shift, menu_tuning.decay_shift, uint, 0444);
+MODULE_PARM_DESC(decay_shift, "a correction factor has the weight of 2^this wakeups, 0 to 10");
+
+module_param_named(interesting_ns, menu_tuning.interesting_ns, uint, 0444);
+MODULE_PARM_DESC(interesting_ns, "longer sleeps do not lower a factor, ns, 0 to 1000000000");
+
+static inline int __init menu_check_tuning(void)
+{
+	const struct param_range ranges[] = {
+		{ "intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX },
+		{ "decay_shift", menu_tuning.decay_shift, 0, 10 },
+		{ "interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC },
+		{ "short_ns", menu_tuning.short_ns, 0, NSEC_PER_SEC },
+	};
+
+	return check_params(ranges, ARRAY_SIZE(ranges));
+}
+
+static inline bool menu_is_tuned(void)
+{
+	return memcmp(&menu_tuning, &menu_defaults, sizeof(menu_tuning)) != 0;
+}
+
+/* A correction factor of one. */
+static __always_inline u32 menu_unity(const struct menu_tuning *tuning)
+{
+	return MENU_RESOLUTION << tuning->decay_shift;
+}
+
+/* What a sleep counts that the tick cut short: hardly interesting. */
+static __always_inline u64 menu_tick_cut_ns(const struct menu_tuning *tuning)
+{
+	return 9 * (u64)tuning->interesting_ns / 10;
+}
+
+/**
  * struct menu_device - what menu knows about a CPU
  * @next_timer_ns: time to the next timer at the last choice
  * @bucket: correction factor that belonged to it
  * @interval_slot: slot of @intervals that the next wakeup takes
  * @needs_update: a wakeup has not been booked yet
  * @tick_wakeup: the tick ended the last sleep, or at least ran
- * @intervals: last idle times, us
- * @factor: how much of the time to the timer was really slept, MENU_UNITY for
+ * @factor: how much of the time to the timer was really slept, menu_unity() for
  *   all
+ * @intervals: last idle times, us
  */
 struct menu_device {
 	u64 next_timer_ns;
@@ -68,8 +126,8 @@ struct menu_device {
 	u32 interval_slot;
 	bool needs_update;
 	bool tick_wakeup;
-	u32 intervals[MENU_INTERVALS];
 	u32 factor[MENU_BUCKETS];
+	u32 intervals[MENU_INTERVALS_MAX];
 };
 
 static __always_inline void menu_enable(struct menu_device *data)
@@ -78,7 +136,7 @@ static __always_inline void menu_enable(struct menu_device *data)
 
 	memset(data, 0, sizeof(*data));
 	for (i = 0; i < MENU_BUCKETS; i++)
-		data->factor[i] = MENU_UNITY;
+		data->factor[i] = menu_unity(&menu_tuning);
 }
 
 static __always_inline void menu_reflect_common(struct menu_device *data,
@@ -101,49 +159,67 @@ static __always_inline u32 menu_magnitude(u64 duration_ns)
 	return i;
 }
 
-static __always_inline void menu_push_interval(struct menu_device *data, u32 interval_us)
+static __always_inline void menu_push_interval(struct menu_device *data,
+					       const struct menu_tuning *tuning, u32 interval_us)
 {
 	data->intervals[data->interval_slot] = interval_us;
-	data->interval_slot = (data->interval_slot + 1) % MENU_INTERVALS;
+	if (++data->interval_slot == tuning->intervals)
+		data->interval_slot = 0;
 }
 
-/* Book the last wakeup. */
-static __always_inline void menu_update(struct menu_device *data, const struct cpuidle_driver *drv,
-					const struct cpuidle_device *dev)
+/* How long the CPU could have slept, at most until the timer. */
+static __always_inline u64 menu_measured(const struct menu_device *data,
+					 const struct cpuidle_driver *drv,
+					 const struct cpuidle_device *dev,
+					 const struct menu_tuning *tuning)
 {
 	const struct cpuidle_state *last = &drv->states[dev->last_state_idx];
-	u32 factor = data->factor[data->bucket];
-	u64 measured_ns;
+	u64 latency_ns = last->exit_latency_ns;
+	u64 measured_ns = dev->last_residency_ns;
 
 	if (data->tick_wakeup && data->next_timer_ns > (u64)TICK_NSEC) {
 		/*
 		 * The tick should have been stopped; do not let it look like
 		 * the event that was awaited.
 		 */
-		measured_ns = MENU_TICK_CUT_NS;
+		measured_ns = menu_tick_cut_ns(tuning);
+		pr_debug("state %d was cut short by the tick: that counts as %llu ns\n",
+			 dev->last_state_idx, measured_ns);
 	} else if ((last->flags & CPUIDLE_FLAG_POLLING) && dev->poll_time_limit) {
 		/* The end of the polling loop is no event. */
 		measured_ns = data->next_timer_ns;
+		pr_debug("state %d polled to its limit: that counts as the %llu ns to the timer\n",
+			 dev->last_state_idx, measured_ns);
 	} else {
-		u64 latency_ns = last->exit_latency_ns;
-
-		measured_ns = dev->last_residency_ns;
 		if (measured_ns > 2 * latency_ns)
 			measured_ns -= latency_ns;
 		else
 			measured_ns /= 2;
+		pr_debug("state %d was left after %llu ns, %llu ns without its exit latency\n",
+			 dev->last_state_idx, dev->last_residency_ns, measured_ns);
 	}
-	if (measured_ns > data->next_timer_ns)
-		measured_ns = data->next_timer_ns;
+	return min_t(u64, measured_ns, data->next_timer_ns);
+}
 
-	factor -= factor / MENU_DECAY;
-	if (data->next_timer_ns > 0 && measured_ns < MENU_INTERESTING_NS)
+/* Book the last wakeup. */
+static __always_inline void menu_update(struct menu_device *data, const struct cpuidle_driver *drv,
+					const struct cpuidle_device *dev,
+					const struct menu_tuning *tuning)
+{
+	u64 measured_ns = menu_measured(data, drv, dev, tuning);
+	u32 factor = data->factor[data->bucket];
+
+	factor -= factor >> tuning->decay_shift;
+	if (data->next_timer_ns > 0 && measured_ns < tuning->interesting_ns)
 		factor += (u32)div64_u64(MENU_RESOLUTION * measured_ns, data->next_timer_ns);
 	else
 		factor += MENU_RESOLUTION;
+	pr_debug("the timer had been %llu ns away: factor for such timers from %u/%u to %u/%u\n",
+		 data->next_timer_ns, data->factor[data->bucket], menu_unity(tuning), factor,
+		 menu_unity(tuning));
 	data->factor[data->bucket] = factor;
 
-	menu_push_interval(data, (u32)div_u64(measured_ns, NSEC_PER_USEC));
+	menu_push_interval(data, tuning, (u32)div_u64(measured_ns, NSEC_PER_USEC));
 	data->needs_update = false;
 }
 
@@ -153,6 +229,8 @@ static __always_inline void menu_ask_timer(struct menu_device *data, s64 *delta_
 	s64 sleep_length_ns = tick_nohz_get_sleep_length(delta_tick_ns);
 
 	if (sleep_length_ns < 0) {
+		pr_debug("the timer is overdue by %lld ns: it counts as due now\n",
+			 -sleep_length_ns);
 		sleep_length_ns = 0;
 		*delta_tick_ns = 0;
 	}
@@ -164,18 +242,25 @@ static __always_inline void menu_ask_timer(struct menu_device *data, s64 *delta_
  * beyond 26 days, "never" among them, and the result keeps 32 bits: an odd
  * number then, but nearly always a large one.
  */
-static __always_inline u32 menu_corrected_us(const struct menu_device *data)
+static __always_inline u32 menu_corrected_us(const struct menu_device *data,
+					     const struct menu_tuning *tuning)
 {
 	u64 product = data->next_timer_ns * data->factor[data->bucket];
+	u32 factor_ns_to_us = menu_unity(tuning) * (u32)NSEC_PER_USEC;
+	u32 corrected_us = (u32)div_u64(product + factor_ns_to_us / 2, factor_ns_to_us);
 
-	return (u32)div_u64(product + MENU_FACTOR_NS_TO_US / 2, MENU_FACTOR_NS_TO_US);
+	pr_debug("next timer in %llu ns, corrected to %llu ns by factor %u/%u\n",
+		 data->next_timer_ns, (u64)corrected_us * NSEC_PER_USEC,
+		 data->factor[data->bucket], menu_unity(tuning));
+	return corrected_us;
 }
 
 /*
  * Whether intervals with this mean and variance repeat well enough to predict
  * the next.
  */
-static __always_inline bool menu_regular(u64 mean, u64 variance, u32 samples)
+static __always_inline bool menu_regular(const struct menu_tuning *tuning, u64 mean, u64 variance,
+					 u32 samples)
 {
 	if (variance > MENU_VARIANCE_MAX)
 		return false;
@@ -184,7 +269,13 @@ static __always_inline bool menu_regular(u64 mean, u64 variance, u32 samples)
 		return true;
 
 	return mean * mean > MENU_SIGMAS_SQUARED * variance &&
-	       4 * samples >= 3 * MENU_INTERVALS;
+	       4 * samples >= 3 * tuning->intervals;
+}
+
+/* No more samples may be dropped in search of a rhythm. */
+static __always_inline bool menu_too_few(const struct menu_tuning *tuning, u32 samples)
+{
+	return 4 * samples <= 3 * tuning->intervals;
 }
 
 /*
@@ -196,11 +287,55 @@ static __always_inline bool menu_take_first(const struct menu_device *data,
 					    const struct cpuidle_driver *drv,
 					    const struct cpuidle_device *dev, s64 latency_limit_ns)
 {
-	if (drv->state_count <= 1 || latency_limit_ns == 0)
-		return true;
+	const struct cpuidle_state *second = &drv->states[1];
 
-	return (data->next_timer_ns < (u64)drv->states[1].target_residency_ns ||
-		latency_limit_ns < drv->states[1].exit_latency_ns) && !state_disabled(dev, 0);
+	if (drv->state_count <= 1) {
+		pr_debug("there is only one state: state 0\n");
+		return true;
+	}
+	if (latency_limit_ns == 0) {
+		pr_debug("no exit latency is allowed: state 0\n");
+		return true;
+	}
+	if (state_disabled(dev, 0))
+		return false;
+
+	if (data->next_timer_ns < (u64)second->target_residency_ns) {
+		pr_debug("state 1: target residency %lld ns, the timer in %llu ns: state 0\n",
+			 second->target_residency_ns, data->next_timer_ns);
+		return true;
+	}
+	if (latency_limit_ns < second->exit_latency_ns) {
+		pr_debug("state 1: exit latency %lld ns is above the limit of %lld ns: state 0\n",
+			 second->exit_latency_ns, latency_limit_ns);
+		return true;
+	}
+	return false;
+}
+
+/* Words for what both loops over the states find. */
+static __always_inline void menu_explain_deep(int i, u64 residency_ns, u64 predicted_ns)
+{
+	pr_debug("state %d: target residency %llu ns is above the %llu ns expected: stop here\n",
+		 i, residency_ns, predicted_ns);
+}
+
+static __always_inline void menu_explain_slow(int i, s64 latency_ns, s64 limit_ns)
+{
+	pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns: stop here\n",
+		 i, latency_ns, limit_ns);
+}
+
+static __always_inline void menu_explain_no_poll(int i, u64 residency_ns)
+{
+	pr_debug("state %d: target residency %llu ns fits before the timer: better than polling\n",
+		 i, residency_ns);
+}
+
+static __always_inline void menu_explain_stopped(int idx, s64 delta_tick_ns)
+{
+	pr_debug("the tick is stopped, the next event comes in %lld ns: state %d\n",
+		 delta_tick_ns, idx);
 }
 
 /*
@@ -212,13 +347,27 @@ static __always_inline int menu_finish(const struct cpuidle_driver *drv,
 				       u64 predicted_ns, s64 delta_tick_ns, bool stopped,
 				       bool *stop_tick)
 {
-	if (idx < 0)
+	if (idx < 0) {
+		pr_debug("all states are disabled: state 0\n");
 		idx = 0;
+	}
+	pr_debug("state %d is the choice, with %llu ns expected\n", idx, predicted_ns);
 
-	if ((state_polls(drv, idx) || predicted_ns < (u64)TICK_NSEC) && !stopped) {
-		*stop_tick = false;
-		if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns)
-			idx = shallower_state(drv, dev, idx, delta_tick_ns, false);
+	if (stopped) {
+		pr_debug("the tick is stopped already\n");
+		return idx;
+	}
+	if (!state_polls(drv, idx) && predicted_ns >= (u64)TICK_NSEC) {
+		pr_debug("that is a tick or more: it stops\n");
+		return idx;
+	}
+
+	pr_debug("that is less than a tick, or state %d polls: the tick stays\n", idx);
+	*stop_tick = false;
+	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns) {
+		idx = shallower_state(drv, dev, idx, delta_tick_ns, false);
+		pr_debug("the tick comes in %lld ns, too early for that: back to state %d\n",
+			 delta_tick_ns, idx);
 	}
 	return idx;
 }

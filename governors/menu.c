@@ -20,7 +20,13 @@
  * wakeups still defeat the pattern, and a correction factor still averages over
  * unlike events.
  *
- * Parameters: none.
+ * Parameters: intervals, how many idle times the ring holds, 1 to 64, 8 in
+ * Linux. decay_shift, how slowly a correction factor learns: it has the weight
+ * of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns, from which
+ * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
+ * short_ns, up to which expected idle time the timers are not asked, and below
+ * which target residency a state replaces polling, 0 to a second, 15 us in
+ * Linux.
  *
  * Lineage: menu-6.1; timers skipped in 6.6, I/O rule dropped in 6.13, new
  * pattern search in 6.15, latency tested first in 6.17, polling replaced only
@@ -31,20 +37,20 @@
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/limits.h>
+#include <linux/moduleparam.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 
 #include "menu-common.h"
 
-/*
- * Below this an expected idle time does not depend on timers, and a state does
- * not need a good reason.
- */
-#define MENU_SHORT_NS		(15 * NSEC_PER_USEC)
+module_param_named(short_ns, menu_tuning.short_ns, uint, 0444);
+MODULE_PARM_DESC(short_ns, "expect less than this and timers are not asked, ns, 0 to 1000000000");
 
 static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
 /* The mean of the recent idle times if they are alike, us, else MENU_NO_INTERVAL. */
-static u32 menu_typical_us(const struct menu_device *data)
+static __always_inline u32 menu_typical_us(const struct menu_device *data,
+					   const struct menu_tuning *tuning)
 {
 	/* Samples strictly between these count. */
 	s64 above = -1, below = U32_MAX;
@@ -53,9 +59,9 @@ static u32 menu_typical_us(const struct menu_device *data)
 		s64 lowest = U32_MAX, highest = 0, mean;
 		u64 sum = 0, squares = 0;
 		u32 samples = 0;
-		int i;
+		uint i;
 
-		for (i = 0; i < MENU_INTERVALS; i++) {
+		for (i = 0; i < tuning->intervals; i++) {
 			s64 value = data->intervals[i];
 
 			if (value <= above || value >= below)
@@ -67,15 +73,23 @@ static u32 menu_typical_us(const struct menu_device *data)
 			lowest = min_t(s64, lowest, value);
 		}
 		/* No samples, or only zeros as right after boot. */
-		if (highest == 0)
+		if (highest == 0) {
+			pr_debug("there are no idle times to find a rhythm in\n");
 			return MENU_NO_INTERVAL;
+		}
 
 		/* Not quite the variance where the mean is no integer: a little more. */
 		mean = div_u64(sum, samples);
-		if (menu_regular(mean, div_u64(squares, samples) - (u64)mean * mean, samples))
+		if (menu_regular(tuning, mean, div_u64(squares, samples) - (u64)mean * mean,
+				 samples)) {
+			pr_debug("%u of the last %u idle times are alike: %lld ns in the mean\n",
+				 samples, tuning->intervals, mean * NSEC_PER_USEC);
 			return (u32)mean;
-		if (4 * samples <= 3 * MENU_INTERVALS)
+		}
+		if (menu_too_few(tuning, samples)) {
+			pr_debug("the last %u idle times have no rhythm\n", tuning->intervals);
 			return MENU_NO_INTERVAL;
+		}
 
 		if (mean - lowest > highest - mean)
 			above = lowest;
@@ -84,7 +98,8 @@ static u32 menu_typical_us(const struct menu_device *data)
 	}
 }
 
-static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidle_device *dev,
+				       bool *stop_tick, const struct menu_tuning *tuning)
 {
 	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
 	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
@@ -94,16 +109,18 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 	int idx = -1;
 	int i;
 
-	if (data->needs_update)
-		menu_update(data, drv, dev);
-	else if (dev->last_residency_ns == 0)
-		menu_push_interval(data, U32_MAX);
+	if (data->needs_update) {
+		menu_update(data, drv, dev, tuning);
+	} else if (dev->last_residency_ns == 0) {
+		pr_debug("the last entry was broken off: it counts as an endless idle time\n");
+		menu_push_interval(data, tuning, U32_MAX);
+	}
 
-	predicted_ns = (u64)menu_typical_us(data) * NSEC_PER_USEC;
-	if (predicted_ns > MENU_SHORT_NS || stopped) {
+	predicted_ns = (u64)menu_typical_us(data, tuning) * NSEC_PER_USEC;
+	if (predicted_ns > tuning->short_ns || stopped) {
 		menu_ask_timer(data, &delta_tick_ns);
 		data->bucket = menu_magnitude(data->next_timer_ns);
-		corrected_ns = (u64)menu_corrected_us(data) * NSEC_PER_USEC;
+		corrected_ns = (u64)menu_corrected_us(data, tuning) * NSEC_PER_USEC;
 		predicted_ns = min_t(u64, predicted_ns, corrected_ns);
 
 		/*
@@ -111,9 +128,12 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		 * timer that is well out of its reach.
 		 */
 		if (stopped && predicted_ns < (u64)TICK_NSEC &&
-		    data->next_timer_ns > 2 * (u64)TICK_NSEC)
+		    data->next_timer_ns > 2 * (u64)TICK_NSEC) {
 			predicted_ns = data->next_timer_ns;
+			pr_debug("the tick is stopped: trust the timer in %llu ns\n", predicted_ns);
+		}
 	} else {
+		pr_debug("%llu ns are so short that the timers are not asked\n", predicted_ns);
 		data->next_timer_ns = KTIME_MAX;
 		data->bucket = MENU_MAGNITUDES - 1;
 	}
@@ -127,13 +147,17 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		const struct cpuidle_state *s = &drv->states[i];
 		u64 residency_ns = s->target_residency_ns;
 
-		if (state_disabled(dev, i))
+		if (state_disabled(dev, i)) {
+			pr_debug("state %d is disabled\n", i);
 			continue;
+		}
 		if (idx < 0)
 			idx = i;
 
-		if (s->exit_latency_ns > latency_limit_ns)
+		if (s->exit_latency_ns > latency_limit_ns) {
+			menu_explain_slow(i, s->exit_latency_ns, latency_limit_ns);
 			break;
+		}
 		if (residency_ns <= predicted_ns) {
 			idx = i;
 			continue;
@@ -144,11 +168,13 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		 * before the timer.
 		 */
 		if (state_polls(drv, idx) && residency_ns <= data->next_timer_ns &&
-		    residency_ns < MENU_SHORT_NS && (u64)s->exit_latency_ns <= predicted_ns) {
+		    residency_ns < tuning->short_ns && (u64)s->exit_latency_ns <= predicted_ns) {
+			menu_explain_no_poll(i, residency_ns);
 			predicted_ns = residency_ns;
 			idx = i;
 			break;
 		}
+		menu_explain_deep(i, residency_ns, predicted_ns);
 		if (predicted_ns < (u64)TICK_NSEC)
 			break;
 		if (!stopped) {
@@ -163,10 +189,22 @@ static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, b
 		if (drv->states[idx].target_residency_ns < TICK_NSEC &&
 		    s->target_residency_ns <= delta_tick_ns)
 			idx = i;
+		menu_explain_stopped(idx, delta_tick_ns);
 		return idx;
 	}
 
 	return menu_finish(drv, dev, idx, predicted_ns, delta_tick_ns, stopped, stop_tick);
+}
+
+static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+{
+	return menu_choose(drv, dev, stop_tick, &menu_defaults);
+}
+
+static int menu_select_tuned(struct cpuidle_driver *drv, struct cpuidle_device *dev,
+			     bool *stop_tick)
+{
+	return menu_choose(drv, dev, stop_tick, &menu_tuning);
 }
 
 static void menu_reflect(struct cpuidle_device *dev, int index)
@@ -191,6 +229,13 @@ static struct cpuidle_governor menu_governor = {
 
 static int __init menu_governor_init(void)
 {
+	int err = menu_check_tuning();
+
+	if (err)
+		return err;
+	if (menu_is_tuned())
+		menu_governor.select = menu_select_tuned;
+
 	return cpuidle_register_governor(&menu_governor);
 }
 postcore_initcall(menu_governor_init);

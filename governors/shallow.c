@@ -25,6 +25,7 @@
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/moduleparam.h>
+#include <linux/printk.h>
 
 #include "shallower.h"
 
@@ -41,10 +42,18 @@ static int shallow_select(struct cpuidle_driver *drv, struct cpuidle_device *dev
 			break;
 	}
 	/* All disabled: state 0, as the core itself does without a governor's help. */
-	if (i == drv->state_count)
+	if (i == drv->state_count) {
+		pr_debug("all states are disabled: state 0\n");
 		i = 0;
+	} else {
+		pr_debug("state %d is the shallowest enabled one\n", i);
+	}
 
 	*stop_tick = stop_tick_param && !state_polls(drv, i);
+	if (*stop_tick)
+		pr_debug("state %d does not poll: the tick stops\n", i);
+	else
+		pr_debug("state %d polls, or stop_tick is off: the tick stays\n", i);
 	return i;
 }
 

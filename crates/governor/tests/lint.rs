@@ -105,17 +105,19 @@ fn kernel_style() {
 fn no_warning_is_left() {
     let shim = governors().join("shim");
     let flags = fs::read_to_string(shim.join("flags")).unwrap();
-    for (file, _) in sources(&["c"]) {
+    let builds: [&[&str]; 2] = [&[], &["-DDEBUG"]];
+    for ((file, _), build) in sources(&["c"]).iter().flat_map(|s| builds.map(|b| (s, b))) {
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let done = Command::new(compiler)
             .args(flags.lines().filter(|f| {
                 !f.starts_with('#') && !f.starts_with("-Wl,") && *f != "-shared" && *f != "-nostartfiles"
             }))
+            .args(build)
             .args(["-Werror", "-fsyntax-only", "-I"])
             .arg(shim.join("include"))
-            .arg(governors().join(&file))
+            .arg(governors().join(file))
             .output()
             .unwrap();
-        assert!(done.status.success(), "{file}:\n{}", String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{file} {build:?}:\n{}", String::from_utf8_lossy(&done.stderr));
     }
 }

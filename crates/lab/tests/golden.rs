@@ -29,6 +29,13 @@ fn assert_equal(spec: &str, folder: &str) {
     }
 }
 
+/// For variants of which the repository keeps no file.
+fn assert_equal_where_there(spec: &str, folder: &str) {
+    for folder in golden().iter().map(|closed| closed.join(folder)).filter(|f| f.is_dir()) {
+        assert_equal_in(spec, &folder);
+    }
+}
+
 fn assert_equal_in(spec: &str, folder: &Path) {
     let spec: Spec = spec.parse().unwrap();
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
@@ -78,4 +85,42 @@ fn teo_util() {
 #[test]
 fn teo_util_without_steps_is_teo_6_1() {
     assert_equal("teo-util:util_steps=0", "teo-6.1");
+}
+
+#[test]
+fn ladder() {
+    assert_equal("ladder", "ladder-7.3");
+}
+
+#[test]
+fn haltpoll() {
+    assert_equal("haltpoll", "haltpoll-7.3");
+}
+
+#[test]
+fn teo_5_6() {
+    assert_equal("teo-5.6", "teo-5.10");
+}
+
+#[test]
+fn teo_weighted() {
+    assert_equal("teo-weighted", "teo-rfc-weighted-feb2020");
+}
+
+#[test]
+fn teo_weighted_as_posted_again() {
+    assert_equal_where_there(
+        "teo-weighted:draw=1,learning_rate=10,own_weight=6000,other_weight=4000",
+        "teo-rfc-weighted-may2020",
+    );
+}
+
+#[test]
+fn a_parameter_that_the_user_gives_beats_the_recorded_one() {
+    let folder = golden()[0].join("haltpoll-7.3");
+    let with_params = |f: &PathBuf| f.to_str().is_some_and(|n| n.contains("__hp") && n.ends_with(".csv.gz"));
+    let file = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).find(with_params).unwrap();
+    let mismatches = |spec: &str| drive::drive(&spec.parse().unwrap(), &file).unwrap().mismatches;
+    assert_eq!(mismatches("haltpoll"), 0);
+    assert!(mismatches("haltpoll:guest_halt_poll_grow=7") > 0);
 }
