@@ -89,28 +89,21 @@ static int haltpoll_select(struct cpuidle_driver *drv, struct cpuidle_device *de
 	return HALTPOLL_POLL;
 }
 
-/* Let the limit learn from a halt. */
+/* Let the limit learn from a halt: grow if it could have been polled through, else shrink. */
 static void haltpoll_adjust(struct cpuidle_device *dev, u64 halted_ns)
 {
-	uint limit_ns = (uint)dev->poll_limit_ns;
+	u64 old_ns = dev->poll_limit_ns;
+	uint new_ns = (uint)old_ns;
 
-	if (halted_ns > dev->poll_limit_ns && halted_ns <= guest_halt_poll_ns) {
-		limit_ns = max(limit_ns * guest_halt_poll_grow, guest_halt_poll_grow_start);
-		limit_ns = min(limit_ns, guest_halt_poll_ns);
-		pr_debug("a halt of %llu ns is short: the limit grows from %llu ns to %llu ns\n",
-			 halted_ns, dev->poll_limit_ns, (u64)limit_ns);
+	if (halted_ns > old_ns && halted_ns <= guest_halt_poll_ns) {
+		new_ns = max(new_ns * guest_halt_poll_grow, guest_halt_poll_grow_start);
+		dev->poll_limit_ns = min(new_ns, guest_halt_poll_ns);
 	} else if (halted_ns > guest_halt_poll_ns && guest_halt_poll_allow_shrink) {
-		limit_ns = guest_halt_poll_shrink ? limit_ns / guest_halt_poll_shrink : 0;
-		if (limit_ns < guest_halt_poll_grow_start)
-			limit_ns = 0;
-		pr_debug("a halt of %llu ns is long: the limit shrinks from %llu ns to %llu ns\n",
-			 halted_ns, dev->poll_limit_ns, (u64)limit_ns);
-	} else {
-		pr_debug("a halt of %llu ns leaves the limit at %llu ns\n", halted_ns,
-			 dev->poll_limit_ns);
-		return;
+		new_ns = guest_halt_poll_shrink ? new_ns / guest_halt_poll_shrink : 0;
+		dev->poll_limit_ns = new_ns < guest_halt_poll_grow_start ? 0 : new_ns;
 	}
-	dev->poll_limit_ns = limit_ns;
+	pr_debug("halted for %llu ns, may poll %llu ns: the limit goes from %llu ns to %llu ns\n",
+		 halted_ns, (u64)guest_halt_poll_ns, old_ns, dev->poll_limit_ns);
 }
 
 static void haltpoll_reflect(struct cpuidle_device *dev, int index)

@@ -130,7 +130,7 @@ static int ladder_select(struct cpuidle_driver *drv, struct cpuidle_device *dev,
 		}
 	}
 
-	pr_debug("nothing speaks for another rung: state %d again\n", last_idx);
+	pr_debug("not enough for another rung: state %d again\n", last_idx);
 	return last_idx;
 }
 

@@ -148,7 +148,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 
 		if ((u64)latency_limit_ns > affordable_ns) {
 			latency_limit_ns = affordable_ns;
-			pr_debug("with %llu tasks in I/O, the latency limit becomes %lld ns\n",
+			pr_debug("prediction and %llu I/O waiters limit the latency to %lld ns\n",
 				 iowait, latency_limit_ns);
 		}
 	}
@@ -185,6 +185,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 				 * more than one.
 				 */
 				predicted_ns = drv->states[idx].target_residency_ns;
+				menu_explain_modest(idx, predicted_ns);
 				break;
 			}
 			/* The tick is off: do not sit in a shallow state for long. */

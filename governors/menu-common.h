@@ -23,6 +23,7 @@
 
 #include "param-range.h"
 #include "shallower.h"
+#include "tick-words.h"
 
 /* What one wakeup adds to a correction factor, at most. */
 #define MENU_RESOLUTION		1024
@@ -301,8 +302,8 @@ static __always_inline bool menu_take_first(const struct menu_device *data,
 		return false;
 
 	if (data->next_timer_ns < (u64)second->target_residency_ns) {
-		pr_debug("state 1: target residency %lld ns, the timer in %llu ns: state 0\n",
-			 second->target_residency_ns, data->next_timer_ns);
+		pr_debug("the timer comes in %llu ns, before the %lld ns of state 1: state 0\n",
+			 data->next_timer_ns, second->target_residency_ns);
 		return true;
 	}
 	if (latency_limit_ns < second->exit_latency_ns) {
@@ -332,6 +333,11 @@ static __always_inline void menu_explain_no_poll(int i, u64 residency_ns)
 		 i, residency_ns);
 }
 
+static __always_inline void menu_explain_modest(int idx, u64 residency_ns)
+{
+	pr_debug("state %d needs only %llu ns: count on no more\n", idx, residency_ns);
+}
+
 static __always_inline void menu_explain_stopped(int idx, s64 delta_tick_ns)
 {
 	pr_debug("the tick is stopped, the next event comes in %lld ns: state %d\n",
@@ -351,23 +357,22 @@ static __always_inline int menu_finish(const struct cpuidle_driver *drv,
 		pr_debug("all states are disabled: state 0\n");
 		idx = 0;
 	}
-	pr_debug("state %d is the choice, with %llu ns expected\n", idx, predicted_ns);
+	pr_debug("state %d is the deepest left\n", idx);
 
 	if (stopped) {
-		pr_debug("the tick is stopped already\n");
+		explain_tick_stopped();
 		return idx;
 	}
 	if (!state_polls(drv, idx) && predicted_ns >= (u64)TICK_NSEC) {
-		pr_debug("that is a tick or more: it stops\n");
+		explain_tick_stops(predicted_ns);
 		return idx;
 	}
 
-	pr_debug("that is less than a tick, or state %d polls: the tick stays\n", idx);
+	explain_tick_stays(drv, idx, predicted_ns);
 	*stop_tick = false;
 	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns) {
 		idx = shallower_state(drv, dev, idx, delta_tick_ns, false);
-		pr_debug("the tick comes in %lld ns, too early for that: back to state %d\n",
-			 delta_tick_ns, idx);
+		explain_tick_first(delta_tick_ns, idx);
 	}
 	return idx;
 }

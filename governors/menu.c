@@ -183,6 +183,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 			 * than a tick.
 			 */
 			predicted_ns = drv->states[idx].target_residency_ns;
+			menu_explain_modest(idx, predicted_ns);
 			break;
 		}
 		/* The tick is off: do not sit in a shallow state for long. */

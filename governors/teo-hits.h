@@ -36,6 +36,7 @@
 
 #include "param-range.h"
 #include "shallower.h"
+#include "tick-words.h"
 
 /* Weight of one wakeup. */
 #define TEO_PULSE		1024
@@ -367,14 +368,14 @@ static __always_inline void teo_hits_average(const struct teo_hits *data,
 		shorter++;
 	}
 	if (shorter <= tuning->intervals / 2) {
-		pr_debug("%u of the last %u idle times were below %llu ns: not most of them\n",
-			 shorter, tuning->intervals, pick->duration_ns);
+		pr_debug("of the last %u idle times %u were below %llu ns: not most of them\n",
+			 tuning->intervals, shorter, pick->duration_ns);
 		return;
 	}
 
 	mean_ns = div64_u64(sum, shorter);
-	pr_debug("%u of the last %u idle times were below %llu ns: %llu ns in the mean\n", shorter,
-		 tuning->intervals, pick->duration_ns, mean_ns);
+	pr_debug("of the last %u idle times %u were below %llu ns: %llu ns in the mean\n",
+		 tuning->intervals, shorter, pick->duration_ns, mean_ns);
 	if (!teo_long_enough(pick, mean_ns)) {
 		pr_debug("the tick is stopped: that is too short to count on\n");
 		return;
@@ -433,22 +434,20 @@ static __always_inline int teo_hits_select(struct teo_hits *data, struct cpuidle
 		late(drv, dev, data, &pick, averaged_from);
 
 	if (pick.stopped) {
-		pr_debug("the tick is stopped already\n");
+		explain_tick_stopped();
 		return pick.idx;
 	}
 	if (!state_polls(drv, pick.idx) && pick.duration_ns >= (u64)TICK_NSEC) {
-		pr_debug("%llu ns are expected, a tick or more: it stops\n", pick.duration_ns);
+		explain_tick_stops(pick.duration_ns);
 		return pick.idx;
 	}
 
-	pr_debug("%llu ns are expected, less than a tick, or state %d polls: the tick stays\n",
-		 pick.duration_ns, pick.idx);
+	explain_tick_stays(drv, pick.idx, pick.duration_ns);
 	*stop_tick = false;
 	/* The tick will come, so the state must fit in front of it. */
 	if (pick.idx > 0 && (u64)drv->states[pick.idx].target_residency_ns > (u64)delta_tick_ns) {
 		pick.idx = shallower_state(drv, dev, pick.idx, delta_tick_ns, false);
-		pr_debug("the tick comes in %lld ns, too early for that: back to state %d\n",
-			 delta_tick_ns, pick.idx);
+		explain_tick_first(delta_tick_ns, pick.idx);
 	}
 	return pick.idx;
 }

@@ -236,7 +236,7 @@ static __always_inline void weighted_late(const struct cpuidle_driver *drv __alw
 		idx = weighted_draw_meant(dev, row, pick->idx, number);
 	else
 		idx = weighted_draw_posted(dev, row, pick->idx, number);
-	pr_debug("state %d, weight %d in its row, gives way to a draw with number %u: state %d\n",
+	pr_debug("state %d has weight %d in its own row: drawing with number %u gives state %d\n",
 		 pick->idx, row[pick->idx], number, idx);
 	pick->idx = idx;
 }
