@@ -164,8 +164,7 @@ static __always_inline void menu_push_interval(struct menu_device *data,
 					       const struct menu_tuning *tuning, u32 interval_us)
 {
 	data->intervals[data->interval_slot] = interval_us;
-	if (++data->interval_slot == tuning->intervals)
-		data->interval_slot = 0;
+	data->interval_slot = (data->interval_slot + 1) % tuning->intervals;
 }
 
 /* How long the CPU could have slept, at most until the timer. */
