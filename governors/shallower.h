@@ -8,6 +8,7 @@
 
 #include <linux/compiler.h>
 #include <linux/cpuidle.h>
+#include <linux/printk.h>
 #include <linux/types.h>
 
 static __always_inline bool state_disabled(const struct cpuidle_device *dev, int i)
@@ -35,17 +36,24 @@ static __always_inline int shallower_state(const struct cpuidle_driver *drv,
 					   const struct cpuidle_device *dev,
 					   int idx, s64 duration_ns, bool no_poll)
 {
+	int found = idx;
 	int i;
 
 	for (i = idx - 1; i >= 0; i--) {
 		if (state_disabled(dev, i) || (no_poll && state_polls(drv, i)))
 			continue;
 
-		idx = i;
+		found = i;
 		if (drv->states[i].target_residency_ns <= duration_ns)
 			break;
 	}
-	return idx;
+
+	if (found == idx)
+		pr_debug("nothing shallower than state %d may be used: stay with it\n", idx);
+	else
+		pr_debug("state %d is the next shallower one that may be used%s\n", found,
+			 i < 0 ? ", and there is none that fits" : " and fits");
+	return found;
 }
 
 #endif

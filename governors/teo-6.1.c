@@ -24,7 +24,9 @@
  * the timers on every decision, and the latency limit only caps the state but
  * not the expected time, so a tick may be stopped for a shallow state.
  *
- * Parameters: none.
+ * Parameters: decay_shift, how fast the weights forget: one part in 2^3 = 8 at
+ * each wakeup (0 to 10; 0 remembers the last wakeup only). nr_recent, how many
+ * wakeups back count as recent: 9 (1 to 32).
  *
  * Lineage: TEO came in Linux 5.1 with hits, misses and early hits for each
  * state; 5.14 replaced these by the bins used here, unchanged until 6.2 and in
@@ -36,7 +38,7 @@
 #include <linux/init.h>
 #include <linux/percpu.h>
 
-#include "teo-bins.h"
+#include "teo-timer-first.h"
 
 static DEFINE_PER_CPU(struct teo_bins, teo_bins);
 
@@ -49,7 +51,8 @@ static int teo_enable_device(struct cpuidle_driver *drv __always_unused,
 
 static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
-	return teo_bins_select(per_cpu_ptr(&teo_bins, dev->cpu), drv, dev, stop_tick, NULL, NULL);
+	return teo_timer_first_select(per_cpu_ptr(&teo_bins, dev->cpu), drv, dev, stop_tick, NULL,
+				      NULL);
 }
 
 static void teo_reflect(struct cpuidle_device *dev, int state)
@@ -67,6 +70,6 @@ static struct cpuidle_governor teo_governor = {
 
 static int __init teo_governor_init(void)
 {
-	return cpuidle_register_governor(&teo_governor);
+	return teo_bins_check_params() ?: cpuidle_register_governor(&teo_governor);
 }
 postcore_initcall(teo_governor_init);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The algorithm of TEO as of 2021 (Linux 5.14 to 6.2), on which the
- * utilisation-aware versions build.
+ * The memory of TEO from 2021 to 2024 (Linux 5.14 to 6.10), and what it says
+ * about a candidate.
  *
  * Idle times are sorted into bins; bin i starts at the target residency of
  * state i and ends where the next one starts. A bin counts hits (the CPU slept
  * until the timer that was expected) and intercepts (something else woke it,
  * and the sleep fell into a shallower bin than the timer had promised). If the
- * intercepts below the state that the timer suggests outweigh everything that
- * speaks for that state, the choice moves to the bin where half of them are
- * covered.
+ * intercepts below a candidate outweigh everything that speaks for it, the
+ * choice moves to the bin where half of them are covered.
  *
- * A governor that differs in a detail gives functions for two places. They are
- * inlined; the plain one gives NULL and gets code without them.
+ * When the timers are asked makes two families of governors: before all else
+ * (teo-timer-first.h) or as the last thing (teo-timer-last.h).
  */
 #ifndef TEO_BINS_H
 #define TEO_BINS_H
@@ -22,29 +21,27 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
 #include <linux/tick.h>
 #include <linux/types.h>
 
-#include "shallower.h"
+#include "teo-common.h"
 
-/* Weight of one wakeup, and how much of the old weight it pushes out: one part in 2^3. */
-#define TEO_PULSE		1024
-#define TEO_DECAY_SHIFT		3
+#define TEO_NR_RECENT_MAX	32
 
-/*
- * So many wakeups back count as recent; more than half of them being intercepts
- * is a pattern.
- */
-#define TEO_NR_RECENT		9
+/* More than half of these being intercepts is a pattern. */
+static uint nr_recent = 9;
+module_param(nr_recent, uint, 0444);
+MODULE_PARM_DESC(nr_recent, "so many wakeups back count as recent (1 to 32)");
 
 /**
  * struct teo_bin - what ended in one bin
  * @hits: weight of the wakeups by the expected timer
  * @intercepts: weight of the others
- * @recent: how many of the last TEO_NR_RECENT wakeups were intercepts in this
- *   bin
+ * @recent: how many of the recent wakeups were intercepts in this bin
  */
 struct teo_bin {
 	u32 hits;
@@ -59,16 +56,28 @@ struct teo_bin {
  * @sleep_length_ns: time to the next timer at the last choice
  * @total: all weights together
  * @next_recent: slot of @recent_bin that the next wakeup takes
- * @recent_bin: bins of the last intercepts, -1 for hits
  * @bin: one for each state
+ * @recent_bin: bins of the last intercepts, -1 for hits
  */
 struct teo_bins {
 	s64 time_span_ns;
 	s64 sleep_length_ns;
 	u32 total;
-	int next_recent;
-	int recent_bin[TEO_NR_RECENT];
+	u32 next_recent;
 	struct teo_bin bin[CPUIDLE_STATE_MAX];
+	s8 recent_bin[TEO_NR_RECENT_MAX];
+};
+
+/**
+ * struct teo_wakeup - where the last wakeup belongs
+ * @timer_bin: bin of the timer that was expected
+ * @real_bin: bin of the sleep as it was, never deeper than @timer_bin
+ * @measured_ns: its length, U64_MAX if it lasted until the timer
+ */
+struct teo_wakeup {
+	int timer_bin;
+	int real_bin;
+	u64 measured_ns;
 };
 
 /**
@@ -89,24 +98,15 @@ struct teo_pick {
 	bool stopped;
 };
 
-/*
- * First place: may settle @pick->idx before the bins are looked at; returns
- * whether it did.
- */
-typedef bool (*teo_early_fn)(struct cpuidle_driver *drv, struct cpuidle_device *dev,
-			     struct teo_bins *bins, struct teo_pick *pick);
-
-/* Second place: may change @pick->idx after the bins had their say. */
-typedef void (*teo_late_fn)(struct cpuidle_driver *drv, struct cpuidle_device *dev,
-			    struct teo_bins *bins, struct teo_pick *pick);
+static inline int teo_bins_check_params(void)
+{
+	return teo_check_decay_shift() ?: check_param(nr_recent, 1, TEO_NR_RECENT_MAX);
+}
 
 static __always_inline void teo_bins_enable(struct teo_bins *bins)
 {
-	int i;
-
 	memset(bins, 0, sizeof(*bins));
-	for (i = 0; i < TEO_NR_RECENT; i++)
-		bins->recent_bin[i] = -1;
+	memset(bins->recent_bin, -1, sizeof(bins->recent_bin));
 }
 
 /* After a wakeup: was it the timer? */
@@ -123,6 +123,8 @@ static __always_inline void teo_bins_reflect(struct teo_bins *bins, struct cpuid
 	 */
 	if (dev->poll_time_limit ||
 	    (tick_nohz_idle_got_tick() && bins->sleep_length_ns > TICK_NSEC)) {
+		pr_debug("%s ended the sleep: take it for the timer\n",
+			 dev->poll_time_limit ? "the limit of the polling loop" : "the tick");
 		dev->poll_time_limit = false;
 		bins->time_span_ns = bins->sleep_length_ns;
 	} else {
@@ -130,68 +132,97 @@ static __always_inline void teo_bins_reflect(struct teo_bins *bins, struct cpuid
 	}
 }
 
-/* Book the last wakeup. */
-static __always_inline void teo_bins_update(struct teo_bins *bins,
-					    const struct cpuidle_driver *drv,
-					    const struct cpuidle_device *dev)
+/* Forget a part of the past, and find the bins of the last wakeup. */
+static __always_inline struct teo_wakeup teo_bins_age(struct teo_bins *bins,
+						      const struct cpuidle_driver *drv,
+						      const struct cpuidle_device *dev)
 {
-	int timer_bin = 0, real_bin = 0;
-	u64 measured_ns = U64_MAX;
+	struct teo_wakeup wakeup = { .measured_ns = U64_MAX };
+	const u32 shift = decay_shift;
 	u32 total = 0;
-	int *recent;
 	int i;
 
 	if (bins->time_span_ns < bins->sleep_length_ns) {
 		u64 latency_ns = drv->states[dev->last_state_idx].exit_latency_ns;
 
 		/* Half of the worst-case exit latency is taken for the real one. */
-		measured_ns = dev->last_residency_ns;
-		if (measured_ns >= latency_ns)
-			measured_ns -= latency_ns / 2;
+		wakeup.measured_ns = dev->last_residency_ns;
+		if (wakeup.measured_ns >= latency_ns)
+			wakeup.measured_ns -= latency_ns / 2;
 		else
-			measured_ns /= 2;
+			wakeup.measured_ns /= 2;
+
+		pr_debug("the sleep in state %d lasted %llu ns, corrected for exit latency, %s\n",
+			 dev->last_state_idx, wakeup.measured_ns,
+			 bins->sleep_length_ns == KTIME_MAX ? "with no timer known" :
+							      "and ended before the timer");
+	} else {
+		pr_debug("the sleep in state %d lasted until the timer, due after %lld ns\n",
+			 dev->last_state_idx, bins->sleep_length_ns);
 	}
 
 	for (i = 0; i < drv->state_count; i++) {
 		s64 residency_ns = drv->states[i].target_residency_ns;
 		struct teo_bin *bin = &bins->bin[i];
 
-		bin->hits -= bin->hits >> TEO_DECAY_SHIFT;
-		bin->intercepts -= bin->intercepts >> TEO_DECAY_SHIFT;
+		bin->hits -= bin->hits >> shift;
+		bin->intercepts -= bin->intercepts >> shift;
 		total += bin->hits + bin->intercepts;
 
 		if (residency_ns <= bins->sleep_length_ns) {
-			timer_bin = i;
-			if ((u64)residency_ns <= measured_ns)
-				real_bin = i;
+			wakeup.timer_bin = i;
+			if ((u64)residency_ns <= wakeup.measured_ns)
+				wakeup.real_bin = i;
 		}
 	}
 	bins->total = total + TEO_PULSE;
+	return wakeup;
+}
 
-	recent = &bins->recent_bin[bins->next_recent];
-	if (++bins->next_recent == TEO_NR_RECENT)
+/* The slot of the oldest recent wakeup, which no longer counts. */
+static __always_inline s8 *teo_bins_oldest(struct teo_bins *bins)
+{
+	s8 *oldest = &bins->recent_bin[bins->next_recent];
+
+	if (++bins->next_recent == nr_recent)
 		bins->next_recent = 0;
-	if (*recent >= 0)
-		bins->bin[*recent].recent--;
+	if (*oldest >= 0)
+		bins->bin[*oldest].recent--;
+	return oldest;
+}
 
-	if (real_bin == timer_bin) {
-		bins->bin[timer_bin].hits += TEO_PULSE;
+/* Book the last wakeup; @recent is its slot, or NULL if these are not kept. */
+static __always_inline void teo_bins_hit(struct teo_bins *bins, int bin, s8 *recent)
+{
+	bins->bin[bin].hits += TEO_PULSE;
+	if (recent)
 		*recent = -1;
-	} else {
-		bins->bin[real_bin].intercepts += TEO_PULSE;
-		bins->bin[real_bin].recent++;
-		*recent = real_bin;
+	pr_debug("that is a hit in bin %d: hits there weigh %u now\n", bin, bins->bin[bin].hits);
+}
+
+static __always_inline void teo_bins_intercept(struct teo_bins *bins,
+					       const struct teo_wakeup *wakeup, s8 *recent)
+{
+	struct teo_bin *bin = &bins->bin[wakeup->real_bin];
+
+	bin->intercepts += TEO_PULSE;
+	if (recent) {
+		bin->recent++;
+		*recent = wakeup->real_bin;
 	}
+	pr_debug("that is an intercept in bin %d, not in bin %d: they weigh %u there\n",
+		 wakeup->real_bin, wakeup->timer_bin, bin->intercepts);
 }
 
 /*
- * The state that the timer suggests, and the weights of the bins above it.
- * False if there is nothing to weigh.
+ * The deepest enabled state that fits into @pick->duration_ns, the deepest one
+ * allowed by the latency limit, and the weights of the bins above the former.
+ * Without an enabled state @pick->idx is -1.
  */
-static __always_inline bool teo_bins_timer_state(const struct teo_bins *bins,
-						 const struct cpuidle_driver *drv,
-						 const struct cpuidle_device *dev,
-						 s64 latency_limit_ns, struct teo_pick *pick)
+static __always_inline void teo_bins_candidate(const struct teo_bins *bins,
+					       const struct cpuidle_driver *drv,
+					       const struct cpuidle_device *dev,
+					       s64 latency_limit_ns, struct teo_pick *pick)
 {
 	struct teo_bin sum = { 0 };
 	int i;
@@ -218,12 +249,6 @@ static __always_inline bool teo_bins_timer_state(const struct teo_bins *bins,
 			pick->allowed = i;
 		pick->below = sum;
 	}
-
-	if (pick->idx < 0) {
-		pick->idx = 0;
-		return false;
-	}
-	return pick->idx != pick->shallowest;
 }
 
 /*
@@ -237,35 +262,47 @@ static __always_inline bool teo_long_enough(const struct teo_pick *pick, s64 dur
 
 /*
  * Go back to where half of the intercepts below the candidate are covered, if
- * they outweigh the rest.
+ * they outweigh the rest. A sleep in a bin counts as long as half way to the
+ * next bin if @middle, else as the start of the bin.
  */
 static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 						const struct cpuidle_driver *drv,
 						const struct cpuidle_device *dev,
-						struct teo_pick *pick)
+						struct teo_pick *pick, bool middle)
 {
-	bool many = 2 * pick->below.intercepts > bins->total - pick->below.hits;
-	bool lately = pick->below.recent > TEO_NR_RECENT / 2;
+	u32 rest = bins->total - pick->below.hits;
+	bool many = 2 * pick->below.intercepts > rest;
+	bool lately = pick->below.recent > nr_recent / 2;
 	s64 first_duration_ns = pick->duration_ns;
 	int first_idx = pick->idx;
 	u32 intercepts = 0, recent = 0;
 	int i;
 
+	pr_debug("intercepts below state %d weigh %u, %smore than half of the rest (%u)%s\n",
+		 pick->idx, pick->below.intercepts, many ? "" : "not ", rest,
+		 many ? ": look shallower" : "");
+	if (lately)
+		pr_debug("%u of the last %u were intercepts below state %d: look shallower\n",
+			 pick->below.recent, nr_recent, pick->idx);
+
 	if (!many && !lately)
 		return;
 
 	for (i = pick->idx - 1; i >= 0; i--) {
-		s64 middle_ns = (drv->states[i].target_residency_ns +
-				 drv->states[i + 1].target_residency_ns) / 2;
+		s64 length_ns = drv->states[i].target_residency_ns;
+
+		if (middle)
+			length_ns = (length_ns + drv->states[i + 1].target_residency_ns) / 2;
 
 		intercepts += bins->bin[i].intercepts;
 		recent += bins->bin[i].recent;
 
 		if ((!lately || 2 * recent > pick->below.recent) &&
 		    (!many || 2 * intercepts > pick->below.intercepts)) {
-			if (teo_long_enough(pick, middle_ns) && !state_disabled(dev, i)) {
+			if (teo_long_enough(pick, length_ns) && !state_disabled(dev, i)) {
 				pick->idx = i;
-				pick->duration_ns = middle_ns;
+				pick->duration_ns = length_ns;
+				pr_debug("half of them are covered by state %d: take it\n", i);
 			} else {
 				/*
 				 * The shallowest one so far that is enabled and
@@ -273,6 +310,9 @@ static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 				 */
 				pick->idx = first_idx;
 				pick->duration_ns = first_duration_ns;
+				pr_debug("half of them need state %d, which is %s: take state %d\n",
+					 i, state_disabled(dev, i) ? "disabled" : "too short",
+					 first_idx);
 			}
 			return;
 		}
@@ -280,87 +320,31 @@ static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 		if (state_disabled(dev, i))
 			continue;
 
-		if (!teo_long_enough(pick, middle_ns)) {
+		if (!teo_long_enough(pick, length_ns)) {
 			/*
 			 * Only shorter bins follow. Go on only with a fallback
 			 * in hand.
 			 */
 			if (first_idx != pick->idx)
 				continue;
-			return;
+			break;
 		}
 
-		first_duration_ns = middle_ns;
+		first_duration_ns = length_ns;
 		first_idx = i;
 	}
+	pr_debug("no shallower state is of use: keep state %d\n", pick->idx);
 }
 
-/**
- * teo_bins_select - choose the next idle state
- * @bins: data of the CPU
- * @drv: states
- * @dev: the CPU
- * @stop_tick: second answer; the caller preset it to true
- * @early: first place, or NULL
- * @late: second place, or NULL
- *
- * With all states disabled the answer is state 0.
- *
- * Return: index of the state.
- */
-static __always_inline int teo_bins_select(struct teo_bins *bins, struct cpuidle_driver *drv,
-					   struct cpuidle_device *dev, bool *stop_tick,
-					   teo_early_fn early, teo_late_fn late)
+/* The latency limit has the last word over the history. */
+static __always_inline void teo_bins_limit(struct teo_pick *pick, s64 latency_limit_ns)
 {
-	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
-	struct teo_pick pick = { .idx = -1 };
-	ktime_t delta_tick_ns;
+	if (pick->idx <= pick->allowed)
+		return;
 
-	if (dev->last_state_idx >= 0) {
-		teo_bins_update(bins, drv, dev);
-		dev->last_state_idx = -1;
-	}
-
-	bins->time_span_ns = local_clock();
-	pick.stopped = tick_nohz_tick_stopped();
-	pick.duration_ns = tick_nohz_get_sleep_length(&delta_tick_ns);
-	bins->sleep_length_ns = pick.duration_ns;
-
-	if (drv->state_count < 2) {
-		pick.idx = 0;
-		goto tick;
-	}
-	if (!state_disabled(dev, 0)) {
-		pick.idx = 0;
-		/* Whether state 1 is enabled does not matter here. */
-		if (drv->states[1].target_residency_ns > pick.duration_ns)
-			goto tick;
-	}
-	if (early && early(drv, dev, bins, &pick))
-		goto tick;
-
-	/*
-	 * The latency limit does not count for the shallowest state: there is
-	 * no other.
-	 */
-	if (!teo_bins_timer_state(bins, drv, dev, latency_limit_ns, &pick))
-		goto tick;
-
-	teo_bins_intercepts(bins, drv, dev, &pick);
-	if (pick.idx > pick.allowed)
-		pick.idx = pick.allowed;
-
-	if (late)
-		late(drv, dev, bins, &pick);
-tick:
-	if ((state_polls(drv, pick.idx) || pick.duration_ns < TICK_NSEC) && !pick.stopped) {
-		*stop_tick = false;
-		/* The tick will come, so the state must fit in front of it. */
-		if (pick.idx > pick.shallowest &&
-		    drv->states[pick.idx].target_residency_ns > delta_tick_ns)
-			pick.idx = shallower_state(drv, dev, pick.idx, delta_tick_ns, false);
-	}
-	return pick.idx;
+	pr_debug("state %d is too slow for the latency limit of %lld ns: take state %d\n",
+		 pick->idx, latency_limit_ns, pick->allowed);
+	pick->idx = pick->allowed;
 }
 
 #endif

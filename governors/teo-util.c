@@ -22,31 +22,26 @@
  * the work has gone.
  *
  * Parameters: util_threshold_shift, the threshold as a right shift of the CPU's
- * capacity (6 means 1/64, about 1.5 %; larger is more eager). util_steps, how
- * many states the choice moves at most: 1 as in Linux, 0 makes this teo-6.1, 9
- * goes on to the shallowest state that does not poll, much as the first posting
- * did.
+ * capacity: 6 means 1/64, about 1.5 %; larger is more eager (0 to 11).
+ * util_steps, how many states the choice moves at most: 1 as in Linux, 0 makes
+ * this teo-6.1, 9 goes on to the shallowest state that does not poll, much as
+ * the first posting did. decay_shift and nr_recent as in teo-6.1.
  *
  * Lineage: posted on linux-pm on 15 September 2022, where a utilised CPU went
  * straight to the shallowest state; one step in the final form, merged in 6.3;
  * changed a lot in 6.6, removed in 6.11. Written from governors.md,
  * sections 7 and 8.1 ("teo-6.3"). Rating as TEO has in Linux.
  */
-#include <linux/bits.h>
 #include <linux/container_of.h>
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
-#include <linux/sched/topology.h>
+#include <linux/printk.h>
 
-#include "teo-bins.h"
-
-static uint util_threshold_shift = 6;
-module_param(util_threshold_shift, uint, 0444);
-MODULE_PARM_DESC(util_threshold_shift, "utilised means above capacity >> this");
+#include "teo-timer-first.h"
+#include "utilised.h"
 
 static uint util_steps = 1;
 module_param(util_steps, uint, 0644);
@@ -72,12 +67,13 @@ static __always_inline bool teo_util_early(struct cpuidle_driver *drv, struct cp
 	struct teo_util_cpu *cpu_data = container_of(bins, struct teo_util_cpu, bins);
 	int i;
 
-	cpu_data->utilised = util_steps && sched_cpu_util(dev->cpu) > cpu_data->threshold;
+	cpu_data->utilised = util_steps && cpu_utilised(dev->cpu, cpu_data->threshold);
 	if (!cpu_data->utilised || drv->state_count > 2)
 		return false;
 
 	for (i = 0; i < drv->state_count; i++) {
 		if (!state_disabled(dev, i) && !state_polls(drv, i)) {
+			pr_debug("there is no middle between two states: take state %d\n", i);
 			pick->idx = i;
 			return true;
 		}
@@ -94,6 +90,7 @@ static __always_inline void teo_util_late(struct cpuidle_driver *drv, struct cpu
 	if (!cpu_data->utilised)
 		return;
 
+	pr_debug("the CPU is utilised: go %u back from state %d\n", util_steps, pick->idx);
 	for (step = 0; step < min_t(uint, util_steps, CPUIDLE_STATE_MAX); step++)
 		pick->idx = shallower_state(drv, dev, pick->idx, pick->duration_ns, true);
 }
@@ -102,10 +99,9 @@ static int teo_enable_device(struct cpuidle_driver *drv __always_unused,
 			     struct cpuidle_device *dev)
 {
 	struct teo_util_cpu *cpu_data = per_cpu_ptr(&teo_util_cpus, dev->cpu);
-	uint shift = min_t(uint, util_threshold_shift, BITS_PER_LONG - 1);
 
 	teo_bins_enable(&cpu_data->bins);
-	cpu_data->threshold = arch_scale_cpu_capacity(dev->cpu) >> shift;
+	cpu_data->threshold = util_threshold(dev->cpu, util_threshold_shift);
 	cpu_data->utilised = false;
 	return 0;
 }
@@ -114,7 +110,8 @@ static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 {
 	struct teo_util_cpu *cpu_data = per_cpu_ptr(&teo_util_cpus, dev->cpu);
 
-	return teo_bins_select(&cpu_data->bins, drv, dev, stop_tick, teo_util_early, teo_util_late);
+	return teo_timer_first_select(&cpu_data->bins, drv, dev, stop_tick, teo_util_early,
+				      teo_util_late);
 }
 
 static void teo_reflect(struct cpuidle_device *dev, int state)
@@ -132,6 +129,7 @@ static struct cpuidle_governor teo_governor = {
 
 static int __init teo_governor_init(void)
 {
-	return cpuidle_register_governor(&teo_governor);
+	return teo_bins_check_params() ?: check_util_threshold_shift() ?:
+	       cpuidle_register_governor(&teo_governor);
 }
 postcore_initcall(teo_governor_init);

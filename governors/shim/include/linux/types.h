@@ -2,8 +2,11 @@
 #ifndef _LINUX_TYPES_H
 #define _LINUX_TYPES_H
 
-#include <stdbool.h>
 #include <stddef.h>
+
+/* Not <stdbool.h>: there bool is a macro, which module_param() would expand. */
+typedef _Bool bool;
+enum { false, true };
 
 typedef signed char s8;
 typedef unsigned char u8;
