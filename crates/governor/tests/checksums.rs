@@ -240,3 +240,108 @@ fn wteo_v2() {
         "5n7b5d5nnnfdddd5n75nffffnn5nf7jfnfn5n59f77f7ffnb",
     );
 }
+
+#[test]
+fn teo_ua1() {
+    assert_checksums(
+        "teo-util-v1",
+        [0xc450_ed46_4e0c_51ed, 0x779b_78e2_edb0_16ab, 0xc551_d9c1_bf09_1cdf, 0x5da1_05f1_a77e_1ae9],
+        "1157115n111d91d1n15n3b3bnn5nb3j3n3n1111b77f7ff33",
+    );
+}
+
+#[test]
+fn teo_6_6() {
+    assert_checksums(
+        "teo-6.6",
+        [0xf2e5_ceb5_957e_bbb2, 0x1829_8047_628d_acd6, 0x6966_42bf_8262_e545, 0xfd00_fc4a_02b1_f202],
+        "5jb45d5njnbd9dd5n05nbbnbnn4nbnnbnnn4j59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_7_1() {
+    assert_checksums(
+        "teo",
+        [0xef50_7a03_8c5d_b8c5, 0xbd21_3e17_0507_df8e, 0x8ecb_1760_f596_c508, 0x39cc_f1db_ad3a_8819],
+        "0n775d5nnnbd9dd5n05nbbfbnn5nb7jbnfn5n59b77f7ffnb",
+    );
+}
+
+/// `teo-fixed` with the first patches of the series only.
+fn assert_patches(first: usize, expected: [u64; 4], codes: &str) {
+    const PATCHES: [&str; 6] = [
+        "higher_util_threshold",
+        "keep_tick_utilised",
+        "stop_tick_one_state",
+        "tick_margin",
+        "no_recent_intercepts",
+        "no_fake_intercepts",
+    ];
+    let off: Vec<String> = PATCHES[first..].iter().map(|p| format!("{p}=0")).collect();
+    let spec = if off.is_empty() { "teo-fixed".to_owned() } else { format!("teo-fixed:{}", off.join(",")) };
+    assert_checksums(&spec, expected, codes);
+}
+
+#[test]
+fn teo_fixed_without_patches_is_teo_6_6() {
+    assert_patches(
+        0,
+        [0xf2e5_ceb5_957e_bbb2, 0x1829_8047_628d_acd6, 0x6966_42bf_8262_e545, 0xfd00_fc4a_02b1_f202],
+        "5jb45d5njnbd9dd5n05nbbnbnn4nbnnbnnn4j59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl1() {
+    assert_patches(
+        1,
+        [0x14d1_a0aa_9ffc_fa7c, 0xabf6_c0f0_c7b3_3d7d, 0xe025_c37f_9239_922c, 0x4d76_fc22_a912_bb62],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl2() {
+    assert_patches(
+        2,
+        [0x14d1_a0aa_9ffc_fa7c, 0xabf6_c0f0_c7b3_3d7d, 0x6a5d_044b_15e6_caa8, 0x4d76_fc22_a912_bb62],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl3() {
+    assert_patches(
+        3,
+        [0x14d1_a0aa_9ffc_fa7c, 0xabf6_c0f0_c7b3_3d7d, 0x6a5d_044b_15e6_caa8, 0x4d76_fc22_a912_bb62],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl4() {
+    assert_patches(
+        4,
+        [0xb1a5_a2a3_9567_833c, 0x8c54_3bdf_92c0_b1ca, 0xb52b_b6d8_a051_c5e6, 0x1562_45a9_0917_79e2],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl5() {
+    assert_patches(
+        5,
+        [0xddc1_9c0e_8f37_b172, 0xdcde_8328_a2e8_af69, 0xe9d9_6fe1_c286_cb16, 0x0664_6127_274b_1a6b],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_cl6() {
+    assert_patches(
+        6,
+        [0x0733_fa4f_e8eb_47ed, 0xb124_2210_f878_ddfa, 0xb2cf_7568_2e3a_1349, 0x3ab1_9fde_3d77_ebf7],
+        "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}

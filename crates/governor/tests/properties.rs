@@ -642,3 +642,147 @@ fn memory_is_read_by_the_names_of_the_source() {
     let plain = Instance::load(&Spec::new("teo-util"), TICK_NS);
     assert!(plain.unwrap().memory(slots[0]).is_empty());
 }
+
+fn refused(text: &str) -> String {
+    let spec: Spec = text.parse().unwrap();
+    Instance::load(&spec, TICK_NS).err().map_or_else(String::new, |e| e.to_string())
+}
+
+#[test]
+fn a_parameter_out_of_range_is_refused_with_its_range() {
+    let decay = ["teo", "teo-6.1", "teo-6.6", "teo-fixed", "teo-util", "teo-util-v1"];
+    let recent = ["teo-6.1", "teo-6.6", "teo-fixed", "teo-util", "teo-util-v1"];
+    let util = ["teo-6.6", "teo-fixed", "teo-util", "teo-util-v1"];
+    let residency = ["teo", "teo-6.6", "teo-fixed"];
+    for (ids, name, lowest, highest) in [
+        (&decay[..], "decay_shift", 0, 10),
+        (&recent[..], "nr_recent", 1, 32),
+        (&util[..], "util_threshold_shift", 0, 11),
+        (&residency[..], "residency_threshold_ns", 0, 1_000_000),
+        (&["teo"][..], "latency_threshold_ns", 0, 1_000_000),
+        (&["teo-fixed"][..], "higher_util_shift", 0, 11),
+        (&["teo-fixed"][..], "higher_util_min", 0, 1024),
+        (&["teo-fixed"][..], "tick_margin_ns", 0, 100_000_000),
+    ] {
+        for id in ids {
+            for value in [lowest, highest] {
+                assert_eq!(refused(&format!("{id}:{name}={value}")), "");
+            }
+            for value in [lowest - 1, highest + 1].into_iter().filter(|v| *v >= 0) {
+                let said = refused(&format!("{id}:{name}={value}"));
+                let why = format!("{name}={value} is out of range: it must be from {lowest} to {highest}");
+                assert!(said.contains(&why), "{id}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_choice_exists_at_the_ends_of_the_ranges() {
+    for text in [
+        "teo:decay_shift=0,residency_threshold_ns=0,latency_threshold_ns=0",
+        "teo:decay_shift=10,residency_threshold_ns=1000000,latency_threshold_ns=1000000",
+        "teo-6.1:decay_shift=0,nr_recent=1",
+        "teo-6.1:decay_shift=10,nr_recent=32",
+        "teo-6.6:decay_shift=0,nr_recent=1,util_threshold_shift=0,residency_threshold_ns=0",
+        "teo-6.6:decay_shift=10,nr_recent=32,util_threshold_shift=11,residency_threshold_ns=1000000",
+        "teo-fixed:decay_shift=0,no_recent_intercepts=0,nr_recent=1,higher_util_shift=11,higher_util_min=0",
+        "teo-fixed:decay_shift=10,no_recent_intercepts=0,nr_recent=32,tick_margin_ns=0",
+        "teo-util-v1:update_utilised=1,util_threshold_shift=11",
+    ] {
+        for table in &tables() {
+            let mut governor = Instance::load(&text.parse().unwrap(), TICK_NS).unwrap();
+            let slot = governor.add_cpu(0, table, 1024).unwrap();
+            for choice in live_all(&mut governor, slot, &story(43, 2000)) {
+                assert!(usize::try_from(choice.index).is_ok_and(|x| x < table.len()), "{text}: {choice:?}");
+            }
+        }
+    }
+}
+
+/// Choices over all tables.
+fn choices(text: &str) -> Vec<Vec<Choice>> {
+    let run = |table: &IdleTable| {
+        let mut governor = Instance::load(&text.parse().unwrap(), TICK_NS).unwrap();
+        let slot = governor.add_cpu(0, table, 1024).unwrap();
+        live_all(&mut governor, slot, &story(47, 3000))
+    };
+    tables().iter().map(run).collect()
+}
+
+#[test]
+fn every_parameter_of_the_teos_changes_something() {
+    for (id, changes) in [
+        ("teo", &["decay_shift=1", "residency_threshold_ns=100000", "latency_threshold_ns=8001"][..]),
+        ("teo-6.1", &["decay_shift=1", "nr_recent=2"]),
+        ("teo-util", &["decay_shift=1", "nr_recent=2", "util_threshold_shift=2", "util_steps=2"]),
+        ("teo-util-v1", &["decay_shift=1", "util_threshold_shift=2", "update_utilised=1"]),
+        (
+            "teo-6.6",
+            &["decay_shift=1", "nr_recent=2", "util_threshold_shift=2", "residency_threshold_ns=100000"],
+        ),
+        (
+            "teo-fixed",
+            &[
+                "higher_util_threshold=0",
+                "keep_tick_utilised=0",
+                "stop_tick_one_state=0",
+                "tick_margin=0",
+                "no_recent_intercepts=0",
+                "no_fake_intercepts=0",
+                "higher_util_shift=1",
+                "higher_util_min=700",
+                "tick_margin_ns=100000",
+                "decay_shift=1",
+                "residency_threshold_ns=100000",
+            ],
+        ),
+    ] {
+        let default = choices(id);
+        for change in changes {
+            assert!(choices(&format!("{id}:{change}")) != default, "{id}:{change} changes nothing");
+        }
+    }
+}
+
+#[test]
+fn each_patch_alone_changes_teo_6_6() {
+    const PATCHES: [&str; 6] = [
+        "higher_util_threshold",
+        "keep_tick_utilised",
+        "stop_tick_one_state",
+        "tick_margin",
+        "no_recent_intercepts",
+        "no_fake_intercepts",
+    ];
+    let with = |on: Option<usize>| {
+        let set: Vec<String> =
+            (0..).zip(PATCHES).map(|(i, p)| format!("{p}={}", u8::from(Some(i) == on))).collect();
+        choices(&format!("teo-fixed:{}", set.join(",")))
+    };
+    let none = with(None);
+    assert!(none == choices("teo-6.6"));
+    for (i, patch) in PATCHES.iter().enumerate() {
+        assert!(with(Some(i)) != none, "{patch} alone changes nothing");
+    }
+}
+
+#[test]
+fn the_reasons_of_the_teos_end_at_the_state_chosen() {
+    for id in ["teo", "teo-6.1", "teo-6.6", "teo-fixed", "teo-util", "teo-util-v1"] {
+        for table in &tables() {
+            let mut governor = Instance::load_explaining(&Spec::new(id), TICK_NS).unwrap();
+            let slot = governor.add_cpu(0, table, 1024).unwrap();
+            for step in story(53, 500) {
+                let choice = live(&mut governor, slot, &step);
+                let said = governor.take_messages();
+                let last = said.iter().rev().find_map(|m| {
+                    let after = m.rsplit_once("state ")?.1;
+                    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+                });
+                assert_eq!(last, Some(choice.index), "{id}: {said:#?}");
+                assert!(said.len() < 20, "{id}: {said:#?}");
+            }
+        }
+    }
+}

@@ -124,3 +124,32 @@ fn a_parameter_that_the_user_gives_beats_the_recorded_one() {
     assert_eq!(mismatches("haltpoll"), 0);
     assert!(mismatches("haltpoll:guest_halt_poll_grow=7") > 0);
 }
+
+#[test]
+fn teo_util_v1() {
+    assert_equal("teo-util-v1", "teo-rfc-util-v1");
+}
+
+#[test]
+fn teo_6_6() {
+    assert_equal("teo-6.6", "teo-6.6");
+}
+
+#[test]
+fn teo_fixed() {
+    assert_equal("teo-fixed", "teo-rfc-loehle-v1");
+}
+
+#[test]
+fn teo_fixed_without_its_fixes_is_teo_6_6() {
+    assert_equal(
+        "teo-fixed:higher_util_threshold=0,keep_tick_utilised=0,stop_tick_one_state=0,tick_margin=0,\
+         no_recent_intercepts=0,no_fake_intercepts=0",
+        "teo-6.6",
+    );
+}
+
+#[test]
+fn teo() {
+    assert_equal("teo", "teo-7.3");
+}
