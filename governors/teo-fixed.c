@@ -3,9 +3,9 @@
  * TEO with the six fixes posted in June 2024, each of which can be switched off.
  *
  * The idea: the TEO of 6.6 (see teo-6.6) is too ready to take shallow states. A
- * CPU counts as utilised only from a quarter of its capacity on (patch 1); if
- * it then gets a state for lack of a better one, the tick stays (2). With a
- * single state that does not poll, the tick stops if the timer is far (3).
+ * CPU counts as utilised only from a quarter of its capacity on (patch 1), and
+ * with two states it then keeps the tick, whichever it gets (2). With a single
+ * state that does not poll, the tick stops if the timer is far (3).
  * Stopping the tick has a price, so a millisecond more than a tick must be
  * expected (4). The recent intercepts, whose counts go wrong, do not count any
  * more (5). A wakeup for which the timers had not been asked is no intercept,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The TEO governor of Linux 7.1 to 7.3: timer events, with utilisation gone again.
+ * The TEO governor of Linux 7.1 to 7.3: history first, and ticks told from
+ * other wakeups.
  *
  * The idea: start from the deepest enabled state and ask the history (hits and
  * intercepts in a bin for each state, as in teo-6.1) whether wakeups keep coming
