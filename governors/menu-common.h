@@ -21,7 +21,7 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-#include "param-range.h"
+#include "param-check.h"
 #include "shallower.h"
 #include "tick-words.h"
 
@@ -51,14 +51,14 @@
  * @decay_shift: a correction factor has the weight of 2^this wakeups
  * @interesting_ns: from here on a sleep counts as full length whatever its
  *   timer was
- * @short_ns: below this an expected idle time does not depend on timers, and a
- *   state does not need a good reason; not in older versions
+ * @residency_threshold_ns: below this an expected idle time does not depend on
+ *   timers, and a state does not need a good reason; not in older versions
  */
 struct menu_tuning {
 	uint intervals;
 	uint decay_shift;
 	uint interesting_ns;
-	uint short_ns;
+	uint residency_threshold_ns;
 };
 
 /* As in Linux. */
@@ -66,7 +66,7 @@ struct menu_tuning {
 	.intervals = 8,						\
 	.decay_shift = 3,					\
 	.interesting_ns = 50 * NSEC_PER_MSEC,			\
-	.short_ns = 15 * NSEC_PER_USEC,				\
+	.residency_threshold_ns = 15 * NSEC_PER_USEC,				\
 }
 
 static const struct menu_tuning menu_defaults = MENU_DEFAULTS;
@@ -83,14 +83,11 @@ MODULE_PARM_DESC(interesting_ns, "longer sleeps do not lower a factor, ns, 0 to 
 
 static inline int __init menu_check_tuning(void)
 {
-	const struct param_range ranges[] = {
-		{ "intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX },
-		{ "decay_shift", menu_tuning.decay_shift, 0, 10 },
-		{ "interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC },
-		{ "short_ns", menu_tuning.short_ns, 0, NSEC_PER_SEC },
-	};
-
-	return check_params(ranges, ARRAY_SIZE(ranges));
+	return check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
+	       check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
+	       check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC) ?:
+	       check_param("residency_threshold_ns", menu_tuning.residency_threshold_ns, 0,
+			   NSEC_PER_SEC);
 }
 
 static inline bool menu_is_tuned(void)

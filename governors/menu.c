@@ -24,9 +24,9 @@
  * Linux. decay_shift, how slowly a correction factor learns: it has the weight
  * of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns, from which
  * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
- * short_ns, up to which expected idle time the timers are not asked, and below
- * which target residency a state replaces polling, 0 to a second, 15 us in
- * Linux.
+ * residency_threshold_ns, up to which expected idle time timers are not asked,
+ * and below which target residency a state replaces polling, 0 to a second,
+ * 15 us in Linux.
  *
  * Lineage: menu-6.1; timers skipped in 6.6, I/O rule dropped in 6.13, new
  * pattern search in 6.15, latency tested first in 6.17, polling replaced only
@@ -43,8 +43,9 @@
 
 #include "menu-common.h"
 
-module_param_named(short_ns, menu_tuning.short_ns, uint, 0444);
-MODULE_PARM_DESC(short_ns, "expect less than this and timers are not asked, ns, 0 to 1000000000");
+module_param_named(residency_threshold_ns, menu_tuning.residency_threshold_ns, uint, 0444);
+MODULE_PARM_DESC(residency_threshold_ns,
+		 "expect less than this and timers are not asked, ns, 0 to 1000000000");
 
 static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
@@ -117,7 +118,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	}
 
 	predicted_ns = (u64)menu_typical_us(data, tuning) * NSEC_PER_USEC;
-	if (predicted_ns > tuning->short_ns || stopped) {
+	if (predicted_ns > tuning->residency_threshold_ns || stopped) {
 		menu_ask_timer(data, &delta_tick_ns);
 		data->bucket = menu_magnitude(data->next_timer_ns);
 		corrected_ns = (u64)menu_corrected_us(data, tuning) * NSEC_PER_USEC;
@@ -168,7 +169,8 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 		 * before the timer.
 		 */
 		if (state_polls(drv, idx) && residency_ns <= data->next_timer_ns &&
-		    residency_ns < tuning->short_ns && (u64)s->exit_latency_ns <= predicted_ns) {
+		    residency_ns < tuning->residency_threshold_ns &&
+		    (u64)s->exit_latency_ns <= predicted_ns) {
 			menu_explain_no_poll(i, residency_ns);
 			predicted_ns = residency_ns;
 			idx = i;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Refusing parameters with which a governor would make no sense. An initcall
- * asks for each, before it registers:
- *
- *	err = check_param(decay_shift, 0, 10) ?: check_param(nr_recent, 1, 32);
+ * asks for each before it registers.
  */
 #ifndef PARAM_CHECK_H
 #define PARAM_CHECK_H
 
 #include <linux/errno.h>
+#include <linux/init.h>
 #include <linux/printk.h>
+#include <linux/types.h>
 
-/* 0, or -EINVAL after a message if @param is not from @lowest to @highest. */
-#define check_param(param, lowest, highest) \
-	check_param_range(#param, (param), (lowest), (highest))
-
-static inline int check_param_range(const char *name, unsigned int value,
-				    unsigned int lowest, unsigned int highest)
+/**
+ * check_param - hold a parameter against its range
+ * @name: its name, for the user
+ * @value: what it is
+ * @lowest: the smallest value that works
+ * @highest: the largest one
+ *
+ * Return: 0, or -EINVAL after a message if it is outside.
+ */
+static inline int __init check_param(const char *name, uint value, uint lowest, uint highest)
 {
 	if (value >= lowest && value <= highest)
 		return 0;

@@ -100,7 +100,7 @@ struct teo_pick {
 
 static inline int teo_bins_check_params(void)
 {
-	return teo_check_decay_shift() ?: check_param(nr_recent, 1, TEO_NR_RECENT_MAX);
+	return teo_check_decay_shift() ?: check_param("nr_recent", nr_recent, 1, TEO_NR_RECENT_MAX);
 }
 
 static __always_inline void teo_bins_enable(struct teo_bins *bins)

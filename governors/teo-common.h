@@ -27,7 +27,7 @@ MODULE_PARM_DESC(decay_shift, "a wakeup takes one part in 2^this from all weight
 
 static inline int teo_check_decay_shift(void)
 {
-	return check_param(decay_shift, 0, TEO_DECAY_SHIFT_MAX);
+	return check_param("decay_shift", decay_shift, 0, TEO_DECAY_SHIFT_MAX);
 }
 
 /* The tick will come, so the state must fit in front of it. */

@@ -119,9 +119,9 @@ static int __init teo_governor_init(void)
 	fixes.tick_margin_ns = tick_margin ? (s64)tick_margin_ns : -1;
 
 	return teo_timer_last_check_params() ?:
-	       check_param(higher_util_shift, 0, UTIL_SHIFT_MAX) ?:
-	       check_param(higher_util_min, 0, 1024) ?:
-	       check_param(tick_margin_ns, 0, 100000000) ?:
+	       check_param("higher_util_shift", higher_util_shift, 0, UTIL_SHIFT_MAX) ?:
+	       check_param("higher_util_min", higher_util_min, 0, 1024) ?:
+	       check_param("tick_margin_ns", tick_margin_ns, 0, 100000000) ?:
 	       cpuidle_register_governor(&teo_governor);
 }
 postcore_initcall(teo_governor_init);

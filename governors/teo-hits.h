@@ -34,7 +34,7 @@
 #include <linux/tick.h>
 #include <linux/types.h>
 
-#include "param-range.h"
+#include "param-check.h"
 #include "shallower.h"
 #include "tick-words.h"
 
@@ -70,12 +70,8 @@ MODULE_PARM_DESC(decay_shift, "a wakeup pushes out one part in 2^this of hits an
 
 static inline int __init teo_check_tuning(void)
 {
-	const struct param_range ranges[] = {
-		{ "intervals", teo_tuning.intervals, 1, TEO_INTERVALS_MAX },
-		{ "decay_shift", teo_tuning.decay_shift, 0, 10 },
-	};
-
-	return check_params(ranges, ARRAY_SIZE(ranges));
+	return check_param("intervals", teo_tuning.intervals, 1, TEO_INTERVALS_MAX) ?:
+	       check_param("decay_shift", teo_tuning.decay_shift, 0, 10);
 }
 
 static inline bool teo_is_tuned(void)

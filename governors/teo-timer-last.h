@@ -64,7 +64,7 @@ struct teo_timer_last {
 static inline int teo_timer_last_check_params(void)
 {
 	return teo_bins_check_params() ?: check_util_threshold_shift() ?:
-	       check_param(residency_threshold_ns, 0, 1000000);
+	       check_param("residency_threshold_ns", residency_threshold_ns, 0, 1000000);
 }
 
 static __always_inline void teo_timer_last_enable(struct teo_timer_last *data,

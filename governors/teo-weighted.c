@@ -279,13 +279,11 @@ static struct cpuidle_governor weighted_governor = {
 
 static int __init weighted_governor_init(void)
 {
-	const struct param_range ranges[] = {
-		{ "draw", draw, DRAW_FEBRUARY, DRAW_MEANT },
-		{ "learning_rate", learning_rate, 0, 50 },
-		{ "own_weight", own_weight, 0, WEIGHT_WHOLE },
-		{ "other_weight", other_weight, 0, WEIGHT_WHOLE },
-	};
-	int err = check_params(ranges, ARRAY_SIZE(ranges)) ?: teo_check_tuning();
+	int err = check_param("draw", draw, DRAW_FEBRUARY, DRAW_MEANT) ?:
+		  check_param("learning_rate", learning_rate, 0, 50) ?:
+		  check_param("own_weight", own_weight, 0, WEIGHT_WHOLE) ?:
+		  check_param("other_weight", other_weight, 0, WEIGHT_WHOLE) ?:
+		  teo_check_tuning();
 
 	if (err)
 		return err;

@@ -416,8 +416,9 @@ static struct cpuidle_governor teo_governor = {
 
 static int __init teo_governor_init(void)
 {
-	return teo_check_decay_shift() ?: check_param(residency_threshold_ns, 0, 1000000) ?:
-	       check_param(latency_threshold_ns, 0, 1000000) ?:
+	return teo_check_decay_shift() ?:
+	       check_param("residency_threshold_ns", residency_threshold_ns, 0, 1000000) ?:
+	       check_param("latency_threshold_ns", latency_threshold_ns, 0, 1000000) ?:
 	       cpuidle_register_governor(&teo_governor);
 }
 postcore_initcall(teo_governor_init);

@@ -24,7 +24,7 @@ MODULE_PARM_DESC(util_threshold_shift, "utilised means above capacity >> this (0
 
 static inline int check_util_threshold_shift(void)
 {
-	return check_param(util_threshold_shift, 0, UTIL_SHIFT_MAX);
+	return check_param("util_threshold_shift", util_threshold_shift, 0, UTIL_SHIFT_MAX);
 }
 
 static __always_inline unsigned long util_threshold(unsigned int cpu, uint shift)

@@ -290,8 +290,9 @@ fn reasons_table(e: &Explanation) -> Table {
     t
 }
 
-/// Times in a reason, which are in ns, as people read them.
-fn readable(reason: &str) -> String {
+/// A governor's words with their times, which are in ns, as people read them.
+#[must_use]
+pub fn readable(reason: &str) -> String {
     let words: Vec<&str> = reason.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
     let mut i = 0;
