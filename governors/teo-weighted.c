@@ -117,21 +117,13 @@ static u32 weighted_step(s32 weight, int parts)
 	return (s32)(learning_rate * (u32)weight) / parts;
 }
 
-/* Grow the weight of @right_idx in the row, shrink all others. */
-static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
-					   const struct cpuidle_device *dev,
-					   struct teo_hits *data, const struct teo_wakeup *wakeup)
+/* Grow the weight of @right_idx in the row, shrink all others, none beyond its bound. */
+static void weighted_adjust(s32 *row, int count, int right_idx)
 {
-	struct weighted_cpu *cpu_data = container_of(data, struct weighted_cpu, teo);
-	s32 *row = cpu_data->weights[dev->last_state_idx];
-	int others = max(drv->state_count - 1, 1);
-	int right_idx = dev->last_state_idx;
+	int others = max(count - 1, 1);
 	int i;
 
-	if (wakeup->real_idx != wakeup->timer_idx)
-		right_idx = wakeup->real_idx >= 0 ? wakeup->real_idx : wakeup->timer_idx;
-
-	for (i = 0; i < drv->state_count && wakeup->timer_idx >= 0; i++) {
+	for (i = 0; i < count; i++) {
 		u32 weight = row[i], step;
 
 		if (i == right_idx) {
@@ -144,9 +136,24 @@ static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
 				row[i] = weight - step;
 		}
 	}
-	if (wakeup->timer_idx >= 0)
+}
+
+static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
+					   const struct cpuidle_device *dev,
+					   struct teo_hits *data, const struct teo_wakeup *wakeup)
+{
+	struct weighted_cpu *cpu_data = container_of(data, struct weighted_cpu, teo);
+	s32 *row = cpu_data->weights[dev->last_state_idx];
+	int right_idx = dev->last_state_idx;
+
+	if (wakeup->real_idx != wakeup->timer_idx)
+		right_idx = wakeup->real_idx >= 0 ? wakeup->real_idx : wakeup->timer_idx;
+
+	if (wakeup->timer_idx >= 0) {
+		weighted_adjust(row, drv->state_count, right_idx);
 		pr_debug("state %d was right after state %d: its weight there is now %d\n",
 			 right_idx, dev->last_state_idx, row[right_idx]);
+	}
 
 	/* Behind the ring stands the matrix, in both postings. */
 	if (posted_ring && data->interval_slot == teo_tuning.intervals) {
