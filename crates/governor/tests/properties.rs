@@ -788,3 +788,28 @@ fn the_reasons_of_the_teos_end_at_the_state_chosen() {
         }
     }
 }
+
+#[test]
+fn at_the_very_threshold_the_timers_are_asked() {
+    let table = table(&[(0, 0), (1, 20)]);
+    let asks = |text: &str| {
+        let mut governor = Instance::load(&text.parse().unwrap(), TICK_NS).unwrap();
+        let slot = governor.add_cpu(0, &table, 1024).unwrap();
+        governor.device(slot).last_residency_ns = 1_000_000_000;
+        let inputs = Inputs {
+            sleep_length_ns: 50_000,
+            delta_tick_ns: 50_000,
+            latency_limit_ns: 1000,
+            ..Inputs::default()
+        };
+        let choice = governor.select(slot, &inputs);
+        assert_eq!(choice.index, 1, "{text}");
+        choice.asked_sleep_length
+    };
+    for id in ["teo", "teo-6.6", "teo-fixed"] {
+        assert!(asks(&format!("{id}:residency_threshold_ns=20000")), "{id}");
+        assert!(!asks(&format!("{id}:residency_threshold_ns=20001")), "{id}");
+    }
+    assert!(asks("teo:residency_threshold_ns=20001,latency_threshold_ns=1000"));
+    assert!(!asks("teo:residency_threshold_ns=20001,latency_threshold_ns=1001"));
+}
