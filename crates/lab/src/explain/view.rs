@@ -261,8 +261,16 @@ fn any(name: &str, value: &Value) -> String {
     }
 }
 
+/// The elements in a line; a long run of equal ones at the end is counted.
 fn list(name: &str, elements: &[Value]) -> String {
-    elements.iter().map(|v| scalar(name, v)).collect::<Vec<_>>().join(" ")
+    const LONG: usize = 8;
+    let run = elements.iter().rev().take_while(|v| Some(*v) == elements.last()).count();
+    let shown = if run >= LONG { elements.len() - run } else { elements.len() };
+    let mut words: Vec<String> = elements.iter().take(shown).map(|v| scalar(name, v)).collect();
+    if let (true, Some(last)) = (run >= LONG, elements.last()) {
+        words.push(format!("({run} times {})", scalar(name, last)));
+    }
+    words.join(" ")
 }
 
 /// A number; a time where the name says so, as the field's names do.
@@ -385,6 +393,14 @@ fn other_row(e: &Explanation, o: &Other) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_run_at_the_end_of_a_list_is_counted() {
+        let numbers = |n: &[i128]| n.iter().map(|n| Value::Number(*n)).collect::<Vec<_>>();
+        assert_eq!(list("x", &numbers(&[1, 0, 0])), "1 0 0");
+        assert_eq!(list("x", &numbers(&[1, 0, 0, 0, 0, 0, 0, 0, 0])), "1 (8 times 0)");
+        assert_eq!(list("x", &[]), "");
+    }
 
     #[test]
     fn times_in_reasons_become_readable() {
