@@ -29,6 +29,22 @@ fn menu_replayed_makes_the_choices_of_the_kernels_menu() {
 }
 
 #[test]
+fn ladder_and_haltpoll_replayed_make_the_kernels_choices() {
+    for (name, governor, decisions, state_pct, tick_pct) in [
+        ("ladder_sleeploop", "ladder", 2_800, 99.9, 99.9),
+        ("sleeploop_cpu0_haltpoll", "haltpoll:guest_halt_poll_ns=0", 3_300, 99.9, 99.9),
+        // How long it halted decides whether the window grows, and a trace shows that a little too long.
+        ("hp200_sleeploop", "haltpoll", 9_600, 99.0, 98.9),
+    ] {
+        let Some(path) = recording(&format!("kvm-guest/{name}.dat")) else { return };
+        let report = run(&request(&[&path], "kvm-guest", governor, &[governor]));
+        let f = report.traces[0].fidelity.clone().unwrap();
+        assert!(f.decisions + f.unknown_memory > decisions, "{name}: {f:?}");
+        assert!(f.same_state_pct >= state_pct && f.same_tick_pct >= tick_pct, "{name}: {f:?}");
+    }
+}
+
+#[test]
 fn another_governor_than_the_kernels_does_not() {
     // The comparison can fail: this one always stops the tick, the kernel's menu rarely did.
     let Some(path) = recording("kvm-guest/sleeploop.dat") else { return };
@@ -80,6 +96,18 @@ fn menu_with_the_kernels_true_inputs_makes_its_decisions() {
     // And another governor does not.
     let other = truth(&"deepest".parse().unwrap(), &path, &machine, 0).unwrap();
     assert!(other.same_pct() < 90.0, "{:.4} %", other.same_pct());
+}
+
+#[test]
+fn ladder_and_haltpoll_with_the_kernels_true_inputs_make_its_decisions() {
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    for (name, governor, rows) in [("ladder_b", "ladder", 67_431), ("haltpoll200_a", "haltpoll", 129_803)] {
+        let Some(path) = recording(&format!("kvm-guest/decisions/{name}.cpu0.csv.xz")) else { return };
+        let result = truth(&governor.parse().unwrap(), &path, &machine, 0).unwrap();
+        assert_eq!(result.rows + result.unknown_memory, rows, "{name}: every row of the file");
+        assert!(result.unknown_memory < 10, "{name}: {}", result.unknown_memory);
+        assert!(result.same_pct() >= 99.99, "{name}: {:.4} %: {:#?}", result.same_pct(), result.first);
+    }
 }
 
 #[test]
