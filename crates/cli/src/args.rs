@@ -17,6 +17,8 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Compare governors on the machine that was recorded:
   idlewise replay trace.dat --governor menu,teo-6.1,teo-util,oracle --recorded-on pixel6
+Where do two of them part, and what does it cost? Exit status 1 if B is worse than that:
+  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
 What if this load ran there?
   idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
 What did the kernel itself choose?
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
     Explain(ExplainArgs),
+    /// Lay two governors' runs over the same traces side by side, wait by wait
+    Compare(CompareArgs),
     /// Judge the choices that the kernel itself made in a trace; nothing is replayed
     Score(ScoreArgs),
     /// Keep what governors would have seen of a trace in a small file that replay reads
@@ -58,20 +62,11 @@ pub(crate) struct ReplayArgs {
     /// The governor to compare the others with [default: the first]
     #[arg(short, long, value_name = "GOVERNOR")]
     pub(crate) baseline: Option<String>,
-    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
-    #[arg(short, long, value_name = "PLATFORM")]
-    pub(crate) platform: Option<String>,
-    /// Put every recorded CPU on this cluster of the machine
-    #[arg(long, value_name = "NAME")]
-    pub(crate) cluster: Option<String>,
     #[command(flatten)]
-    pub(crate) recording: RecordingArgs,
+    pub(crate) stage: StageArgs,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
-    /// Seed of the random numbers that a governor may ask for
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) seed: u64,
     /// Ask again what a JSON result records of its own making; files must not have changed
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "platform", "baseline", "cluster"])]
     pub(crate) again: Option<PathBuf>,
@@ -112,17 +107,35 @@ pub(crate) struct ExplainArgs {
     /// Governors to show beside it; `none` for none [default: all]
     #[arg(long, value_name = "LIST", conflicts_with = "why_differ")]
     pub(crate) others: Option<String>,
-    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
-    #[arg(short, long, value_name = "PLATFORM")]
-    pub(crate) platform: Option<String>,
-    /// Put every recorded CPU on this cluster of the machine
-    #[arg(long, value_name = "NAME")]
-    pub(crate) cluster: Option<String>,
     #[command(flatten)]
-    pub(crate) recording: RecordingArgs,
-    /// Seed of the random numbers that a governor may ask for
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) seed: u64,
+    pub(crate) stage: StageArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = FAIL_IF)]
+pub(crate) struct CompareArgs {
+    /// The governor to start from, with parameters where wanted: teo-util:util_threshold_shift=5; or oracle
+    #[arg(value_name = "A", required_unless_present = "again")]
+    pub(crate) a: Option<String>,
+    /// The governor to go to; changes are from A to B
+    #[arg(value_name = "B", required_unless_present = "again")]
+    pub(crate) b: Option<String>,
+    /// Traces (trace.dat) or tapes
+    #[arg(short, long, required_unless_present = "again", value_name = "TRACE", num_args = 1..)]
+    pub(crate) trace: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stage: StageArgs,
+    /// Break the result down
+    #[arg(long, value_enum)]
+    pub(crate) per: Option<PartArg>,
+    /// Exit status 1 if this holds in any of the traces or in all together; may be given several times
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) fail_if: Vec<String>,
+    /// Ask again what a JSON result records of its own making; files must not have changed
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["a", "b", "trace", "platform", "cluster", "fail_if"])]
+    pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -139,6 +152,16 @@ fn seconds(text: &str) -> Result<u64, String> {
     let part: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
     whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(part)).ok_or_else(wrong)
 }
+
+const FAIL_IF: &str = "\
+EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B, one without is B's own.
+  too_deep, too_shallow                                     5%, +1pp (percentage points)
+  latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms)
+  energy                                                    +2%
+  wakeups, ticks, tick_stopped                              1000, +100, +2%
+  differ (waits with another first choice)                  5%
+
+Exit status: 0 done, 1 a --fail-if holds, 2 not done.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {
@@ -237,6 +260,22 @@ pub(crate) enum PlatformCommand {
     Scan,
 }
 
+/// Where governors are run.
+#[derive(Debug, Args)]
+pub(crate) struct StageArgs {
+    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
+    #[arg(short, long, value_name = "PLATFORM")]
+    pub(crate) platform: Option<String>,
+    /// Put every recorded CPU on this cluster of the machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+    /// Seed of the random numbers that a governor may ask for
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RecordingArgs {
     /// The machine that was recorded: a platform, a platform file or a sysfs dump
@@ -275,6 +314,22 @@ pub(crate) enum PerArg {
     Cpu,
     Cluster,
     State,
+}
+
+/// A part of the machine.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PartArg {
+    Cpu,
+    Cluster,
+}
+
+impl From<PartArg> for PerArg {
+    fn from(part: PartArg) -> Self {
+        match part {
+            PartArg::Cpu => Self::Cpu,
+            PartArg::Cluster => Self::Cluster,
+        }
+    }
 }
 
 impl From<Option<PerArg>> for PerChoice {

@@ -21,14 +21,14 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
     };
     let request = ExplainRequest {
         trace: a.trace.clone(),
-        recording: a.recording.options(),
-        platform: a.platform.clone(),
-        cluster: a.cluster.clone(),
+        recording: a.stage.recording.options(),
+        platform: a.stage.platform.clone(),
+        cluster: a.stage.cluster.clone(),
         governor: governor.to_owned(),
         others: others(a.others.as_deref(), governor),
         cpu: a.cpu,
         which,
-        seed: a.seed,
+        seed: a.stage.seed,
     };
     let report = {
         let _progress = Progress::new("replaying");
@@ -43,12 +43,12 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
     })?;
     let request = WhyDifferRequest {
         trace: a.trace.clone(),
-        recording: a.recording.options(),
-        platform: a.platform.clone(),
-        cluster: a.cluster.clone(),
+        recording: a.stage.recording.options(),
+        platform: a.stage.platform.clone(),
+        cluster: a.stage.cluster.clone(),
         governors,
         cpu: a.cpu,
-        seed: a.seed,
+        seed: a.stage.seed,
     };
     let report = {
         let _progress = Progress::new("replaying");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The `idlewise` command: arguments in, text out. What it does is in `idlewise-lab`.
 
+mod again;
 mod args;
+mod compare;
 mod drive;
 mod explain;
 mod governors;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Replay(a) => replay::run(a),
         Command::Explain(a) => explain::run(&a),
+        Command::Compare(a) => compare::run(&a),
         Command::Score(a) => score::run(&a),
         Command::Tape(a) => tape::run(&a),
         Command::Drive(a) => drive::run(&a),

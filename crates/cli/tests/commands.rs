@@ -117,6 +117,61 @@ fn a_json_result_can_be_asked_again() {
 }
 
 #[test]
+fn a_comparison_says_where_governors_part_and_fails_on_request() {
+    let trace = data("mixed.dat");
+    let args = ["compare", "teo-6.1", "teo-util", "--trace", &trace, "--platform", "pixel6"];
+    let with = |more: &[&str]| idlewise(&[&args[..], more].concat());
+    let o = with(&[]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    for word in ["c2 -> WFI", "by what ended the wait", "hrtimer", "verdict", "fidelity", "open loop"] {
+        assert!(out(&o).contains(word), "no {word} in\n{}", out(&o));
+    }
+    let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "latency_p99 > 200us"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    assert!(out(&o).contains("ok        too_deep > +1pp: -1.58pp"), "{}", out(&o));
+    let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "energy > +2%"]);
+    assert_eq!(o.status.code(), Some(1), "{}", err(&o));
+    assert!(out(&o).contains("FAILED    energy > +2%: +25.21%"), "{}", out(&o));
+    // Where no tables are shown, the checks are told beside the result.
+    let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
+    assert_eq!(o.status.code(), Some(1));
+    assert!(err(&o).starts_with("FAILED energy > +2%: +25.21%"), "{}", err(&o));
+    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b\n"));
+    let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
+    assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
+    refused(&[&args[..], &["--fail-if", "too_deep >> 1"]].concat(), &["character 10", "> >= < <=", "+1pp"]);
+    refused(&["compare", "menu", "--trace", &trace], &["<B>"]);
+    refused(&["compare", "menu", "menu"], &["--trace"]);
+}
+
+#[test]
+fn a_comparison_can_be_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = dir.path().join("first.json").display().to_string();
+    let trace = data("mixed.dat");
+    let o = idlewise(&[
+        "compare",
+        "menu",
+        "teo-6.1",
+        "-t",
+        &trace,
+        "-p",
+        "rk3399",
+        "--fail-if",
+        "ticks > +1",
+        "-f",
+        "json",
+        "-o",
+        &first,
+    ]);
+    let again = idlewise(&["compare", "--again", &first, "-f", "json"]);
+    assert_eq!(again.status.code(), o.status.code(), "{}", err(&again));
+    assert_eq!(out(&again), fs::read_to_string(&first).unwrap());
+    assert_eq!(err(&again), err(&o));
+    refused(&["replay", "--again", &first], &["idlewise.compare/1", "idlewise.replay/1"]);
+}
+
+#[test]
 fn a_tape_gives_the_same_table_as_its_trace() {
     let dir = tempfile::tempdir().unwrap();
     let tape = dir.path().join("mixed.tape").display().to_string();

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Documents, and whether a block holds the whole output or the table at its end.
-const DOCUMENTS: [(&str, Part); 2] =
-    [("README.md", Part::Table), ("docs/guide/first-replay.md", Part::Whole)];
+const DOCUMENTS: [(&str, Part); 3] = [
+    ("README.md", Part::Table),
+    ("docs/guide/first-replay.md", Part::Whole),
+    ("docs/guide/comparing-two-governors.md", Part::Table),
+];
 
 #[derive(Clone, Copy)]
 enum Part {

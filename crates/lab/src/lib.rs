@@ -4,6 +4,8 @@
 //! Every public function here is one command of `idlewise` without its printing: a request goes in, a report comes
 //! out. [`view`] turns reports into tables.
 
+mod candidate;
+pub mod compare;
 pub mod drive;
 mod error;
 pub mod explain;

@@ -4,23 +4,21 @@
 use std::path::PathBuf;
 
 use idlewise_governor::{Instance, Spec};
-use idlewise_idle::{Hosted, Oracle};
+use idlewise_idle::Hosted;
 use idlewise_model::TapeCpu;
-use idlewise_platform::Cluster;
-use idlewise_replay::{Fidelity, RunCounts, Setting, Workload, fidelity, run};
+use idlewise_replay::{Fidelity, RunCounts, Setting, Workload, fidelity};
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::candidate::Candidate;
+pub use crate::candidate::ORACLE;
+use crate::candidate::{Ran, chunks};
 use crate::scene::Scene;
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "idlewise.replay/1";
-/// The name under which the engine's own clairvoyant runs.
-pub const ORACLE: &str = "oracle";
-/// A job takes CPUs until it has this many stays; loading a governor's copy costs as much as a few thousand.
-const STAYS_PER_JOB: usize = 200_000;
 
 /// How a result is broken down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,21 +144,6 @@ pub struct Change {
     pub energy_pct: f64,
 }
 
-/// One governor of a request.
-pub(crate) enum Candidate {
-    Hosted(Spec),
-    Oracle,
-}
-
-impl Candidate {
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Hosted(spec) => spec.to_string(),
-            Self::Oracle => ORACLE.to_owned(),
-        }
-    }
-}
-
 /// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item with `=` but no `:` goes to the governor before it.
 #[must_use]
 pub fn split_governors(list: &str) -> Vec<String> {
@@ -202,15 +185,7 @@ pub(crate) fn candidates(names: &[String]) -> Result<Vec<Candidate>, LabError> {
     if names.is_empty() {
         return Err(LabError::Request("no governor given".to_owned()));
     }
-    let mut out = Vec::new();
-    for name in names {
-        if name == ORACLE {
-            out.push(Candidate::Oracle);
-        } else {
-            out.push(Candidate::Hosted(name.parse()?));
-        }
-    }
-    Ok(out)
+    names.iter().map(|name| Candidate::parse(name)).collect()
 }
 
 fn baseline(request: &ReplayRequest, candidates: &[Candidate]) -> Result<usize, LabError> {
@@ -255,16 +230,18 @@ impl<'a> Stage<'a> {
         }
         let done = std::sync::atomic::AtomicUsize::new(0);
         let total = jobs.len();
-        let finished: Vec<(usize, usize, CpuRuns<'a>)> = jobs
+        let finished: Vec<(usize, usize, Vec<Ran<Tally<'a>>>)> = jobs
             .par_iter()
             .map(|(t, c, candidate, cpus)| {
                 let same = recordings.get(*t).is_some_and(|r| self.scene.same_machine(r));
-                let runs = self.run_cpus(candidate, cpus, same)?;
+                let setting = Setting { same_machine: same, seed: self.request.seed };
+                let ran = candidate
+                    .run(cpus, self.scene, setting, |_, place| Tally::new(&place.table, &place.energy))?;
                 progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
-                Ok((*t, *c, runs))
+                Ok((*t, *c, ran))
             })
             .collect::<Result<_, LabError>>()?;
-        let fidelities: Vec<_> = recordings.par_iter().map(Self::fidelity).collect::<Result<_, _>>()?;
+        let fidelities: Vec<_> = recordings.par_iter().map(kernels_own).collect::<Result<_, _>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()
             .map(|fidelity| TraceRuns {
@@ -276,76 +253,12 @@ impl<'a> Stage<'a> {
         for (t, c, runs) in finished {
             let Some(trace) = all.get_mut(t) else { continue };
             let to = trace.governors.get_mut(c).unwrap_or(&mut trace.oracle);
-            to.cpus.extend(runs.cpus);
-            to.counts.merge(&runs.counts);
+            for run in runs {
+                to.counts.merge(&run.counts);
+                to.cpus.push((run.cpu, run.ledger));
+            }
         }
         Ok(all)
-    }
-
-    fn run_cpus(
-        &self,
-        candidate: &Candidate,
-        cpus: &[&Workload],
-        same_machine: bool,
-    ) -> Result<CpuRuns<'a>, LabError> {
-        let setting = Setting { same_machine, seed: self.request.seed };
-        let mut out = CpuRuns::default();
-        let period_ns = cpus.first().map_or(1, |w| w.grid.period_ns);
-        let mut instance = match candidate {
-            Candidate::Hosted(spec) => Some(Instance::load(spec, period_ns)?),
-            Candidate::Oracle => None,
-        };
-        for workload in cpus {
-            let Some(place) = self.scene.place(workload.cpu) else { continue };
-            let mut tally = Tally::new(&place.table, &place.energy);
-            let counts = match &mut instance {
-                Some(instance) => {
-                    let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
-                    let mut governor = Hosted::new(instance, slot);
-                    run(workload, &place.table, place.capacity, setting, &mut governor, &mut tally)
-                }
-                None => {
-                    let mut oracle = Oracle::new(&place.table);
-                    run(workload, &place.table, place.capacity, setting, &mut oracle, &mut tally)
-                }
-            };
-            out.counts.merge(&counts);
-            out.cpus.push((workload.cpu, tally));
-        }
-        Ok(out)
-    }
-
-    /// The kernel's own governor, replayed on the machine that was recorded.
-    fn fidelity(recording: &Recording) -> Result<Result<FidelityHead, String>, LabError> {
-        let tape = &recording.tape;
-        let name = tape.source.governor.as_str();
-        if name.is_empty() {
-            return Ok(Err(
-                "not known: the recording does not name the kernel's idle governor (--kernel-governor)"
-                    .into(),
-            ));
-        }
-        let spec: Spec = name.parse()?;
-        if !idlewise_governor::catalog().iter().any(|g| g.id == spec.id) {
-            return Ok(Err(format!(
-                "not known: the kernel ran {name}, which is not among the governors here"
-            )));
-        }
-        let mut sum = Fidelity::default();
-        for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-            let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
-            let mut copies =
-                [Instance::load(&spec, cpu.tick.period_ns)?, Instance::load(&spec, cpu.tick.period_ns)?];
-            let mut hosted = Vec::new();
-            for copy in &mut copies {
-                let slot = copy.add_cpu(cpu.cpu, &place.table, place.capacity)?;
-                hosted.push(Hosted::new(copy, slot));
-            }
-            if let [fresh, seasoned] = hosted.as_mut_slice() {
-                sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
-            }
-        }
-        Ok(Ok(FidelityHead::new(name, &sum)))
     }
 
     fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
@@ -373,29 +286,11 @@ impl<'a> Stage<'a> {
             }
             self.results(&all, &oracle, baseline)
         });
-        let platform = &self.scene.platform;
-        let mut energy_basis: Vec<String> = Vec::new();
-        let used = |c: &&Cluster| {
-            let of =
-                |r: &TraceRuns<'a>| r.oracle.cpus.iter().any(|(cpu, _)| self.scene.place(*cpu) == Some(*c));
-            runs.iter().any(of)
-        };
-        for cluster in platform.clusters.iter().filter(used) {
-            let line = format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis);
-            if !energy_basis.contains(&line) {
-                energy_basis.push(line);
-            }
-        }
         ReplayReport {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
-            platform: PlatformHead {
-                id: platform.id.clone(),
-                name: platform.name.clone(),
-                hash: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(platform.to_toml().as_bytes())),
-                energy_basis,
-            },
+            platform: PlatformHead::new(self.scene),
             baseline: self.candidates.get(baseline).map_or_else(String::new, Candidate::name),
             traces,
             together,
@@ -420,23 +315,32 @@ impl<'a> Stage<'a> {
     }
 
     fn groups(&self, runs: &CpuRuns<'a>) -> Vec<Group> {
-        let mut names: Vec<String> = Vec::new();
-        let mut members: Vec<Vec<&Tally<'a>>> = Vec::new();
-        for (cpu, tally) in &runs.cpus {
-            let name = match self.request.per {
-                Per::Cpu => format!("cpu {cpu}"),
-                Per::Cluster => self.scene.place(*cpu).map_or_else(String::new, |c| c.name.clone()),
-                Per::All | Per::State => return Vec::new(),
-            };
-            match names.iter().position(|n| *n == name) {
-                Some(i) => members.get_mut(i).into_iter().for_each(|m| m.push(tally)),
-                None => {
-                    names.push(name);
-                    members.push(vec![tally]);
-                }
+        let parts = self.scene.parts(self.request.per, &runs.cpus, |(cpu, _)| *cpu);
+        let group = |(name, members): (String, Vec<&(u32, Tally<'a>)>)| {
+            let tallies: Vec<&Tally<'a>> = members.iter().map(|(_, t)| t).collect();
+            Group { name, score: Score::of(&tallies) }
+        };
+        parts.into_iter().map(group).collect()
+    }
+}
+
+impl PlatformHead {
+    /// The machine of `scene`, with what is assumed of the clusters that are used.
+    pub(crate) fn new(scene: &Scene) -> Self {
+        let platform = &scene.platform;
+        let mut energy_basis: Vec<String> = Vec::new();
+        for cluster in scene.used() {
+            let line = format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis);
+            if !energy_basis.contains(&line) {
+                energy_basis.push(line);
             }
         }
-        names.into_iter().zip(members).map(|(name, m)| Group { name, score: Score::of(&m) }).collect()
+        Self {
+            id: platform.id.clone(),
+            name: platform.name.clone(),
+            hash: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(platform.to_toml().as_bytes())),
+            energy_basis,
+        }
     }
 }
 
@@ -452,23 +356,39 @@ impl Change {
     }
 }
 
+/// The kernel's own governor, replayed on the machine that was recorded.
+pub(crate) fn kernels_own(recording: &Recording) -> Result<Result<FidelityHead, String>, LabError> {
+    let tape = &recording.tape;
+    let name = tape.source.governor.as_str();
+    if name.is_empty() {
+        return Ok(Err(
+            "not known: the recording does not name the kernel's idle governor (--kernel-governor)".into(),
+        ));
+    }
+    let spec: Spec = name.parse()?;
+    if !idlewise_governor::catalog().iter().any(|g| g.id == spec.id) {
+        return Ok(Err(format!("not known: the kernel ran {name}, which is not among the governors here")));
+    }
+    let mut sum = Fidelity::default();
+    for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut copies =
+            [Instance::load(&spec, cpu.tick.period_ns)?, Instance::load(&spec, cpu.tick.period_ns)?];
+        let mut hosted = Vec::new();
+        for copy in &mut copies {
+            let slot = copy.add_cpu(cpu.cpu, &place.table, place.capacity)?;
+            hosted.push(Hosted::new(copy, slot));
+        }
+        if let [fresh, seasoned] = hosted.as_mut_slice() {
+            sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
+        }
+    }
+    Ok(Ok(FidelityHead::new(name, &sum)))
+}
+
 /// `a` above `b`, % of `b`; 0 where `b` is 0.
 fn relative(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { (a - b) * 100.0 / b }
-}
-
-fn chunks(workloads: &[Workload]) -> Vec<Vec<&Workload>> {
-    let mut out: Vec<Vec<&Workload>> = Vec::new();
-    let mut held = usize::MAX;
-    for w in workloads {
-        if held >= STAYS_PER_JOB {
-            out.push(Vec::new());
-            held = 0;
-        }
-        held += w.events.len();
-        out.last_mut().into_iter().for_each(|chunk| chunk.push(w));
-    }
-    out
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::Workload;
 use rayon::prelude::*;
 
+use crate::replay::Per;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
 /// Recordings, a machine, and which of its clusters takes which CPU.
@@ -72,6 +73,37 @@ impl Scene {
         let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
         let workloads: Vec<Workload> = recording.tape.cpus.iter().filter(usable).map(Workload::new).collect();
         if workloads.is_empty() { Err(self.nothing_left(recording)) } else { Ok(workloads) }
+    }
+
+    /// The clusters that take a recorded CPU, in the platform's order.
+    pub(crate) fn used(&self) -> Vec<&Cluster> {
+        let cpus =
+            || self.recordings.iter().flat_map(|r| &r.tape.cpus).filter(|c| c.usable == TapeCpu::Usable);
+        let takes = |cluster: &&Cluster| cpus().any(|c| self.place(c.cpu) == Some(*cluster));
+        self.platform.clusters.iter().filter(takes).collect()
+    }
+
+    /// Sorts `results`, each of the CPU that `cpu` tells, into the parts that `per` asks for.
+    pub(crate) fn parts<'r, T>(
+        &self,
+        per: Per,
+        results: &'r [T],
+        cpu: impl Fn(&T) -> u32,
+    ) -> Vec<(String, Vec<&'r T>)> {
+        let mut out: Vec<(String, Vec<&'r T>)> = Vec::new();
+        for result in results {
+            let cpu = cpu(result);
+            let name = match per {
+                Per::Cpu => format!("cpu {cpu}"),
+                Per::Cluster => self.place(cpu).map_or_else(String::new, |c| c.name.clone()),
+                Per::All | Per::State => return Vec::new(),
+            };
+            match out.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, members)) => members.push(result),
+                None => out.push((name, vec![result])),
+            }
+        }
+        out
     }
 
     /// Whether `recording` is replayed where it was made.

@@ -4,6 +4,7 @@
 use idlewise_report::Table;
 use idlewise_score::Score;
 
+use crate::compare::{CompareReport, Comparison, Cost, MetricChange, PartingCost, Unit};
 use crate::replay::{GovernorResult, ReplayReport};
 use crate::score::ScoreReport;
 
@@ -36,6 +37,71 @@ pub(crate) fn score(r: &ScoreReport) -> Table {
         table.rows.push(row(&[&r.head.name, &part.name], &part.score));
     }
     table
+}
+
+/// One row for each trace, part, way to sort the waits (`by`), and quantity of A and B: long, to be filtered and
+/// pivoted. Rows of one `by` add up; `metric` rows are the scores.
+pub(crate) fn compare(r: &CompareReport) -> Table {
+    let head = ["trace", "part", "by", "kind", "a_state", "b_state", "quantity", "a", "b"];
+    let mut table = Table::new("", head.map(str::to_owned).to_vec());
+    for trace in &r.traces {
+        table.rows.extend(comparison(&trace.head.name, &trace.comparison));
+    }
+    if let Some(together) = &r.together {
+        table.rows.extend(comparison("all traces", together));
+    }
+    table
+}
+
+fn comparison(trace: &str, c: &Comparison) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut add = |by: &str, kind: [&str; 3], quantities: Vec<(String, String, String)>| {
+        for (quantity, a, b) in quantities {
+            let [kind, a_state, b_state] = kind;
+            let cells = [trace, c.part.as_str(), by, kind, a_state, b_state, &quantity, &a, &b];
+            rows.push(cells.map(str::to_owned).to_vec());
+        }
+    };
+    let unit = &c.a.score.energy_unit;
+    let metrics = c.changes.iter().map(|m| (metric_name(m, unit), m.a.to_string(), m.b.to_string()));
+    add("metric", [""; 3], metrics.collect());
+    for PartingCost { kind, a_state, b_state, a_keeps_tick, cost } in &c.partings {
+        let kind = match a_keeps_tick {
+            Some(true) => "tick-kept-by-a",
+            Some(false) => "tick-kept-by-b",
+            None => kind,
+        };
+        let state = |s: &'_ Option<String>| s.clone().unwrap_or_default();
+        add("parting", [kind, &state(a_state), &state(b_state)], costs(cost));
+    }
+    for cause in &c.causes {
+        add("cause", [&cause.cause, "", ""], costs(&cause.cost));
+    }
+    rows.extend(c.groups.iter().flat_map(|g| comparison(trace, g)));
+    rows
+}
+
+fn metric_name(m: &MetricChange, energy_unit: &str) -> String {
+    let unit = match m.metric.unit() {
+        Unit::Count => "",
+        Unit::Share => "_pct",
+        Unit::Time => "_ns",
+        Unit::Energy => &format!("_{energy_unit}"),
+    };
+    format!("{}{unit}", m.metric.name())
+}
+
+fn costs(c: &Cost) -> Vec<(String, String, String)> {
+    let quantities: [(&str, u128, u128); 7] = [
+        ("waits", c.waits.into(), c.waits.into()),
+        ("wait_ns", c.wait_ns.into(), c.wait_ns.into()),
+        ("decisions", c.a.decisions.into(), c.b.decisions.into()),
+        ("too_deep", c.a.above.into(), c.b.above.into()),
+        ("too_shallow", c.a.below.into(), c.b.below.into()),
+        ("latency_ns", c.a.latency_ns.into(), c.b.latency_ns.into()),
+        ("energy_fj", c.a.energy_fj, c.b.energy_fj),
+    ];
+    quantities.map(|(name, a, b)| (name.to_owned(), a.to_string(), b.to_string())).to_vec()
 }
 
 const NUMBERS: [&str; 15] = [

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as text: what stands at the top, and the tables.
 
-use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, span};
+mod compare;
+
+use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
 
-use crate::replay::{GovernorResult, Per, ReplayReport, TraceResult};
+use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
+
+pub use compare::{checks, compare};
 
 /// The tables of a replay.
 #[must_use]
 pub fn replay(r: &ReplayReport) -> Report {
     let mut out = Report { data: Some(tidy::replay(r)), ..Report::default() };
+    let cluster = r.request.cluster.as_deref();
     for trace in &r.traces {
-        out.preamble.extend(head_lines(&trace.head));
-        out.preamble.push(Line::new("machine", machine_words(r, trace)));
-        out.preamble.extend(fidelity_lines(&trace.fidelity));
-        out.preamble.extend(input_lines(&trace.head, false));
+        let t =
+            ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
+        out.preamble.extend(t.lines(&r.platform, cluster));
     }
-    for basis in &r.platform.energy_basis {
-        out.preamble.push(Line::new("energy", basis));
-    }
-    out.preamble.push(Line::new("model", "open loop: events do not move in time when a state is slower"));
+    out.preamble.extend(model_lines(&r.platform));
     let several = r.traces.len() > 1;
     for trace in &r.traces {
         let title = if several { trace.head.name.clone() } else { String::new() };
@@ -174,22 +175,45 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
     out
 }
 
-fn machine_words(r: &ReplayReport, trace: &TraceResult) -> String {
-    if trace.head.machine_assumed && trace.same_machine {
-        return format!(
-            "{}, taken as the machine that was recorded, which nothing names (--recorded-on)",
-            r.platform.id
-        );
+/// What stands at the top about a trace that was replayed.
+struct ReplayedTrace<'r> {
+    head: &'r TraceHead,
+    same_machine: bool,
+    fidelity: &'r Result<FidelityHead, String>,
+}
+
+impl ReplayedTrace<'_> {
+    fn lines(&self, platform: &PlatformHead, cluster: Option<&str>) -> Vec<Line> {
+        let mut out = head_lines(self.head);
+        out.push(Line::new("machine", self.machine_words(platform, cluster)));
+        out.extend(fidelity_lines(self.fidelity));
+        out.extend(input_lines(self.head, false));
+        out
     }
-    if trace.same_machine {
-        return format!("{}, where it was recorded", r.platform.id);
+
+    fn machine_words(&self, platform: &PlatformHead, cluster: Option<&str>) -> String {
+        let id = &platform.id;
+        if self.head.machine_assumed && self.same_machine {
+            return format!(
+                "{id}, taken as the machine that was recorded, which nothing names (--recorded-on)"
+            );
+        }
+        if self.same_machine {
+            return format!("{id}, where it was recorded");
+        }
+        let cluster = cluster.map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
+        format!(
+            "{id}{cluster}; recorded on {}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
+            self.head.recorded_on
+        )
     }
-    let cluster =
-        r.request.cluster.as_ref().map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
-    format!(
-        "{}{cluster}; recorded on {}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
-        r.platform.id, trace.head.recorded_on
-    )
+}
+
+/// What stands at the top about energies and the kind of model.
+fn model_lines(platform: &PlatformHead) -> Vec<Line> {
+    let mut out: Vec<Line> = platform.energy_basis.iter().map(|basis| Line::new("energy", basis)).collect();
+    out.push(Line::new("model", "open loop: events do not move in time when a state is slower"));
+    out
 }
 
 fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
@@ -273,14 +297,10 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     };
     row("wakeups", &|r| format!("{}{}", r.score.wakeups, against(r, signed_percent(r.change.wakeups_pct))));
     row("too deep %", &|r| {
-        format!("{}{}", percent(r.score.too_deep_pct), against(r, format!("{:+.2}pp", r.change.too_deep_pp)))
+        format!("{}{}", percent(r.score.too_deep_pct), against(r, signed_points(r.change.too_deep_pp)))
     });
     row("too shallow %", &|r| {
-        format!(
-            "{}{}",
-            percent(r.score.too_shallow_pct),
-            against(r, format!("{:+.2}pp", r.change.too_shallow_pp))
-        )
+        format!("{}{}", percent(r.score.too_shallow_pct), against(r, signed_points(r.change.too_shallow_pp)))
     });
     let states = results.first().map_or(0, |r| r.score.states.len());
     for i in 0..states {

@@ -14,16 +14,18 @@ use idlewise_score::entry_fj;
 pub(crate) struct Wait {
     /// Number of its first decision, counted from 0 for each CPU; there are `asks` of them.
     pub(crate) first: u64,
-    /// How often it was asked; 0 where the event came during the exit for another one.
+    /// How often it was asked; 0 where the event came during the exit for another one, or in the polling loop.
     pub(crate) asks: u32,
     /// The state of its first choice.
     pub(crate) state: u8,
     /// The tick went on running after its first choice.
     pub(crate) tick_kept: bool,
+    /// All its choices, states and ticks in their order, folded into one number.
+    pub(crate) choices: u64,
     /// "Too deep" verdicts.
-    pub(crate) above: u16,
+    pub(crate) above: u32,
     /// "Too shallow" verdicts.
-    pub(crate) below: u16,
+    pub(crate) below: u32,
     /// How long the event had to wait for the CPU, ns.
     pub(crate) latency_ns: u32,
     /// Energy, fJ or the table's relative equivalent.
@@ -32,50 +34,47 @@ pub(crate) struct Wait {
 
 /// Sorts a run's entries by the event that they wait for.
 pub(crate) struct Waits<'w> {
-    events: &'w [WorkloadEvent],
     table: &'w IdleTable,
     energy: &'w EnergyTable,
     decisions: u64,
-    /// One for each event up to the last that was waited for.
+    /// The event that is waited for.
+    now: usize,
+    /// One for each event.
     waits: Vec<Wait>,
 }
 
+/// The 64-bit prime of the Fowler-Noll-Vo hash.
+const FNV_PRIME: u64 = 0x100_0000_01b3;
+
 impl<'w> Waits<'w> {
-    pub(crate) fn new(events: &'w [WorkloadEvent], table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
-        Self { events, table, energy, decisions: 0, waits: Vec::with_capacity(events.len()) }
+    pub(crate) fn new(events: &[WorkloadEvent], table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
+        Self { table, energy, decisions: 0, now: 0, waits: vec![Wait::default(); events.len()] }
     }
 
     /// One for each event.
-    pub(crate) fn finish(mut self) -> Vec<Wait> {
-        self.waits.resize(self.events.len(), Wait::default());
+    pub(crate) fn finish(self) -> Vec<Wait> {
         self.waits
-    }
-
-    /// The wait for the first event that is not over at `at_ns`.
-    fn wait_at(&mut self, at_ns: u64) -> Option<&mut Wait> {
-        let known = self.waits.len().saturating_sub(1);
-        let ahead = self.events.get(known..).unwrap_or_default();
-        let skipped = ahead.iter().take_while(|e| e.at_ns < at_ns).count();
-        let number = known + skipped;
-        if number >= self.events.len() {
-            return None;
-        }
-        self.waits.resize(number + 1, Wait::default());
-        self.waits.last_mut()
     }
 }
 
 impl Ledger for Waits<'_> {
+    #[inline]
+    fn waits_for(&mut self, event: usize) {
+        self.now = event;
+    }
+
+    #[inline]
     fn entry(&mut self, e: &Entry) {
-        let energy_fj = entry_fj(self.table, self.energy, e);
         let number = self.decisions;
         self.decisions += 1;
-        let Some(wait) = self.wait_at(e.start_ns) else { return };
+        let Some(wait) = self.waits.get_mut(self.now) else { return };
         if wait.asks == 0 {
             (wait.first, wait.state, wait.tick_kept) = (number, e.selected, e.tick == TickChoice::Kept);
         }
         wait.asks += 1;
-        wait.energy_fj += energy_fj;
+        let choice = 1 + u64::from(e.selected) + ((e.tick as u64) << 8);
+        wait.choices = (wait.choices ^ choice).wrapping_mul(FNV_PRIME);
+        wait.energy_fj += entry_fj(self.table, self.energy, e);
         match e.outcome {
             Outcome::Stayed { miss: Miss::Above, .. } => wait.above = wait.above.saturating_add(1),
             Outcome::Stayed { miss: Miss::Below, .. } => wait.below = wait.below.saturating_add(1),
@@ -86,12 +85,10 @@ impl Ledger for Waits<'_> {
         }
     }
 
+    #[inline]
     fn overtaken(&mut self, latency_ns: u64) {
-        // It belongs to the event after the last one that was waited for.
-        let next = self.waits.len();
-        if next < self.events.len() {
-            let latency_ns = u32::try_from(latency_ns).unwrap_or(u32::MAX);
-            self.waits.push(Wait { latency_ns, ..Wait::default() });
+        if let Some(wait) = self.waits.get_mut(self.now) {
+            wait.latency_ns = u32::try_from(latency_ns).unwrap_or(u32::MAX);
         }
     }
 }
@@ -177,5 +174,7 @@ mod tests {
         assert_eq!(ticking[0].asks, 6, "five ticks on the way");
         assert!(ticking[0].tick_kept && ticking[0].below > 0);
         assert!(ticking[0].energy_fj > deep[0].energy_fj);
+        assert_eq!(deep[0].choices, deep[1].choices);
+        assert_ne!(deep[0].choices, ticking[0].choices);
     }
 }

@@ -59,9 +59,35 @@ pub trait Ledger {
     /// Takes one entry.
     fn entry(&mut self, entry: &Entry);
 
+    /// What follows belongs to the wait for the workload's event number `event`, where a run has such events.
+    fn waits_for(&mut self, event: usize) {
+        let _ = event;
+    }
+
     /// An event came while the CPU was still on its way out of a state, and had to wait for `latency_ns`.
     fn overtaken(&mut self, latency_ns: u64) {
         let _ = latency_ns;
+    }
+}
+
+/// Both take everything.
+impl<A: Ledger, B: Ledger> Ledger for (A, B) {
+    #[inline]
+    fn entry(&mut self, entry: &Entry) {
+        self.0.entry(entry);
+        self.1.entry(entry);
+    }
+
+    #[inline]
+    fn waits_for(&mut self, event: usize) {
+        self.0.waits_for(event);
+        self.1.waits_for(event);
+    }
+
+    #[inline]
+    fn overtaken(&mut self, latency_ns: u64) {
+        self.0.overtaken(latency_ns);
+        self.1.overtaken(latency_ns);
     }
 }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{EnergyTable, PlatformError, PowerData};
+use crate::{EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub(crate) const CAPACITY_MAX: u32 = 1024;
@@ -74,6 +74,16 @@ pub struct Cluster {
     pub energy: EnergyTable,
     /// Where the states and the capacity come from.
     pub source: String,
+}
+
+impl Cluster {
+    /// The energy table if the powers that are assumed fell in equal steps; none where none are assumed.
+    #[must_use]
+    pub fn energy_in_equal_steps(&self) -> Option<EnergyTable> {
+        let never: Vec<bool> = self.info.iter().map(|i| i.never).collect();
+        let assumed = self.energy.grade == EnergyGrade::DerivedFromBreakEven;
+        assumed.then(|| EnergyTable::derived(&self.table, &never, Fall::EqualSteps).ok())?
+    }
 }
 
 /// What is known about an idle state beyond its times.

@@ -101,6 +101,7 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
     /// ready to wait for it, and whether it has been idle all the time since.
     #[inline]
     fn wait_for(&mut self, n: usize, event: &WorkloadEvent, mut ready_ns: u64) -> (usize, u64, bool) {
+        self.ledger.waits_for(n);
         loop {
             if ready_ns > event.at_ns {
                 self.counts.overtaken += 1;

@@ -24,6 +24,19 @@ pub fn signed_percent(value: f64) -> String {
     format!("{value:+.2}%")
 }
 
+/// A difference of two shares for a table cell: sign, two decimals, percentage points.
+#[must_use]
+pub fn signed_points(value: f64) -> String {
+    format!("{value:+.2}pp")
+}
+
+/// A difference of two times for a table cell: as [`duration`], with its sign.
+#[must_use]
+pub fn signed_duration(ns: f64) -> String {
+    let sign = if ns > 0.0 { "+" } else { "" };
+    format!("{sign}{}", duration(ns))
+}
+
 /// A long time in words: seconds with three decimals.
 #[must_use]
 pub fn span(ns: u64) -> String {
@@ -48,5 +61,7 @@ mod tests {
         let got: Vec<String> =
             [0.0, 1.0, 999.0, 1_000.0, 12_340.0, 455_000.0, 2_000_000.0, 3.5e9].map(duration).to_vec();
         assert_eq!(got, ["0 ns", "1.00 ns", "999 ns", "1.00 us", "12.3 us", "455 us", "2.00 ms", "3.50 s"]);
+        let got: Vec<String> = [0.0, 12_340.0, -455_000.0].map(signed_duration).to_vec();
+        assert_eq!(got, ["0 ns", "+12.3 us", "-455 us"]);
     }
 }

@@ -3,12 +3,13 @@
 
 use std::path::PathBuf;
 
+use idlewise_governor::Spec;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::report::Explanation;
-use super::run::{OnCpu, Which, hosted};
-use crate::replay::Candidate;
+use super::run::{OnCpu, Which, hosted, pick_cpu};
+use crate::candidate::Candidate;
 use crate::scene::Scene;
 use crate::waits::{Wait, Waits};
 use crate::{LabError, RecordingOptions, TraceHead};
@@ -109,56 +110,23 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
         return Err(LabError::Request("no trace given".to_owned()));
     };
     let [a, b] = &request.governors;
-    let specs = [hosted(a)?, hosted(b)?];
+    let pair = [hosted(a)?, hosted(b)?];
     let mut workloads = scene.workloads(recording)?;
-    workloads.retain(|w| request.cpu.is_none_or(|cpu| cpu == w.cpu));
+    if let Some(cpu) = request.cpu {
+        pick_cpu(&workloads, Some(cpu))?;
+        workloads.retain(|w| w.cpu == cpu);
+    }
     let cpus: Vec<OnCpu<'_>> =
         workloads.iter().map(|w| OnCpu::new(&scene, recording, w, request.seed)).collect::<Result<_, _>>()?;
-    if let (Some(cpu), true) = (request.cpu, cpus.is_empty()) {
-        return Err(LabError::Request(format!("CPU {cpu} is not among those that can be replayed")));
-    }
     let compared: Vec<Compared> = cpus
         .par_iter()
         .enumerate()
         .map(|(i, cpu)| {
-            let waits = |spec: &idlewise_governor::Spec| {
-                let mut waits = Waits::new(&cpu.workload.events, &cpu.place.table, &cpu.place.energy);
-                cpu.run(&Candidate::Hosted(spec.clone()), &mut waits)?;
-                Ok::<_, LabError>(waits.finish())
-            };
-            Ok(Compared::of(i, cpu, &waits(&specs[0])?, &waits(&specs[1])?))
+            let [a, b] = &pair;
+            Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?))
         })
         .collect::<Result<_, LabError>>()?;
-
-    let best = |get: fn(&Compared) -> Option<Parting>, key: fn(&Parting) -> i128| {
-        compared.iter().filter_map(get).reduce(|x, y| if key(&y) > key(&x) { y } else { x })
-    };
-    let chosen = [
-        ("the first", best(|c| c.first, |p| -i128::from(p.at_ns))),
-        ("costs most energy", best(|c| c.energy, |p| p.energy_fj.abs())),
-        ("costs most latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
-    ];
-    let mut shown: Vec<(String, Parting)> = Vec::new();
-    for (why, parting) in chosen {
-        let Some(parting) = parting else { continue };
-        let same = |p: &&mut (String, Parting)| (p.1.cpu, p.1.at_ns) == (parting.cpu, parting.at_ns);
-        match shown.iter_mut().find(same) {
-            Some((words, _)) => *words = format!("{words}, {why}"),
-            None => shown.push((why.to_owned(), parting)),
-        }
-    }
-    let moment = |(why, p): &(String, Parting)| {
-        let Some(cpu) = cpus.get(p.cpu) else { return Err(LabError::Request("no such CPU".to_owned())) };
-        let energy = cpu.place.energy.in_unit(p.energy_fj.unsigned_abs());
-        Ok(Moment {
-            why: why.clone(),
-            energy: if p.energy_fj < 0 { -energy } else { energy },
-            energy_unit: cpu.place.energy.unit().to_owned(),
-            latency_ns: p.latency_ns,
-            a: cpu.explain(&specs[0], Which::Decision(p.first[0]), &[])?,
-            b: cpu.explain(&specs[1], Which::Decision(p.first[1]), &[])?,
-        })
-    };
+    let moments = worth_showing(&compared);
     let sum = |get: fn(&Compared) -> u64| compared.iter().map(get).sum();
     Ok(WhyDiffer {
         schema: SCHEMA.to_owned(),
@@ -168,7 +136,52 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
         waits: sum(|c| c.waits),
         other_state: sum(|c| c.other_state),
         other_tick: sum(|c| c.other_tick),
-        moments: shown.par_iter().map(moment).collect::<Result<_, _>>()?,
+        moments: moments
+            .par_iter()
+            .filter_map(|(why, p)| Some(moment(cpus.get(p.cpu)?, &pair, why, p)))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn waits(cpu: &OnCpu<'_>, spec: &Spec) -> Result<Vec<Wait>, LabError> {
+    let waits = cpu.run(&Candidate::Hosted(spec.clone()), |workload, place| {
+        Waits::new(&workload.events, &place.table, &place.energy)
+    })?;
+    Ok(waits.finish())
+}
+
+/// The first parting of all CPUs, and those that cost most; each once, with all its reasons.
+fn worth_showing(compared: &[Compared]) -> Vec<(String, Parting)> {
+    let best = |get: fn(&Compared) -> Option<Parting>, key: fn(&Parting) -> i128| {
+        compared.iter().filter_map(get).reduce(|x, y| if key(&y) > key(&x) { y } else { x })
+    };
+    let candidates = [
+        ("the first", best(|c| c.first, |p| -i128::from(p.at_ns))),
+        ("costs most energy", best(|c| c.energy, |p| p.energy_fj.abs())),
+        ("costs most latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
+    ];
+    let mut shown: Vec<(String, Parting)> = Vec::new();
+    for (why, parting) in candidates {
+        let Some(parting) = parting else { continue };
+        let same = |p: &&mut (String, Parting)| (p.1.cpu, p.1.at_ns) == (parting.cpu, parting.at_ns);
+        match shown.iter_mut().find(same) {
+            Some((words, _)) => *words = format!("{words}, {why}"),
+            None => shown.push((why.to_owned(), parting)),
+        }
+    }
+    shown
+}
+
+fn moment(cpu: &OnCpu<'_>, pair: &[Spec; 2], why: &str, p: &Parting) -> Result<Moment, LabError> {
+    let [a, b] = pair;
+    let energy = cpu.place.energy.in_unit(p.energy_fj.unsigned_abs());
+    Ok(Moment {
+        why: why.to_owned(),
+        energy: if p.energy_fj < 0 { -energy } else { energy },
+        energy_unit: cpu.place.energy.unit().to_owned(),
+        latency_ns: p.latency_ns,
+        a: cpu.explain(a, Which::Decision(p.first[0]), &[])?,
+        b: cpu.explain(b, Which::Decision(p.first[1]), &[])?,
     })
 }
 

@@ -2,7 +2,6 @@
 use std::path::PathBuf;
 
 use idlewise_governor::{Instance, Spec};
-use idlewise_idle::{Hosted, Oracle};
 use idlewise_model::{Confidence, CpuTape, Entry, Ledger, Tape};
 use idlewise_platform::Cluster;
 use idlewise_replay::{Setting, Workload, run};
@@ -11,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
 use super::watch::{Keep, Seen, Watch};
-use crate::replay::{Candidate, candidates};
+use crate::candidate::Candidate;
+use crate::replay::candidates;
 use crate::scene::Scene;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -113,7 +113,7 @@ pub(crate) fn hosted(text: &str) -> Result<Spec, LabError> {
     }
 }
 
-fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabError> {
+pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabError> {
     let all = || {
         let cpus: Vec<u32> = workloads.iter().map(|w| w.cpu).collect();
         idlewise_platform::cpu_list(&cpus)
@@ -131,7 +131,7 @@ fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabEr
 pub(crate) struct OnCpu<'a> {
     tape: &'a Tape,
     cpu_tape: Option<&'a CpuTape>,
-    platform: &'a str,
+    scene: &'a Scene,
     pub(crate) place: &'a Cluster,
     pub(crate) workload: &'a Workload,
     setting: Setting,
@@ -148,7 +148,7 @@ impl<'a> OnCpu<'a> {
         Ok(Self {
             tape: &recording.tape,
             cpu_tape: recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu),
-            platform: &scene.platform.id,
+            scene,
             place: scene.place(workload.cpu).ok_or_else(no_place)?,
             workload,
             setting: Setting { same_machine: scene.same_machine(recording), seed },
@@ -178,7 +178,7 @@ impl<'a> OnCpu<'a> {
         let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
         Ok(Explanation {
             governor: spec.to_string(),
-            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.platform, self.place.name),
+            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.scene.platform.id, self.place.name),
             decision: number,
             decisions: kept.count,
             at_ns: entry.start_ns,
@@ -193,8 +193,7 @@ impl<'a> OnCpu<'a> {
     }
 
     fn number_at(&self, spec: &Spec, at_ns: u64) -> Result<u64, LabError> {
-        let mut keep = Keep::last_at(at_ns);
-        self.run(&Candidate::Hosted(spec.clone()), &mut keep)?;
+        let keep = self.run(&Candidate::Hosted(spec.clone()), |_, _| Keep::last_at(at_ns))?;
         keep.found.map(|(number, _)| number).ok_or_else(|| {
             let source = &self.tape.source;
             let s = |ns: u64| ns as f64 / 1e9;
@@ -209,20 +208,14 @@ impl<'a> OnCpu<'a> {
     }
 
     /// Runs `candidate` to the end.
-    pub(crate) fn run<L: Ledger>(&self, candidate: &Candidate, ledger: &mut L) -> Result<(), LabError> {
-        let (table, capacity) = (&self.place.table, self.place.capacity);
-        match candidate {
-            Candidate::Hosted(spec) => {
-                let mut instance = Instance::load(spec, self.workload.grid.period_ns)?;
-                let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
-                let mut governor = Hosted::new(&mut instance, slot);
-                run(self.workload, table, capacity, self.setting, &mut governor, ledger);
-            }
-            Candidate::Oracle => {
-                run(self.workload, table, capacity, self.setting, &mut Oracle::new(table), ledger);
-            }
-        }
-        Ok(())
+    pub(crate) fn run<L: Ledger>(
+        &self,
+        candidate: &Candidate,
+        ledger: impl Fn(&'a Workload, &'a Cluster) -> L,
+    ) -> Result<L, LabError> {
+        let ran = candidate.run(&[self.workload], self.scene, self.setting, ledger)?.pop();
+        ran.map(|r| r.ledger)
+            .ok_or_else(|| LabError::Request(self.scene.missing(self.workload.cpu).unwrap_or_default()))
     }
 
     fn watch(&self, spec: &Spec, number: u64) -> Result<(Option<Seen>, Keep), LabError> {
@@ -236,8 +229,7 @@ impl<'a> OnCpu<'a> {
     }
 
     fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, LabError> {
-        let mut keep = Keep::last_at(at_ns);
-        self.run(candidate, &mut keep)?;
+        let keep = self.run(candidate, |_, _| Keep::last_at(at_ns))?;
         Ok(keep.found.map(|(_, entry)| Other {
             governor: candidate.name(),
             asked_before_ns: at_ns - entry.start_ns,

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_lab::compare::{CompareRequest, SCHEMA, compare};
+use idlewise_lab::view;
+use idlewise_report::Format;
+
+use crate::again;
+use crate::args::{CompareArgs, PerArg, PerChoice};
+use crate::output::{Done, Progress, deliver};
+
+pub(crate) fn run(a: &CompareArgs) -> Done {
+    let (request, recorded) = match &a.again {
+        Some(path) => {
+            let (request, value) = again::request(path, "compare", SCHEMA)?;
+            (request, Some(value))
+        }
+        None => (request(a), None),
+    };
+    let report = {
+        let progress = Progress::new("reading");
+        compare(&request, &|done, of| progress.step("comparing", done, of))?
+    };
+    if let Some(recorded) = recorded {
+        let heads = report.traces.iter().map(|t| &t.head);
+        again::same_inputs(&recorded, &report.platform, heads)?;
+    }
+    deliver(&a.output, &view::compare(&report), &report)?;
+    let shown = a.output.output.is_none() && matches!(a.output.format, Format::Table | Format::Markdown);
+    if !shown {
+        eprint!("{}", view::checks(&report));
+    }
+    Ok(!report.failed())
+}
+
+fn request(a: &CompareArgs) -> CompareRequest {
+    let PerChoice(per) = a.per.map(PerArg::from).into();
+    CompareRequest {
+        traces: a.trace.clone(),
+        recording: a.stage.recording.options(),
+        platform: a.stage.platform.clone(),
+        cluster: a.stage.cluster.clone(),
+        a: a.a.clone().unwrap_or_default(),
+        b: a.b.clone().unwrap_or_default(),
+        per,
+        seed: a.stage.seed,
+        fail_if: a.fail_if.clone(),
+    }
+}
