@@ -32,6 +32,15 @@ lint() { # COMPONENT COMMAND...
 
 shared=${IDLEWISE_SHARED:-../shared}
 [ -d "$shared" ] || notes+=("not run: what needs the kernel decisions and recordings of $shared (IDLEWISE_SHARED)")
+# Kernels' own governors, compiled by the tests.
+if [ -z "${IDLEWISE_KERNEL_SOURCES-}" ]; then
+	export IDLEWISE_KERNEL_SOURCES=$PWD/target/kernel-sources
+	tools/kernel-sources.sh "$IDLEWISE_KERNEL_SOURCES"
+fi
+for tree in linux-source-6.1 linux-source-6.12; do
+	[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
+		notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
+done
 command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
 
 lint rustfmt cargo fmt --all --check

@@ -5,6 +5,9 @@
 //!
 //! A governor is added by adding its file: the id is the file's stem, the summary the first paragraph of its preface.
 
+#[path = "src/command.rs"]
+mod command;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +27,7 @@ fn build() -> Result<(), String> {
     let root = absolute("../../governors")?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo did not set OUT_DIR")?);
     println!("cargo:rerun-if-changed={}", root.display());
+    println!("cargo:rerun-if-changed=src/command.rs");
     for name in ["CC", "CFLAGS"] {
         println!("cargo:rerun-if-env-changed={name}");
     }
@@ -38,7 +42,7 @@ fn build() -> Result<(), String> {
             [(&mut plain, "so", &[][..]), (&mut explaining, "explaining.so", &["-DDEBUG", "-g"][..])]
         {
             let object = out.join(format!("{id}.{ending}"));
-            compile(&root.join("shim"), source, flags, &object)?;
+            build_one(&root.join("shim"), source, flags, &object)?;
             let _ = writeln!(list, "    include_bytes!({:?}),", object.display().to_string());
         }
         let preface = preface(source)?;
@@ -55,21 +59,25 @@ fn build() -> Result<(), String> {
         n = sources.len()
     );
     let path = out.join("catalog.rs");
-    fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))
+    fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))?;
+    let path = out.join("shim.rs");
+    let list = format!("// Written by build.rs from governors/shim/.\n{}", shim_list(&root.join("shim"))?);
+    fs::write(&path, list).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// One governor and the shim's host side into one shared object.
-fn compile(shim: &Path, source: &Path, flags: &[&str], object: &Path) -> Result<(), String> {
+fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Result<(), String> {
+    let flags = read(&shim.join("flags"))?;
+    let compiled = object.with_extension("o");
+    run(source, &command::compile(&flags, shim, source, extra, &compiled))?;
+    run(source, &command::link(&flags, shim, &compiled, object))
+}
+
+fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {
     let compiler = cc::Build::new().cargo_metadata(false).warnings(false).try_get_compiler().map_err(|e| {
         format!("no C compiler: governors are C and are compiled with the project. Install gcc or clang, or name one in CC. ({e})")
     })?;
-    let common = read(&shim.join("flags"))?;
-    let mut command = compiler.to_command();
-    command.args(common.lines().filter(|line| !line.starts_with('#'))).args(flags);
-    command.arg("-I").arg(shim.join("include"));
-    command.arg(format!("-Wl,--version-script={}", shim.join("exports.map").display()));
-    command.arg(shim.join("host.c")).arg(source).arg("-o").arg(object);
-    let done = command.output().map_err(|e| {
+    let done = compiler.to_command().args(arguments).output().map_err(|e| {
         format!(
             "cannot run the C compiler {}: {e}. Install gcc or clang, or name one in CC",
             compiler.path().display()
@@ -83,6 +91,29 @@ fn compile(shim: &Path, source: &Path, flags: &[&str], object: &Path) -> Result<
         println!("cargo:warning={line}");
     }
     Ok(())
+}
+
+/// The files of the shim with their paths in it, for governors that are compiled at run time.
+fn shim_list(shim: &Path) -> Result<String, String> {
+    let mut found = Vec::new();
+    let mut folders = vec![shim.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in files(&folder)? {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    let mut list = String::new();
+    for path in &found {
+        let name = path.strip_prefix(shim).map_err(|e| e.to_string())?;
+        let (name, path) = (name.display().to_string(), path.display().to_string());
+        let _ = writeln!(list, "    ({name:?}, include_str!({path:?})),");
+    }
+    Ok(format!("static SHIM: [(&str, &str); {}] = [\n{list}];\n", found.len()))
 }
 
 /// The block comment after the SPDX line, without its frame.

@@ -7,6 +7,8 @@
  * Everything is hidden but idlewise_abi, so two governors in one process never
  * see each other's symbols.
  */
+#define IDLEWISE_HOST
+
 #include <elf.h>
 #include <link.h>
 #include <stdarg.h>
@@ -165,6 +167,48 @@ static void idlewise_restore(const void *image)
 	}
 }
 
+static size_t idlewise_memory_size(void)
+{
+	size_t size = 0;
+	int i;
+
+	for (i = 0; i < __ehdr_start.e_phnum; i++) {
+		const ElfW(Phdr) *ph = idlewise_writable(i);
+
+		size += ph ? ph->p_memsz : 0;
+	}
+	return size;
+}
+
+/* Clears the copy of a part if the part lies in the memory that was copied. */
+static void idlewise_blank(char *copy, const char *from, size_t size, const void *part, size_t part_size)
+{
+	const char *start = part;
+
+	if (start >= from && start + part_size <= from + size)
+		memset(copy + (start - from), 0, part_size);
+}
+
+static void idlewise_copy_memory(void *copy)
+{
+	const char *base = (const char *)&__ehdr_start;
+	char *to = copy;
+	int i;
+
+	for (i = 0; i < __ehdr_start.e_phnum; i++) {
+		const ElfW(Phdr) *ph = idlewise_writable(i);
+		const char *from;
+
+		if (!ph)
+			continue;
+		from = base + ph->p_vaddr;
+		memcpy(to, from, ph->p_memsz);
+		idlewise_blank(to, from, ph->p_memsz, &idlewise_env, sizeof(idlewise_env));
+		idlewise_blank(to, from, ph->p_memsz, &idlewise_log, sizeof(idlewise_log));
+		to += ph->p_memsz;
+	}
+}
+
 /* A function, because differences of addresses are no constants. */
 __attribute__((visibility("default"))) void idlewise_abi(struct idlewise_abi *abi);
 
@@ -220,5 +264,7 @@ void idlewise_abi(struct idlewise_abi *abi)
 	abi->image_size = idlewise_image_size;
 	abi->save = idlewise_save;
 	abi->restore = idlewise_restore;
+	abi->memory_size = idlewise_memory_size;
+	abi->copy_memory = idlewise_copy_memory;
 	abi->init = idlewise_init;
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use idlewise_lab::TraceHead;
+use idlewise_lab::governors::ForeignHead;
 use idlewise_lab::replay::PlatformHead;
 use serde::de::DeserializeOwned;
 
@@ -31,10 +32,11 @@ pub(crate) fn request<R: DeserializeOwned>(
     Ok((request, value))
 }
 
-/// The same question is only the same run if traces and machine are the same.
+/// The same question is only the same run if traces, machine and the governors that are none of ours are the same.
 pub(crate) fn same_inputs<'h>(
     recorded: &serde_json::Value,
     platform: &PlatformHead,
+    foreign: &[ForeignHead],
     traces: impl Iterator<Item = &'h TraceHead>,
 ) -> Result<(), Failure> {
     let text = |v: Option<&serde_json::Value>| v.and_then(|v| v.as_str()).unwrap_or("").to_owned();
@@ -45,6 +47,15 @@ pub(crate) fn same_inputs<'h>(
             platform.id, platform.hash
         )
         .into());
+    }
+    for f in foreign {
+        let known = recorded.pointer("/foreign").and_then(|v| v.as_array()).into_iter().flatten();
+        let mut known = known.filter(|r| text(r.get("governor")) == f.governor).map(|r| text(r.get("hash")));
+        if let Some(then) = known.find(|then| *then != f.hash) {
+            let why =
+                format!("governor {} has changed since: source {then} then, {} now", f.governor, f.hash);
+            return Err(why.into());
+        }
     }
     for (i, trace) in traces.enumerate() {
         let then = text(recorded.pointer(&format!("/traces/{i}/head/hash")));

@@ -28,6 +28,8 @@ Why did it choose that, and where do two part?
   idlewise explain trace.dat --why-differ menu,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
+A governor of your own, and one out of a kernel tree:
+  idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
 
 Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
 
@@ -56,7 +58,7 @@ pub(crate) struct ReplayArgs {
     /// Traces (trace.dat) or tapes
     #[arg(required_unless_present = "again", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,oracle
+    /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo,oracle
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow,oracle")]
     pub(crate) governor: String,
     /// The governor to compare the others with [default: the first]
@@ -75,11 +77,11 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ"]))]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ", "row"]))]
 pub(crate) struct ExplainArgs {
     /// A trace (trace.dat) or a tape
-    #[arg(value_name = "TRACE")]
-    pub(crate) trace: PathBuf,
+    #[arg(value_name = "TRACE", required_unless_present = "golden")]
+    pub(crate) trace: Option<PathBuf>,
     /// The governor, with parameters where wanted
     #[arg(
         short,
@@ -101,6 +103,12 @@ pub(crate) struct ExplainArgs {
     /// The decision with this number on its CPU, from 0
     #[arg(long, value_name = "N")]
     pub(crate) decision: Option<u64>,
+    /// A golden file (see `idlewise drive`) instead of a trace
+    #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "seed"])]
+    pub(crate) golden: Option<PathBuf>,
+    /// The row of the golden file, from 0
+    #[arg(long, value_name = "N", requires = "golden")]
+    pub(crate) row: Option<u64>,
     /// Find where two governors part: the first wait, and those that cost most energy and latency
     #[arg(long, value_name = "A,B")]
     pub(crate) why_differ: Option<String>,
@@ -195,9 +203,11 @@ pub(crate) struct TapeArgs {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]
 pub(crate) struct DriveArgs {
-    /// The governor, with parameters where wanted
+    /// The governor, with parameters where wanted: one of ours, the path of a C file, linux:6.12/teo
     #[arg(short, long, value_name = "GOVERNOR")]
     pub(crate) governor: String,
+    #[command(flatten)]
+    pub(crate) kernels: KernelArgs,
     /// Golden files: decisions of compiled kernel code in a scripted environment (CSV.gz with side-car)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) golden: Vec<PathBuf>,
@@ -219,6 +229,15 @@ pub(crate) struct DriveArgs {
 pub(crate) struct GovernorsArgs {
     #[command(subcommand)]
     pub(crate) what: Option<GovernorsCommand>,
+    #[command(flatten)]
+    pub(crate) kernels: KernelArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelArgs {
+    /// A kernel tree, for its own governors: linux:6.12/teo, linux:6.12 for all, linux/teo if it is the only tree
+    #[arg(long = "kernel-tree", value_name = "DIR", global = true)]
+    pub(crate) trees: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -227,7 +246,7 @@ pub(crate) enum GovernorsCommand {
     List,
     /// A governor's manual page and parameters
     Show {
-        /// The governor
+        /// The governor: one of ours, the path of a C file, linux:6.12/teo
         id: String,
     },
 }
@@ -271,6 +290,8 @@ pub(crate) struct StageArgs {
     pub(crate) cluster: Option<String>,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
+    #[command(flatten)]
+    pub(crate) kernels: KernelArgs,
     /// Seed of the random numbers that a governor may ask for
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,

@@ -21,7 +21,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     };
     if let Some(recorded) = recorded {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(&recorded, &report.platform, heads)?;
+        again::same_inputs(&recorded, &report.platform, &report.foreign, heads)?;
     }
     deliver(&a.output, &view::compare(&report), &report)?;
     let shown = a.output.output.is_none() && matches!(a.output.format, Format::Table | Format::Markdown);
@@ -40,6 +40,7 @@ fn request(a: &CompareArgs) -> CompareRequest {
         cluster: a.stage.cluster.clone(),
         a: a.a.clone().unwrap_or_default(),
         b: a.b.clone().unwrap_or_default(),
+        kernel_trees: a.stage.kernels.trees.clone(),
         per,
         seed: a.stage.seed,
         fail_if: a.fail_if.clone(),

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_governor::Spec;
-use idlewise_lab::drive::drive;
-use idlewise_lab::truth::truth;
+use idlewise_governor::Governor;
+use idlewise_lab::drive::drive_governor;
+use idlewise_lab::governors::find_one;
+use idlewise_lab::truth::truth_of_governor;
 
 use crate::args::DriveArgs;
 use crate::output::{Done, Failure, say};
 
 pub(crate) fn run(a: &DriveArgs) -> Done {
-    let spec: Spec = a.governor.parse().map_err(|e: idlewise_governor::GovernorError| e.to_string())?;
-    if a.decisions.is_empty() { golden(a, &spec) } else { decisions(a, &spec) }
+    let governor = find_one(&a.governor, &a.kernels.trees)?;
+    if a.decisions.is_empty() { golden(a, &governor) } else { decisions(a, &governor) }
 }
 
-fn golden(a: &DriveArgs, spec: &Spec) -> Done {
+fn golden(a: &DriveArgs, governor: &Governor) -> Done {
     let (mut steps, mut mismatches, mut failed) = (0, 0, Vec::new());
     for path in &a.golden {
         // One unreadable file does not take the others' results away.
-        let result = match drive(spec, path) {
+        let result = match drive_governor(governor, path) {
             Ok(result) => result,
             Err(e) => {
                 eprintln!("idlewise: {e}");
@@ -41,11 +42,11 @@ fn golden(a: &DriveArgs, spec: &Spec) -> Done {
     Ok(mismatches == 0)
 }
 
-fn decisions(a: &DriveArgs, spec: &Spec) -> Done {
+fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
     let machine = idlewise_platform::find(&a.platform).map_err(|e| e.to_string())?;
     let mut same = true;
     for path in &a.decisions {
-        let r = truth(spec, path, &machine, a.cpu)?;
+        let r = truth_of_governor(governor, path, &machine, a.cpu)?;
         say(&format!(
             "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before)\n",
             path.display(),

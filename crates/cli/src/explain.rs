@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::path::Path;
+
 use idlewise_governor::catalog;
-use idlewise_lab::explain::{ExplainRequest, Which, WhyDifferRequest, explain, view, why_differ};
+use idlewise_lab::explain::{
+    ExplainRequest, RowRequest, Which, WhyDifferRequest, explain, explain_row, view, why_differ,
+};
 use idlewise_lab::replay::{ORACLE, split_governors};
 
 use crate::args::ExplainArgs;
 use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: &ExplainArgs) -> Done {
-    match (&a.why_differ, &a.governor) {
+    let governor = a.governor.as_deref().unwrap_or_default();
+    match (&a.why_differ, &a.golden) {
         (Some(pair), _) => differ(a, pair),
-        (None, governor) => one(a, governor.as_deref().unwrap_or_default()),
+        (None, Some(golden)) => row(a, governor, golden),
+        (None, None) => one(a, governor),
     }
 }
 
@@ -20,12 +26,13 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
         (None, None, ns) => Which::After(ns.unwrap_or_default()),
     };
     let request = ExplainRequest {
-        trace: a.trace.clone(),
+        trace: a.trace.clone().unwrap_or_default(),
         recording: a.stage.recording.options(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governor: governor.to_owned(),
         others: others(a.others.as_deref(), governor),
+        kernel_trees: a.stage.kernels.trees.clone(),
         cpu: a.cpu,
         which,
         seed: a.stage.seed,
@@ -37,16 +44,29 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
     deliver(&a.output, &view::explain(&report), &report)
 }
 
+fn row(a: &ExplainArgs, governor: &str, golden: &Path) -> Done {
+    let request = RowRequest {
+        golden: golden.to_owned(),
+        row: a.row.unwrap_or_default(),
+        governor: governor.to_owned(),
+        others: others(a.others.as_deref(), governor),
+        kernel_trees: a.stage.kernels.trees.clone(),
+    };
+    let report = explain_row(&request)?;
+    deliver(&a.output, &view::explain(&report), &report)
+}
+
 fn differ(a: &ExplainArgs, pair: &str) -> Done {
     let governors: [String; 2] = split_governors(pair).try_into().map_err(|all: Vec<String>| {
         Failure::Error(format!("--why-differ {pair}: two governors are wanted, this names {}", all.len()))
     })?;
     let request = WhyDifferRequest {
-        trace: a.trace.clone(),
+        trace: a.trace.clone().unwrap_or_default(),
         recording: a.stage.recording.options(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governors,
+        kernel_trees: a.stage.kernels.trees.clone(),
         cpu: a.cpu,
         seed: a.stage.seed,
     };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_governor::{Instance, Spec, catalog};
-use idlewise_lab::replay::ORACLE;
+use std::path::PathBuf;
+
+use idlewise_governor::{Governor, Param, Spec, catalog, expand};
+use idlewise_lab::governors::{ORACLE, find_one};
 use idlewise_report::{Format, Report, Table};
 
 use crate::args::{GovernorsArgs, GovernorsCommand};
@@ -10,29 +12,59 @@ use crate::output::{Done, say};
 const ANY_TICK_NS: u64 = 4_000_000;
 
 pub(crate) fn run(a: &GovernorsArgs) -> Done {
+    let trees = &a.kernels.trees;
     match &a.what {
-        None | Some(GovernorsCommand::List) => list(),
-        Some(GovernorsCommand::Show { id }) => show(id),
+        None | Some(GovernorsCommand::List) => list(trees),
+        Some(GovernorsCommand::Show { id }) => show(id, trees),
     }
 }
 
-fn list() -> Done {
+fn list(trees: &[PathBuf]) -> Done {
     let mut table = Table::new("", vec!["governor".into(), "what it is".into()]);
     table.text_columns = 2;
     for g in catalog() {
         table.rows.push(vec![g.id.to_owned(), g.summary.to_owned()]);
     }
     table.rows.push(vec![ORACLE.to_owned(), "knows every wake in advance; part of the engine".to_owned()]);
+    for tree in trees {
+        for spec in expand(&Spec::new("linux"), std::slice::from_ref(tree)).map_err(|e| e.to_string())? {
+            table.rows.push(in_tree(&spec));
+        }
+    }
     let report = Report { tables: vec![table], ..Report::default() };
     say(&report.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)
 }
 
-fn show(id: &str) -> Done {
-    let governor = Instance::load(&Spec::new(id), ANY_TICK_NS).map_err(|e| e.to_string())?;
-    let preface = catalog().iter().find(|g| g.id == id).map_or("", |g| g.preface);
-    let mut text = format!("{}\n", preface.trim_end());
-    let params = governor.params();
+/// One that cannot be used is listed too, with the reason.
+fn in_tree(spec: &Spec) -> Vec<String> {
+    match Governor::find(spec) {
+        Ok(governor) => vec![governor.label().replacen("linux-", "linux:", 1), spec.id.clone()],
+        Err(e) => vec![spec.id.clone(), e.to_string()],
+    }
+}
+
+fn show(id: &str, trees: &[PathBuf]) -> Done {
+    let governor = find_one(id, trees)?;
+    let loaded = governor.run(|loader| {
+        let instance = loader.load(ANY_TICK_NS)?;
+        Ok((instance.registered(), instance.params()))
+    });
+    let ((name, rating), params): ((String, u32), Vec<Param>) = loaded.map_err(|e| e.to_string())?;
+    let mut text = match governor.preface() {
+        Some(preface) => format!("{}\n", preface.trim_end()),
+        None => {
+            let kernel = governor.kernel().map_or_else(
+                || "as for the newest kernel: no kernel tree is around it".to_owned(),
+                |kernel| format!("as a file of Linux {kernel}"),
+            );
+            format!(
+                "{}\n\nFile: {}\nCompiled {kernel}\nRegisters as {name}, rating {rating}\n",
+                governor.name(),
+                governor.spec().id
+            )
+        }
+    };
     if !params.is_empty() {
         text.push_str("\nParameters:\n");
     }

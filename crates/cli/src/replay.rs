@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::replay::{ReplayRequest, SCHEMA, replay, split_governors};
+use idlewise_lab::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_governors};
 use idlewise_lab::view;
 
 use crate::again;
 use crate::args::{PerChoice, ReplayArgs};
-use crate::output::{Done, Progress, deliver};
+use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     let (request, recorded) = match &a.again {
@@ -20,9 +20,18 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     };
     if let Some(recorded) = recorded {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(&recorded, &report.platform, heads)?;
+        again::same_inputs(&recorded, &report.platform, &report.foreign, heads)?;
     }
-    deliver(&a.output, &view::replay(&report), &report)
+    deliver(&a.output, &view::replay(&report), &report)?;
+    all_came_through(&report)
+}
+
+/// A governor that crashed takes no other's result away, but it is not done.
+fn all_came_through(report: &ReplayReport) -> Done {
+    let governors = report.traces.iter().flat_map(|t| &t.governors);
+    let mut failures: Vec<&str> = governors.filter_map(|g| g.failure.as_deref()).collect();
+    failures.dedup();
+    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
 }
 
 fn request(a: &ReplayArgs) -> ReplayRequest {
@@ -33,6 +42,7 @@ fn request(a: &ReplayArgs) -> ReplayRequest {
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governors: split_governors(&a.governor),
+        kernel_trees: a.stage.kernels.trees.clone(),
         baseline: a.baseline.clone(),
         per,
         seed: a.stage.seed,

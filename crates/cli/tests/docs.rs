@@ -2,18 +2,22 @@
 //! Do the documents show what the command prints? A block that follows a line `$ idlewise ...` is compared with a run of
 //! that command. `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test docs` writes the blocks anew; read them then.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Documents, and whether a block holds the whole output or the table at its end.
-const DOCUMENTS: [(&str, Part); 3] = [
+/// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
+const DOCUMENTS: [(&str, Part); 4] = [
     ("README.md", Part::Table),
     ("docs/guide/first-replay.md", Part::Whole),
     ("docs/guide/comparing-two-governors.md", Part::Table),
+    ("docs/guide/your-own-governor.md", Part::Table),
 ];
+
+/// Commands whose result begins with what it rests on.
+const HEADED: [&str; 3] = [" replay ", " compare ", " explain "];
 
 #[derive(Clone, Copy)]
 enum Part {
@@ -32,6 +36,7 @@ fn printed(command: &str, part: Part) -> String {
     let all = String::from_utf8(o.stdout).unwrap();
     let shown = match part {
         Part::Whole => all.as_str(),
+        Part::Table if !HEADED.iter().any(|c| command.contains(c)) => all.as_str(),
         Part::Table => &all[all.find("\n\n").unwrap() + 2..],
     };
     shown.trim_end().to_owned() + "\n"
@@ -39,21 +44,31 @@ fn printed(command: &str, part: Part) -> String {
 
 #[test]
 fn documents_show_what_the_command_prints() {
-    const MARK: &str = "```\n$ idlewise ";
     let update = std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some();
     for (name, part) in DOCUMENTS {
         let path = root().join(name);
         let text = fs::read_to_string(&path).unwrap();
-        let at = text.find(MARK).unwrap_or_else(|| panic!("{name}: no command to run"));
-        let (before, rest) = text.split_at(at + "```\n".len());
-        let (command, rest) =
-            rest.split_once("\n```\n```\n").unwrap_or_else(|| panic!("{name}: no output after it"));
-        let (shown, after) = rest.split_once("```\n").unwrap();
-        let now = printed(command, part);
+        let written = with_outputs(name, &text, part);
         if update {
-            fs::write(&path, format!("{before}{command}\n```\n```\n{now}```\n{after}")).unwrap();
+            fs::write(&path, written).unwrap();
         } else {
-            assert_eq!(shown, now, "{name} is out of date");
+            assert_eq!(text, written, "{name} is out of date");
         }
     }
+}
+
+/// The document with every command's output as it is now.
+fn with_outputs(name: &str, text: &str, part: Part) -> String {
+    const MARK: &str = "```\n$ idlewise ";
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(MARK) {
+        let (before, from) = rest.split_at(at + "```\n".len());
+        let (command, from) =
+            from.split_once("\n```\n```\n").unwrap_or_else(|| panic!("{name}: no output after a command"));
+        let after = from.strip_prefix("```\n").or_else(|| Some(from.split_once("\n```\n")?.1)).unwrap();
+        out.push_str(&format!("{before}{command}\n```\n```\n{}```\n", printed(command, part)));
+        rest = after;
+    }
+    assert!(!out.is_empty(), "{name}: no command to run");
+    out + rest
 }

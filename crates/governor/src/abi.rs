@@ -5,15 +5,16 @@ use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
 
 use idlewise_model::{IdleTable, MAX_STATES};
+use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
-pub(crate) const ABI_VERSION: u32 = 2;
+pub(crate) const ABI_VERSION: u32 = 3;
 
 /// `CPUIDLE_FLAG_POLLING`.
 const FLAG_POLLING: c_uint = 1;
 
 /// What a governor may ask during one decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Inputs {
     /// The CPU's clock, ns (`local_clock()`).
@@ -168,6 +169,7 @@ pub(crate) struct RawParam {
     pub(crate) type_name: *const c_char,
     pub(crate) value: *mut c_void,
     pub(crate) size: usize,
+    pub(crate) line: usize,
 }
 
 /// `struct idlewise_param_desc`.
@@ -204,6 +206,8 @@ pub(crate) struct Abi {
     pub(crate) image_size: Option<unsafe extern "C" fn() -> usize>,
     pub(crate) save: Option<unsafe extern "C" fn(*mut u8)>,
     pub(crate) restore: Option<unsafe extern "C" fn(*const u8)>,
+    pub(crate) memory_size: Option<unsafe extern "C" fn() -> usize>,
+    pub(crate) copy_memory: Option<unsafe extern "C" fn(*mut u8)>,
     pub(crate) init: Option<unsafe extern "C" fn() -> c_int>,
 }
 

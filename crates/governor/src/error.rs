@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::diagnostics::Problem;
+
+/// Problems of a file that are told; the rest are mostly their consequences.
+const TOLD: usize = 8;
+
 /// Why there is no governor to ask.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GovernorError {
     /// The text is no [`crate::Spec`].
     #[error("governor `{text}`: {why}; write `id` or `id:param=value,param=value`")]
@@ -10,10 +16,10 @@ pub enum GovernorError {
         /// The text.
         text: String,
         /// What is wrong with it.
-        why: &'static str,
+        why: String,
     },
     /// No governor has this id.
-    #[error("no governor `{id}`{}; there are: {}", did_you_mean(.nearest.as_deref()), .known.join(", "))]
+    #[error("no governor `{id}`{}; there are: {}; a C file of your own is named by its path, as ./{id}.c", did_you_mean(.nearest.as_deref()), .known.join(", "))]
     Unknown {
         /// The id asked for.
         id: String,
@@ -67,7 +73,7 @@ pub enum GovernorError {
         /// The governor.
         id: String,
         /// What failed.
-        what: &'static str,
+        what: String,
         /// What the system said.
         why: String,
     },
@@ -105,12 +111,103 @@ pub enum GovernorError {
         /// The CPU's number.
         cpu: u32,
     },
+    /// A governor's file cannot be used.
+    #[error("governor `{path}`: {why}")]
+    Source {
+        /// The file as given.
+        path: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// There is no compiler, or it cannot be run.
+    #[error(
+        "governor `{path}` is C and has to be compiled, but {why}; install gcc or clang, or name one in CC"
+    )]
+    NoCompiler {
+        /// The file as given.
+        path: String,
+        /// What was looked for.
+        why: String,
+    },
+    /// A governor does not compile.
+    #[error("governor `{path}` does not compile against the headers of idlewise{kernel}:{}", told(.problems))]
+    Compile {
+        /// The file as given.
+        path: String,
+        /// " (as of Linux 6.12.117)", or nothing where no kernel tree is around the file.
+        kernel: String,
+        /// Why.
+        problems: Vec<Problem>,
+    },
+    /// A kernel tree, or what is asked of it, is not there.
+    #[error("{why}")]
+    KernelTree {
+        /// What is wrong, and what there is.
+        why: String,
+    },
+    /// A foreign governor crashed.
+    #[error("governor `{id}` crashed {at} ({signal})")]
+    Crashed {
+        /// The governor.
+        id: String,
+        /// The signal, and what it means.
+        signal: String,
+        /// Where.
+        at: String,
+    },
+    /// A foreign governor does not come back.
+    #[error("governor `{id}` {why}: {at}")]
+    Stuck {
+        /// The governor.
+        id: String,
+        /// What was seen.
+        why: String,
+        /// Where.
+        at: String,
+    },
+    /// A foreign governor's process could not be made or gave no answer.
+    #[error("governor `{id}`: {why}")]
+    Lost {
+        /// The governor.
+        id: String,
+        /// What happened.
+        why: String,
+    },
     /// There is no room for another CPU.
     #[error("governor `{id}`: more than {limit} CPUs", limit = crate::MAX_CPUS)]
     TooManyCpus {
         /// The governor.
         id: String,
     },
+}
+
+impl GovernorError {
+    /// Whether a governor did something wrong when it ran, unlike a mistake in what was asked for.
+    #[must_use]
+    pub fn is_misbehaviour(&self) -> bool {
+        matches!(
+            self,
+            Self::Init { .. }
+                | Self::Enable { .. }
+                | Self::Crashed { .. }
+                | Self::Stuck { .. }
+                | Self::Lost { .. }
+        )
+    }
+}
+
+fn told(problems: &[Problem]) -> String {
+    let mut text: String = problems.iter().take(TOLD).map(|p| format!("\n  {p}")).collect();
+    if problems.len() > TOLD {
+        text.push_str(&format!("\n  and {} more", problems.len() - TOLD));
+    }
+    if problems.iter().any(|p| p.lacking) {
+        text.push_str(
+            "\nWhat the headers lack may stand in files beside the governor (linux/foo.h there is found as <linux/foo.h>), \
+             or be added to governors/shim/include",
+        );
+    }
+    text
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

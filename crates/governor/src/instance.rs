@@ -2,8 +2,9 @@
 use idlewise_model::IdleTable;
 
 use crate::abi::{CpuDevice, Device, Driver, Inputs};
-use crate::catalog::{catalog, find};
 use crate::error::{GovernorError, nearest};
+use crate::governor::Governor;
+use crate::isolate::Position;
 use crate::memory::{Layout, Variable};
 use crate::object::Object;
 use crate::param::{Kind, Param};
@@ -61,13 +62,14 @@ pub struct Instance {
 impl Instance {
     /// Loads a copy of the governor, sets its parameters and lets it register.
     ///
-    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9).
+    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9). A foreign governor runs in this process then; see
+    /// [`Governor::run`].
     ///
     /// # Errors
-    /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not
-    /// allow loading (no `/proc`, no memory, no executable memory files).
+    /// Unknown governor or parameter, a value that does not fit, an absurd tick period, a file that does not compile, or a
+    /// system that does not allow loading (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::load_one(spec, tick_period_ns, |[plain, _]| (plain, Layout::default()))
+        Self::of(&Governor::find(spec)?, tick_period_ns, false, None)
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
@@ -76,27 +78,28 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::load_one(spec, tick_period_ns, |[_, explaining]| (explaining, Layout::of(explaining)))
+        Self::of(&Governor::find(spec)?, tick_period_ns, true, None)
     }
 
-    fn load_one(
-        spec: &Spec,
+    pub(crate) fn of(
+        governor: &Governor,
         tick_period_ns: u64,
-        which: impl Fn([&'static [u8]; 2]) -> (&'static [u8], Layout),
+        explaining: bool,
+        position: Option<&'static Position>,
     ) -> Result<Self, GovernorError> {
-        let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
-            id: spec.id.clone(),
-            nearest: nearest(&spec.id, catalog().iter().map(|g| g.id)),
-            known: catalog().iter().map(|g| g.id.to_owned()).collect(),
-        })?;
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
         }
-        let (bytes, layout) = which(objects);
-        let object = Object::load(info.id, bytes)?;
-        let set = resolve(&spec.id, &spec.params, &object)?;
-        let mut instance = Self { id: spec.id.clone(), object, set, cpus: Vec::new(), layout };
+        let id = governor.name();
+        let bytes = governor.object(explaining)?;
+        let layout = if explaining { Layout::of(&bytes) } else { Layout::default() };
+        let object = Object::load(id, &bytes, position)?;
+        let set = resolve(id, &governor.spec().params, &object)?;
+        let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout };
         instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
+        if governor.is_foreign() {
+            instance.object.watch_memory();
+        }
         Ok(instance)
     }
 
@@ -135,11 +138,16 @@ impl Instance {
             return Err(GovernorError::TooManyCpus { id: self.id.clone() });
         }
         let disabled = table.disabled_by_default();
-        self.object.add_cpu(Driver::new(table), table.len(), CpuDevice::fresh(slot, capacity, disabled));
+        // What enable changes beside the CPU's own data is no state that decisions leave behind.
+        let watched = self.object.watched() && !self.object.shared_state_changed();
+        self.object.add_cpu(cpu, Driver::new(table), table.len(), CpuDevice::fresh(slot, capacity, disabled));
         self.object.enable(slot as usize).map_err(|code| {
             self.object.remove_last_cpu();
             GovernorError::Enable { id: self.id.clone(), cpu, code }
         })?;
+        if watched {
+            self.object.watch_memory();
+        }
         self.cpus.push(Cpu { number: cpu, capacity, disabled });
         Ok(Slot(slot))
     }
@@ -170,6 +178,18 @@ impl Instance {
     #[inline]
     pub fn reflect(&mut self, slot: Slot, entered: usize, now_ns: u64) {
         self.object.reflect(slot.index(), entered, now_ns);
+    }
+
+    /// Name and rating under which it registered.
+    #[must_use]
+    pub fn registered(&self) -> (String, u32) {
+        self.object.registered()
+    }
+
+    /// Whether a foreign governor was seen to change memory that belongs to no CPU: then its CPUs are not independent of each
+    /// other. Ours do not.
+    pub fn keeps_shared_state(&mut self) -> bool {
+        self.object.shared_state_changed()
     }
 
     /// What the governor has said (`pr_debug` and its kin) since this was last asked, a line each.

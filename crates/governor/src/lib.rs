@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Host of idle governors written as kernel C.
 //!
-//! A governor is a file `governors/*.c` that implements the kernel's `struct cpuidle_governor`. It was compiled
-//! against the headers of `governors/shim/` into a shared object when this crate was built. An [`Instance`] is a
-//! private copy of such an object: its globals, per-CPU variables and parameters are shared with nobody.
+//! A governor is a C file that implements the kernel's `struct cpuidle_governor`. Those of `governors/*.c` were compiled
+//! against the headers of `governors/shim/` into shared objects when this crate was built; a file of the user's is compiled
+//! the same way when it is asked for, and kept. An [`Instance`] is a private copy of such an object: its globals, per-CPU
+//! variables and parameters are shared with nobody. [`Governor::run`] keeps what is foreign in a process of its own.
 //!
 //! ```
 //! use idlewise_governor::{Inputs, Instance, Spec};
@@ -38,17 +39,30 @@
 
 mod abi;
 mod catalog;
+mod command;
+mod diagnostics;
 mod error;
+mod governor;
 mod instance;
+mod isolate;
+mod kernel_tree;
 mod memory;
 mod object;
 mod param;
+mod shim;
 mod spec;
+mod toolchain;
+mod workshop;
 
 pub use abi::{Device, Inputs};
 pub use catalog::{GovernorInfo, catalog};
+pub use diagnostics::Problem;
 pub use error::GovernorError;
+pub use governor::Governor;
 pub use instance::{Choice, Instance, MAX_CPUS, Slot};
+pub use isolate::Loader;
+pub use kernel_tree::expand;
 pub use memory::{Value, Variable};
 pub use param::Param;
 pub use spec::Spec;
+pub use workshop::Workshop;

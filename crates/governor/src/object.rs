@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -17,8 +18,18 @@ use crate::abi::{
     ReflectFn, SelectFn, layout,
 };
 use crate::instance::Choice;
+use crate::isolate::{Position, Stage};
 use crate::memory::{Layout, Variable};
 use crate::param::Kind;
+
+/// Held around every call of the dynamic linker and every fork, so that no child is born while the linker is at work:
+/// the linker's own locks would stay locked in it for ever.
+static LOADER: Mutex<()> = Mutex::new(());
+
+/// Waits until nobody else forks or uses the dynamic linker.
+pub(crate) fn loader() -> MutexGuard<'static, ()> {
+    LOADER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Cache line, and so the alignment of what a CPU owns.
 const LINE: usize = 64;
@@ -34,6 +45,10 @@ struct Cpu {
     device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
+    /// Its number on the machine.
+    number: u32,
+    /// Times the governor was asked, where somebody watches.
+    decisions: u64,
 }
 
 /// A parameter as declared in the object.
@@ -64,8 +79,24 @@ pub(crate) struct Object {
     drivers: Vec<*mut Driver>,
     params: Vec<ParamInfo>,
     tick_period_ns: c_long,
+    /// Where to tell what is being done, in a process of its own.
+    position: Option<&'static Position>,
+    /// The writable memory when the governor was last known to have nothing but its CPUs' data changed.
+    memory: Vec<u8>,
+    /// Something was seen to change that belongs to no CPU.
+    shared_changed: bool,
     /// Keeps the code in memory; the last field, so that it goes last.
-    _library: Library,
+    _library: Loaded,
+}
+
+/// A library that is let go under the loader's lock.
+struct Loaded(Option<Library>);
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let _guard = loader();
+        drop(self.0.take());
+    }
 }
 
 // SAFETY: all pointers lead to memory that this copy of the object or this structure owns alone. The C code has no
@@ -79,9 +110,18 @@ unsafe extern "C" fn no_select(_: *mut Driver, _: *mut CpuDevice, _: *mut bool) 
 
 impl Object {
     /// Loads a copy of the shared object in `bytes` and checks that it speaks this version's language.
-    pub(crate) fn load(id: &str, bytes: &[u8]) -> Result<Self, GovernorError> {
-        let library = open_copy(id, bytes)?;
-        let abi = query(id, &library)?;
+    pub(crate) fn load(
+        id: &str,
+        bytes: &[u8],
+        position: Option<&'static Position>,
+    ) -> Result<Self, GovernorError> {
+        tell(position, Stage::Load, 0, 0);
+        let (library, abi) = {
+            let _guard = loader();
+            let library = open_copy(id, bytes)?;
+            let abi = query(id, &library)?;
+            (Loaded(Some(library)), abi)
+        };
         let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
         let (Some(image_size), Some(save)) = (abi.image_size, abi.save) else {
             return Err(wrong("its table has holes"));
@@ -105,7 +145,51 @@ impl Object {
             params: read_params(&abi),
             tick_period_ns: 0,
             abi,
+            position,
+            memory: Vec::new(),
+            shared_changed: false,
             _library: library,
+        })
+    }
+
+    /// Begins to look for changes of memory that belongs to no CPU.
+    pub(crate) fn watch_memory(&mut self) {
+        self.memory = self.copy_memory();
+    }
+
+    /// Whether [`Object::watch_memory`] was called.
+    pub(crate) fn watched(&self) -> bool {
+        !self.memory.is_empty()
+    }
+
+    /// Whether the governor keeps state that its CPUs share; known only where [`Object::watch_memory`] was called.
+    pub(crate) fn shared_state_changed(&mut self) -> bool {
+        if self.watched() && !self.shared_changed {
+            self.shared_changed = self.copy_memory() != self.memory;
+        }
+        self.shared_changed
+    }
+
+    fn copy_memory(&self) -> Vec<u8> {
+        let (Some(size), Some(copy)) = (self.abi.memory_size, self.abi.copy_memory) else {
+            return Vec::new();
+        };
+        // SAFETY: both functions belong to the loaded object, and copy_memory writes memory_size bytes.
+        unsafe {
+            let mut memory = vec![0; size()];
+            copy(memory.as_mut_ptr());
+            memory
+        }
+    }
+
+    /// Name and rating of the governor as it registered.
+    pub(crate) fn registered(&self) -> (String, u32) {
+        // SAFETY: env points to the object's environment, and what registered is a static of the object.
+        let governor = unsafe { (*self.env).governor.as_ref() };
+        governor.map_or_else(Default::default, |g| {
+            let end = g.name.iter().position(|b| *b == 0).unwrap_or(g.name.len());
+            let name = g.name.get(..end).unwrap_or_default();
+            (String::from_utf8_lossy(name).into_owned(), g.rating)
         })
     }
 
@@ -157,8 +241,11 @@ impl Object {
         for &(index, raw) in set {
             self.set_param(index, raw);
         }
+        tell(self.position, Stage::Init, 0, 0);
         // SAFETY: the function belongs to the loaded object.
-        self.abi.init.map_or(0, |init| unsafe { init() })
+        let code = self.abi.init.map_or(0, |init| unsafe { init() });
+        tell(self.position, Stage::Host, 0, 0);
+        code
     }
 
     /// The parameters in the order of the governor's file.
@@ -220,14 +307,14 @@ impl Object {
     }
 
     /// Gives a new CPU its memory.
-    pub(crate) fn add_cpu(&mut self, driver: Driver, states: usize, device: CpuDevice) {
+    pub(crate) fn add_cpu(&mut self, number: u32, driver: Driver, states: usize, device: CpuDevice) {
         let driver = self.share_driver(driver);
         let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
         let start = block.as_mut_ptr().cast::<u8>();
         self.offsets.push((start as usize).wrapping_sub(self.abi.percpu as usize) as c_ulong);
         self.blocks.push(block);
         let way = (self.abi.device as usize).wrapping_sub(self.abi.percpu as usize);
-        self.cpus.push(Cpu { device: start.wrapping_add(way).cast(), driver, states });
+        self.cpus.push(Cpu { device: start.wrapping_add(way).cast(), driver, states, number, decisions: 0 });
         // SAFETY: env points to the object's environment; offsets may have moved.
         unsafe { (*self.env).per_cpu_offset = self.offsets.as_ptr() };
         self.refresh_cpu(self.cpus.len() - 1, device);
@@ -254,27 +341,37 @@ impl Object {
     /// Enables the governor on a CPU; the error is what it returned.
     pub(crate) fn enable(&mut self, index: usize) -> Result<(), c_int> {
         let (Some(cpu), Some(enable)) = (self.cpus.get(index), self.enable) else { return Ok(()) };
+        let (device, driver) = (cpu.device, cpu.driver);
+        tell(self.position, Stage::Enable, cpu.number, 0);
         // SAFETY: device and driver are valid and ours; the environment names this CPU.
         let code = unsafe {
-            (*self.env).device = cpu.device;
-            enable(cpu.driver, cpu.device)
+            (*self.env).device = device;
+            enable(driver, device)
         };
+        tell(self.position, Stage::Host, 0, 0);
         if code == 0 { Ok(()) } else { Err(code) }
     }
 
     #[inline]
     pub(crate) fn select(&mut self, index: usize, inputs: &Inputs) -> Choice {
+        if self.position.is_some() {
+            let cpu = &mut self.cpus[index];
+            tell(self.position, Stage::Select, cpu.number, cpu.decisions);
+            cpu.decisions += 1;
+        }
         let cpu = self.cpus[index];
         let env = self.env;
         // SAFETY: env, device and driver are valid and ours while `&mut self` lasts; C writes the two flags as `bool`.
-        unsafe {
+        let choice = unsafe {
             (*env).inputs = *inputs;
             (*env).device = cpu.device;
             (*env).stop_tick = true;
             (*env).asked_sleep_length = false;
             let index = (self.select)(cpu.driver, cpu.device, &raw mut (*env).stop_tick);
             Choice { index, stop_tick: (*env).stop_tick, asked_sleep_length: (*env).asked_sleep_length }
-        }
+        };
+        self.host_again();
+        choice
     }
 
     #[inline]
@@ -284,11 +381,23 @@ impl Object {
         if entered >= cpu.states {
             return;
         }
+        if let Some(position) = self.position {
+            position.tell(Stage::Reflect, cpu.number, cpu.decisions.wrapping_sub(1));
+        }
         // SAFETY: as in select; the state exists, so the governor may use it as an index.
         unsafe {
             (*self.env).inputs.now_ns = now_ns;
             (*self.env).device = cpu.device;
             reflect(cpu.device, entered as c_int);
+        }
+        self.host_again();
+    }
+
+    /// The governor's function has returned.
+    #[inline]
+    fn host_again(&self) {
+        if let Some(position) = self.position {
+            position.stage(Stage::Host);
         }
     }
 
@@ -320,9 +429,17 @@ impl Drop for Object {
     }
 }
 
+#[inline]
+fn tell(position: Option<&Position>, stage: Stage, cpu: u32, decision: u64) {
+    if let Some(position) = position {
+        position.tell(stage, cpu, decision);
+    }
+}
+
 /// Loads `bytes` from an anonymous file that no other load shares.
 fn open_copy(id: &str, bytes: &[u8]) -> Result<Library, GovernorError> {
-    let wrong = |what, why: String| GovernorError::Load { id: id.to_owned(), what, why };
+    let wrong =
+        |what: &str, why: String| GovernorError::Load { id: id.to_owned(), what: what.to_owned(), why };
     let mut file = memory_file().map_err(|e| wrong("create a memory file", e.to_string()))?;
     file.write_all(bytes).map_err(|e| wrong("write a memory file", e.to_string()))?;
     let path = unique_path(&file);
@@ -368,6 +485,8 @@ fn unique_path(file: &File) -> String {
 fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
     let wrong = |why: String| GovernorError::Abi { id: id.to_owned(), why };
     let mut abi = Abi {
+        memory_size: None,
+        copy_memory: None,
         version: ABI_VERSION,
         layout: [0; LAYOUT],
         env: ptr::null_mut(),
@@ -418,7 +537,9 @@ fn read_params(abi: &Abi) -> Vec<ParamInfo> {
             size: if kind.is_some() { p.size } else { 0 },
         }
     };
-    table(abi.params, abi.nr_params).iter().map(info).collect()
+    let mut params: Vec<&RawParam> = table(abi.params, abi.nr_params).iter().collect();
+    params.sort_by_key(|p| p.line);
+    params.into_iter().map(info).collect()
 }
 
 /// A table of a loaded object; `T` is one of the two descriptor types.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
 
 /// A `module_param` of an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Param {
     /// Its name.
     pub name: String,
@@ -34,7 +35,7 @@ impl Kind {
         match type_name {
             "bool" if bits == 8 => Some(Self::Bool),
             "short" | "int" | "long" => Some(Self::Signed { bits }),
-            "byte" | "ushort" | "uint" | "ulong" | "ullong" => Some(Self::Unsigned { bits }),
+            "byte" | "ushort" | "uint" | "ulong" | "ullong" | "hexint" => Some(Self::Unsigned { bits }),
             _ => None,
         }
     }

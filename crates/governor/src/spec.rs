@@ -6,7 +6,8 @@ use crate::GovernorError;
 
 /// Which governor, with which parameters: `teo-util:util_threshold_shift=5,util_steps=2`.
 ///
-/// Parsing checks the form only; [`crate::Instance::load`] knows the names. Printing gives the same text back.
+/// The id is one of [`crate::catalog`], the path of a C file (it has a `/` or ends in `.c`), or a governor of a kernel tree
+/// (`linux:6.12/teo`; [`crate::expand`] turns these into paths). Parsing checks the form only; [`crate::Instance::load`] knows the names. Printing gives the same text back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spec {
     /// The governor.
@@ -27,8 +28,11 @@ impl FromStr for Spec {
     type Err = GovernorError;
 
     fn from_str(text: &str) -> Result<Self, GovernorError> {
-        let wrong = |why| GovernorError::BadSpec { text: text.to_owned(), why };
-        let (id, list) = text.split_once(':').map_or((text, None), |(id, list)| (id, Some(list)));
+        let wrong = |why: &str| GovernorError::BadSpec { text: text.to_owned(), why: why.to_owned() };
+        let (id, list) = match colon(text) {
+            Some(at) => (&text[..at], text.get(at + 1..)),
+            None => (text, None),
+        };
         let id = id.trim();
         if id.is_empty() {
             return Err(wrong("the id is missing"));
@@ -49,6 +53,19 @@ impl FromStr for Spec {
     }
 }
 
+/// Where the parameters begin: the first colon of the file's name, which a folder before it and the colon of `linux:6.12`
+/// do not count for.
+fn colon(text: &str) -> Option<usize> {
+    let tree =
+        text.strip_prefix("linux:").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '/'));
+    let name = match text.rfind('/') {
+        Some(slash) => slash + 1,
+        None if tree.is_some() => "linux:".len(),
+        None => 0,
+    };
+    text.get(name..)?.find(':').map(|at| name + at)
+}
+
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.id)?;
@@ -65,9 +82,27 @@ mod tests {
 
     #[test]
     fn text_survives_a_round_trip() {
-        for text in ["menu", "teo-util:util_threshold_shift=5", "a:b=1,c=-2,d=0x10"] {
+        for text in [
+            "menu",
+            "teo-util:util_threshold_shift=5",
+            "a:b=1,c=-2,d=0x10",
+            "./a:b/teo.c:x=1",
+            "linux:6.12",
+            "linux:6.12/teo:x=1,y=2",
+            "linux:/teo",
+        ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_colon_in_a_folder_or_a_version_begins_no_parameters() {
+        let id = |text: &str| text.parse::<Spec>().unwrap().id;
+        assert_eq!(id("/x/a:b/teo.c:x=1"), "/x/a:b/teo.c");
+        assert_eq!(id("teo.c:x=1"), "teo.c");
+        assert_eq!(id("linux:6.12.117"), "linux:6.12.117");
+        assert_eq!(id("linux:6.12/teo:x=1"), "linux:6.12/teo");
+        assert_eq!(id("linux:x=1"), "linux");
     }
 
     #[test]

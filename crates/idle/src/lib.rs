@@ -77,7 +77,9 @@ pub struct Entered {
     pub stop_tick: bool,
     /// Whether the governor asked for the sleep length.
     pub asked_sleep_length: bool,
-    /// The governor's own answer was not a state of the table (a bug in the governor; the nearest was taken).
+    /// The governor's own answer.
+    pub answer: i32,
+    /// That was not a state of the table (a bug in the governor; the nearest was taken).
     pub out_of_range: bool,
 }
 
@@ -243,6 +245,7 @@ impl<'t> IdleCpu<'t> {
             tick,
             stop_tick: choice.stop_tick,
             asked_sleep_length: choice.asked_sleep_length,
+            answer: choice.index,
             out_of_range: state as i32 != choice.index,
         }
     }

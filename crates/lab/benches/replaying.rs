@@ -165,7 +165,7 @@ fn replay_ns(
     let mut decisions = 0;
     while decisions < DECISIONS_PER_ROUND {
         decisions += run(workload, table, capacity, SETTING, &mut governor, tally).decisions;
-        tally.latencies_ns.clear();
+        tally.counts.latencies_ns.clear();
     }
     let ns = start.elapsed().as_nanos() as f64 / decisions as f64;
     black_box(tally);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who can be run: a governor in C, or the engine's clairvoyant; and how a trace's CPUs are run under it.
 
-use idlewise_governor::{Instance, Spec};
+use idlewise_governor::{Governor, GovernorError, Loader};
 use idlewise_idle::{Hosted, Oracle};
 use idlewise_model::Ledger;
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
+use idlewise_score::{Counts, Tally};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::LabError;
 use crate::scene::Scene;
@@ -18,74 +21,138 @@ const STAYS_PER_JOB: usize = 200_000;
 /// One governor of a request.
 #[derive(Clone)]
 pub(crate) enum Candidate {
-    Hosted(Spec),
+    Hosted { governor: Governor, name: String },
     Oracle,
 }
 
+/// A ledger of which the pages can come back from a governor's own process.
+pub(crate) trait Book: Ledger {
+    /// What was written.
+    type Pages: Serialize + DeserializeOwned + Send;
+    fn pages(self) -> Self::Pages;
+}
+
+impl Book for Tally<'_> {
+    type Pages = Counts;
+    fn pages(self) -> Counts {
+        self.counts
+    }
+}
+
+impl<A: Book, B: Book> Book for (A, B) {
+    type Pages = (A::Pages, B::Pages);
+    fn pages(self) -> Self::Pages {
+        (self.0.pages(), self.1.pages())
+    }
+}
+
 /// A run on one CPU.
-pub(crate) struct Ran<L> {
+pub(crate) struct Ran<P> {
     pub(crate) cpu: u32,
-    pub(crate) ledger: L,
+    pub(crate) pages: P,
     pub(crate) counts: RunCounts,
 }
 
+/// Runs on several CPUs.
+pub(crate) struct Runs<P> {
+    pub(crate) cpus: Vec<Ran<P>>,
+    /// The governor changed memory that belongs to no CPU.
+    pub(crate) shared_state: bool,
+}
+
 impl Candidate {
-    /// `name` is [`ORACLE`] or a governor with its parameters.
-    pub(crate) fn parse(name: &str) -> Result<Self, LabError> {
-        Ok(if name == ORACLE { Self::Oracle } else { Self::Hosted(name.parse()?) })
+    pub(crate) fn of(governor: Governor) -> Self {
+        let name = governor.label();
+        Self::Hosted { governor, name }
     }
 
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Hosted(spec) => spec.to_string(),
-            Self::Oracle => ORACLE.to_owned(),
+            Self::Hosted { name, .. } => name,
+            Self::Oracle => ORACLE,
         }
     }
 
-    /// Runs `cpus` with one copy of the governor; `ledger` opens the books of each.
-    pub(crate) fn run<'w, 's, L: Ledger>(
+    /// Whether the user means this one by `text`: its name, or what it was asked for as.
+    pub(crate) fn is_called(&self, text: &str) -> bool {
+        self.name() == text
+            || matches!(self, Self::Hosted { governor, .. } if governor.spec().to_string() == text)
+    }
+
+    /// Whether it is none of ours, and so runs in a process of its own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, Self::Hosted { governor, .. } if governor.is_foreign())
+    }
+
+    /// Runs `cpus` with one copy of the governor; `open` opens the book of each.
+    pub(crate) fn run<'w, 's, B: Book>(
         &self,
         cpus: &[&'w Workload],
         scene: &'s Scene,
         setting: Setting,
-        ledger: impl Fn(&'w Workload, &'s Cluster) -> L,
-    ) -> Result<Vec<Ran<L>>, LabError> {
-        let mut out = Vec::new();
-        let period_ns = cpus.first().map_or(1, |w| w.grid.period_ns);
-        let mut instance = match self {
-            Self::Hosted(spec) => Some(Instance::load(spec, period_ns)?),
-            Self::Oracle => None,
+        open: impl Fn(&'w Workload, &'s Cluster) -> B,
+    ) -> Result<Runs<B::Pages>, LabError> {
+        let governor = match self {
+            Self::Hosted { governor, .. } => governor,
+            Self::Oracle => return Ok(run_oracle(cpus, scene, setting, open)),
         };
-        for workload in cpus {
-            let Some(place) = scene.place(workload.cpu) else { continue };
-            let mut ledger = ledger(workload, place);
-            let counts = match &mut instance {
-                Some(instance) => {
-                    let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
-                    let mut governor = Hosted::new(instance, slot);
-                    run(workload, &place.table, place.capacity, setting, &mut governor, &mut ledger)
-                }
-                None => {
-                    let mut oracle = Oracle::new(&place.table);
-                    run(workload, &place.table, place.capacity, setting, &mut oracle, &mut ledger)
-                }
-            };
-            out.push(Ran { cpu: workload.cpu, ledger, counts });
-        }
-        Ok(out)
+        let answer = governor.run(|loader| run_hosted(loader, cpus, scene, setting, open))?;
+        let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
+        Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
     }
 }
 
-/// The CPUs that one job takes.
-pub(crate) fn chunks(workloads: &[Workload]) -> Vec<Vec<&Workload>> {
+/// What comes back from a governor's own process: CPU, pages and counts of each run, and whether CPUs share state.
+type Answer<P> = (Vec<(u32, P, RunCounts)>, bool);
+
+fn run_hosted<'w, 's, B: Book>(
+    loader: &Loader<'_>,
+    cpus: &[&'w Workload],
+    scene: &'s Scene,
+    setting: Setting,
+    open: impl Fn(&'w Workload, &'s Cluster) -> B,
+) -> Result<Answer<B::Pages>, GovernorError> {
+    let mut instance = loader.load(cpus.first().map_or(1, |w| w.grid.period_ns))?;
+    let mut out = Vec::new();
+    for workload in cpus {
+        let Some(place) = scene.place(workload.cpu) else { continue };
+        let mut book = open(workload, place);
+        let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
+        let mut governor = Hosted::new(&mut instance, slot);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book);
+        out.push((workload.cpu, book.pages(), counts));
+    }
+    Ok((out, instance.keeps_shared_state()))
+}
+
+fn run_oracle<'w, 's, B: Book>(
+    cpus: &[&'w Workload],
+    scene: &'s Scene,
+    setting: Setting,
+    open: impl Fn(&'w Workload, &'s Cluster) -> B,
+) -> Runs<B::Pages> {
+    let mut out = Vec::new();
+    for workload in cpus {
+        let Some(place) = scene.place(workload.cpu) else { continue };
+        let mut book = open(workload, place);
+        let mut oracle = Oracle::new(&place.table);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book);
+        out.push(Ran { cpu: workload.cpu, pages: book.pages(), counts });
+    }
+    Runs { cpus: out, shared_state: false }
+}
+
+/// The CPUs that one job takes: all of them where `together`.
+pub(crate) fn chunks(workloads: &[Workload], together: bool) -> Vec<Vec<&Workload>> {
+    let room = if together { usize::MAX } else { STAYS_PER_JOB };
     let mut out: Vec<Vec<&Workload>> = Vec::new();
     let mut held = usize::MAX;
     for w in workloads {
-        if held >= STAYS_PER_JOB {
+        if out.is_empty() || held >= room {
             out.push(Vec::new());
             held = 0;
         }
-        held += w.events.len();
+        held = held.saturating_add(w.events.len());
         out.last_mut().into_iter().for_each(|chunk| chunk.push(w));
     }
     out

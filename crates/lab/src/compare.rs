@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use idlewise_model::{Entry, IdleTable, Ledger};
 use idlewise_platform::{Cluster, EnergyTable};
 use idlewise_replay::{RunCounts, Setting, Workload};
-use idlewise_score::{Score, Tally, entry_fj};
+use idlewise_score::{Counts, Score, Tally, entry_fj};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,13 @@ pub use parting::{Cost, Side};
 pub use verdict::{Direction, Range, Spread, Verdict};
 pub(crate) use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
 
-use crate::candidate::{Candidate, Ran, chunks};
-use crate::replay::{Per, PlatformHead, kernels_own};
+use crate::candidate::{Book, Candidate, Ran, chunks};
+use crate::fidelity::kernels_own;
+use crate::governors::{self, ForeignHead};
+use crate::replay::{Per, PlatformHead};
 use crate::scene::Scene;
 use crate::view::percent_of;
-use crate::waits::Waits;
+use crate::waits::{Wait, Waits};
 use crate::{FidelityHead, LabError, RecordingOptions, TraceHead};
 pub(crate) use parting::FJ_PER_UNIT;
 use parting::{Parting, SideBySide};
@@ -49,6 +51,9 @@ pub struct CompareRequest {
     pub a: String,
     /// The governor to go to.
     pub b: String,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_trees: Vec<PathBuf>,
     /// How to break the result down.
     pub per: Per,
     /// Seed of the random numbers that a governor may ask for.
@@ -68,6 +73,9 @@ pub struct CompareReport {
     pub request: CompareRequest,
     /// The machine that was replayed on.
     pub platform: PlatformHead,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
     /// What the energies are worth, in short.
     pub energy_grades: Vec<String>,
     /// The governor to start from.
@@ -217,14 +225,20 @@ pub fn compare(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<CompareReport, LabError> {
     let conditions: Vec<Condition> = request.fail_if.iter().map(|c| c.parse()).collect::<Result<_, _>>()?;
-    let (a, b) = (Candidate::parse(&request.a)?, Candidate::parse(&request.b)?);
+    let candidates = governors::candidates(&[request.a.clone(), request.b.clone()], &request.kernel_trees)?;
+    let [a, b] = candidates.as_slice() else {
+        return Err(LabError::Request(format!(
+            "{} and {}: two governors are wanted, not a whole kernel tree (write linux:VERSION/GOVERNOR)",
+            request.a, request.b
+        )));
+    };
     let scene = Scene::open(
         &request.traces,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let stage = Stage { scene: &scene, a: &a, b: &b, request };
+    let stage = Stage { scene: &scene, a, b, request };
     let mut report = stage.report(&stage.run_all(progress)?)?;
     report.verdict = Verdict::new(&report);
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
@@ -251,11 +265,12 @@ struct CpuPair<'s> {
 struct Books<'s> {
     tally: Tally<'s>,
     counts: RunCounts,
-    in_equal_steps: EqualSteps<'s>,
+    /// Energy if the powers that are assumed for the states fell in equal steps; none where none are assumed.
+    in_equal_steps_fj: Option<u128>,
 }
 
-/// What a run's ledger writes.
-type Ledgers<'s> = ((Tally<'s>, EqualSteps<'s>), Waits<'s>);
+/// What comes back of a run.
+type Pages = ((Counts, Option<u128>), Vec<Wait>);
 
 impl<'s> Stage<'s> {
     fn run_all(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<Vec<CpuPair<'s>>>, LabError> {
@@ -266,7 +281,8 @@ impl<'s> Stage<'s> {
         for ((t, w), recording) in workloads.iter().enumerate().zip(recordings) {
             let same_machine = self.scene.same_machine(recording);
             let setting = Setting { same_machine, seed: self.request.seed };
-            jobs.extend(chunks(w).into_iter().map(|cpus| (t, setting, cpus)));
+            let together = self.a.is_foreign() || self.b.is_foreign();
+            jobs.extend(chunks(w, together).into_iter().map(|cpus| (t, setting, cpus)));
         }
         let done = AtomicUsize::new(0);
         let total = jobs.len();
@@ -289,17 +305,20 @@ impl<'s> Stage<'s> {
     fn run_both(&self, cpus: &[&Workload], setting: Setting) -> Result<Vec<CpuPair<'s>>, LabError> {
         let run = |candidate: &Candidate| candidate.run(cpus, self.scene, setting, open_books);
         let (a, b) = rayon::join(|| run(self.a), || run(self.b));
-        let pair = |((workload, a), b): ((&&Workload, Ran<Ledgers<'s>>), Ran<Ledgers<'s>>)| {
-            let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a), Books::close(b));
-            let waits = SideBySide::new(&workload.events, &a_waits.finish(), &b_waits.finish());
-            CpuPair { cpu, a, b, waits }
+        let pair = |((workload, a), b): ((&&Workload, Ran<Pages>), Ran<Pages>)| {
+            let place = self.scene.place(a.cpu)?;
+            let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
+            let waits = SideBySide::new(&workload.events, &a_waits, &b_waits);
+            Some(CpuPair { cpu, a, b, waits })
         };
-        Ok(cpus.iter().zip(a?).zip(b?).map(pair).collect())
+        Ok(cpus.iter().zip(a?.cpus).zip(b?.cpus).filter_map(pair).collect())
     }
 
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, LabError> {
         let recordings = &self.scene.recordings;
-        let fidelities: Vec<_> = recordings.par_iter().map(kernels_own).collect::<Result<_, _>>()?;
+        let trees = &self.request.kernel_trees;
+        let fidelities: Vec<_> =
+            recordings.par_iter().map(|r| kernels_own(r, trees)).collect::<Result<_, _>>()?;
         let mut traces = Vec::new();
         for ((recording, fidelity), pairs) in recordings.iter().zip(fidelities).zip(runs) {
             let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
@@ -325,9 +344,10 @@ impl<'s> Stage<'s> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
             platform: PlatformHead::new(self.scene),
+            foreign: governors::foreign([self.a, self.b]),
             energy_grades,
-            a: self.a.name(),
-            b: self.b.name(),
+            a: self.a.name().to_owned(),
+            b: self.b.name().to_owned(),
             across_traces: Spread::of(&traces.iter().map(|t| &t.comparison).collect::<Vec<_>>()),
             traces,
             together,
@@ -346,22 +366,23 @@ impl<'s> Stage<'s> {
     }
 }
 
-fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> Ledgers<'s> {
+fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> ((Tally<'s>, EqualSteps<'s>), Waits<'s>) {
     let tally = Tally::new(&place.table, &place.energy);
     let waits = Waits::new(&workload.events, &place.table, &place.energy);
     ((tally, EqualSteps::new(place)), waits)
 }
 
 impl<'s> Books<'s> {
-    fn close(ran: Ran<Ledgers<'s>>) -> (Self, Waits<'s>) {
-        let ((tally, in_equal_steps), waits) = ran.ledger;
-        (Self { tally, counts: ran.counts, in_equal_steps }, waits)
+    fn close(ran: Ran<Pages>, place: &'s Cluster) -> (Self, Vec<Wait>) {
+        let ((counts, in_equal_steps_fj), waits) = ran.pages;
+        let mut tally = Tally::new(&place.table, &place.energy);
+        tally.counts = counts;
+        (Self { tally, counts: ran.counts, in_equal_steps_fj }, waits)
     }
 
     /// Energy if the assumed powers fell in equal steps; where none are assumed, the energy.
     fn fj_in_equal_steps(&self) -> u128 {
-        let assumed = self.in_equal_steps.energy.is_some();
-        if assumed { self.in_equal_steps.energy_fj } else { self.tally.energy_fj }
+        self.in_equal_steps_fj.unwrap_or(self.tally.counts.energy_fj)
     }
 }
 
@@ -376,6 +397,13 @@ struct EqualSteps<'s> {
 impl<'s> EqualSteps<'s> {
     fn new(place: &'s Cluster) -> Self {
         Self { table: &place.table, energy: place.energy_in_equal_steps(), energy_fj: 0 }
+    }
+}
+
+impl Book for EqualSteps<'_> {
+    type Pages = Option<u128>;
+    fn pages(self) -> Option<u128> {
+        self.energy.map(|_| self.energy_fj)
     }
 }
 
@@ -423,7 +451,7 @@ impl Comparison {
 }
 
 fn in_equal_steps(pairs: &[&CpuPair<'_>]) -> Option<MetricChange> {
-    let first = pairs.iter().find(|p| p.a.in_equal_steps.energy.is_some())?;
+    let first = pairs.iter().find(|p| p.a.in_equal_steps_fj.is_some())?;
     let energy = |fj: u128| first.a.tally.energy().in_unit(fj);
     let a = energy(pairs.iter().map(|p| p.a.fj_in_equal_steps()).sum());
     let b = energy(pairs.iter().map(|p| p.b.fj_in_equal_steps()).sum());

@@ -1,94 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Drives a governor through a recorded sequence of decisions and compares each.
 //!
-//! The files are the golden vectors of the project: a `*.csv.gz` with one decision a row, recorded from compiled
-//! kernel code, and a `.json` beside it with the idle states. A row carries the recorded outcome, and the governor is
-//! driven with that whatever it decided, so one wrong decision does not derail the inputs after it.
+//! A row carries the recorded outcome, and the governor is driven with that whatever it decided, so one wrong decision
+//! does not derail the inputs after it.
 
 use std::fmt;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use csv::StringRecord;
-use flate2::read::GzDecoder;
-use idlewise_governor::{GovernorError, Inputs, Instance, Slot, Spec};
-use idlewise_model::{IdleState, IdleTable, TableError};
-use serde_json::Value;
-use thiserror::Error;
+use idlewise_governor::{Choice, Governor, GovernorError, Inputs, Spec};
+use idlewise_idle::{Chooser, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
+use serde::{Deserialize, Serialize};
+
+pub use crate::golden_file::DriveError;
+use crate::golden_file::{GoldenFile, Row, SideCar};
 
 /// How many mismatches are kept for reading.
 const KEEP: usize = 5;
 
-/// Why a golden file could not be driven.
-#[derive(Debug, Error)]
-pub enum DriveError {
-    /// The governor could not be loaded.
-    #[error(transparent)]
-    Governor(#[from] GovernorError),
-    /// A file could not be read.
-    #[error("{}: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The name of the file gives no side-car.
-    #[error("{}: expected a file named *.csv.gz, with the idle states in a .json beside it", .0.display())]
-    Name(PathBuf),
-    /// The side-car lacks something.
-    #[error("{}: expected {what}", .path.display())]
-    SideCar {
-        /// The side-car.
-        path: PathBuf,
-        /// What was expected where.
-        what: String,
-    },
-    /// The side-car's idle states make no table.
-    #[error("{}: {source}", .path.display())]
-    Table {
-        /// The side-car.
-        path: PathBuf,
-        /// What is wrong with them.
-        source: TableError,
-    },
-    /// A row is no CSV.
-    #[error("{}: {source}", .path.display())]
-    Csv {
-        /// The file.
-        path: PathBuf,
-        /// What the reader said, with the line.
-        source: csv::Error,
-    },
-    /// The header line lacks a column.
-    #[error("{}: line 1: expected a column `{column}`; there are: {}", .path.display(), .found.join(", "))]
-    Column {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: &'static str,
-        /// The columns that there are.
-        found: Vec<String>,
-    },
-    /// A cell does not hold what it should.
-    #[error("{}: line {line}, column `{column}`: expected {expected}, found `{found}`", .path.display())]
-    Cell {
-        /// The file.
-        path: PathBuf,
-        /// Line, from 1.
-        line: u64,
-        /// The column.
-        column: &'static str,
-        /// What was expected.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-}
-
 /// One decision that came out differently.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The row's own number.
     pub step: u64,
@@ -142,7 +72,7 @@ impl fmt::Display for Mismatch {
 }
 
 /// What came of driving one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
     /// Decisions made.
     pub steps: u64,
@@ -164,266 +94,92 @@ impl fmt::Display for Drive {
 /// Drives a fresh instance of `spec` through the golden file `csv_gz`.
 ///
 /// # Errors
-/// The governor cannot be loaded, or the file or its side-car cannot be read or lacks something; the message says
-/// the file, line and column.
+/// The governor cannot be found or loaded, or it crashed; or the file or its side-car cannot be read or lacks something: then
+/// the message says the file, line and column.
 pub fn drive(spec: &Spec, csv_gz: &Path) -> Result<Drive, DriveError> {
-    let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
-    let car = SideCar::read(csv_gz)?;
-    let mut governor = load(spec, &car)?;
-    let slot = governor.add_cpu(0, &car.table, car.cpu_capacity)?;
-
-    let mut reader = csv::Reader::from_reader(GzDecoder::new(BufReader::new(file)));
-    let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
-    let columns = Columns::find(csv_gz, reader.headers().map_err(wrong)?)?;
-
-    let mut run = Run { governor, slot, car, clock_ns: 0, result: Drive::default() };
-    let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(wrong)? {
-        run.step(&columns.row(csv_gz, &record)?);
-    }
-    Ok(run.result)
+    drive_governor(&Governor::find(spec)?, csv_gz)
 }
 
-/// The governor with the parameters of the recording, as far as it has them and `spec` does not set them.
-fn load(spec: &Spec, car: &SideCar) -> Result<Instance, GovernorError> {
-    let governor = Instance::load(spec, car.tick_nsec)?;
-    let known = governor.params();
-    let missing = car.params.iter().filter(|(name, _)| {
-        known.iter().any(|p| p.name == *name) && spec.params.iter().all(|(set, _)| set != name)
-    });
-    let missing: Vec<_> = missing.cloned().collect();
-    if missing.is_empty() {
-        return Ok(governor);
-    }
-    let mut spec = spec.clone();
-    spec.params.extend(missing);
-    Instance::load(&spec, car.tick_nsec)
-}
-
-/// The parts of the side-car that decisions depend on.
-struct SideCar {
-    table: IdleTable,
-    tick_nsec: u64,
-    cpu_capacity: u32,
-    /// The recorded governor's parameters, from all objects whose name ends in `_params`.
-    params: Vec<(String, String)>,
-}
-
-impl SideCar {
-    fn read(csv_gz: &Path) -> Result<Self, DriveError> {
-        let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
-        let path =
-            PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| DriveError::Read { path: path.clone(), source })?;
-        let wrong = |what: String| DriveError::SideCar { path: path.clone(), what };
-        let json: Value = serde_json::from_str(&text).map_err(|e| wrong(format!("JSON ({e})")))?;
-
-        let states = json.get("states").and_then(Value::as_array);
-        let states = states.ok_or_else(|| wrong("a list `states`".to_owned()))?.iter().enumerate();
-        let states: Result<Vec<IdleState>, DriveError> = states
-            .map(|(i, s)| {
-                let field = |name: &str| s.get(name).ok_or_else(|| wrong(format!("`states[{i}].{name}`")));
-                let ns = |name: &str| {
-                    field(name)?.as_i64().ok_or_else(|| wrong(format!("whole ns in `states[{i}].{name}`")))
-                };
-                Ok(IdleState {
-                    name: field("name")?.as_str().unwrap_or_default().to_owned(),
-                    exit_latency_ns: ns("exit_latency_ns")?,
-                    target_residency_ns: ns("target_residency_ns")?,
-                    entry_ns: 0,
-                    polling: field("polling")?.as_bool().unwrap_or_default(),
-                    disabled: false,
-                })
-            })
-            .collect();
-        let table =
-            IdleTable::new(states?).map_err(|source| DriveError::Table { path: path.clone(), source })?;
-        let number = |name: &str| {
-            let value = json.get(name).and_then(Value::as_u64);
-            value.ok_or_else(|| wrong(format!("a whole number `{name}`")))
-        };
-        let cpu_capacity = u32::try_from(number("cpu_capacity")?)
-            .map_err(|_| wrong("a `cpu_capacity` of at most 1024".to_owned()))?;
-        let groups = json.as_object().into_iter().flatten().filter(|(name, _)| name.ends_with("_params"));
-        let params = groups.filter_map(|(_, group)| group.as_object()).flatten();
-        let params = params.map(|(name, value)| (name.clone(), value.to_string())).collect();
-        Ok(Self { tick_nsec: number("tick_nsec")?, cpu_capacity, table, params })
-    }
-}
-
-/// Where each column is.
-struct Columns {
-    step: usize,
-    disabled_mask: usize,
-    latency_req_ns: usize,
-    tick_stopped: usize,
-    sleep_length_ns: usize,
-    delta_tick_ns: usize,
-    busy_ns: usize,
-    sel_idx: usize,
-    stop_tick: usize,
-    n_sleep_calls: usize,
-    entered_idx: usize,
-    residency_ns: usize,
-    poll_hit: usize,
-    tick_ran: usize,
-    ovh_ns: usize,
-    util: Option<usize>,
-    nr_iowait: Option<usize>,
-    rnd_u32: Option<usize>,
-    poll_limit_ns: Option<usize>,
-}
-
-/// One row.
-struct Row {
-    step: u64,
-    line: u64,
-    disabled: u16,
-    inputs: Inputs,
-    busy_ns: i64,
-    sel_idx: i64,
-    stop_tick: bool,
-    asked: bool,
-    /// Nothing for a rejected entry.
-    entered: Option<usize>,
-    residency_ns: i64,
-    /// Nothing where the state entered does not poll.
-    poll_hit: Option<bool>,
-    tick_ran: bool,
-    ovh_ns: i64,
-    poll_limit_ns: Option<u64>,
-}
-
-impl Columns {
-    fn find(path: &Path, header: &StringRecord) -> Result<Self, DriveError> {
-        let optional = |column: &str| header.iter().position(|h| h == column);
-        let needed = |column: &'static str| {
-            optional(column).ok_or_else(|| DriveError::Column {
-                path: path.to_owned(),
-                column,
-                found: header.iter().map(str::to_owned).collect(),
-            })
-        };
-        Ok(Self {
-            step: needed("step")?,
-            disabled_mask: needed("disabled_mask")?,
-            latency_req_ns: needed("latency_req_ns")?,
-            tick_stopped: needed("tick_stopped")?,
-            sleep_length_ns: needed("sleep_length_ns")?,
-            delta_tick_ns: needed("delta_tick_ns")?,
-            busy_ns: needed("busy_ns")?,
-            sel_idx: needed("sel_idx")?,
-            stop_tick: needed("stop_tick")?,
-            n_sleep_calls: needed("n_sleep_calls")?,
-            entered_idx: needed("entered_idx")?,
-            residency_ns: needed("residency_ns")?,
-            poll_hit: needed("poll_hit")?,
-            tick_ran: needed("tick_ran")?,
-            ovh_ns: needed("ovh_ns")?,
-            util: optional("util"),
-            nr_iowait: optional("nr_iowait"),
-            rnd_u32: optional("rnd_u32"),
-            poll_limit_ns: optional("poll_limit_ns"),
-        })
-    }
-
-    fn row(&self, path: &Path, record: &StringRecord) -> Result<Row, DriveError> {
-        let line = record.position().map_or(0, csv::Position::line);
-        let cells = Cells { path, record, line };
-        let entered: i64 =
-            cells.number(self.entered_idx, "entered_idx", "a state's index, or -1 for a rejected entry")?;
-        let poll_hit: i64 = cells.number(self.poll_hit, "poll_hit", "1, 0 or -1")?;
-        Ok(Row {
-            step: cells.number(self.step, "step", "a row number")?,
-            line,
-            disabled: cells.number(self.disabled_mask, "disabled_mask", "a mask of at most 16 states")?,
-            inputs: Inputs {
-                now_ns: 0,
-                sleep_length_ns: cells.number(self.sleep_length_ns, "sleep_length_ns", "a time in ns")?,
-                delta_tick_ns: cells.number(self.delta_tick_ns, "delta_tick_ns", "a time in ns")?,
-                latency_limit_ns: cells.number(self.latency_req_ns, "latency_req_ns", "a time in ns")?,
-                util: cells.optional(self.util, "util")?,
-                iowait: cells.optional(self.nr_iowait, "nr_iowait")?,
-                random: cells.optional(self.rnd_u32, "rnd_u32")?,
-                tick_stopped: cells.flag(self.tick_stopped, "tick_stopped")?,
-            },
-            busy_ns: cells.number(self.busy_ns, "busy_ns", "a time in ns")?,
-            sel_idx: cells.number(self.sel_idx, "sel_idx", "a state's index")?,
-            stop_tick: cells.flag(self.stop_tick, "stop_tick")?,
-            asked: cells.number::<u64>(self.n_sleep_calls, "n_sleep_calls", "a count")? > 0,
-            entered: usize::try_from(entered).ok(),
-            residency_ns: cells.number(self.residency_ns, "residency_ns", "a time in ns")?,
-            poll_hit: (poll_hit >= 0).then_some(poll_hit == 1),
-            tick_ran: cells.flag(self.tick_ran, "tick_ran")?,
-            ovh_ns: cells.number(self.ovh_ns, "ovh_ns", "a time in ns")?,
-            poll_limit_ns: match self.poll_limit_ns {
-                Some(at) => Some(cells.number(at, "poll_limit_ns", "a time in ns")?),
-                None => None,
-            },
-        })
-    }
-}
-
-/// The cells of one row.
-struct Cells<'a> {
-    path: &'a Path,
-    record: &'a StringRecord,
-    line: u64,
-}
-
-impl Cells<'_> {
-    fn number<T: std::str::FromStr>(
-        &self,
-        at: usize,
-        column: &'static str,
-        expected: &'static str,
-    ) -> Result<T, DriveError> {
-        let found = self.record.get(at).unwrap_or_default();
-        found.parse().map_err(|_| self.wrong(column, expected, found))
-    }
-
-    fn flag(&self, at: usize, column: &'static str) -> Result<bool, DriveError> {
-        match self.record.get(at).unwrap_or_default() {
-            "0" => Ok(false),
-            "1" => Ok(true),
-            found => Err(self.wrong(column, "0 or 1", found)),
+/// As [`drive`], with a governor that was found before.
+///
+/// # Errors
+/// As [`drive`].
+pub fn drive_governor(governor: &Governor, csv_gz: &Path) -> Result<Drive, DriveError> {
+    let golden = GoldenFile::read(csv_gz)?;
+    let governor = as_recorded(governor, &golden.car)?;
+    let drive = governor.run(|loader| {
+        let mut instance = loader.load(golden.car.tick_nsec)?;
+        let slot = instance.add_cpu(0, &golden.car.table, golden.car.cpu_capacity)?;
+        let mut run = Run::new(Hosted::new(&mut instance, slot), &golden.car);
+        for row in &golden.rows {
+            run.step(row);
         }
-    }
+        Ok(run.result)
+    })?;
+    Ok(drive)
+}
 
-    fn optional(&self, at: Option<usize>, column: &'static str) -> Result<u32, DriveError> {
-        at.map_or(Ok(0), |at| self.number(at, column, "a number of 32 bits"))
+/// The governor with the parameters of the recording, as far as it has them and they were not set.
+pub(crate) fn as_recorded(governor: &Governor, car: &SideCar) -> Result<Governor, GovernorError> {
+    if car.params.is_empty() {
+        return Ok(governor.clone());
     }
-
-    fn wrong(&self, column: &'static str, expected: &'static str, found: &str) -> DriveError {
-        DriveError::Cell {
-            path: self.path.to_owned(),
-            line: self.line,
-            column,
-            expected,
-            found: found.to_owned(),
-        }
-    }
+    let known: Vec<String> = governor
+        .run(|loader| Ok(loader.load(car.tick_nsec)?.params().into_iter().map(|p| p.name).collect()))?;
+    let set = &governor.spec().params;
+    let missing =
+        car.params.iter().filter(|(name, _)| known.contains(name) && set.iter().all(|(s, _)| s != name));
+    Ok(governor.with_params(missing.cloned()))
 }
 
 /// A governor on its way through a file.
-struct Run {
-    governor: Instance,
-    slot: Slot,
-    car: SideCar,
+pub(crate) struct Run<'a, C> {
+    pub(crate) governor: C,
+    car: &'a SideCar,
     clock_ns: u64,
     result: Drive,
 }
 
-impl Run {
-    fn step(&mut self, row: &Row) {
-        self.governor.set_disabled(self.slot, row.disabled);
+impl<'a, C: Chooser> Run<'a, C> {
+    /// `governor` must be new, on one CPU with the states of `car`.
+    pub(crate) fn new(governor: C, car: &'a SideCar) -> Self {
+        Self { governor, car, clock_ns: 0, result: Drive::default() }
+    }
+
+    /// One row: the governor is asked, then it is told what was recorded.
+    pub(crate) fn step(&mut self, row: &Row) -> Choice {
+        self.governor.set_disabled(row.disabled);
         self.clock_ns = self.clock_ns.wrapping_add_signed(row.busy_ns);
         let inputs = Inputs { now_ns: self.clock_ns, ..row.inputs };
-        let choice = self.governor.select(self.slot, &inputs);
+        let tick = TickAhead { due_ns: NEVER_AT_NS, may_stop: true };
+        let choice = self.governor.select(&inputs, &moment(&inputs), tick);
         self.live_through(row);
+        self.compare(row, inputs, choice);
+        choice
+    }
 
-        let poll_limit_ns = self.governor.device(self.slot).poll_limit_ns;
+    /// The recorded outcome, whatever the governor said.
+    fn live_through(&mut self, row: &Row) {
+        let device = self.governor.device();
+        device.got_tick |= row.tick_ran;
+        let Some(entered) = row.entered else {
+            device.last_residency_ns = 0;
+            self.clock_ns = self.clock_ns.wrapping_add_signed(row.ovh_ns);
+            return;
+        };
+        if let Some(hit) = row.poll_hit {
+            if device.poll_limit_ns == 0 {
+                device.poll_limit_ns = self.car.poll_limit_ns(row.disabled);
+            }
+            device.poll_time_limit = hit;
+        }
+        device.last_residency_ns = row.residency_ns;
+        self.clock_ns = self.clock_ns.wrapping_add_signed(row.residency_ns).wrapping_add_signed(row.ovh_ns);
+        self.governor.reflect(entered, self.clock_ns);
+    }
+
+    fn compare(&mut self, row: &Row, inputs: Inputs, choice: Choice) {
+        let poll_limit_ns = self.governor.device().poll_limit_ns;
         let limits = row.poll_limit_ns.map(|recorded| (recorded, poll_limit_ns)).filter(|(a, b)| a != b);
         self.result.steps += 1;
         self.result.sleep_asks_differ += u64::from(choice.asked_sleep_length != row.asked);
@@ -445,78 +201,20 @@ impl Run {
             });
         }
     }
-
-    /// The recorded outcome, whatever the governor said.
-    fn live_through(&mut self, row: &Row) {
-        let device = self.governor.device(self.slot);
-        device.got_tick |= row.tick_ran;
-        let Some(entered) = row.entered else {
-            device.last_residency_ns = 0;
-            self.clock_ns = self.clock_ns.wrapping_add_signed(row.ovh_ns);
-            return;
-        };
-        if let Some(hit) = row.poll_hit {
-            if device.poll_limit_ns == 0 {
-                device.poll_limit_ns = self.car.table.poll_limit_ns(row.disabled, self.car.tick_nsec);
-            }
-            device.poll_time_limit = hit;
-        }
-        device.last_residency_ns = row.residency_ns;
-        self.clock_ns = self.clock_ns.wrapping_add_signed(row.residency_ns).wrapping_add_signed(row.ovh_ns);
-        self.governor.reflect(self.slot, entered, self.clock_ns);
-    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER: [&str; 15] = [
-        "ovh_ns",
-        "step",
-        "disabled_mask",
-        "latency_req_ns",
-        "tick_stopped",
-        "sleep_length_ns",
-        "delta_tick_ns",
-        "busy_ns",
-        "sel_idx",
-        "stop_tick",
-        "n_sleep_calls",
-        "entered_idx",
-        "residency_ns",
-        "poll_hit",
-        "tick_ran",
-    ];
-    const CELLS: [&str; 15] =
-        ["600", "7", "3", "2000", "1", "-5", "6", "8", "2", "0", "1", "-1", "9", "-1", "1"];
-
-    fn row(header: &[&str], cells: &[&str]) -> Result<Row, DriveError> {
-        let path = Path::new("some.csv.gz");
-        Columns::find(path, &StringRecord::from(header))?.row(path, &StringRecord::from(cells))
-    }
-
-    #[test]
-    fn the_order_of_columns_comes_from_the_header() {
-        let row = row(&HEADER, &CELLS).unwrap();
-        assert_eq!((row.step, row.ovh_ns, row.inputs.sleep_length_ns, row.sel_idx), (7, 600, -5, 2));
-        assert_eq!((row.entered, row.poll_hit, row.tick_ran, row.asked), (None, None, true, true));
-        assert_eq!((row.inputs.util, row.poll_limit_ns), (0, None));
-    }
-
-    #[test]
-    fn a_missing_column_and_a_bad_cell_are_named() {
-        let said = row(&HEADER[1..], &CELLS[1..]).err().unwrap().to_string();
-        assert!(
-            said.contains("`ovh_ns`") && said.contains("some.csv.gz") && said.contains("tick_ran"),
-            "{said}"
-        );
-        let mut cells = CELLS;
-        cells[4] = "maybe";
-        let said = row(&HEADER, &cells).err().unwrap().to_string();
-        assert!(
-            said.contains("`tick_stopped`") && said.contains("0 or 1") && said.contains("`maybe`"),
-            "{said}"
-        );
+/// A row does not know the future, and says what the timers said.
+fn moment(inputs: &Inputs) -> Moment {
+    Moment {
+        start_ns: inputs.now_ns,
+        timers: Timers::Known {
+            sleep_length_ns: inputs.sleep_length_ns,
+            delta_tick_ns: inputs.delta_tick_ns,
+        },
+        latency_limit_ns: inputs.latency_limit_ns,
+        util: inputs.util,
+        iowait: inputs.iowait,
+        random: inputs.random,
+        wake_at_ns: NEVER_AT_NS,
     }
 }

@@ -48,9 +48,18 @@ pub enum LabError {
         /// Where a description of the recording would be looked for.
         sidecar: String,
     },
+    /// A golden file cannot be read.
+    #[error(transparent)]
+    Drive(Box<crate::drive::DriveError>),
     /// The request makes no sense.
     #[error("{0}")]
     Request(String),
+}
+
+impl From<crate::drive::DriveError> for LabError {
+    fn from(e: crate::drive::DriveError) -> Self {
+        Self::Drive(Box::new(e))
+    }
 }
 
 impl LabError {

@@ -3,19 +3,18 @@
 
 use std::path::PathBuf;
 
-use idlewise_governor::{Instance, Spec};
-use idlewise_idle::Hosted;
-use idlewise_model::TapeCpu;
-use idlewise_replay::{Fidelity, RunCounts, Setting, Workload, fidelity};
+use idlewise_platform::Cluster;
+use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::candidate::Candidate;
 pub use crate::candidate::ORACLE;
-use crate::candidate::{Ran, chunks};
+use crate::candidate::{Candidate, chunks};
+use crate::fidelity::kernels_own;
+use crate::governors::{self, ForeignHead};
 use crate::scene::Scene;
-use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
+use crate::{FidelityHead, LabError, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "idlewise.replay/1";
@@ -48,6 +47,9 @@ pub struct ReplayRequest {
     pub cluster: Option<String>,
     /// Governors with their parameters, and [`ORACLE`].
     pub governors: Vec<String>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_trees: Vec<PathBuf>,
     /// The governor that the others are compared with; the first where nothing is given.
     pub baseline: Option<String>,
     /// How to break the result down.
@@ -69,6 +71,9 @@ pub struct ReplayReport {
     pub platform: PlatformHead,
     /// The baseline governor.
     pub baseline: String,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
     /// One for each trace.
     pub traces: Vec<TraceResult>,
     /// All traces together, where there are several.
@@ -106,11 +111,18 @@ pub struct TraceResult {
 pub struct GovernorResult {
     /// The governor with its parameters.
     pub governor: String,
+    /// Why there is no result: it crashed, did not come back, refused a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What to know about the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Times it was asked.
     pub decisions: u64,
     /// Answers that were no state of the table.
     pub out_of_range: u64,
-    /// The score.
+    /// The score; left out where there is none.
+    #[serde(skip_serializing_if = "Score::is_nothing")]
     pub score: Score,
     /// Energy above the oracle's, % of the oracle's.
     pub regret_pct: f64,
@@ -144,13 +156,18 @@ pub struct Change {
     pub energy_pct: f64,
 }
 
-/// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item with `=` but no `:` goes to the governor before it.
+/// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item `name=value` goes to the governor before it.
+/// Folders in paths may have both characters, but no comma.
 #[must_use]
 pub fn split_governors(list: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
+    let is_parameter = |item: &str| {
+        let name = item.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ' ')
+    };
     for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
         match out.last_mut() {
-            Some(last) if item.contains('=') && !item.contains(':') => {
+            Some(last) if is_parameter(item) => {
                 last.push(',');
                 last.push_str(item);
             }
@@ -168,8 +185,8 @@ pub fn replay(
     request: &ReplayRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<ReplayReport, LabError> {
-    let candidates = candidates(&request.governors)?;
-    let baseline = baseline(request, &candidates)?;
+    let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
+    let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
     let scene = Scene::open(
         &request.traces,
         &request.recording,
@@ -179,21 +196,6 @@ pub fn replay(
     let stage = Stage { scene: &scene, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
     Ok(stage.report(runs, baseline))
-}
-
-pub(crate) fn candidates(names: &[String]) -> Result<Vec<Candidate>, LabError> {
-    if names.is_empty() {
-        return Err(LabError::Request("no governor given".to_owned()));
-    }
-    names.iter().map(|name| Candidate::parse(name)).collect()
-}
-
-fn baseline(request: &ReplayRequest, candidates: &[Candidate]) -> Result<usize, LabError> {
-    let Some(name) = &request.baseline else { return Ok(0) };
-    let names: Vec<String> = candidates.iter().map(Candidate::name).collect();
-    names.iter().position(|n| n == name).ok_or_else(|| {
-        LabError::Request(format!("baseline {name} is not among the governors: {}", names.join(", ")))
-    })
 }
 
 /// Everything that stays the same during the runs.
@@ -215,6 +217,18 @@ struct TraceRuns<'a> {
 struct CpuRuns<'a> {
     cpus: Vec<(u32, Tally<'a>)>,
     counts: RunCounts,
+    /// The governor changed memory that belongs to no CPU.
+    shared_state: bool,
+    failure: Option<String>,
+}
+
+impl CpuRuns<'_> {
+    fn merge(&mut self, other: Self) {
+        self.cpus.extend(other.cpus);
+        self.counts.merge(&other.counts);
+        self.shared_state |= other.shared_state;
+        self.failure = self.failure.take().or(other.failure);
+    }
 }
 
 impl<'a> Stage<'a> {
@@ -225,23 +239,25 @@ impl<'a> Stage<'a> {
         let mut jobs = Vec::new();
         for (t, w) in workloads.iter().enumerate() {
             for (c, candidate) in self.candidates.iter().chain([&Candidate::Oracle]).enumerate() {
-                jobs.extend(chunks(w).into_iter().map(|cpus| (t, c, candidate, cpus)));
+                jobs.extend(
+                    chunks(w, candidate.is_foreign()).into_iter().map(|cpus| (t, c, candidate, cpus)),
+                );
             }
         }
         let done = std::sync::atomic::AtomicUsize::new(0);
         let total = jobs.len();
-        let finished: Vec<(usize, usize, Vec<Ran<Tally<'a>>>)> = jobs
+        let finished: Vec<(usize, usize, CpuRuns<'a>)> = jobs
             .par_iter()
             .map(|(t, c, candidate, cpus)| {
-                let same = recordings.get(*t).is_some_and(|r| self.scene.same_machine(r));
-                let setting = Setting { same_machine: same, seed: self.request.seed };
-                let ran = candidate
-                    .run(cpus, self.scene, setting, |_, place| Tally::new(&place.table, &place.energy))?;
+                let same_machine = recordings.get(*t).is_some_and(|r| self.scene.same_machine(r));
+                let runs = self.run_cpus(candidate, cpus, same_machine)?;
                 progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
-                Ok((*t, *c, ran))
+                Ok((*t, *c, runs))
             })
             .collect::<Result<_, LabError>>()?;
-        let fidelities: Vec<_> = recordings.par_iter().map(kernels_own).collect::<Result<_, _>>()?;
+        let trees = &self.request.kernel_trees;
+        let fidelities: Vec<_> =
+            recordings.par_iter().map(|r| kernels_own(r, trees)).collect::<Result<_, _>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()
             .map(|fidelity| TraceRuns {
@@ -252,13 +268,36 @@ impl<'a> Stage<'a> {
             .collect();
         for (t, c, runs) in finished {
             let Some(trace) = all.get_mut(t) else { continue };
-            let to = trace.governors.get_mut(c).unwrap_or(&mut trace.oracle);
-            for run in runs {
-                to.counts.merge(&run.counts);
-                to.cpus.push((run.cpu, run.ledger));
-            }
+            trace.governors.get_mut(c).unwrap_or(&mut trace.oracle).merge(runs);
         }
         Ok(all)
+    }
+
+    fn run_cpus(
+        &self,
+        candidate: &Candidate,
+        cpus: &[&Workload],
+        same_machine: bool,
+    ) -> Result<CpuRuns<'a>, LabError> {
+        let setting = Setting { same_machine, seed: self.request.seed };
+        let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
+        let runs = match candidate.run(cpus, self.scene, setting, open) {
+            Ok(runs) => runs,
+            // It takes no other's result away.
+            Err(LabError::Governor(e)) if candidate.is_foreign() && e.is_misbehaviour() => {
+                return Ok(CpuRuns { failure: Some(e.to_string()), ..CpuRuns::default() });
+            }
+            Err(e) => return Err(e),
+        };
+        let mut out = CpuRuns { shared_state: runs.shared_state, ..CpuRuns::default() };
+        for ran in runs.cpus {
+            let Some(place) = self.scene.place(ran.cpu) else { continue };
+            let mut tally = Tally::new(&place.table, &place.energy);
+            tally.counts = ran.pages;
+            out.counts.merge(&ran.counts);
+            out.cpus.push((ran.cpu, tally));
+        }
+        Ok(out)
     }
 
     fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
@@ -279,10 +318,9 @@ impl<'a> Stage<'a> {
             let mut oracle = CpuRuns::default();
             for r in &runs {
                 for (to, from) in all.iter_mut().zip(&r.governors) {
-                    to.cpus.extend(from.cpus.iter().cloned());
-                    to.counts.merge(&from.counts);
+                    to.merge(from.clone());
                 }
-                oracle.cpus.extend(r.oracle.cpus.iter().cloned());
+                oracle.merge(r.oracle.clone());
             }
             self.results(&all, &oracle, baseline)
         });
@@ -291,23 +329,30 @@ impl<'a> Stage<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
             platform: PlatformHead::new(self.scene),
-            baseline: self.candidates.get(baseline).map_or_else(String::new, Candidate::name),
+            baseline: self.candidates.get(baseline).map_or_else(String::new, |c| c.name().to_owned()),
+            foreign: governors::foreign(self.candidates),
             traces,
             together,
         }
     }
 
     fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {
-        let score = |r: &CpuRuns<'a>| Score::of(&r.cpus.iter().map(|(_, t)| t).collect::<Vec<_>>());
+        // Several traces together are no result if one of them is missing.
+        let score = |r: &CpuRuns<'a>| {
+            let counted = if r.failure.is_none() { r.cpus.as_slice() } else { &[] };
+            Score::of(&counted.iter().map(|(_, t)| t).collect::<Vec<_>>())
+        };
         let scores: Vec<Score> = runs.iter().map(score).collect();
         let best = score(oracle).energy;
-        let base = scores.get(baseline);
+        let base = scores.get(baseline).filter(|s| !s.is_nothing());
         let result = |((candidate, r), s): ((&Candidate, &CpuRuns<'a>), &Score)| GovernorResult {
-            governor: candidate.name(),
+            governor: candidate.name().to_owned(),
+            failure: r.failure.clone(),
+            notes: notes(r),
             decisions: r.counts.decisions,
             out_of_range: r.counts.out_of_range,
-            regret_pct: relative(s.energy, best),
-            change: base.map(|b| Change::between(b, s)).unwrap_or_default(),
+            regret_pct: if s.is_nothing() { f64::NAN } else { relative(s.energy, best) },
+            change: base.filter(|_| !s.is_nothing()).map(|b| Change::between(b, s)).unwrap_or_default(),
             groups: self.groups(r),
             score: s.clone(),
         };
@@ -315,6 +360,9 @@ impl<'a> Stage<'a> {
     }
 
     fn groups(&self, runs: &CpuRuns<'a>) -> Vec<Group> {
+        if runs.failure.is_some() {
+            return Vec::new();
+        }
         let parts = self.scene.parts(self.request.per, &runs.cpus, |(cpu, _)| *cpu);
         let group = |(name, members): (String, Vec<&(u32, Tally<'a>)>)| {
             let tallies: Vec<&Tally<'a>> = members.iter().map(|(_, t)| t).collect();
@@ -322,6 +370,23 @@ impl<'a> Stage<'a> {
         };
         parts.into_iter().map(group).collect()
     }
+}
+
+/// What a run's reader has to know.
+fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(first) = runs.counts.first_out_of_range {
+        out.push(format!(
+            "answered {} on CPU {}, decision {}, which is no state; {} such answers in all, the nearest state was taken",
+            first.answer, first.cpu, first.decision, runs.counts.out_of_range
+        ));
+    }
+    if runs.shared_state {
+        out.push(
+            "keeps state that CPUs share; each CPU was replayed by itself, one after the other".to_owned(),
+        );
+    }
+    out
 }
 
 impl PlatformHead {
@@ -354,36 +419,6 @@ impl Change {
             energy_pct: relative(s.energy, base.energy),
         }
     }
-}
-
-/// The kernel's own governor, replayed on the machine that was recorded.
-pub(crate) fn kernels_own(recording: &Recording) -> Result<Result<FidelityHead, String>, LabError> {
-    let tape = &recording.tape;
-    let name = tape.source.governor.as_str();
-    if name.is_empty() {
-        return Ok(Err(
-            "not known: the recording does not name the kernel's idle governor (--kernel-governor)".into(),
-        ));
-    }
-    let spec: Spec = name.parse()?;
-    if !idlewise_governor::catalog().iter().any(|g| g.id == spec.id) {
-        return Ok(Err(format!("not known: the kernel ran {name}, which is not among the governors here")));
-    }
-    let mut sum = Fidelity::default();
-    for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
-        let mut copies =
-            [Instance::load(&spec, cpu.tick.period_ns)?, Instance::load(&spec, cpu.tick.period_ns)?];
-        let mut hosted = Vec::new();
-        for copy in &mut copies {
-            let slot = copy.add_cpu(cpu.cpu, &place.table, place.capacity)?;
-            hosted.push(Hosted::new(copy, slot));
-        }
-        if let [fresh, seasoned] = hosted.as_mut_slice() {
-            sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
-        }
-    }
-    Ok(Ok(FidelityHead::new(name, &sum)))
 }
 
 /// `a` above `b`, % of `b`; 0 where `b` is 0.

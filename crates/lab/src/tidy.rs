@@ -13,6 +13,12 @@ pub(crate) fn replay(r: &ReplayReport) -> Table {
     let mut table = table(&["trace", "governor", "part", "decisions", "regret_pct"], states(r));
     let mut rows = |trace: &str, results: &[GovernorResult]| {
         for g in results {
+            if g.failure.is_some() {
+                let mut empty = vec![String::new(); table.head.len()];
+                empty.splice(..3, [trace.to_owned(), g.governor.clone(), "all".to_owned()]);
+                table.rows.push(empty);
+                continue;
+            }
             let own = [g.decisions.to_string(), g.regret_pct.to_string()];
             table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], &g.score));
             for part in &g.groups {

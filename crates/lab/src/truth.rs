@@ -9,10 +9,12 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use idlewise_governor::{Instance, Spec};
+use idlewise_governor::{Governor, GovernorError, Instance, Spec};
 use idlewise_idle::{Hosted, IdleCpu, Left, Moment, Timers};
 use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
+
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 
@@ -21,7 +23,7 @@ use crate::LabError;
 /// What a governor remembers from before the recording is not known. So two copies follow it, one fresh, one that has
 /// been through the whole recording before: where they answer differently, the answer hangs on that memory, and the row
 /// is counted apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthResult {
     /// Rows compared.
     pub rows: u64,
@@ -73,24 +75,43 @@ impl TruthResult {
 /// # Errors
 /// [`LabError`] when the file, machine or governor cannot be read or found; a file error names line and column.
 pub fn truth(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<TruthResult, LabError> {
+    truth_of_governor(&Governor::find(spec)?, path, machine, cpu)
+}
+
+/// As [`truth`], with a governor that was found before.
+///
+/// # Errors
+/// As [`truth`].
+pub fn truth_of_governor(
+    governor: &Governor,
+    path: &Path,
+    machine: &Platform,
+    cpu: u32,
+) -> Result<TruthResult, LabError> {
     let place = machine
         .cluster_of(cpu)
         .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
     let grid = TickGrid::from_hz(machine.hz.unwrap_or(250));
-    let mut instances = [Instance::load(spec, grid.period_ns)?, Instance::load(spec, grid.period_ns)?];
-    let [fresh, seasoned] = &mut instances;
-    let follower = |instance| Follower::new(instance, cpu, place, grid);
-    let (mut fresh, mut seasoned) = (follower(fresh)?, follower(seasoned)?);
-    let mut rows = Rows::open(path, cpu)?;
-    while let Some(row) = rows.next_row()? {
-        seasoned.follow(row);
+    let mut rows = Vec::new();
+    let mut file = Rows::open(path, cpu)?;
+    while let Some(row) = file.next_row()? {
+        rows.push(row);
     }
-    seasoned.before = None;
-    let mut rows = Rows::open(path, cpu)?;
-    let mut result = TruthResult::default();
-    while let Some(row) = rows.next_row()? {
-        result.count(&row, fresh.follow(row), seasoned.follow(row));
-    }
+    let result = governor.run(|loader| {
+        let mut instances = [loader.load(grid.period_ns)?, loader.load(grid.period_ns)?];
+        let [fresh, seasoned] = &mut instances;
+        let follower = |instance| Follower::new(instance, cpu, place, grid);
+        let (mut fresh, mut seasoned) = (follower(fresh)?, follower(seasoned)?);
+        for row in &rows {
+            seasoned.follow(*row);
+        }
+        seasoned.before = None;
+        let mut result = TruthResult::default();
+        for row in &rows {
+            result.count(row, fresh.follow(*row), seasoned.follow(*row));
+        }
+        Ok(result)
+    })?;
     Ok(result)
 }
 
@@ -116,7 +137,7 @@ impl<'a> Follower<'a> {
         cpu: u32,
         place: &'a Cluster,
         grid: TickGrid,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, GovernorError> {
         let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
         let governor = Hosted::new(instance, slot);
         Ok(Self { governor, idle: IdleCpu::new(cpu, &place.table, grid), grid, before: None })

@@ -22,10 +22,19 @@ pub fn replay(r: &ReplayReport) -> Report {
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
         out.preamble.extend(t.lines(&r.platform, cluster));
     }
+    for f in &r.foreign {
+        let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" of Linux {k}"));
+        let what = if f.governor == f.file { String::new() } else { format!(" is {}", f.file) };
+        out.preamble.push(Line::new(
+            "foreign",
+            format!("{}{what}: not of idlewise; compiled as a file{kernel}, source {}", f.governor, f.hash),
+        ));
+    }
     out.preamble.extend(model_lines(&r.platform));
     let several = r.traces.len() > 1;
     for trace in &r.traces {
         let title = if several { trace.head.name.clone() } else { String::new() };
+        out.footer.extend(remarks(&title, &trace.governors));
         out.tables.extend(governor_tables(&title, &trace.governors, &r.baseline, r.request.per));
     }
     if let Some(all) = &r.together {
@@ -34,6 +43,17 @@ pub fn replay(r: &ReplayReport) -> Report {
     }
     out.footer
         .push(Line::plain(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline)));
+    out
+}
+
+/// What went wrong with a governor, and what to know about its result.
+fn remarks(trace: &str, results: &[GovernorResult]) -> Vec<Line> {
+    let place = if trace.is_empty() { String::new() } else { format!("{trace}: ") };
+    let mut out = Vec::new();
+    for r in results {
+        out.extend(r.failure.iter().map(|why| Line::new("failed", format!("{place}{why}"))));
+        out.extend(r.notes.iter().map(|n| Line::new("note", format!("{place}{} {n}", r.governor))));
+    }
     out
 }
 
@@ -271,7 +291,8 @@ fn governor_tables(title: &str, results: &[GovernorResult], baseline: &str, per:
     match per {
         Per::All => {}
         Per::State => {
-            let rows: Vec<(&str, &Score)> = results.iter().map(|r| (r.governor.as_str(), &r.score)).collect();
+            let there = results.iter().filter(|r| r.failure.is_none());
+            let rows: Vec<(&str, &Score)> = there.map(|r| (r.governor.as_str(), &r.score)).collect();
             let mut t = state_table("by state", &rows);
             if let Some(head) = t.head.first_mut() {
                 "governor".clone_into(head);
@@ -289,11 +310,13 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     let mut t = Table::new(title, head);
     let mut row = |name: &str, cell: &dyn Fn(&GovernorResult) -> String| {
         let mut cells = vec![name.to_owned()];
-        cells.extend(results.iter().map(cell));
+        cells.extend(results.iter().map(|r| if r.failure.is_some() { "-".to_owned() } else { cell(r) }));
         t.rows.push(cells);
     };
+    let there = || results.iter().filter(|r| r.failure.is_none());
+    let compared = there().any(|r| r.governor == baseline);
     let against = |r: &GovernorResult, difference: String| {
-        if r.governor == baseline { String::new() } else { format!(" ({difference})") }
+        if r.governor == baseline || !compared { String::new() } else { format!(" ({difference})") }
     };
     row("wakeups", &|r| format!("{}{}", r.score.wakeups, against(r, signed_percent(r.change.wakeups_pct))));
     row("too deep %", &|r| {
@@ -302,16 +325,16 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     row("too shallow %", &|r| {
         format!("{}{}", percent(r.score.too_shallow_pct), against(r, signed_points(r.change.too_shallow_pp)))
     });
-    let states = results.first().map_or(0, |r| r.score.states.len());
+    let states = there().next().map_or(0, |r| r.score.states.len());
     for i in 0..states {
-        let name = results.first().and_then(|r| r.score.states.get(i)).map_or("", |s| s.name.as_str());
+        let name = there().next().and_then(|r| r.score.states.get(i)).map_or("", |s| s.name.as_str());
         row(&format!("{name} % of idle"), &|r| {
             r.score.states.get(i).map_or_else(String::new, |s| percent(s.residency_pct))
         });
     }
     row("tick wakes", &|r| r.score.ticks.to_string());
     row("tick stopped", &|r| r.score.ticks_stopped.to_string());
-    if results.iter().any(|r| r.score.overtaken > 0) {
+    if there().any(|r| r.score.overtaken > 0) {
         row("during an exit", &|r| r.score.overtaken.to_string());
     }
     row("latency mean", &|r| {
@@ -321,12 +344,12 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     row("latency p50", &|r| duration(r.score.latency.p50_ns as f64));
     row("latency p99", &|r| duration(r.score.latency.p99_ns as f64));
     row("latency max", &|r| duration(r.score.latency.max_ns as f64));
-    let unit = results.first().map_or("rel", |r| r.score.energy_unit.as_str());
+    let unit = there().next().map_or("rel", |r| r.score.energy_unit.as_str());
     row(&format!("idle energy [{unit}]"), &|r| {
         format!("{:.3}{}", r.score.energy, against(r, signed_percent(r.change.energy_pct)))
     });
     row("regret", &|r| signed_percent(r.regret_pct));
-    if results.iter().any(|r| r.out_of_range > 0) {
+    if there().any(|r| r.out_of_range > 0) {
         row("answers out of range", &|r| r.out_of_range.to_string());
     }
     t
@@ -346,7 +369,7 @@ fn group_table(results: &[GovernorResult]) -> Table {
     ];
     let mut t = Table::new("", head.map(str::to_owned).to_vec());
     t.text_columns = 2;
-    let groups = results.first().map_or(0, |r| r.groups.len());
+    let groups = results.iter().map(|r| r.groups.len()).max().unwrap_or(0);
     for i in 0..groups {
         for r in results {
             let Some(g) = r.groups.get(i) else { continue };

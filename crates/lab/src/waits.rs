@@ -8,9 +8,12 @@ use idlewise_model::{Entry, IdleTable, Ledger, Miss, Outcome, TickChoice, WakeCa
 use idlewise_platform::EnergyTable;
 use idlewise_replay::WorkloadEvent;
 use idlewise_score::entry_fj;
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Book;
 
 /// What a governor did until one event came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Wait {
     /// Number of its first decision, counted from 0 for each CPU; there are `asks` of them.
     pub(crate) first: u64,
@@ -50,9 +53,12 @@ impl<'w> Waits<'w> {
     pub(crate) fn new(events: &[WorkloadEvent], table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
         Self { table, energy, decisions: 0, now: 0, waits: vec![Wait::default(); events.len()] }
     }
+}
 
+impl Book for Waits<'_> {
     /// One for each event.
-    pub(crate) fn finish(self) -> Vec<Wait> {
+    type Pages = Vec<Wait>;
+    fn pages(self) -> Vec<Wait> {
         self.waits
     }
 }
@@ -158,7 +164,7 @@ mod tests {
         let mut ledger = Waits::new(&workload.events, &table, &energy);
         let setting = Setting { same_machine: false, seed: 0 };
         run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger);
-        ledger.finish()
+        ledger.pages()
     }
 
     #[test]

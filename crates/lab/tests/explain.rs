@@ -25,6 +25,7 @@ fn request(governor: &str, which: Which) -> ExplainRequest {
         cluster: None,
         governor: governor.to_owned(),
         others: Vec::new(),
+        kernel_trees: Vec::new(),
         cpu: None,
         which,
         seed: 0,
@@ -42,6 +43,7 @@ fn differ(a: &str, b: &str) -> WhyDiffer {
         platform: Some("pixel6".to_owned()),
         cluster: None,
         governors: [a.to_owned(), b.to_owned()],
+        kernel_trees: Vec::new(),
         cpu: None,
         seed: 0,
     })
@@ -70,7 +72,7 @@ fn a_governor_that_explains_itself_decides_as_ever() {
         let other = explain(&beside).unwrap().explanation.others.remove(0);
         let plain = request(info.id, Which::At(e.at_ns));
         let again = explain(&plain).unwrap().explanation;
-        assert_eq!((again.decision, i32::from(other.state)), (500, e.chosen.state), "{}", info.id);
+        assert_eq!((again.decision, other.state), (500, e.chosen.state), "{}", info.id);
         assert!(!e.reasons.is_empty(), "{} says nothing", info.id);
     }
 }

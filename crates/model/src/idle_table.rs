@@ -97,7 +97,7 @@ pub enum TableError {
 }
 
 /// The verdict of the cpuidle core on one stay (`governors.md` 1.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Miss {
     /// The state was right, or no better one was enabled.
     #[default]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
 use crate::{Miss, WakeCause};
 
 /// What happened to the tick at one idle entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TickChoice {
     /// It runs on.
     Kept,
@@ -15,7 +17,7 @@ pub enum TickChoice {
 }
 
 /// How an entry ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The CPU was in state `entered` (which a driver may have made shallower than the selected one).
     Stayed {
@@ -29,7 +31,7 @@ pub enum Outcome {
 }
 
 /// One line of the ledger: one idle entry, in a recording or a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The CPU.
     pub cpu: u32,

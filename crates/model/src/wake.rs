@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What ended one stay in an idle state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum WakeCause {
     /// The scheduler tick and nothing else.

@@ -6,13 +6,14 @@ use idlewise_model::{
     Confidence, CpuTape, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags,
     TickChoice, WakeCause, at,
 };
+use serde::{Deserialize, Serialize};
 
 /// How far a replayed governor makes the choices that the kernel made (design 4.7).
 ///
 /// What the kernel's governor remembered from before the recording is not known (`governors.md` 13.5). So two copies
 /// follow the recording, one fresh, one that has been through all of it before: where they choose differently, the
 /// choice hangs on that memory, and it is counted apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Choices compared.
     pub decisions: u64,
@@ -29,7 +30,7 @@ pub struct Fidelity {
 }
 
 /// Why a replayed choice and the recorded one part, as far as it can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PartingKind {
     /// The timers behind the sleep length are only bounded or assumed.
     UnsureTimers,

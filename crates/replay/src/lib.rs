@@ -12,5 +12,5 @@ mod run;
 mod workload;
 
 pub use fidelity::{Fidelity, PartingKind, fidelity};
-pub use run::{RunCounts, Setting, run};
+pub use run::{OutOfRange, RunCounts, Setting, run};
 pub use workload::{Workload, WorkloadEvent};

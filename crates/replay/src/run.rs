@@ -2,6 +2,8 @@
 use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{IdleTable, Ledger, NO_LATENCY_LIMIT_NS, WakeCause};
 
+use serde::{Deserialize, Serialize};
+
 use crate::workload::{Workload, WorkloadEvent};
 
 /// How a run is set up beside governor and workload.
@@ -15,14 +17,27 @@ pub struct Setting {
 }
 
 /// What a run counts beside its ledger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCounts {
     /// Times the governor was asked.
     pub decisions: u64,
     /// Answers that were no state of the table; the nearest was taken.
     pub out_of_range: u64,
+    /// The first of them.
+    pub first_out_of_range: Option<OutOfRange>,
     /// Events that came while the CPU was still on its way out of a state or in the tick's handlers: nobody was asked.
     pub overtaken: u64,
+}
+
+/// An answer that is no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutOfRange {
+    /// The CPU.
+    pub cpu: u32,
+    /// Which of the CPU's decisions, from 0.
+    pub decision: u64,
+    /// The answer.
+    pub answer: i32,
 }
 
 impl RunCounts {
@@ -30,6 +45,7 @@ impl RunCounts {
     pub fn merge(&mut self, other: &Self) {
         self.decisions += other.decisions;
         self.out_of_range += other.out_of_range;
+        self.first_out_of_range = self.first_out_of_range.or(other.first_out_of_range);
         self.overtaken += other.overtaken;
     }
 }
@@ -151,9 +167,18 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
             wake_at_ns: event.at_ns,
         };
         let entered = self.idle.enter(self.chooser, &moment);
+        if entered.out_of_range {
+            self.out_of_range(&entered);
+        }
         self.counts.decisions += 1;
-        self.counts.out_of_range += u64::from(entered.out_of_range);
         entered
+    }
+
+    #[cold]
+    fn out_of_range(&mut self, entered: &Entered) {
+        let (cpu, decision, answer) = (self.workload.cpu, self.counts.decisions, entered.answer);
+        self.counts.out_of_range += 1;
+        self.counts.first_out_of_range.get_or_insert(OutOfRange { cpu, decision, answer });
     }
 
     #[inline]

@@ -75,6 +75,12 @@ pub struct Latency {
 }
 
 impl Score {
+    /// Whether nothing was scored, not even an empty run.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.states.is_empty()
+    }
+
     /// The score of several CPUs together. Percentiles are exact and do not depend on the order of `tallies`.
     #[must_use]
     pub fn of(tallies: &[&Tally<'_>]) -> Self {
@@ -85,11 +91,11 @@ impl Score {
         let above: u64 = states.iter().map(|s| s.above).sum();
         let below: u64 = states.iter().map(|s| s.below).sum();
         let causes = WakeCause::ALL.iter().map(|c| {
-            let n = tallies.iter().map(|t| t.causes[*c as usize]).sum::<u64>();
+            let n = tallies.iter().map(|t| t.counts.causes[*c as usize]).sum::<u64>();
             (c.name().to_owned(), n)
         });
-        let ticks = tallies.iter().map(|t| t.causes[WakeCause::Tick as usize]).sum();
-        let energy_fj: u128 = tallies.iter().map(|t| t.energy_fj).sum();
+        let ticks = tallies.iter().map(|t| t.counts.causes[WakeCause::Tick as usize]).sum();
+        let energy_fj: u128 = tallies.iter().map(|t| t.counts.energy_fj).sum();
         let measured = tallies.iter().all(|t| t.energy().unit() == "mJ");
         Self {
             wakeups,
@@ -98,9 +104,9 @@ impl Score {
             rejected: states.iter().map(|s| s.rejected).sum(),
             idle_ns,
             ticks,
-            ticks_kept: sum(|t| t.ticks_kept),
-            ticks_stopped: sum(|t| t.ticks_stopped),
-            overtaken: sum(|t| t.overtaken),
+            ticks_kept: sum(|t| t.counts.ticks_kept),
+            ticks_stopped: sum(|t| t.counts.ticks_stopped),
+            overtaken: sum(|t| t.counts.overtaken),
             latency: Latency::of(tallies),
             energy: tallies.first().map_or(0.0, |t| t.energy().in_unit(energy_fj)),
             energy_unit: if measured { "mJ" } else { "rel" }.to_owned(),
@@ -112,7 +118,7 @@ impl Score {
 
 impl Latency {
     fn of(tallies: &[&Tally<'_>]) -> Self {
-        let mut all: Vec<u32> = tallies.iter().flat_map(|t| &t.latencies_ns).copied().collect();
+        let mut all: Vec<u32> = tallies.iter().flat_map(|t| &t.counts.latencies_ns).copied().collect();
         let wakes = all.len() as u64;
         let sum: u64 = all.iter().map(|v| u64::from(*v)).sum();
         all.sort_unstable();
@@ -131,7 +137,7 @@ impl Latency {
 
 fn states(tallies: &[&Tally<'_>]) -> Vec<StateScore> {
     let n = tallies.iter().map(|t| t.table().len()).max().unwrap_or(0);
-    let idle_ns: u64 = tallies.iter().flat_map(|t| &t.states).map(|s| s.residency_ns).sum();
+    let idle_ns: u64 = tallies.iter().flat_map(|t| &t.counts.states).map(|s| s.residency_ns).sum();
     let state = |i: usize| {
         let mut names: Vec<&str> = Vec::new();
         let mut s = StateScore {
@@ -149,7 +155,7 @@ fn states(tallies: &[&Tally<'_>]) -> Vec<StateScore> {
             {
                 names.push(&state.name);
             }
-            let Some(tally) = t.states.get(i) else { continue };
+            let Some(tally) = t.counts.states.get(i) else { continue };
             s.entries += tally.entries;
             s.residency_ns += tally.residency_ns;
             s.above += tally.above;
@@ -218,7 +224,7 @@ mod tests {
         let fj = |i: usize, t: u64| energy.stay_fj(i, t, 0);
         let expected =
             fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
-        assert_eq!(tally.energy_fj, expected);
+        assert_eq!(tally.counts.energy_fj, expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::{Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause};
 use idlewise_platform::EnergyTable;
+use serde::{Deserialize, Serialize};
 
 /// What was counted in one idle state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTally {
     /// Stays, refused entries not among them.
     pub entries: u64,
@@ -17,11 +18,9 @@ pub struct StateTally {
     pub rejected: u64,
 }
 
-/// Counts of one CPU's ledger.
-#[derive(Clone, Debug)]
-pub struct Tally<'t> {
-    table: &'t IdleTable,
-    energy: &'t EnergyTable,
+/// Counts of one CPU's ledger, which can travel without the tables that they were counted by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
     /// By entered state; refused entries count with the selected one.
     pub states: [StateTally; MAX_STATES],
     /// Stays by what ended them, in the order of [`WakeCause::ALL`].
@@ -38,21 +37,20 @@ pub struct Tally<'t> {
     pub overtaken: u64,
 }
 
+/// Counts the ledger of one CPU.
+#[derive(Clone, Debug)]
+pub struct Tally<'t> {
+    table: &'t IdleTable,
+    energy: &'t EnergyTable,
+    /// What was counted.
+    pub counts: Counts,
+}
+
 impl<'t> Tally<'t> {
     /// An empty tally of a CPU with these states.
     #[must_use]
     pub fn new(table: &'t IdleTable, energy: &'t EnergyTable) -> Self {
-        Self {
-            table,
-            energy,
-            states: [StateTally::default(); MAX_STATES],
-            causes: [0; WakeCause::ALL.len()],
-            ticks_kept: 0,
-            ticks_stopped: 0,
-            energy_fj: 0,
-            latencies_ns: Vec::new(),
-            overtaken: 0,
-        }
+        Self { table, energy, counts: Counts::default() }
     }
 
     /// The CPU's idle table.
@@ -84,21 +82,21 @@ impl Ledger for Tally<'_> {
     #[inline]
     fn entry(&mut self, e: &Entry) {
         match e.tick {
-            TickChoice::Kept => self.ticks_kept += 1,
-            TickChoice::Stopped => self.ticks_stopped += 1,
+            TickChoice::Kept => self.counts.ticks_kept += 1,
+            TickChoice::Stopped => self.counts.ticks_stopped += 1,
             TickChoice::WasStopped | TickChoice::Unknown => {}
         }
         let (entered, miss) = match e.outcome {
             Outcome::Stayed { entered, miss } => (usize::from(entered), miss),
             Outcome::Rejected => {
-                if let Some(s) = self.states.get_mut(usize::from(e.selected)) {
+                if let Some(s) = self.counts.states.get_mut(usize::from(e.selected)) {
                     s.rejected += 1;
                 }
                 return;
             }
         };
-        self.causes[e.cause as usize] += 1;
-        if let Some(s) = self.states.get_mut(entered) {
+        self.counts.causes[e.cause as usize] += 1;
+        if let Some(s) = self.counts.states.get_mut(entered) {
             s.entries += 1;
             s.residency_ns += e.residency_ns.max(0).unsigned_abs();
             match miss {
@@ -107,15 +105,15 @@ impl Ledger for Tally<'_> {
                 Miss::Below => s.below += 1,
             }
         }
-        self.energy_fj += entry_fj(self.table, self.energy, e);
+        self.counts.energy_fj += entry_fj(self.table, self.energy, e);
         if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
-            self.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
+            self.counts.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
         }
     }
 
     #[inline]
     fn overtaken(&mut self, latency_ns: u64) {
-        self.overtaken += 1;
-        self.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+        self.counts.overtaken += 1;
+        self.counts.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
     }
 }

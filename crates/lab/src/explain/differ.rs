@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use idlewise_governor::Spec;
+use idlewise_governor::Governor;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct WhyDifferRequest {
     pub cluster: Option<String>,
     /// The two governors with their parameters.
     pub governors: [String; 2],
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_trees: Vec<PathBuf>,
     /// Only this CPU.
     pub cpu: Option<u32>,
     /// Seed of the random numbers that a governor may ask for.
@@ -110,7 +113,9 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
         return Err(LabError::Request("no trace given".to_owned()));
     };
     let [a, b] = &request.governors;
-    let pair = [hosted(a)?, hosted(b)?];
+    let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
+    let [a, b] = pair;
+    let pair = [a?, b?];
     let mut workloads = scene.workloads(recording)?;
     if let Some(cpu) = request.cpu {
         pick_cpu(&workloads, Some(cpu))?;
@@ -143,11 +148,10 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
     })
 }
 
-fn waits(cpu: &OnCpu<'_>, spec: &Spec) -> Result<Vec<Wait>, LabError> {
-    let waits = cpu.run(&Candidate::Hosted(spec.clone()), |workload, place| {
+fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<Vec<Wait>, LabError> {
+    cpu.run(&Candidate::of(governor.clone()), |workload, place| {
         Waits::new(&workload.events, &place.table, &place.energy)
-    })?;
-    Ok(waits.finish())
+    })
 }
 
 /// The first parting of all CPUs, and those that cost most; each once, with all its reasons.
@@ -172,7 +176,7 @@ fn worth_showing(compared: &[Compared]) -> Vec<(String, Parting)> {
     shown
 }
 
-fn moment(cpu: &OnCpu<'_>, pair: &[Spec; 2], why: &str, p: &Parting) -> Result<Moment, LabError> {
+fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Result<Moment, LabError> {
     let [a, b] = pair;
     let energy = cpu.place.energy.in_unit(p.energy_fj.unsigned_abs());
     Ok(Moment {

@@ -2,11 +2,13 @@
 //! One decision laid open: `idlewise explain`.
 
 mod differ;
+mod golden;
 mod report;
 mod run;
 pub mod view;
 mod watch;
 
 pub use differ::{Moment, WhyDiffer, WhyDifferRequest, why_differ};
+pub use golden::{RowRequest, explain_row};
 pub use report::{Came, Chosen, Explanation, Given, Other, StateHead, Unit};
 pub use run::{ExplainReport, ExplainRequest, SCHEMA, Which, explain};

@@ -94,12 +94,12 @@ pub struct Came {
     pub tick: &'static str,
     /// What woke the CPU.
     pub cause: &'static str,
-    /// From entry to the wake event, ns.
-    pub wake_ns: i64,
+    /// From entry to the wake event, ns; nothing where only the residency was recorded.
+    pub wake_ns: Option<i64>,
     /// How long the kernel would have measured the stay, ns.
     pub residency_ns: i64,
-    /// From the wake event to the first instruction, ns.
-    pub latency_ns: i64,
+    /// From the wake event to the first instruction, ns; nothing where only the residency was recorded.
+    pub latency_ns: Option<i64>,
     /// The core's verdict: "too deep", "too shallow", "right".
     pub verdict: &'static str,
 }
@@ -112,9 +112,11 @@ pub struct Other {
     /// How long before it had been asked, ns.
     pub asked_before_ns: u64,
     /// The state that it chose.
-    pub state: u8,
-    /// What came of that.
-    pub came: Came,
+    pub state: i32,
+    /// What became of the tick; for a row of recorded decisions its answer.
+    pub tick: String,
+    /// What came of that; nothing for a row of recorded decisions.
+    pub came: Option<Came>,
 }
 
 impl StateHead {
@@ -153,9 +155,9 @@ impl Came {
             entered,
             tick,
             cause: entry.cause.name(),
-            wake_ns: entry.wake_ns,
+            wake_ns: Some(entry.wake_ns),
             residency_ns: entry.residency_ns,
-            latency_ns: entry.latency_ns,
+            latency_ns: Some(entry.latency_ns),
             verdict,
         }
     }

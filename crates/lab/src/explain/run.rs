@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_governor::{Instance, Spec};
-use idlewise_model::{Confidence, CpuTape, Entry, Ledger, Tape};
+use idlewise_governor::Governor;
+use idlewise_model::{Confidence, CpuTape, Entry, Tape};
 use idlewise_platform::Cluster;
 use idlewise_replay::{Setting, Workload, run};
 use rayon::prelude::*;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
 use super::watch::{Keep, Seen, Watch};
-use crate::candidate::Candidate;
-use crate::replay::candidates;
+use crate::candidate::{Book, Candidate, ORACLE};
+use crate::governors::{candidates, find_one};
 use crate::scene::Scene;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -45,6 +45,9 @@ pub struct ExplainRequest {
     pub governor: String,
     /// Governors to show beside it.
     pub others: Vec<String>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_trees: Vec<PathBuf>,
     /// The CPU; needed where the recording has several.
     pub cpu: Option<u32>,
     /// The decision.
@@ -86,12 +89,12 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
     let Some(recording) = scene.recordings.first() else {
         return Err(LabError::Request("no trace given".to_owned()));
     };
-    let spec: Spec = hosted(&request.governor)?;
-    let others = if request.others.is_empty() { Vec::new() } else { candidates(&request.others)? };
+    let governor = hosted(&request.governor, &request.kernel_trees)?;
+    let others = beside(&request.others, &request.kernel_trees)?;
     let workloads = scene.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
     let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
-    let explanation = cpu.explain(&spec, request.which, &others)?;
+    let explanation = cpu.explain(&governor, request.which, &others)?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -104,13 +107,18 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
 }
 
 /// The governor of `text`; the oracle has nothing to explain.
-pub(crate) fn hosted(text: &str) -> Result<Spec, LabError> {
-    match candidates(&[text.to_owned()])?.pop() {
-        Some(Candidate::Hosted(spec)) => Ok(spec),
-        _ => Err(LabError::Request(format!(
+pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
+    if text == ORACLE {
+        return Err(LabError::Request(format!(
             "{text} knows every wake in advance and remembers nothing: explain a governor, with {text} among --others"
-        ))),
+        )));
     }
+    find_one(text, trees)
+}
+
+/// The governors to show beside it; none is no mistake here.
+pub(crate) fn beside(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
+    if names.is_empty() { Ok(Vec::new()) } else { candidates(names, trees) }
 }
 
 pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabError> {
@@ -155,29 +163,31 @@ impl<'a> OnCpu<'a> {
         })
     }
 
-    /// Explains one decision of `spec` and shows `others` beside it.
+    /// Explains one decision of `governor` and shows `others` beside it.
     pub(crate) fn explain(
         &self,
-        spec: &Spec,
+        governor: &Governor,
         which: Which,
         others: &[Candidate],
     ) -> Result<Explanation, LabError> {
         let number = match which {
             Which::Decision(number) => number,
-            Which::At(at_ns) => self.number_at(spec, at_ns)?,
-            Which::After(ns) => self.number_at(spec, self.tape.source.first_ns.saturating_add(ns))?,
+            Which::At(at_ns) => self.number_at(governor, at_ns)?,
+            Which::After(ns) => self.number_at(governor, self.tape.source.first_ns.saturating_add(ns))?,
         };
-        let (seen, kept) = self.watch(spec, number)?;
+        let (seen, kept) = self.watch(governor, number)?;
         let (Some(seen), Some((_, entry))) = (seen, kept.found) else {
             return Err(LabError::Request(format!(
-                "{spec} makes {} decisions on CPU {}; there is no number {number} (they are counted from 0)",
-                kept.count, self.workload.cpu
+                "{} makes {} decisions on CPU {}; there is no number {number} (they are counted from 0)",
+                governor.label(),
+                kept.count,
+                self.workload.cpu
             )));
         };
         let other = |candidate: &Candidate| self.other(candidate, entry.start_ns);
         let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
         Ok(Explanation {
-            governor: spec.to_string(),
+            governor: governor.label(),
             cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.scene.platform.id, self.place.name),
             decision: number,
             decisions: kept.count,
@@ -192,8 +202,8 @@ impl<'a> OnCpu<'a> {
         })
     }
 
-    fn number_at(&self, spec: &Spec, at_ns: u64) -> Result<u64, LabError> {
-        let keep = self.run(&Candidate::Hosted(spec.clone()), |_, _| Keep::last_at(at_ns))?;
+    fn number_at(&self, governor: &Governor, at_ns: u64) -> Result<u64, LabError> {
+        let keep = self.run(&Candidate::of(governor.clone()), |_, _| Keep::last_at(at_ns))?;
         keep.found.map(|(number, _)| number).ok_or_else(|| {
             let source = &self.tape.source;
             let s = |ns: u64| ns as f64 / 1e9;
@@ -207,34 +217,38 @@ impl<'a> OnCpu<'a> {
         })
     }
 
-    /// Runs `candidate` to the end.
-    pub(crate) fn run<L: Ledger>(
+    /// What `candidate` leaves in the book that `open` opens.
+    pub(crate) fn run<B: Book>(
         &self,
         candidate: &Candidate,
-        ledger: impl Fn(&'a Workload, &'a Cluster) -> L,
-    ) -> Result<L, LabError> {
-        let ran = candidate.run(&[self.workload], self.scene, self.setting, ledger)?.pop();
-        ran.map(|r| r.ledger)
-            .ok_or_else(|| LabError::Request(self.scene.missing(self.workload.cpu).unwrap_or_default()))
+        open: impl Fn(&'a Workload, &'a Cluster) -> B,
+    ) -> Result<B::Pages, LabError> {
+        let mut runs = candidate.run(&[self.workload], self.scene, self.setting, open)?;
+        let nothing = || LabError::Request(self.scene.missing(self.workload.cpu).unwrap_or_default());
+        runs.cpus.pop().map(|ran| ran.pages).ok_or_else(nothing)
     }
 
-    fn watch(&self, spec: &Spec, number: u64) -> Result<(Option<Seen>, Keep), LabError> {
+    fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Seen>, Keep), LabError> {
         let (table, capacity) = (&self.place.table, self.place.capacity);
-        let mut instance = Instance::load_explaining(spec, self.workload.grid.period_ns)?;
-        let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
-        let mut watch = Watch::new(&mut instance, slot, number);
-        let mut keep = Keep::number(number);
-        run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
-        Ok((watch.seen, keep))
+        let watched = governor.run(|loader| {
+            let mut instance = loader.load_explaining(self.workload.grid.period_ns)?;
+            let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
+            let mut watch = Watch::new(&mut instance, slot, number);
+            let mut keep = Keep::number(number);
+            run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
+            Ok((watch.seen, keep))
+        })?;
+        Ok(watched)
     }
 
     fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, LabError> {
         let keep = self.run(candidate, |_, _| Keep::last_at(at_ns))?;
         Ok(keep.found.map(|(_, entry)| Other {
-            governor: candidate.name(),
+            governor: candidate.name().to_owned(),
             asked_before_ns: at_ns - entry.start_ns,
-            state: entry.selected,
-            came: Came::of(&entry),
+            state: entry.selected.into(),
+            tick: Came::of(&entry).tick.to_owned(),
+            came: Some(Came::of(&entry)),
         }))
     }
 

@@ -147,9 +147,9 @@ fn tidy(sides: &[(&str, &Explanation)]) -> Table {
         row("choice", "asked_sleep_length", u8::from(e.chosen.asked_sleep_length).to_string());
         if let Some(came) = &e.came {
             row("came", "cause", came.cause.to_owned());
-            row("came", "wake_ns", came.wake_ns.to_string());
+            row("came", "wake_ns", came.wake_ns.map_or_else(String::new, |ns| ns.to_string()));
             row("came", "residency_ns", came.residency_ns.to_string());
-            row("came", "latency_ns", came.latency_ns.to_string());
+            row("came", "latency_ns", came.latency_ns.map_or_else(String::new, |ns| ns.to_string()));
             row("came", "verdict", came.verdict.to_owned());
             row("came", "tick", came.tick.to_owned());
         }
@@ -351,20 +351,22 @@ fn state_name(e: &Explanation, state: i32) -> String {
 }
 
 fn came_words(c: &Came) -> String {
-    format!(
-        "{} after {}; residency {}, {}; latency {}; tick {}",
-        c.cause,
-        duration(c.wake_ns as f64),
-        duration(c.residency_ns as f64),
-        c.verdict,
-        duration(c.latency_ns as f64),
-        c.tick
-    )
+    let after = c.wake_ns.map_or_else(String::new, |ns| format!(" after {}", duration(ns as f64)));
+    let latency = c.latency_ns.map_or_else(String::new, |ns| format!("; latency {}", duration(ns as f64)));
+    let residency = duration(c.residency_ns as f64);
+    format!("{}{after}; residency {residency}, {}{latency}; tick {}", c.cause, c.verdict, c.tick)
 }
 
 fn others_table(e: &Explanation) -> Table {
-    let head = ["governor", "asked", "state", "tick", "woken by", "after", "residency", "verdict", "latency"];
-    let mut t = table("the others, each in its own run", &head, 4);
+    let head =
+        ["governor", "asked", "choice", "tick", "woken by", "after", "residency", "verdict", "latency"];
+    let shown = if e.others.iter().any(|o| o.came.is_some()) { head.as_slice() } else { &head[..4] };
+    let title = if shown.len() > 4 {
+        "the others, each in its own run"
+    } else {
+        "the others, led through the same rows"
+    };
+    let mut t = table(title, shown, 4);
     for o in &e.others {
         t.rows.push(other_row(e, o));
     }
@@ -376,18 +378,15 @@ fn other_row(e: &Explanation, o: &Other) -> Vec<String> {
         0 => "then".to_owned(),
         ns => format!("{} before", duration(ns as f64)),
     };
-    let name = e.states.get(usize::from(o.state)).map_or("", |s| s.name.as_str());
-    vec![
-        o.governor.clone(),
-        before,
-        format!("{} {name}", o.state),
-        o.came.tick.to_owned(),
-        o.came.cause.to_owned(),
-        duration(o.came.wake_ns as f64),
-        duration(o.came.residency_ns as f64),
-        o.came.verdict.to_owned(),
-        duration(o.came.latency_ns as f64),
-    ]
+    let mut row = vec![o.governor.clone(), before, state_name(e, o.state), o.tick.clone()];
+    if let Some(came) = &o.came {
+        row.push(came.cause.to_owned());
+        row.push(came.wake_ns.map_or_else(String::new, |ns| duration(ns as f64)));
+        row.push(duration(came.residency_ns as f64));
+        row.push(came.verdict.to_owned());
+        row.push(came.latency_ns.map_or_else(String::new, |ns| duration(ns as f64)));
+    }
+    row
 }
 
 #[cfg(test)]

@@ -6,9 +6,13 @@ use idlewise_idle::{Chooser, Moment, TickAhead};
 use idlewise_model::{Entry, Ledger};
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::Book;
+
 /// What could be seen of one decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Seen {
+    /// The CPU's clock, ns.
+    pub(crate) now_ns: u64,
     pub(crate) inputs: Asked,
     pub(crate) memory: Vec<Variable>,
     pub(crate) reasons: Vec<String>,
@@ -76,10 +80,12 @@ impl Chooser for Watch<'_> {
         let before = watched
             .then(|| (Asked::new(inputs, self.instance.device(self.slot)), self.instance.memory(self.slot)));
         let choice = self.instance.select(self.slot, inputs);
+        let now_ns = inputs.now_ns;
         if let Some((inputs, memory)) = before {
             let reasons = self.instance.take_messages();
             self.instance.mute();
             self.seen = Some(Seen {
+                now_ns,
                 inputs,
                 memory,
                 reasons,
@@ -110,7 +116,7 @@ impl Chooser for Watch<'_> {
 }
 
 /// Keeps one entry of a run: a certain one, or the last that began in time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Keep {
     wanted: Wanted,
     /// Entries so far: as many as decisions.
@@ -119,7 +125,7 @@ pub(crate) struct Keep {
     pub(crate) found: Option<(u64, Entry)>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Wanted {
     Number(u64),
     LastAt(u64),
@@ -134,6 +140,13 @@ impl Keep {
     /// The last entry that began at `at_ns` or before.
     pub(crate) fn last_at(at_ns: u64) -> Self {
         Self { wanted: Wanted::LastAt(at_ns), count: 0, found: None }
+    }
+}
+
+impl Book for Keep {
+    type Pages = Self;
+    fn pages(self) -> Self {
+        self
     }
 }
 

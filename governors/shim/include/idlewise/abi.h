@@ -37,6 +37,9 @@ struct idlewise_log {
  * @save: copies the writable memory of the object
  * @restore: puts it back and clears the rest, as if the object had just been
  *   loaded
+ * @memory_size: bytes that @copy_memory writes
+ * @copy_memory: copies the writable memory as it is, with zeros for what the
+ *   host writes there: the environment and the log
  * @init: runs the initcalls; 0, or what the first one that failed returned
  */
 struct idlewise_abi {
@@ -54,6 +57,8 @@ struct idlewise_abi {
 	size_t (*image_size)(void);
 	void (*save)(void *image);
 	void (*restore)(const void *image);
+	size_t (*memory_size)(void);
+	void (*copy_memory)(void *copy);
 	int (*init)(void);
 };
 

@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define IDLEWISE_ABI_VERSION	2
+#define IDLEWISE_ABI_VERSION	3
 
 struct cpuidle_device;
 struct cpuidle_governor;

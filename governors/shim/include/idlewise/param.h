@@ -11,12 +11,14 @@
  * @type: type name as given to module_param()
  * @value: the variable
  * @size: its size in bytes
+ * @line: where it is declared; a compiler need not keep the order
  */
 struct idlewise_param {
 	const char *name;
 	const char *type;
 	void *value;
 	size_t size;
+	size_t line;
 };
 
 /**

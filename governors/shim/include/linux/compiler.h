@@ -8,9 +8,18 @@
 #define __maybe_unused		__attribute__((__unused__))
 #define __used			__attribute__((__used__))
 #define __section(name)		__attribute__((__section__(name)))
+#define __cold
+#define __pure			__attribute__((__pure__))
+#define __packed		__attribute__((__packed__))
+#define noinline		__attribute__((__noinline__))
+#define fallthrough		__attribute__((__fallthrough__))
+#define __cpuidle
 #define __printf(fmt, args)	__attribute__((__format__(printf, fmt, args)))
 #define __aligned(x)		__attribute__((__aligned__(x)))
 #define ____cacheline_aligned	__aligned(64)
+
+#define barrier()		__asm__ __volatile__("" : : : "memory")
+#define ____cacheline_aligned_in_smp ____cacheline_aligned
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)

@@ -4,22 +4,41 @@
 
 #include <linux/bits.h>
 #include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/init.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <idlewise/env.h>
+#include <idlewise/version.h>
 
 #define CPUIDLE_STATE_MAX	10
 #define CPUIDLE_NAME_LEN	16
 
+#define CPUIDLE_FLAG_NONE	0x00
 #define CPUIDLE_FLAG_POLLING	BIT(0)
+#define CPUIDLE_FLAG_COUPLED	BIT(1)
+#define CPUIDLE_FLAG_TIMER_STOP	BIT(2)
+#define CPUIDLE_FLAG_UNUSABLE	BIT(3)
+#define CPUIDLE_FLAG_OFF	BIT(4)
+
+#define CPUIDLE_STATE_DISABLED_BY_USER		BIT(0)
+#define CPUIDLE_STATE_DISABLED_BY_DRIVER	BIT(1)
+
+/* The type of a state's times decides how they compare with a negative one. */
+#if IDLEWISE_SINCE(5, 13)
+typedef s64 idlewise_state_ns;
+#else
+typedef u64 idlewise_state_ns;
+#endif
 
 /*
  * What a governor reads of an idle state: the same names as in a kernel, packed
  * so that a scan of all stays short.
  */
 struct cpuidle_state {
-	s64 exit_latency_ns;
-	s64 target_residency_ns;
+	idlewise_state_ns exit_latency_ns;
+	idlewise_state_ns target_residency_ns;
 	unsigned int flags;
 	unsigned int exit_latency;	/* us */
 	unsigned int target_residency;	/* us */

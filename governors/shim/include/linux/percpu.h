@@ -14,6 +14,9 @@
 #define __percpu
 #define DECLARE_PER_CPU(type, name)	extern __section("idlewise_percpu") typeof(type) name
 #define DEFINE_PER_CPU(type, name)	__section("idlewise_percpu") typeof(type) name
+#define DEFINE_PER_CPU_ALIGNED(type, name)	DEFINE_PER_CPU(type, name) __aligned(64)
+#define DEFINE_PER_CPU_SHARED_ALIGNED(type, name) DEFINE_PER_CPU_ALIGNED(type, name)
+#define DEFINE_PER_CPU_READ_MOSTLY(type, name)	DEFINE_PER_CPU(type, name)
 
 /*
  * The empty asm hides where the pointer came from. Without it the compiler may
@@ -30,6 +33,18 @@
 #define raw_cpu_ptr(ptr)	this_cpu_ptr(ptr)
 #define per_cpu(var, cpu)	(*per_cpu_ptr(&(var), cpu))
 #define this_cpu_read(var)	(*this_cpu_ptr(&(var)))
+#define this_cpu_add(var, val)	(*this_cpu_ptr(&(var)) += (val))
+#define this_cpu_sub(var, val)	(*this_cpu_ptr(&(var)) -= (val))
+#define this_cpu_inc(var)	this_cpu_add(var, 1)
+#define this_cpu_dec(var)	this_cpu_sub(var, 1)
+#define __this_cpu_read(var)	this_cpu_read(var)
+#define __this_cpu_write(var, val) this_cpu_write(var, val)
+#define __this_cpu_inc(var)	this_cpu_inc(var)
+#define __this_cpu_add(var, val) this_cpu_add(var, val)
+#define get_cpu_ptr(ptr)	this_cpu_ptr(ptr)
+#define put_cpu_ptr(ptr)	((void)(ptr))
+#define get_cpu_var(var)	(*this_cpu_ptr(&(var)))
+#define put_cpu_var(var)	((void)&(var))
 #define this_cpu_write(var, val) do { *this_cpu_ptr(&(var)) = (val); } while (0)
 
 #pragma GCC visibility push(hidden)

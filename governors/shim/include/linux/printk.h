@@ -3,6 +3,7 @@
 #define _LINUX_PRINTK_H
 
 #include <linux/compiler.h>
+#include <linux/init.h>
 #include <linux/types.h>
 
 /*
@@ -39,6 +40,15 @@ __printf(1, 2) int idlewise_printk(const char *fmt, ...);
 #define pr_warn(fmt, ...)	printk(KERN_WARNING pr_fmt(fmt), ##__VA_ARGS__)
 #define pr_notice(fmt, ...)	printk(KERN_NOTICE pr_fmt(fmt), ##__VA_ARGS__)
 #define pr_info(fmt, ...)	printk(KERN_INFO pr_fmt(fmt), ##__VA_ARGS__)
+
+/* Once, or now and then, for a log that people read; ours is read by a program. */
+#define printk_once(fmt, ...)	printk(fmt, ##__VA_ARGS__)
+#define pr_err_once(fmt, ...)	pr_err(fmt, ##__VA_ARGS__)
+#define pr_warn_once(fmt, ...)	pr_warn(fmt, ##__VA_ARGS__)
+#define pr_info_once(fmt, ...)	pr_info(fmt, ##__VA_ARGS__)
+#define pr_err_ratelimited(fmt, ...)	pr_err(fmt, ##__VA_ARGS__)
+#define pr_warn_ratelimited(fmt, ...)	pr_warn(fmt, ##__VA_ARGS__)
+#define pr_info_ratelimited(fmt, ...)	pr_info(fmt, ##__VA_ARGS__)
 
 #ifdef DEBUG
 #define pr_debug(fmt, ...)	printk(KERN_DEBUG pr_fmt(fmt), ##__VA_ARGS__)

@@ -4,10 +4,22 @@
 
 #include <linux/cpuidle.h>
 #include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+/* Whether the machine can stop the tick at all. */
+#define tick_nohz_enabled	true
+#define tick_nohz_active	true
 
 static inline bool tick_nohz_tick_stopped(void)
 {
 	return idlewise_env.in.tick_stopped;
+}
+
+static inline int tick_nohz_tick_stopped_cpu(int cpu)
+{
+	(void)cpu;
+	return tick_nohz_tick_stopped();
 }
 
 static inline ktime_t tick_nohz_get_sleep_length(ktime_t *delta_next)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::catalog::{GovernorInfo, catalog, find};
+use crate::error::nearest;
+use crate::kernel_tree::{Version, label};
+use crate::workshop::{Made, Source, Workshop};
+use crate::{GovernorError, Spec};
+
+/// A governor that was found, and compiled if it is foreign, with the parameters wanted. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Governor {
+    spec: Spec,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+enum Origin {
+    Ours(&'static GovernorInfo, [&'static [u8]; 2]),
+    Foreign(Arc<Foreign>),
+}
+
+#[derive(Debug)]
+struct Foreign {
+    file: PathBuf,
+    version: Option<Version>,
+    name: String,
+    made: Made,
+    workshop: Workshop,
+}
+
+impl Governor {
+    /// Finds a governor of ours by its id, or compiles the file that the id is the path of, as [`Workshop::from_env`] says.
+    ///
+    /// # Errors
+    /// No such governor, no such file, no compiler, or the file does not compile; the message says what is missing and where.
+    pub fn find(spec: &Spec) -> Result<Self, GovernorError> {
+        Self::find_in(spec, &Workshop::from_env())
+    }
+
+    /// As [`Governor::find`], in a workshop of the caller's.
+    ///
+    /// # Errors
+    /// As [`Governor::find`].
+    pub fn find_in(spec: &Spec, workshop: &Workshop) -> Result<Self, GovernorError> {
+        if spec.id.contains('/') || Path::new(&spec.id).extension().is_some_and(|e| e == "c") {
+            return Self::foreign(spec, workshop);
+        }
+        let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
+            id: spec.id.clone(),
+            nearest: nearest(&spec.id, catalog().iter().map(|g| g.id)),
+            known: catalog().iter().map(|g| g.id.to_owned()).collect(),
+        })?;
+        Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects) })
+    }
+
+    fn foreign(spec: &Spec, workshop: &Workshop) -> Result<Self, GovernorError> {
+        let given = spec.id.as_str();
+        let wrong = |e: std::io::Error| GovernorError::Source { path: given.to_owned(), why: e.to_string() };
+        let file = Path::new(given).canonicalize().map_err(wrong)?;
+        let tree = Version::around(&file);
+        let version = tree.as_ref().map(|(version, _)| version);
+        let made = workshop.make(&Source { given, file: &file, version }, false)?;
+        let (name, version) = (label(given, &file, tree.as_ref()), version.cloned());
+        let foreign = Foreign { file, version, name, made, workshop: workshop.clone() };
+        Ok(Self { spec: spec.clone(), origin: Origin::Foreign(Arc::new(foreign)) })
+    }
+
+    /// The same governor with `more` parameters set.
+    #[must_use]
+    pub fn with_params(&self, more: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut other = self.clone();
+        other.spec.params.extend(more);
+        other
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// What to call it where people read: the id, or kernel and name for a file of a kernel tree (`linux-6.12.117/teo`), or the
+    /// file's path as given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.origin {
+            Origin::Ours(info, _) => info.id,
+            Origin::Foreign(foreign) => &foreign.name,
+        }
+    }
+
+    /// The name with the parameters.
+    #[must_use]
+    pub fn label(&self) -> String {
+        Spec { id: self.name().to_owned(), params: self.spec.params.clone() }.to_string()
+    }
+
+    /// Whether it is none of ours.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.origin, Origin::Foreign(_))
+    }
+
+    /// The manual page of one of ours.
+    #[must_use]
+    pub fn preface(&self) -> Option<&'static str> {
+        match &self.origin {
+            Origin::Ours(info, _) => Some(info.preface),
+            Origin::Foreign(_) => None,
+        }
+    }
+
+    /// The file of a foreign one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Ours(..) => None,
+            Origin::Foreign(foreign) => Some(&foreign.file),
+        }
+    }
+
+    /// The version of the kernel tree around a foreign one's file.
+    #[must_use]
+    pub fn kernel(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Ours(..) => None,
+            Origin::Foreign(foreign) => foreign.version.as_ref().map(Version::to_string),
+        }
+    }
+
+    /// XXH3-128 of a foreign one's source and the headers beside it.
+    #[must_use]
+    pub fn source_hash(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Ours(..) => None,
+            Origin::Foreign(foreign) => Some(format!("{:032x}", foreign.made.hash())),
+        }
+    }
+
+    /// The shared object, plain or explaining.
+    pub(crate) fn object(&self, explaining: bool) -> Result<Cow<'_, [u8]>, GovernorError> {
+        match &self.origin {
+            Origin::Ours(_, [plain, words]) => Ok(Cow::Borrowed(if explaining { words } else { plain })),
+            Origin::Foreign(foreign) if !explaining => Ok(Cow::Borrowed(&foreign.made.object)),
+            Origin::Foreign(foreign) => {
+                let (given, file) = (self.spec.id.as_str(), foreign.file.as_path());
+                let source = Source { given, file, version: foreign.version.as_ref() };
+                Ok(Cow::Owned(foreign.workshop.make(&source, true)?.object))
+            }
+        }
+    }
+
+    /// For a foreign one the seconds of CPU time that it may take for one step.
+    pub(crate) fn patience_s(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Ours(..) => None,
+            Origin::Foreign(foreign) => Some(foreign.workshop.patience_s),
+        }
+    }
+}

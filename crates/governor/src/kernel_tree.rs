@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel trees: which version one is, and which governors it has.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{GovernorError, Spec};
+
+/// Where a kernel keeps its idle governors.
+const GOVERNORS: &str = "drivers/cpuidle/governors";
+
+/// A kernel's version, as its top Makefile has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version {
+    major: u32,
+    minor: u32,
+    patch: u32,
+    extra: String,
+}
+
+impl Version {
+    /// From the text of a tree's top Makefile.
+    fn parse(makefile: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let mut lines = makefile.lines().take(20).filter_map(|line| line.split_once('='));
+            lines.find(|(n, _)| n.trim() == name).map(|(_, v)| v.trim())
+        };
+        let number = |name: &str| value(name)?.parse().ok();
+        Some(Self {
+            major: number("VERSION")?,
+            minor: number("PATCHLEVEL")?,
+            patch: number("SUBLEVEL").unwrap_or(0),
+            extra: value("EXTRAVERSION").unwrap_or("").to_owned(),
+        })
+    }
+
+    /// The version of the kernel tree around a file.
+    pub(crate) fn around(file: &Path) -> Option<(Self, &Path)> {
+        file.ancestors().skip(1).find_map(|folder| Some((Self::of(folder)?, folder)))
+    }
+
+    fn of(folder: &Path) -> Option<Self> {
+        let makefile = fs::read(folder.join("Makefile")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&makefile))
+    }
+
+    /// As `IDLEWISE_LINUX_VERSION` of the shim wants it.
+    pub(crate) fn code(&self) -> u32 {
+        self.major << 16 | self.minor.min(255) << 8 | self.patch.min(255)
+    }
+
+    /// Whether `text`, such as 6.12, is this version or the first parts of it.
+    fn matches(&self, text: &str) -> bool {
+        let own = self.to_string();
+        own == text || own.strip_prefix(text).is_some_and(|rest| rest.starts_with(['.', '-']))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}{}", self.major, self.minor, self.patch, self.extra)
+    }
+}
+
+/// The governors of kernel trees that `spec` means, as specs with paths: `linux:6.12` all of that version, `linux:6.12/teo` one,
+/// `linux/teo` that of the only tree. A spec of another form is its own answer.
+///
+/// # Errors
+/// No such tree, version or governor; the message lists what there is.
+pub fn expand(spec: &Spec, trees: &[PathBuf]) -> Result<Vec<Spec>, GovernorError> {
+    let Some((version, name)) = in_a_tree(&spec.id) else { return Ok(vec![spec.clone()]) };
+    let wrong = |why: String| GovernorError::KernelTree { why };
+    let trees: Vec<Tree> = trees.iter().map(|t| Tree::open(t)).collect::<Result<_, _>>()?;
+    let versions = || trees.iter().map(|t| t.version.to_string()).collect::<Vec<_>>().join(", ");
+    if trees.is_empty() {
+        return Err(wrong(format!(
+            "governor `{spec}`: which kernel tree? Name its folder with --kernel-tree"
+        )));
+    }
+    let found: Vec<&Tree> = trees.iter().filter(|t| version.is_none_or(|v| t.version.matches(v))).collect();
+    let tree = match found.as_slice() {
+        [tree] => tree,
+        [] => {
+            return Err(wrong(format!(
+                "governor `{spec}`: no kernel tree of that version; there are: {}",
+                versions()
+            )));
+        }
+        _ => {
+            return Err(wrong(format!(
+                "governor `{spec}`: which of the kernel trees? There are: {}; write linux:VERSION/GOVERNOR",
+                versions()
+            )));
+        }
+    };
+    let files: Vec<&PathBuf> =
+        tree.files.iter().filter(|f| name.is_none_or(|n| f.file_stem().is_some_and(|s| s == n))).collect();
+    if files.is_empty() {
+        let names: Vec<_> =
+            tree.files.iter().filter_map(|f| f.file_stem()).map(|s| s.to_string_lossy()).collect();
+        return Err(wrong(format!(
+            "governor `{spec}`: Linux {} has none of that name; it has: {}",
+            tree.version,
+            names.join(", ")
+        )));
+    }
+    let path = |file: &&PathBuf| {
+        let id = file.to_str().ok_or_else(|| {
+            wrong(format!("{}: the name of a folder is not UTF-8; rename it", file.display()))
+        })?;
+        Ok(Spec { id: id.to_owned(), params: spec.params.clone() })
+    };
+    files.iter().map(path).collect()
+}
+
+/// Version and governor of an id that means kernel trees.
+fn in_a_tree(id: &str) -> Option<(Option<&str>, Option<&str>)> {
+    let rest = id.strip_prefix("linux")?;
+    let (version, name) = rest.split_once('/').map_or((rest, None), |(v, n)| (v, Some(n)));
+    if name.is_some_and(|n| n.is_empty() || n.contains('/') || n.ends_with(".c")) {
+        return None;
+    }
+    match version.strip_prefix(':') {
+        Some("") => Some((None, name)),
+        Some(version) => Some((Some(version), name)),
+        None => version.is_empty().then_some((None, name)),
+    }
+}
+
+/// A kernel tree.
+struct Tree {
+    version: Version,
+    /// Its governors, by name.
+    files: Vec<PathBuf>,
+}
+
+impl Tree {
+    fn open(folder: &Path) -> Result<Self, GovernorError> {
+        let shown = folder.display();
+        let wrong = |why: String| GovernorError::KernelTree { why };
+        if folder.is_file() {
+            let name = folder.to_string_lossy();
+            return Err(wrong(if name.contains(".tar") || name.ends_with(".tgz") {
+                format!(
+                    "{shown} is an archive; unpack what is needed of it and name the folder: \
+                     tar xf {shown} --wildcards --no-wildcards-match-slash '*/Makefile' '*/drivers/cpuidle'"
+                )
+            } else {
+                format!(
+                    "{shown} is a file; --kernel-tree wants the folder of a kernel tree (one governor is named by its path)"
+                )
+            }));
+        }
+        let version = Version::of(folder).ok_or_else(|| {
+            wrong(format!(
+                "{shown} is no kernel tree: no Makefile with VERSION and PATCHLEVEL; name the top folder of one"
+            ))
+        })?;
+        let governors = folder.join(GOVERNORS);
+        let entries = fs::read_dir(&governors).map_err(|e| wrong(format!("{}: {e}", governors.display())))?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+        files.retain(|f| f.extension().is_some_and(|e| e == "c"));
+        files.sort();
+        Ok(Self { version, files })
+    }
+}
+
+/// What a governor's file is called in tables: by kernel and name inside a tree, else by its path as given.
+pub(crate) fn label(given: &str, file: &Path, tree: Option<&(Version, &Path)>) -> String {
+    let Some((version, folder)) = tree else { return given.to_owned() };
+    let inside = file.strip_prefix(folder).unwrap_or(file).with_extension("");
+    let name = inside.strip_prefix(GOVERNORS).unwrap_or(&inside);
+    format!("linux-{version}/{}", name.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_makefiles_and_matched_by_their_first_parts() {
+        let text = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\nNAME = x\n";
+        let v = Version::parse(text).unwrap();
+        assert_eq!((v.to_string().as_str(), v.code()), ("6.12.117", 0x06_0c_75));
+        assert!(v.matches("6.12") && v.matches("6.12.117") && v.matches("6"));
+        assert!(!v.matches("6.1") && !v.matches("6.12.11"));
+        let rc = Version::parse("VERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION = -rc3\n").unwrap();
+        assert_eq!(rc.to_string(), "7.1.0-rc3");
+        assert_eq!(Version::parse("all:\n\tcc x.c\n"), None);
+    }
+
+    #[test]
+    fn ids_that_mean_trees() {
+        assert_eq!(in_a_tree("linux:6.12"), Some((Some("6.12"), None)));
+        assert_eq!(in_a_tree("linux:6.12/teo"), Some((Some("6.12"), Some("teo"))));
+        assert_eq!(in_a_tree("linux/teo"), Some((None, Some("teo"))));
+        assert_eq!(in_a_tree("linux:/teo"), Some((None, Some("teo"))));
+        assert_eq!(in_a_tree("linux"), Some((None, None)));
+        for path in ["linux/teo.c", "linux/drivers/cpuidle/governors/teo.c", "linux-6.12/teo.c", "menu"] {
+            assert_eq!(in_a_tree(path), None, "{path}");
+        }
+    }
+}

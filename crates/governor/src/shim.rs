@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The shim's files, which this program carries with it for governors that are compiled at run time.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+include!(concat!(env!("OUT_DIR"), "/shim.rs"));
+
+/// The compiler's flags, one a line.
+pub(crate) fn flags() -> &'static str {
+    SHIM.iter().find(|(name, _)| *name == "flags").map_or("", |(_, text)| text)
+}
+
+/// Tells this shim from another.
+pub(crate) fn hash() -> u128 {
+    let all: String = SHIM.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();
+    xxh3_128(all.as_bytes())
+}
+
+/// Puts the files below `folder`, where a compiler finds them; those that are there as they should be are left alone.
+pub(crate) fn unpack(folder: &Path) -> io::Result<PathBuf> {
+    let shim = folder.join(format!("shim-{:032x}", hash()));
+    for (name, text) in &SHIM {
+        let path = shim.join(name);
+        if fs::read(&path).is_ok_and(|is| is == text.as_bytes()) {
+            continue;
+        }
+        let parent = path.parent().unwrap_or(&shim);
+        fs::create_dir_all(parent)?;
+        let mut file = tempfile::NamedTempFile::new_in(parent)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&path).map_err(|e| e.error)?;
+    }
+    Ok(shim)
+}

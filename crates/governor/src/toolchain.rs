@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The system's C compiler.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What is tried where `CC` names none.
+const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
+
+/// A compiler to call.
+#[derive(Clone, Debug)]
+pub(crate) struct Toolchain {
+    program: PathBuf,
+    /// What stands behind the program's name in `CC`.
+    arguments: Vec<String>,
+    /// Tells this compiler from another, or another version of it, without calling it.
+    pub(crate) identity: String,
+}
+
+impl Toolchain {
+    /// Finds the compiler that `cc` names (the variable `CC`; it may have arguments), else one of the usual names in `path` (the
+    /// variable `PATH`). The error is what was looked for.
+    pub(crate) fn find(cc: Option<&str>, path: &OsStr) -> Result<Self, String> {
+        let words: Vec<&str> = cc.into_iter().flat_map(str::split_whitespace).collect();
+        let (program, arguments) = match words.split_first() {
+            Some((name, arguments)) => {
+                let program =
+                    which(name, path).ok_or_else(|| format!("CC names `{name}`, which is not there"))?;
+                (program, arguments.iter().map(|a| (*a).to_owned()).collect())
+            }
+            None => {
+                let found = NAMES.iter().find_map(|name| which(name, path));
+                (found.ok_or_else(|| format!("none of {} is there", NAMES.join(", ")))?, Vec::new())
+            }
+        };
+        // A word behind the program may be the compiler itself, as in `ccache gcc`.
+        let programs = words.iter().skip(1).filter_map(|word| which(word, path));
+        let stamps: Vec<String> = [program.clone()].into_iter().chain(programs).map(|p| stamp(&p)).collect();
+        let identity = format!("{} {}", stamps.join(" "), arguments.join(" "));
+        Ok(Self { program, arguments, identity })
+    }
+
+    /// Calls the compiler; its messages are English and without colours.
+    pub(crate) fn call(&self, arguments: &[OsString]) -> Result<Output, String> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).args(arguments).env("LC_ALL", "C");
+        // Folders that would be searched although the shim's headers are all there is.
+        for name in ["CPATH", "C_INCLUDE_PATH"] {
+            command.env_remove(name);
+        }
+        command.output().map_err(|e| format!("cannot run {}: {e}", self.program.display()))
+    }
+}
+
+/// The path of the program that a shell would start.
+fn which(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let runs = |p: &Path| fs::metadata(p).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|p| runs(p));
+    }
+    std::env::split_paths(path).map(|folder| folder.join(name)).find(|p| runs(p))
+}
+
+/// A program's file, size and time of change.
+fn stamp(program: &Path) -> String {
+    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    let (size, sec, ns) = fs::metadata(&program).map_or((0, 0, 0), |m| (m.size(), m.mtime(), m.mtime_nsec()));
+    format!("{}:{size}:{sec}.{ns}", program.display())
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where foreign governors become shared objects: compiled with the system's compiler, kept by content.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::diagnostics::{Problem, problems};
+use crate::kernel_tree::Version;
+use crate::toolchain::Toolchain;
+use crate::{GovernorError, command, shim};
+
+/// CPU time that a foreign governor may take without getting on, s.
+const PATIENCE_S: u64 = 5;
+/// Larger files are no governors.
+const LARGEST: u64 = 16 << 20;
+
+/// What foreign governors are compiled with, where they are kept, and how long one may think.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    cc: Option<String>,
+    path: OsString,
+    /// Folders to keep objects in; the first that can be used is.
+    caches: Vec<PathBuf>,
+    pub(crate) patience_s: u64,
+}
+
+/// A foreign governor's object and what it was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Made {
+    /// The files that it was made of, itself first, with the hashes of their content.
+    files: Vec<(PathBuf, u128)>,
+    /// Files that would have been taken instead of the shim's, had they been there.
+    absent: Vec<PathBuf>,
+    pub(crate) object: Vec<u8>,
+}
+
+impl Made {
+    /// Tells this source from another.
+    pub(crate) fn hash(&self) -> u128 {
+        let all: Vec<u8> = self.files.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
+        xxh3_128(&all)
+    }
+
+    fn is_current(&self) -> bool {
+        let same = |(path, hash): &(PathBuf, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);
+        self.files.iter().all(same) && !self.absent.iter().any(|path| path.exists())
+    }
+}
+
+/// A governor's file, looked at.
+pub(crate) struct Source<'a> {
+    /// As the user named it.
+    pub(crate) given: &'a str,
+    /// Its canonical path.
+    pub(crate) file: &'a Path,
+    /// The kernel tree around it.
+    pub(crate) version: Option<&'a Version>,
+}
+
+impl Workshop {
+    /// As the environment says: `CC` and `PATH` for the compiler, `XDG_CACHE_HOME` or `HOME` for the place, and
+    /// `IDLEWISE_PATIENCE`, seconds of CPU time that a governor may take for one step.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let caches = [
+            variable("XDG_CACHE_HOME").map(PathBuf::from),
+            variable("HOME").map(|home| Path::new(&home).join(".cache")),
+        ];
+        let caches = caches.into_iter().flatten().filter(|c| c.is_absolute());
+        let mut caches: Vec<PathBuf> = caches.map(|c| c.join("idlewise")).collect();
+        // A name of our own in a folder that belongs to everybody.
+        let user = fs::metadata("/proc/self").map_or(0, |m| m.uid());
+        caches.push(std::env::temp_dir().join(format!("idlewise-{user}")));
+        let patience = std::env::var("IDLEWISE_PATIENCE").ok().and_then(|text| text.parse().ok());
+        Self {
+            cc: variable("CC").and_then(|cc| cc.into_string().ok()),
+            path: variable("PATH").unwrap_or_default(),
+            caches,
+            patience_s: patience.unwrap_or(PATIENCE_S),
+        }
+    }
+
+    /// Keeps objects in `folder`.
+    #[must_use]
+    pub fn with_cache(mut self, folder: &Path) -> Self {
+        self.caches = vec![folder.to_owned()];
+        self
+    }
+
+    /// Compiles with `cc`, a command as in the variable `CC`.
+    #[must_use]
+    pub fn with_compiler(mut self, cc: &str) -> Self {
+        self.cc = Some(cc.to_owned());
+        self
+    }
+
+    /// Gives up a governor that does not get on for so many seconds of CPU time.
+    #[must_use]
+    pub fn with_patience(mut self, seconds: u64) -> Self {
+        self.patience_s = seconds;
+        self
+    }
+
+    /// The object of a source, compiled if it is not kept or any of its files has changed.
+    pub(crate) fn make(&self, source: &Source<'_>, explaining: bool) -> Result<Made, GovernorError> {
+        readable(source)?;
+        let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
+        let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
+        let cache = self.cache().map_err(|why| source.wrong(why))?;
+        let extra = extra_flags(source, explaining);
+        let entry = cache.join(entry_name(source, &extra, &toolchain));
+        if let Some(made) = read_entry(&entry).filter(Made::is_current) {
+            return Ok(made);
+        }
+        let made = compile(source, &extra, &toolchain, &cache)?;
+        write_entry(&entry, &made).map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
+        Ok(made)
+    }
+
+    /// The first folder that is ours and can be written to.
+    fn cache(&self) -> Result<PathBuf, String> {
+        let mut tried = Vec::new();
+        for folder in &self.caches {
+            match usable(folder) {
+                Ok(()) => return Ok(folder.clone()),
+                Err(e) => tried.push(format!("{}: {e}", folder.display())),
+            }
+        }
+        Err(format!("no folder to keep its object in ({}); name one in XDG_CACHE_HOME", tried.join("; ")))
+    }
+}
+
+impl Source<'_> {
+    pub(crate) fn wrong(&self, why: String) -> GovernorError {
+        GovernorError::Source { path: self.given.to_owned(), why }
+    }
+
+    /// " (as of Linux 6.12.117)", or nothing.
+    fn kernel(&self) -> String {
+        self.version.map_or_else(String::new, |v| format!(" (as of Linux {v})"))
+    }
+}
+
+/// Whether the file can be C at all; a compiler's opinion of something else helps nobody.
+fn readable(source: &Source<'_>) -> Result<(), GovernorError> {
+    let wrong = |why: &str| Err(source.wrong(why.to_owned()));
+    let about = fs::metadata(source.file).map_err(|e| source.wrong(e.to_string()))?;
+    if !about.is_file() {
+        return wrong("not a regular file; name the C file of a governor");
+    }
+    if about.len() > LARGEST {
+        return wrong("larger than any governor; name the C file of one");
+    }
+    let text = fs::read(source.file).map_err(|e| source.wrong(e.to_string()))?;
+    if text.contains(&0) {
+        return wrong("not a text; name the C file of a governor, not what was made of it");
+    }
+    Ok(())
+}
+
+/// A folder whose objects are loaded and run must belong to the user and to nobody else.
+fn usable(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let (itself, behind) = (fs::symlink_metadata(folder)?, fs::metadata(folder)?);
+    let user = fs::metadata("/proc/self")?.uid();
+    if itself.uid() != user || behind.uid() != user || behind.mode() & 0o022 != 0 {
+        return Err(io::Error::other("not a folder that only you can write to"));
+    }
+    tempfile::tempfile_in(folder).map(drop)
+}
+
+/// What a file gets beside the flags of our own governors: its folder for headers, the name of its kernel, words that every kernel
+/// build defines, strictness where a kernel is strict, names for a debugger.
+fn extra_flags(source: &Source<'_>, explaining: bool) -> Vec<OsString> {
+    let stem = source.file.file_stem().map(|s| s.to_string_lossy().replace(['-', ',', '"', '\\'], "_"));
+    let stem = stem.unwrap_or_default();
+    let folder = source.file.parent().unwrap_or(Path::new("."));
+    let mut flags: Vec<OsString> = vec!["-I".into(), folder.into()];
+    flags.extend(["-include", "linux/kconfig.h", "-D__KERNEL__", "-g"].map(OsString::from));
+    flags.extend(["-fno-delete-null-pointer-checks", "-Wno-all", "-Wno-extra"].map(OsString::from));
+    let errors =
+        ["implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-pointer-types"];
+    flags.extend(errors.map(|e| format!("-Werror={e}").into()));
+    flags.push(format!("-DKBUILD_MODNAME=\"{stem}\"").into());
+    if let Some(version) = source.version {
+        flags.push(format!("-DIDLEWISE_LINUX_VERSION={}", version.code()).into());
+    }
+    if explaining {
+        flags.push("-DDEBUG".into());
+    }
+    flags
+}
+
+/// One entry for each file, kernel and compiler. Its content tells whether the file has changed since.
+fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut key: Vec<u8> = Vec::new();
+    let flags = extra.iter().map(|flag| flag.as_bytes());
+    for part in [source.file.as_os_str().as_bytes(), toolchain.identity.as_bytes()].into_iter().chain(flags) {
+        key.extend_from_slice(part);
+        key.push(0);
+    }
+    key.extend_from_slice(&shim::hash().to_le_bytes());
+    let stem = source.file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem: String = stem.chars().take(40).collect();
+    format!("{stem}-{:032x}.governor", xxh3_128(&key))
+}
+
+/// An entry is the hash of what follows, and that: no half-written or damaged file passes for an object.
+fn read_entry(path: &Path) -> Option<Made> {
+    let bytes = fs::read(path).ok()?;
+    let (hash, rest) = bytes.split_first_chunk::<16>()?;
+    (xxh3_128(rest).to_le_bytes() == *hash).then(|| postcard::from_bytes(rest).ok()).flatten()
+}
+
+/// Whole or not at all, whoever else writes the same entry.
+fn write_entry(path: &Path, made: &Made) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(made).map_err(io::Error::other)?;
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(&xxh3_128(&bytes).to_le_bytes())?;
+    file.write_all(&bytes)?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+fn compile(
+    source: &Source<'_>,
+    extra: &[OsString],
+    toolchain: &Toolchain,
+    cache: &Path,
+) -> Result<Made, GovernorError> {
+    let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
+    let shim = shim::unpack(cache).map_err(io_error)?;
+    let folder = tempfile::tempdir_in(cache).map_err(io_error)?;
+    let (compiled, object) = (folder.path().join("governor.o"), folder.path().join("governor.so"));
+    let depends = folder.path().join("depends");
+    let mut flags = extra.to_vec();
+    flags.extend(["-MD".into(), "-MF".into(), depends.clone().into()]);
+    for arguments in [
+        command::compile(shim::flags(), &shim, source.file, &flags, &compiled),
+        command::link(shim::flags(), &shim, &compiled, &object),
+    ] {
+        call(source, toolchain, &shim, &arguments)?;
+    }
+    let depends = fs::read(&depends).map_err(io_error)?;
+    let (files, absent) = inputs(&depends, source.file, &shim).map_err(io_error)?;
+    Ok(Made { files, absent, object: fs::read(&object).map_err(io_error)? })
+}
+
+fn call(
+    source: &Source<'_>,
+    toolchain: &Toolchain,
+    shim: &Path,
+    arguments: &[OsString],
+) -> Result<(), GovernorError> {
+    let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
+    let done = toolchain.call(arguments).map_err(no_compiler)?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let mut problems = problems(&said, source.file, source.given, shim);
+    if problems.is_empty() {
+        let last: Vec<&str> = said.lines().rev().take(5).collect();
+        let what = match last.as_slice() {
+            [] => format!("the compiler ended with {} and said nothing", done.status),
+            lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
+        };
+        problems.push(Problem { file: String::new(), line: 0, what, lacking: false });
+    }
+    Err(GovernorError::Compile { path: source.given.to_owned(), kernel: source.kernel(), problems })
+}
+
+type Inputs = (Vec<(PathBuf, u128)>, Vec<PathBuf>);
+
+/// From the compiler's list of files: those of the user with their hashes, and where the user's would stand that were not there.
+fn inputs(depends: &[u8], source: &Path, shim: &Path) -> io::Result<Inputs> {
+    let folder = source.parent().unwrap_or(Path::new("."));
+    let (mut files, mut absent) = (vec![(source.to_owned(), xxh3_128(&fs::read(source)?))], Vec::new());
+    for path in listed(depends) {
+        if let Ok(inside) = path.strip_prefix(shim.join("include")) {
+            absent.push(folder.join(inside));
+        } else if path != source {
+            let hash = xxh3_128(&fs::read(&path)?);
+            files.push((path, hash));
+        }
+    }
+    Ok((files, absent))
+}
+
+/// The files of a rule for make: `target: file file \`, with blanks and the like escaped.
+fn listed(depends: &[u8]) -> Vec<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let start = depends.windows(2).position(|w| w == b": " || w == b":\\").map_or(0, |at| at + 1);
+    let mut bytes = depends.iter().copied().skip(start).peekable();
+    let (mut out, mut name) = (Vec::new(), Vec::new());
+    while let Some(byte) = bytes.next() {
+        match (byte, bytes.peek()) {
+            (b'\\', Some(b'\n')) => {}
+            (b'\\', Some(b' ' | b'#')) | (b'$', Some(b'$')) => name.extend(bytes.next()),
+            (b' ' | b'\n' | b'\t', _) => out.push(std::mem::take(&mut name)),
+            (other, _) => name.push(other),
+        }
+    }
+    out.push(name);
+    out.retain(|name| !name.is_empty());
+    out.into_iter().map(|name| PathBuf::from(OsString::from_vec(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_files_is_read_as_make_reads_it() {
+        let text = b"governor.o: /a/my\\ gov.c \\\n /a/gov.h /a/x$$y.h\n";
+        let paths: Vec<String> = listed(text).iter().map(|p| p.display().to_string()).collect();
+        assert_eq!(paths, ["/a/my gov.c", "/a/gov.h", "/a/x$y.h"]);
+    }
+}

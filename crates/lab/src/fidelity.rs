@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own governor, led through its own recording.
+
+use std::path::PathBuf;
+
+use idlewise_governor::{GovernorError, Loader};
+use idlewise_idle::Hosted;
+use idlewise_model::TapeCpu;
+use idlewise_replay::{Fidelity, fidelity};
+
+use crate::governors::find_one;
+use crate::{FidelityHead, LabError, Recording};
+
+/// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is
+/// not known.
+pub(crate) fn kernels_own(
+    recording: &Recording,
+    trees: &[PathBuf],
+) -> Result<Result<FidelityHead, String>, LabError> {
+    let name = recording.tape.source.governor.as_str();
+    if name.is_empty() {
+        return Ok(Err(
+            "not known: the recording does not name the kernel's idle governor (--kernel-governor)".into(),
+        ));
+    }
+    let governor = match find_one(name, trees) {
+        Ok(governor) => governor,
+        Err(LabError::Governor(GovernorError::Unknown { .. })) => {
+            return Ok(Err(format!(
+                "not known: the kernel ran {name}, which is not among the governors here"
+            )));
+        }
+        Err(e) => return Err(e),
+    };
+    match governor.run(|loader| followed(loader, recording)) {
+        Ok(sum) => Ok(Ok(FidelityHead::new(&governor.label(), &sum))),
+        Err(e) if governor.is_foreign() && e.is_misbehaviour() => Ok(Err(format!("not known: {e}"))),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Two copies of a governor are led through a recording.
+fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<Fidelity, GovernorError> {
+    let mut sum = Fidelity::default();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut copies = [loader.load(cpu.tick.period_ns)?, loader.load(cpu.tick.period_ns)?];
+        let mut hosted = Vec::new();
+        for copy in &mut copies {
+            let slot = copy.add_cpu(cpu.cpu, &place.table, place.capacity)?;
+            hosted.push(Hosted::new(copy, slot));
+        }
+        if let [fresh, seasoned] = hosted.as_mut_slice() {
+            sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
+        }
+    }
+    Ok(sum)
+}
