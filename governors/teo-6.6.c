@@ -19,7 +19,9 @@
  * next decision as shallow, and so on: sleeps that a timer ends all the same
  * may be spent in the shallowest state for long. The counts of recent
  * intercepts can wrap below zero on tables without a state that needs a tick;
- * from then on they always speak against the candidate.
+ * from then on they speak against the candidate at every decision, and as no
+ * shallower state covers half of so many, it mostly stays: after a long quiet
+ * time early wakeups go unheeded.
  *
  * Parameters: util_threshold_shift, the utilisation threshold as a right shift
  * of the CPU's capacity: 6 means 1/64 (0 to 11). residency_threshold_ns, the

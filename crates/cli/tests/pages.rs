@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Has every governor its page in `docs/governors/`, and does it show the preface, the parameters and the story as they
+//! are? `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test pages` writes the pages anew; read them then.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_governor::{GovernorInfo, Instance, Param, Spec, catalog};
+
+const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n";
+
+/// What the pages call seeds.
+const SEEDS: &str = "\
+Seeds are the documents that this project started from. Of governors these tell:
+
+* 000: \"[RFC PATCH 0/1] cpuidle: teo: Introduce optional util-awareness\", Kajetan Puchalski, 15 September 2022
+* 002: \"[PATCH 0/6] cpuidle: teo: fixes and improvements\", Christian Loehle, 6 June 2024
+* 003: \"[RFC 0/1] Weighted approach to gather and use history in TEO governor\", Pratik Rajesh Sampat, 22 February 2020
+* 004: \"cpuidle: teo: Introduce util-awareness\", commit 9ce0f7c4bc, Kajetan Puchalski, 10 January 2023
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `tests/stories/GOVERNOR.md`, in its parts.
+struct Story {
+    stands_for: String,
+    grown_from: Option<String>,
+    body: String,
+}
+
+impl Story {
+    fn read(id: &str) -> Self {
+        let path = root().join(format!("tests/stories/{id}.md"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let after = |mark: &str| text.lines().find_map(|l| l.strip_prefix(mark));
+        let stands_for = after("Stands for: ").unwrap_or_else(|| panic!("{id}: no line `Stands for: `"));
+        let told =
+            |l: &&str| !["<!--", "Stands for: ", "Grown from: "].iter().any(|mark| l.starts_with(mark));
+        Self {
+            stands_for: stands_for.to_owned(),
+            grown_from: after("Grown from: ").map(|g| g.replace('`', "")),
+            body: text.lines().filter(told).collect::<Vec<_>>().join("\n").trim().to_owned(),
+        }
+    }
+}
+
+/// The idle states of the machine that a table of a story is played on, since reasons name them by number.
+fn machine(played: &str) -> String {
+    let (place, _) = played.split_once(" by ").unwrap();
+    let words: Vec<String> = place.split(", ").map(|w| w.replace('`', "")).collect();
+    let platform = idlewise_platform::find(&words[0]).unwrap();
+    let cluster = platform.clusters.iter().find(|c| words.contains(&c.name)).unwrap_or(&platform.clusters[0]);
+    let only = words.iter().find_map(|w| w.strip_suffix(" only"));
+    let states = cluster.table.states().iter().filter(|s| only.is_none_or(|o| s.name == o));
+    let us = |ns: i64| (ns as f64 / 1000.0).to_string();
+    let states: Vec<String> = states
+        .enumerate()
+        .map(|(i, s)| format!("{i} {} {}/{}", s.name, us(s.target_residency_ns), us(s.exit_latency_ns)))
+        .collect();
+    format!("States, target residency/exit latency in us: {}.", states.join(", "))
+}
+
+fn story_part(story: &Story) -> String {
+    let mut out = String::new();
+    let mut shown = String::new();
+    for line in story.body.lines() {
+        match line.strip_prefix("Played on ").map(machine) {
+            Some(machine) if machine != shown => {
+                out += &format!("{line}\n{machine}\n");
+                shown = machine;
+            }
+            None if line.starts_with("## ") => out += &format!("#{line}\n"),
+            _ => out += &format!("{line}\n"),
+        }
+    }
+    out
+}
+
+/// Prose of a preface: parameters as code, governors that nothing else could mean as links.
+fn prose(text: &str, id: &str, params: &[Param]) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let parameter = bare.split('=').next().unwrap_or(bare);
+        if params.iter().any(|p| p.name == parameter && p.name != "seed" && p.name != "draw") {
+            word.replacen(bare, &format!("`{bare}`"), 1)
+        } else if bare != id && bare.contains('-') && catalog().iter().any(|g| g.id == bare) {
+            word.replacen(bare, &format!("[{bare}]({bare}.md)"), 1)
+        } else {
+            word.to_owned()
+        }
+    };
+    let mut out = String::new();
+    let mut width = 0;
+    for word in text.split_whitespace().map(word) {
+        let room = width > 0 && width + 1 + word.len() <= 118;
+        out += if room {
+            " "
+        } else if width > 0 {
+            "\n"
+        } else {
+            ""
+        };
+        width = if room { width + 1 + word.len() } else { word.len() };
+        out += &word;
+    }
+    out
+}
+
+fn parameters(params: &[Param]) -> String {
+    let mut out = "| parameter | type | default | what it does |\n|---|---|---|---|\n".to_owned();
+    for p in params {
+        out += &format!("| `{}` | {} | {} | {} |\n", p.name, p.type_name, p.value, p.description);
+    }
+    out
+}
+
+fn page(info: &GovernorInfo, story: &Story) -> String {
+    let id = info.id;
+    let governor = Instance::load(&Spec::new(id), 4_000_000).unwrap();
+    let mut params = governor.params();
+    params.sort_by_key(|p| info.preface.find(&p.name));
+    let grown_from =
+        story.grown_from.as_ref().map_or_else(String::new, |g| format!("; grown from [{g}]({g}.md)"));
+    let mut out = format!(
+        "{HEAD}<!-- Written from governors/{id}.c and tests/stories/{id}.md by crates/cli/tests/pages.rs -->\n\
+         # {id}\n\n{}.\n\nStands for {}{grown_from}. Source: [{id}.c](../../governors/{id}.c).\n",
+        info.summary, story.stands_for
+    );
+    let mut paragraphs = info.preface.trim().split("\n\n");
+    paragraphs.next();
+    for paragraph in paragraphs {
+        let heading = paragraph.split_once(": ").filter(|(h, _)| h.len() < 20 && !h.contains('\n'));
+        let Some((heading, text)) = heading else {
+            out += &format!("\n{}\n", prose(paragraph, id, &params));
+            continue;
+        };
+        let (first, rest) = text.split_at(1);
+        let names = params.iter().map(|p| p.name.as_str()).chain(catalog().iter().map(|g| g.id));
+        let is_name = names.into_iter().any(|n| text.split([' ', ',', ';', '\n']).next() == Some(n));
+        let text = if is_name { text.to_owned() } else { first.to_uppercase() + rest };
+        out += &format!("\n## {heading}\n\n{}\n", prose(&text, id, &params));
+        if heading == "Parameters" && !params.is_empty() {
+            out += &format!("\n{}", parameters(&params));
+        }
+    }
+    out += "\n## Its story\n\nEach table is a test, and [how to read it](../../tests/stories/README.md) is told there; the \
+            reasons are the governor's own\nwords.\n\n";
+    out + &story_part(story)
+}
+
+/// The governors below `parent`, each with what grew from it.
+fn tree(stories: &BTreeMap<&str, Story>, parent: Option<&str>, indent: &str, out: &mut String) {
+    let children: Vec<&&str> =
+        stories.iter().filter_map(|(id, s)| (s.grown_from.as_deref() == parent).then_some(id)).collect();
+    for (i, id) in children.iter().enumerate() {
+        let last = i + 1 == children.len();
+        let (branch, below) = match (parent, last) {
+            (None, _) => ("", ""),
+            (_, true) => ("└─ ", "   "),
+            (_, false) => ("├─ ", "│  "),
+        };
+        *out += &format!("{indent}{branch}{id}\n");
+        tree(stories, Some(id), &format!("{indent}{below}"), out);
+    }
+}
+
+fn index(stories: &BTreeMap<&str, Story>) -> String {
+    let mut out = format!(
+        "{HEAD}<!-- Written from governors/*.c and tests/stories/*.md by crates/cli/tests/pages.rs -->\n# Governors\n\n\
+         | governor | what it is | stands for |\n|---|---|---|\n"
+    );
+    for info in catalog() {
+        let stands_for = &stories[info.id].stands_for;
+        out += &format!("| [{0}]({0}.md) | {1} | {stands_for} |\n", info.id, info.summary);
+    }
+    out += "\n`oracle`, which knows every wake in advance, is part of the engine and has no page.\n\n";
+    out += SEEDS;
+    out += "\n## What grew from what\n\n```\n";
+    tree(stories, None, "", &mut out);
+    out + "```\n"
+}
+
+#[test]
+fn every_governor_has_its_page() {
+    let stories: BTreeMap<&str, Story> = catalog().iter().map(|g| (g.id, Story::read(g.id))).collect();
+    for (id, story) in &stories {
+        let known = story.grown_from.as_deref().is_none_or(|g| stories.contains_key(g));
+        assert!(known, "{id}: grown from a governor that there is not");
+    }
+    let mut pages: BTreeMap<String, String> =
+        catalog().iter().map(|g| (format!("{}.md", g.id), page(g, &stories[g.id]))).collect();
+    pages.insert("README.md".to_owned(), index(&stories));
+
+    let folder = root().join("docs/governors");
+    let update = std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some();
+    if update {
+        fs::create_dir_all(&folder).unwrap();
+        pages.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+    }
+    for (name, text) in &pages {
+        let shown = fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert_eq!(&shown, text, "docs/governors/{name} is out of date: IDLEWISE_UPDATE_DOCS=1 writes it");
+    }
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(pages.contains_key(&name), "docs/governors/{name}: of no governor");
+    }
+}
