@@ -71,7 +71,9 @@ fn show(id: &str, trees: &[PathBuf]) -> Done {
     for p in params {
         text.push_str(&format!("  {}={} ({})  {}\n", p.name, p.value, p.type_name, p.description));
     }
-    text.push_str(&format!("\nWith examples that are tests: docs/governors/{id}.md\n"));
+    if !governor.is_foreign() {
+        text.push_str(&format!("\nWith examples that are tests: docs/governors/{id}.md\n"));
+    }
     say(&text)?;
     Ok(true)
 }
