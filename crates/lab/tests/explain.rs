@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does `explain` tell what replay does, and find where governors part?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::catalog;
+use idlewise_governor::{Value, catalog};
 use idlewise_lab::RecordingOptions;
 use idlewise_lab::explain::{
-    ExplainReport, ExplainRequest, Which, WhyDiffer, WhyDifferRequest, explain, view, why_differ,
+    ExplainReport, ExplainRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest, explain, explain_row,
+    view, why_differ,
 };
 use idlewise_lab::replay::{ReplayRequest, replay};
 use idlewise_report::Format;
@@ -131,4 +132,82 @@ fn every_form_has_the_reasons() {
         let word = report.explanation.reasons[0].split(' ').next().unwrap();
         assert!(text.contains(word), "{format:?}:\n{text}");
     }
+}
+
+/// A governor out of a file that is not ours: it goes to the second state once it was asked often enough.
+fn foreign(name: &str, select: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explained");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    let text = format!(
+        "// SPDX-License-Identifier: GPL-2.0-only\n#include <linux/cpuidle.h>\n#include <linux/init.h>\n\
+         struct mine {{ int asked; long deep_ns[3]; }};\n\
+         static DEFINE_PER_CPU(struct mine, mine);\n\
+         static int mine_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)\n{{\n\
+         \tstruct mine *m = per_cpu_ptr(&mine, dev->cpu);\n\tm->deep_ns[1] = -7;\n\t{select}\n}}\n\
+         static struct cpuidle_governor governor = {{ .name = \"mine\", .rating = 1, .select = mine_select }};\n\
+         static int __init mine_init(void)\n{{\n\treturn cpuidle_register_governor(&governor);\n}}\n\
+         postcore_initcall(mine_init);\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_foreign_governor_is_explained_by_its_memory() {
+    let mine = foreign("mine.c", "return ++m->asked > 100 && drv->state_count > 1;");
+    for (decision, asked, state) in [(0, 0, 0), (99, 99, 0), (100, 100, 1)] {
+        let e = explained(&mine, Which::Decision(decision)).explanation;
+        let Value::Struct(members) = &e.memory[0].value else { panic!("{:?}", e.memory) };
+        assert_eq!((e.memory[0].name.as_str(), &members[0].value), ("mine", &Value::Number(asked)));
+        let deep = [0, if decision == 0 { 0 } else { -7 }, 0].map(Value::Number).to_vec();
+        assert_eq!(members[1].value, Value::Array(deep));
+        assert_eq!(e.chosen.state, state);
+        assert!(e.reasons.is_empty());
+    }
+    let turned = differ(&mine, "shallow");
+    assert!(turned.other_state > 1000 && !turned.moments.is_empty());
+}
+
+#[test]
+fn a_foreign_governor_that_crashes_is_an_error_and_nothing_more() {
+    let bad = foreign("bad.c", "if (++m->asked == 50)\n\t\treturn *(volatile int *)NULL;\n\treturn 0;");
+    let said = explain(&request(&bad, Which::Decision(60))).unwrap_err().to_string();
+    assert!(said.contains("crashed in select, CPU 0, decision 49"), "{said}");
+    let mut beside = request("teo", Which::Decision(60));
+    beside.others = vec![bad, "menu".to_owned()];
+    let report = explain(&beside).unwrap();
+    let [failed, menu] = report.explanation.others.as_slice() else { panic!("two others") };
+    assert!(failed.failure.as_deref().unwrap().contains("crashed in select"));
+    assert!(menu.failure.is_none() && menu.came.is_some());
+    let text = view::explain(&report).render(Format::Table, &report).unwrap();
+    assert!(text.contains("decision 49"), "{text}");
+}
+
+fn row(governor: &str, row: u64) -> RowRequest {
+    let golden = "../../tests/data/golden/closed/teo-6.3/intel_skl__util__hz1000__s7073.csv.gz";
+    RowRequest {
+        golden: Path::new(env!("CARGO_MANIFEST_DIR")).join(golden),
+        row,
+        governor: governor.to_owned(),
+        others: vec!["teo-6.1".to_owned(), "oracle".to_owned()],
+        kernel_trees: Vec::new(),
+    }
+}
+
+#[test]
+fn a_row_of_recorded_decisions_is_explained() {
+    for n in [0, 1, 300, 2499] {
+        let report = explain_row(&row("teo-util", n)).unwrap();
+        assert_eq!(report.recorded.as_ref(), Some(&report.explanation.chosen), "row {n}");
+        assert_eq!(report.explanation.others.len(), 1, "the oracle has nothing to say about a row");
+        assert!(report.explanation.inputs.iter().all(|i| i.confidence == Some("recorded")));
+        let text = view::explain(&report).render(Format::Table, &report).unwrap();
+        assert!(text.ends_with(": the same\n"), "{text}");
+    }
+    let other = explain_row(&row("shallow", 300)).unwrap();
+    let text = view::explain(&other).render(Format::Table, &other).unwrap();
+    assert!(text.ends_with(": NOT the same\n"), "{text}");
+    let said = explain_row(&row("teo-util", 2500)).unwrap_err().to_string();
+    assert!(said.contains("no row 2500; it has 2500"), "{said}");
 }

@@ -44,11 +44,13 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
     let seen =
         watch(&governor, &golden, number)?.ok_or_else(|| LabError::Request("no decision".to_owned()))?;
     let beside = |candidate: &Candidate| match candidate {
-        Candidate::Hosted { governor, name } => Some(chosen_at(governor, name, &golden, number)),
+        Candidate::Hosted { governor, name } => {
+            Other::or_failed(candidate, chosen_at(governor, name, &golden, number).map(Some))
+        }
         // Rows say what came, not what would have come.
-        Candidate::Oracle => None,
+        Candidate::Oracle => Ok(None),
     };
-    let others: Vec<Other> = others.iter().filter_map(beside).collect::<Result<_, LabError>>()?;
+    let others: Vec<Option<Other>> = others.iter().map(beside).collect::<Result<_, LabError>>()?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -72,7 +74,7 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
             memory: seen.memory,
             reasons: seen.reasons,
             came: Some(came(row)),
-            others,
+            others: others.into_iter().flatten().collect(),
         },
     })
 }
@@ -126,6 +128,7 @@ fn chosen_at(governor: &Governor, name: &str, golden: &GoldenFile, number: usize
     })?;
     Ok(Other {
         governor: name.to_owned(),
+        failure: None,
         asked_before_ns: 0,
         state,
         tick: if stop_tick { "stop" } else { "keep" }.to_owned(),

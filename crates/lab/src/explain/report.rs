@@ -4,6 +4,8 @@ use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickC
 use serde::Serialize;
 
 use super::watch::{Asked, Seen};
+use crate::LabError;
+use crate::candidate::Candidate;
 
 /// One decision of one governor: what it knew, what it made of it, what came.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -109,6 +111,9 @@ pub struct Came {
 pub struct Other {
     /// The governor with its parameters.
     pub governor: String,
+    /// Why there is nothing to show: it crashed or did not come back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// How long before it had been asked, ns.
     pub asked_before_ns: u64,
     /// The state that it chose.
@@ -117,6 +122,26 @@ pub struct Other {
     pub tick: String,
     /// What came of that; nothing for a row of recorded decisions.
     pub came: Option<Came>,
+}
+
+impl Other {
+    /// The answer where `candidate` failed: what it does to itself takes nothing else away.
+    pub(crate) fn or_failed(
+        candidate: &Candidate,
+        answer: Result<Option<Self>, LabError>,
+    ) -> Result<Option<Self>, LabError> {
+        match answer {
+            Err(LabError::Governor(e)) if candidate.is_foreign() && e.is_misbehaviour() => Ok(Some(Self {
+                governor: candidate.name().to_owned(),
+                failure: Some(e.to_string()),
+                asked_before_ns: 0,
+                state: -1,
+                tick: String::new(),
+                came: None,
+            })),
+            answer => answer,
+        }
+    }
 }
 
 impl StateHead {

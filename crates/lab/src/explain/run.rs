@@ -184,7 +184,8 @@ impl<'a> OnCpu<'a> {
                 self.workload.cpu
             )));
         };
-        let other = |candidate: &Candidate| self.other(candidate, entry.start_ns);
+        let other =
+            |candidate: &Candidate| Other::or_failed(candidate, self.other(candidate, entry.start_ns));
         let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
         Ok(Explanation {
             governor: governor.label(),
@@ -245,6 +246,7 @@ impl<'a> OnCpu<'a> {
         let keep = self.run(candidate, |_, _| Keep::last_at(at_ns))?;
         Ok(keep.found.map(|(_, entry)| Other {
             governor: candidate.name().to_owned(),
+            failure: None,
             asked_before_ns: at_ns - entry.start_ns,
             state: entry.selected.into(),
             tick: Came::of(&entry).tick.to_owned(),

@@ -374,6 +374,9 @@ fn others_table(e: &Explanation) -> Table {
 }
 
 fn other_row(e: &Explanation, o: &Other) -> Vec<String> {
+    if let Some(why) = &o.failure {
+        return vec![o.governor.clone(), "-".to_owned(), why.clone()];
+    }
     let before = match o.asked_before_ns {
         0 => "then".to_owned(),
         ns => format!("{} before", duration(ns as f64)),
