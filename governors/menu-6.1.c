@@ -90,7 +90,7 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 		variance = div_u64(variance, samples);
 
 		if (menu_regular(tuning, mean, variance, samples)) {
-			pr_debug("%u of the last %u idle times are alike: %llu ns in the mean\n",
+			pr_debug("%u of %u idle times agree: %llu ns in the mean\n",
 				 samples, tuning->intervals, mean * (u64)NSEC_PER_USEC);
 			return mean;
 		}

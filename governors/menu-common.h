@@ -23,7 +23,7 @@
 
 #include "param-check.h"
 #include "shallower.h"
-#include "tick-words.h"
+#include "tick.h"
 
 /* What one wakeup adds to a correction factor, at most. */
 #define MENU_RESOLUTION		1024
@@ -355,21 +355,12 @@ static __always_inline int menu_finish(const struct cpuidle_driver *drv,
 	}
 	pr_debug("state %d is the deepest left\n", idx);
 
-	if (stopped) {
-		explain_tick_stopped();
+	if (!tick_stays(drv, idx, predicted_ns, predicted_ns >= (u64)TICK_NSEC, stopped))
 		return idx;
-	}
-	if (!state_polls(drv, idx) && predicted_ns >= (u64)TICK_NSEC) {
-		explain_tick_stops(predicted_ns);
-		return idx;
-	}
 
-	explain_tick_stays(drv, idx, predicted_ns);
 	*stop_tick = false;
-	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns) {
-		idx = shallower_state(drv, dev, idx, delta_tick_ns, false);
-		explain_tick_first(delta_tick_ns, idx);
-	}
+	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns)
+		idx = before_tick(drv, dev, idx, delta_tick_ns);
 	return idx;
 }
 

@@ -83,7 +83,7 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 		mean = div_u64(sum, samples);
 		if (menu_regular(tuning, mean, div_u64(squares, samples) - (u64)mean * mean,
 				 samples)) {
-			pr_debug("%u of the last %u idle times are alike: %lld ns in the mean\n",
+			pr_debug("%u of %u idle times agree: %lld ns in the mean\n",
 				 samples, tuning->intervals, mean * NSEC_PER_USEC);
 			return (u32)mean;
 		}
@@ -113,7 +113,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	if (data->needs_update) {
 		menu_update(data, drv, dev, tuning);
 	} else if (dev->last_residency_ns == 0) {
-		pr_debug("the last entry was broken off: it counts as an endless idle time\n");
+		pr_debug("no sleep was measured since: that counts as an endless idle time\n");
 		menu_push_interval(data, tuning, U32_MAX);
 	}
 

@@ -51,7 +51,7 @@ static int shallow_select(struct cpuidle_driver *drv, struct cpuidle_device *dev
 
 	*stop_tick = stop_tick_param && !state_polls(drv, i);
 	if (state_polls(drv, i))
-		pr_debug("state %d polls: the tick stays\n", i);
+		pr_debug("state %d polls: keep the tick\n", i);
 	else if (stop_tick_param)
 		pr_debug("state %d does not poll: the tick stops\n", i);
 	else

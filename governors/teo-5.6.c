@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TEO of Linux 5.6 to 5.12: the timer's state, unless its misses outnumber its
+ * TEO of Linux 5.5 to 5.12: the timer's state, unless its misses outnumber its
  * hits.
  *
  * The idea: most wakeups are timers, and the kernel knows when the next one is

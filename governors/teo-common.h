@@ -14,6 +14,7 @@
 
 #include "param-check.h"
 #include "shallower.h"
+#include "tick.h"
 
 /* Weight of one wakeup. */
 #define TEO_PULSE		1024
@@ -35,15 +36,11 @@ static __always_inline int teo_keep_tick(const struct cpuidle_driver *drv,
 					 const struct cpuidle_device *dev, int idx, int shallowest,
 					 s64 delta_tick_ns, bool *stop_tick)
 {
-	s64 residency_ns = drv->states[idx].target_residency_ns;
-
 	*stop_tick = false;
-	if (idx <= shallowest || residency_ns <= delta_tick_ns)
+	if (idx <= shallowest || drv->states[idx].target_residency_ns <= delta_tick_ns)
 		return idx;
 
-	pr_debug("state %d needs %lld ns, but the tick leaves %lld ns: look shallower\n",
-		 idx, residency_ns, delta_tick_ns);
-	return shallower_state(drv, dev, idx, delta_tick_ns, false);
+	return before_tick(drv, dev, idx, delta_tick_ns);
 }
 
 #endif

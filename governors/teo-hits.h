@@ -36,7 +36,7 @@
 
 #include "param-check.h"
 #include "shallower.h"
-#include "tick-words.h"
+#include "tick.h"
 
 /* Weight of one wakeup. */
 #define TEO_PULSE		1024
@@ -429,22 +429,14 @@ static __always_inline int teo_hits_select(struct teo_hits *data, struct cpuidle
 	if (late)
 		late(drv, dev, data, &pick, averaged_from);
 
-	if (pick.stopped) {
-		explain_tick_stopped();
+	if (!tick_stays(drv, pick.idx, pick.duration_ns, pick.duration_ns >= (u64)TICK_NSEC,
+			pick.stopped))
 		return pick.idx;
-	}
-	if (!state_polls(drv, pick.idx) && pick.duration_ns >= (u64)TICK_NSEC) {
-		explain_tick_stops(pick.duration_ns);
-		return pick.idx;
-	}
 
-	explain_tick_stays(drv, pick.idx, pick.duration_ns);
 	*stop_tick = false;
 	/* The tick will come, so the state must fit in front of it. */
-	if (pick.idx > 0 && (u64)drv->states[pick.idx].target_residency_ns > (u64)delta_tick_ns) {
-		pick.idx = shallower_state(drv, dev, pick.idx, delta_tick_ns, false);
-		explain_tick_first(delta_tick_ns, pick.idx);
-	}
+	if (pick.idx > 0 && (u64)drv->states[pick.idx].target_residency_ns > (u64)delta_tick_ns)
+		pick.idx = before_tick(drv, dev, pick.idx, delta_tick_ns);
 	return pick.idx;
 }
 

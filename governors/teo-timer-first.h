@@ -119,18 +119,10 @@ static __always_inline int teo_timer_first_select(struct teo_bins *bins,
 	if (late)
 		late(drv, dev, bins, &pick);
 tick:
-	if (pick.stopped) {
-		pr_debug("the tick is stopped already\n");
+	if (!tick_stays(drv, pick.idx, pick.duration_ns, pick.duration_ns >= TICK_NSEC,
+			pick.stopped))
 		return pick.idx;
-	}
-	if (!state_polls(drv, pick.idx) && pick.duration_ns >= TICK_NSEC) {
-		pr_debug("%lld ns are expected, a tick or more: stop the tick\n", pick.duration_ns);
-		return pick.idx;
-	}
-	if (state_polls(drv, pick.idx))
-		pr_debug("state %d polls: keep the tick\n", pick.idx);
-	else
-		pr_debug("%lld ns are expected, less than a tick: keep it\n", pick.duration_ns);
+
 	return teo_keep_tick(drv, dev, pick.idx, pick.shallowest, delta_tick_ns, stop_tick);
 }
 

@@ -277,19 +277,9 @@ static __always_inline int teo_timer_last_select(struct teo_timer_last *data,
 		pick.duration_ns = TICK_NSEC / 2;
 	}
 tick:
-	if (pick.stopped) {
-		pr_debug("the tick is stopped already\n");
+	if (!tick_stays(drv, pick.idx, pick.duration_ns,
+			pick.duration_ns > TICK_NSEC + fixes->tick_margin_ns, pick.stopped))
 		return pick.idx;
-	}
-	if (!state_polls(drv, pick.idx) &&
-	    pick.duration_ns > TICK_NSEC + fixes->tick_margin_ns) {
-		pr_debug("%lld ns are expected, enough to stop the tick\n", pick.duration_ns);
-		return pick.idx;
-	}
-	if (state_polls(drv, pick.idx))
-		pr_debug("state %d polls: keep the tick\n", pick.idx);
-	else
-		pr_debug("%lld ns are expected, too little to stop the tick\n", pick.duration_ns);
 keep_tick:
 	return teo_keep_tick(drv, dev, pick.idx, pick.shallowest, delta_tick_ns, stop_tick);
 }

@@ -374,18 +374,9 @@ static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 		duration_ns = TICK_NSEC / 2;
 	}
 tick:
-	if (stopped) {
-		pr_debug("the tick is stopped already\n");
+	if (!tick_stays(drv, pick.idx, duration_ns, duration_ns >= TICK_NSEC, stopped))
 		return pick.idx;
-	}
-	if (!state_polls(drv, pick.idx) && duration_ns >= TICK_NSEC) {
-		pr_debug("%lld ns are expected, a tick or more: stop the tick\n", duration_ns);
-		return pick.idx;
-	}
-	if (state_polls(drv, pick.idx))
-		pr_debug("state %d polls: keep the tick\n", pick.idx);
-	else
-		pr_debug("%lld ns are expected, less than a tick: keep it\n", duration_ns);
+
 	return teo_keep_tick(drv, dev, pick.idx, pick.shallowest, delta_tick_ns, stop_tick);
 }
 
