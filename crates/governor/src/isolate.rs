@@ -137,10 +137,10 @@ where
     let lost = |why: String| GovernorError::Lost { id: governor.label(), why };
     let no_process = |what: &str| lost(format!("{what}: {}", std::io::Error::last_os_error()));
     let parent = std::process::id();
-    let page = SharedPage::new().ok_or_else(|| no_process("no memory to share with its process"))?;
-    let mut child = {
-        // Also keeps the end of the pipe that is written out of children that others make meanwhile.
+    let (page, mut child) = {
+        // Also keeps the page, and the end of the pipe that is written, out of children that others make meanwhile.
         let guard = loader();
+        let page = SharedPage::new().ok_or_else(|| no_process("no memory to share with its process"))?;
         let (from, to) = pipe().ok_or_else(|| no_process("no pipe to its process"))?;
         // SAFETY: the child runs only what `child` runs, see there.
         match unsafe { libc::fork() } {
@@ -150,7 +150,10 @@ where
                 drop(from);
                 child(parent, to, || job(&Loader { governor, position: Some(page.position()) }))
             }
-            pid => Child { pid, pipe: from, status: None },
+            pid => {
+                page.leave_out_of_other_children();
+                (page, Child { pid, pipe: from, status: None })
+            }
         }
     };
     let mut watch = Watch { patience_s, ..Watch::default() };
@@ -357,6 +360,12 @@ impl SharedPage {
         };
         // Zeros are a valid position.
         (page != libc::MAP_FAILED).then(|| Self(page.cast()))
+    }
+
+    /// A child that writes wildly shall not reach the pages of others.
+    fn leave_out_of_other_children(&self) {
+        // SAFETY: the mapping of `new`.
+        unsafe { libc::madvise(self.0.cast(), Self::SIZE, libc::MADV_DONTFORK) };
     }
 
     /// The child never unmaps the page; the parent uses it no longer than `self`.
