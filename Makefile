@@ -7,7 +7,8 @@ SHELL       := /bin/bash
 
 IDLEWISE  := cargo run --quiet --release --locked -p idlewise-cli --
 RECORDING := tests/data/mixed.dat
-GOVERNORS := menu,menu-6.1,teo-6.1,teo-util,shallow,deepest,oracle
+GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
+OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
 .PHONY: build demo test bench fuzz help
 .DEFAULT_GOAL := build
@@ -26,6 +27,11 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 		echo "\$$ idlewise replay $(RECORDING) --platform $$platform --governor $(GOVERNORS)"; \
 		$(IDLEWISE) replay $(RECORDING) --platform $$platform --governor $(GOVERNORS); \
 	done
+	@echo
+	@echo "And why? One decision of the phone's, 30 ms into the recording: a timer comes in 9.8 ms, teo-util stays shallow."
+	@echo
+	@echo "\$$ idlewise explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)"
+	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
 	@tools/need.sh cargo cc trace-cmd
