@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use idlewise_governor::{Governor, GovernorError, Instance, Spec};
-use idlewise_idle::{Hosted, IdleCpu, Left, Moment, Timers};
+use idlewise_governor::{Governor, Spec};
+use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, Timers};
 use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
 
@@ -88,26 +88,23 @@ pub fn truth_of_governor(
     machine: &Platform,
     cpu: u32,
 ) -> Result<TruthResult, LabError> {
-    let place = machine
-        .cluster_of(cpu)
-        .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
-    let grid = TickGrid::from_hz(machine.hz.unwrap_or(250));
-    let mut rows = Vec::new();
-    let mut file = Rows::open(path, cpu)?;
-    while let Some(row) = file.next_row()? {
-        rows.push(row);
-    }
+    let live = LiveFile::read(path, machine, cpu)?;
+    let (place, grid) = (live.place, live.grid);
     let result = governor.run(|loader| {
         let mut instances = [loader.load(grid.period_ns)?, loader.load(grid.period_ns)?];
-        let [fresh, seasoned] = &mut instances;
-        let follower = |instance| Follower::new(instance, cpu, place, grid);
-        let (mut fresh, mut seasoned) = (follower(fresh)?, follower(seasoned)?);
-        for row in &rows {
+        let mut hosted = Vec::new();
+        for instance in &mut instances {
+            let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
+            hosted.push(Hosted::new(instance, slot));
+        }
+        let mut result = TruthResult::default();
+        let [fresh, seasoned] = hosted.as_mut_slice() else { return Ok(result) };
+        let (mut fresh, mut seasoned) = (Follower::new(fresh, &live), Follower::new(seasoned, &live));
+        for row in &live.rows {
             seasoned.follow(*row);
         }
         seasoned.before = None;
-        let mut result = TruthResult::default();
-        for row in &rows {
+        for row in &live.rows {
             result.count(row, fresh.follow(*row), seasoned.follow(*row));
         }
         Ok(result)
@@ -115,39 +112,58 @@ pub fn truth_of_governor(
     Ok(result)
 }
 
+/// A file of recorded decisions, read: the rows of one CPU, and where it is.
+pub(crate) struct LiveFile<'m> {
+    pub(crate) cpu: u32,
+    pub(crate) place: &'m Cluster,
+    pub(crate) grid: TickGrid,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl<'m> LiveFile<'m> {
+    /// Reads the rows of CPU `cpu` of `machine` from `path`.
+    pub(crate) fn read(path: &Path, machine: &'m Platform, cpu: u32) -> Result<Self, LabError> {
+        let place = machine
+            .cluster_of(cpu)
+            .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
+        let mut rows = Vec::new();
+        let mut file = Rows::open(path, cpu)?;
+        while let Some(row) = file.next_row()? {
+            rows.push(row);
+        }
+        Ok(Self { cpu, place, grid: TickGrid::from_hz(machine.hz.unwrap_or(250)), rows })
+    }
+}
+
 /// What a governor says to one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answer {
-    state: usize,
+pub(crate) struct Answer {
+    pub(crate) state: usize,
     /// The tick is stopped, or stays so.
-    stop: bool,
+    pub(crate) stop: bool,
 }
 
 /// A governor that is led through recorded decisions.
-struct Follower<'a> {
-    governor: Hosted<'a>,
+pub(crate) struct Follower<'a, C> {
+    governor: &'a mut C,
     idle: IdleCpu<'a>,
     grid: TickGrid,
     before: Option<Row>,
 }
 
-impl<'a> Follower<'a> {
-    fn new(
-        instance: &'a mut Instance,
-        cpu: u32,
-        place: &'a Cluster,
-        grid: TickGrid,
-    ) -> Result<Self, GovernorError> {
-        let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
-        let governor = Hosted::new(instance, slot);
-        Ok(Self { governor, idle: IdleCpu::new(cpu, &place.table, grid), grid, before: None })
+impl<'a, C: Chooser> Follower<'a, C> {
+    /// `governor` must be new, on the CPU of `live`.
+    pub(crate) fn new(governor: &'a mut C, live: &'a LiveFile<'_>) -> Self {
+        let idle = IdleCpu::new(live.cpu, &live.place.table, live.grid);
+        Self { governor, idle, grid: live.grid, before: None }
     }
 
     /// Asks with what the kernel knew; what the kernel then got is told when the next row comes.
-    fn follow(&mut self, row: Row) -> Answer {
+    pub(crate) fn follow(&mut self, row: Row) -> Answer {
+        let in_vain = row.aborted() && self.before.is_some();
         if let Some(before) = self.before {
             // Only this row tells what the kernel measured for the stay before.
-            self.idle.leave(&mut self.governor, &before.left(&row), &mut Nowhere);
+            self.idle.leave(self.governor, &before.left(&row), &mut Nowhere);
         }
         let now_ns = row.start_ns.saturating_add_signed(row.now_rel);
         if row.new_visit {
@@ -156,16 +172,16 @@ impl<'a> Follower<'a> {
         } else {
             self.idle.interrupt_done(now_ns);
         }
-        self.idle.set_disabled(&mut self.governor, row.disabled);
+        self.idle.set_disabled(self.governor, row.disabled);
         self.idle.force_tick(row.stopped_before);
         let moment = row.moment(now_ns, self.grid);
-        if row.aborted() && self.before.is_some() {
+        if in_vain {
             // The governor had been asked before, and a reschedule came before the state was entered.
-            self.idle.enter(&mut self.governor, &moment);
-            self.idle.abort(&mut self.governor);
+            self.idle.enter(self.governor, &moment);
+            self.idle.abort(self.governor);
             self.idle.force_tick(row.stopped_before);
         }
-        let entered = self.idle.enter(&mut self.governor, &moment);
+        let entered = self.idle.enter(self.governor, &moment);
         self.before = Some(row);
         Answer { state: entered.state, stop: entered.stop_tick || row.stopped_before }
     }
@@ -179,32 +195,32 @@ impl Ledger for Nowhere {
 
 /// One recorded decision; `_rel` times count from `start_ns`.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    line: u64,
-    start_ns: u64,
-    state: usize,
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) state: usize,
     no_latency: bool,
-    disabled: u16,
-    stopped_before: bool,
+    pub(crate) disabled: u16,
+    pub(crate) stopped_before: bool,
     /// The kernel went the way of stopping the tick.
-    stop_path: bool,
+    pub(crate) stop_path: bool,
     new_visit: bool,
     /// The tick had run when the governor was last told of a stay.
     got_tick_before: bool,
     /// This stay's residency.
-    residency_ns: u64,
+    pub(crate) residency_ns: u64,
     residency_before_ns: u64,
     poll_limit_before: bool,
     now_rel: i64,
     hrtimer_rel: Option<i64>,
-    sleep_length_ns: Option<i64>,
+    pub(crate) sleep_length_ns: Option<i64>,
     exit_ns: u64,
     calls: i64,
 }
 
 impl Row {
     /// The kernel asked its governor once more before this, in vain.
-    fn aborted(&self) -> bool {
+    pub(crate) fn aborted(&self) -> bool {
         self.residency_before_ns == 0 || self.calls > 1
     }
 
