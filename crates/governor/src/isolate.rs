@@ -151,7 +151,7 @@ where
                 child(parent, to, || job(&Loader { governor, position: Some(page.position()) }))
             }
             pid => {
-                page.leave_out_of_other_children();
+                page.keep_from_others();
                 (page, Child { pid, pipe: from, status: None })
             }
         }
@@ -163,6 +163,11 @@ where
         match child.read(&mut answer) {
             Some(true) => watch.quiet = Quiet::default(),
             Some(false) => break,
+            None if child.has_ended() => {
+                // Only what it started itself still holds the pipe; what it wrote before is all there is.
+                while child.read_within(&mut answer, 0) == Some(true) {}
+                break;
+            }
             None => {
                 if let Some(why) = watch.look(&child, page.position()) {
                     child.end();
@@ -171,7 +176,9 @@ where
             }
         }
     }
-    let status = child.wait();
+    let Some(status) = child.wait() else {
+        return Err(lost(format!("its process closed the way back of its answer {}", at())));
+    };
     if libc::WIFSIGNALED(status) {
         let signal = signal_name(libc::WTERMSIG(status));
         return Err(GovernorError::Crashed { id: governor.label(), signal, at: at() });
@@ -189,9 +196,12 @@ where
 /// the thread pool; memory is allocated as usual, since the C library's fork takes care of that. Should a job panic, the hook may
 /// print it, or wait for a lock until the parent loses patience; its words get to the parent in the first case.
 fn child<T: Serialize>(parent: u32, mut to: File, job: impl FnOnce() -> Result<T, GovernorError>) -> ! {
+    let own = std::process::id();
     // SAFETY: plain system calls on this process alone.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // What it starts belongs to its group, and goes when it goes.
+        libc::setpgid(0, 0);
         // It may have died before; then somebody else is the parent.
         if libc::getppid().unsigned_abs() != parent {
             libc::_exit(1);
@@ -207,6 +217,11 @@ fn child<T: Serialize>(parent: u32, mut to: File, job: impl FnOnce() -> Result<T
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
     }
     let answer = catch_unwind(AssertUnwindSafe(job)).map_err(|panic| panic_text(&*panic));
+    if std::process::id() != own {
+        // A governor that forks comes back twice; one answer is enough.
+        // SAFETY: as below.
+        unsafe { libc::_exit(1) }
+    }
     let done = postcard::to_stdvec(&answer).is_ok_and(|bytes| to.write_all(&bytes).is_ok());
     // SAFETY: ends this process at once: no destructor, no exit handler, no buffer of the parent's is flushed twice.
     unsafe { libc::_exit(i32::from(!done)) }
@@ -228,9 +243,13 @@ struct Child {
 impl Child {
     /// Waits a moment for something to read: true if there was, false at the end, nothing if nothing came.
     fn read(&mut self, into: &mut Vec<u8>) -> Option<bool> {
+        self.read_within(into, LOOK_MS)
+    }
+
+    fn read_within(&mut self, into: &mut Vec<u8>, timeout_ms: i32) -> Option<bool> {
         let mut ready = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one valid pollfd.
-        if unsafe { libc::poll(&raw mut ready, 1, LOOK_MS) } <= 0 {
+        if unsafe { libc::poll(&raw mut ready, 1, timeout_ms) } <= 0 {
             return None;
         }
         let mut buffer = [0; 1 << 16];
@@ -260,41 +279,58 @@ impl Child {
         }
     }
 
-    /// How it ended. The pipe is closed, so it is about to end, or it closed the pipe itself and is beyond help.
-    fn wait(&mut self) -> i32 {
+    /// How it ended; nothing if it did not end by itself. The pipe is closed, so it is about to, or it closed the pipe itself and is
+    /// beyond help.
+    fn wait(&mut self) -> Option<i32> {
         // A pipe is closed a few microseconds before its process can be waited for.
         for doubled in 0..16 {
             if let Some(status) = self.reap(libc::WNOHANG) {
-                return status;
+                return Some(status);
             }
             std::thread::sleep(std::time::Duration::from_micros(20 << doubled));
         }
-        self.end()
+        self.end();
+        None
     }
 
     /// Kills it.
-    fn end(&mut self) -> i32 {
-        if let Some(status) = self.status {
-            return status;
+    fn end(&mut self) {
+        if self.status.is_some() {
+            return;
         }
         // SAFETY: it is our child and not reaped, so the number is its own.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
-        loop {
-            if let Some(status) = self.reap(0) {
-                return status;
+        while self.reap(0).is_none() {}
+    }
+
+    /// Whether it has ended, with `options` of the call. It is left to be reaped.
+    fn ended(&self, options: i32) -> bool {
+        // SAFETY: our own child; the structure is written by the call, and zeros say that nothing ended.
+        unsafe {
+            let mut about: libc::siginfo_t = std::mem::zeroed();
+            let options = options | libc::WEXITED | libc::WNOWAIT;
+            let id = libc::id_t::from(self.pid.unsigned_abs());
+            match libc::waitid(libc::P_PID, id, &raw mut about, options) {
+                0 => about.si_pid() == self.pid,
+                _ => std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD),
             }
         }
     }
 
+    fn has_ended(&self) -> bool {
+        self.ended(libc::WNOHANG)
+    }
+
     fn reap(&mut self, options: i32) -> Option<i32> {
-        if self.status.is_none() {
+        if self.status.is_none() && self.ended(options) {
             let mut status = 0;
-            // SAFETY: our own child; status is written by the call.
-            let pid = unsafe { libc::waitpid(self.pid, &raw mut status, options) };
-            let gone = pid == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD);
-            if pid == self.pid || gone {
-                self.status = Some(status);
+            // SAFETY: our own child, which has ended and is not reaped, so that its number is still the one of its group; status is
+            // written by the call.
+            unsafe {
+                libc::kill(-self.pid, libc::SIGKILL);
+                libc::waitpid(self.pid, &raw mut status, 0);
             }
+            self.status = Some(status);
         }
         self.status
     }
@@ -362,8 +398,8 @@ impl SharedPage {
         (page != libc::MAP_FAILED).then(|| Self(page.cast()))
     }
 
-    /// A child that writes wildly shall not reach the pages of others.
-    fn leave_out_of_other_children(&self) {
+    /// Children that are made from now on do not have it, so that what runs wild there cannot write over it.
+    fn keep_from_others(&self) {
         // SAFETY: the mapping of `new`.
         unsafe { libc::madvise(self.0.cast(), Self::SIZE, libc::MADV_DONTFORK) };
     }

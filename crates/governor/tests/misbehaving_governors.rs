@@ -71,6 +71,39 @@ fn memory_that_is_written_over_is_only_the_childs() {
     assert!(said.contains("crashed") && said.contains("SIG"), "{said}");
 }
 
+/// Writes over all memory that it shares with another process.
+const ON_SHARED_PAGES: &str = r#"
+void *fopen(const char *, const char *);
+char *fgets(char *, int, void *);
+int sscanf(const char *, const char *, ...);
+static void wild(void)
+{
+	unsigned long from, to;
+	char line[512], mode[8];
+	void *maps = fopen("/proc/self/maps", "r");
+
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && mode[1] == 'w' && mode[3] == 's')
+			memset((void *)from, 1, to - from);
+}
+"#;
+
+#[test]
+fn what_runs_wild_does_not_reach_what_others_share_with_their_children() {
+    let bench = Bench::new();
+    let text = Parts { select: "for (;;)\n\t\tbarrier();", ..Parts::default() }.text();
+    let endless = bench.find(&bench.file("endless.c", &text), "").unwrap();
+    let wild = bench.governor(&Parts { top: ON_SHARED_PAGES, select: "wild();", ..Parts::default() }.text());
+    let said = std::thread::scope(|scope| {
+        let said = scope.spawn(|| refused(&endless));
+        while !said.is_finished() {
+            run(&wild, 1).unwrap();
+        }
+        said.join().unwrap()
+    });
+    assert!(said.contains("in select, CPU 5, decision 0"), "{said}");
+}
+
 #[test]
 fn an_endless_loop_is_given_up() {
     told(
@@ -78,6 +111,39 @@ fn an_endless_loop_is_given_up() {
         &["does not come back", "in select, CPU 6, decision 0", "1 s"],
     );
     told(&Parts { init: "for (;;)\n\t\tbarrier();", ..Parts::default() }, &["in its initcall"]);
+}
+
+#[test]
+fn one_that_forks_neither_answers_twice_nor_holds_the_answer_back() {
+    let bench = Bench::new();
+    let top = "int fork(void);\nunsigned int sleep(unsigned int);\nstatic int n;\n";
+    // Both come back, and each has an answer that is longer than what a pipe takes at once.
+    let select = "if (++n == 3)\n\t\tfork();";
+    let text = Parts { top, select, ..Parts::default() }.text();
+    let forks = bench.governor(&text);
+    let many = forks
+        .run(|loader| {
+            ask(&mut loader.load(TICK_NS)?, 3)?;
+            Ok((0..500_000_u64).collect::<Vec<u64>>())
+        })
+        .unwrap();
+    assert!(many.iter().copied().eq(0..500_000));
+    // It leaves something behind that never ends; not even "stands still" may be waited for.
+    let leaves = "if (++n == 3 && fork() == 0)\n\t\tfor (;;)\n\t\t\tsleep(1000);";
+    let text = Parts { top, select: leaves, ..Parts::default() }.text();
+    assert_eq!(run(&bench.governor(&text), 3).unwrap().len(), 6);
+}
+
+#[test]
+fn one_that_closes_the_way_back_is_told() {
+    told(
+        &Parts {
+            top: "int close(int);\n",
+            select: "for (int i = 0; i < 1000; i++)\n\t\tclose(i);\n\tfor (;;)\n\t\tbarrier();",
+            ..Parts::default()
+        },
+        &["closed the way back", "in select, CPU 5, decision 0"],
+    );
 }
 
 #[test]
