@@ -34,9 +34,9 @@ pub struct Workshop {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Made {
     /// The files that it was made of, itself first, with the hashes of their content.
-    files: Vec<(PathBuf, u128)>,
+    files: Vec<(OsString, u128)>,
     /// Files that would have been taken instead of the shim's, had they been there.
-    absent: Vec<PathBuf>,
+    absent: Vec<OsString>,
     pub(crate) object: Vec<u8>,
 }
 
@@ -48,8 +48,9 @@ impl Made {
     }
 
     fn is_current(&self) -> bool {
-        let same = |(path, hash): &(PathBuf, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);
-        self.files.iter().all(same) && !self.absent.iter().any(|path| path.exists())
+        let same =
+            |(path, hash): &(OsString, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);
+        self.files.iter().all(same) && !self.absent.iter().any(|path| Path::new(path).exists())
     }
 }
 
@@ -151,6 +152,9 @@ impl Source<'_> {
 /// Whether the file can be C at all; a compiler's opinion of something else helps nobody.
 fn readable(source: &Source<'_>) -> Result<(), GovernorError> {
     let wrong = |why: &str| Err(source.wrong(why.to_owned()));
+    if source.file.as_os_str().as_encoded_bytes().contains(&b'\n') {
+        return wrong("a line break in its path, which no list of files can hold; rename it");
+    }
     let about = fs::metadata(source.file).map_err(|e| source.wrong(e.to_string()))?;
     if !about.is_file() {
         return wrong("not a regular file; name the C file of a governor");
@@ -249,9 +253,13 @@ fn compile(
     ] {
         call(source, toolchain, &shim, &arguments)?;
     }
-    let depends = fs::read(&depends).map_err(io_error)?;
+    let nothing = |_| GovernorError::NoCompiler {
+        path: source.given.to_owned(),
+        why: "the compiler ended well and made nothing".to_owned(),
+    };
+    let (depends, object) = (fs::read(&depends).map_err(nothing)?, fs::read(&object).map_err(nothing)?);
     let (files, absent) = inputs(&depends, source.file, &shim).map_err(io_error)?;
-    Ok(Made { files, absent, object: fs::read(&object).map_err(io_error)? })
+    Ok(Made { files, absent, object })
 }
 
 fn call(
@@ -278,18 +286,18 @@ fn call(
     Err(GovernorError::Compile { path: source.given.to_owned(), kernel: source.kernel(), problems })
 }
 
-type Inputs = (Vec<(PathBuf, u128)>, Vec<PathBuf>);
+type Inputs = (Vec<(OsString, u128)>, Vec<OsString>);
 
 /// From the compiler's list of files: those of the user with their hashes, and where the user's would stand that were not there.
 fn inputs(depends: &[u8], source: &Path, shim: &Path) -> io::Result<Inputs> {
     let folder = source.parent().unwrap_or(Path::new("."));
-    let (mut files, mut absent) = (vec![(source.to_owned(), xxh3_128(&fs::read(source)?))], Vec::new());
+    let (mut files, mut absent) = (vec![(source.into(), xxh3_128(&fs::read(source)?))], Vec::new());
     for path in listed(depends) {
         if let Ok(inside) = path.strip_prefix(shim.join("include")) {
-            absent.push(folder.join(inside));
+            absent.push(folder.join(inside).into());
         } else if path != source {
             let hash = xxh3_128(&fs::read(&path)?);
-            files.push((path, hash));
+            files.push((path.into(), hash));
         }
     }
     Ok((files, absent))

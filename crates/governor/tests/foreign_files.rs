@@ -393,6 +393,28 @@ fn the_same_file_explains_itself() {
 }
 
 #[test]
+fn odd_folders_and_compilers() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let bench = Bench::new();
+    let text = Parts::default().text();
+    // The id of a spec is UTF-8, what a link leads to need not be.
+    let odd = bench.folder.path().join(std::ffi::OsStr::from_bytes(b"b\xffd"));
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("mine.c"), &text).unwrap();
+    std::os::unix::fs::symlink(odd.join("mine.c"), bench.folder.path().join("link.c")).unwrap();
+    for _ in ["made", "kept"] {
+        run(&bench.find(&bench.folder.path().join("link.c"), "").unwrap(), 1).unwrap();
+    }
+    let broken = bench.file("line\nbreak/mine.c", &text);
+    let said = bench.find(&broken, "").unwrap_err().to_string();
+    assert!(said.contains("a line break in its path"), "{said}");
+    let spec: Spec = bench.file("mine.c", &text).display().to_string().parse().unwrap();
+    let said = Governor::find_in(&spec, &bench.workshop().with_compiler("true")).unwrap_err().to_string();
+    assert!(said.contains("made nothing") && said.contains("CC"), "{said}");
+}
+
+#[test]
 fn the_environment_names_a_workshop() {
     // Only that it can be made anywhere; what it says is read by the command's tests.
     assert!(format!("{:?}", Workshop::from_env()).contains("idlewise"));
