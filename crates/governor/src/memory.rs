@@ -256,7 +256,7 @@ fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize
     let size = number(&die, gimli::DW_AT_byte_size).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     Some(match die.tag() {
         gimli::DW_TAG_base_type => base(&die, size),
-        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: false },
+        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: is_signed(dwarf, unit, &die, depth) },
         gimli::DW_TAG_typedef
         | gimli::DW_TAG_const_type
         | gimli::DW_TAG_volatile_type
@@ -274,6 +274,12 @@ fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize
         }
         _ => Shape::Other { size },
     })
+}
+
+/// Whether the integer behind an enumeration has a sign.
+fn is_signed(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>, depth: usize) -> bool {
+    let behind = type_of(die).and_then(|at| shape(dwarf, unit, at, depth));
+    matches!(behind, Some(Shape::Number { signed: true, .. }))
 }
 
 fn base(die: &Die<'_>, size: usize) -> Shape {
@@ -304,9 +310,15 @@ fn children<'a>(unit: &Unit<Bytes<'a>>, at: UnitOffset, mut each: impl FnMut(&Di
 fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize) -> Vec<Place> {
     let mut fields = Vec::new();
     children(unit, at, |die| {
-        let (Some(name), Some(r#type)) = (name(dwarf, unit, die), type_of(die)) else { return };
-        let Some(mut shape) = shape(dwarf, unit, r#type, depth) else { return };
+        let Some(mut shape) = type_of(die).and_then(|at| shape(dwarf, unit, at, depth)) else { return };
         let mut at = number(die, gimli::DW_AT_data_member_location).unwrap_or(0);
+        let Some(name) = name(dwarf, unit, die) else {
+            // Members of a nameless structure are called as if they were the outer one's.
+            if let Shape::Struct { fields: inner, .. } = shape {
+                fields.extend(inner.iter().map(|f| f.moved_to(at + f.at)));
+            }
+            return;
+        };
         if let Some(count) = number(die, gimli::DW_AT_bit_size) {
             let bit = number(die, gimli::DW_AT_data_bit_offset).unwrap_or(0);
             let signed = matches!(shape, Shape::Number { signed: true, .. });

@@ -393,6 +393,47 @@ fn the_same_file_explains_itself() {
 }
 
 #[test]
+fn memory_is_read_whatever_its_type() {
+    let top = r#"
+enum deep { NEGATIVE = -3, ZERO };
+struct part { int first; struct { s16 inner; u8 beside; }; struct { int named; } box; };
+struct all { enum deep sign; struct part parts[2]; s8 matrix[2][2]; s32 bits:3; u32 more:5; void *pointer; };
+static DEFINE_PER_CPU(struct all, all_of);
+"#;
+    let select = r#"struct all *a = per_cpu_ptr(&all_of, dev->cpu);
+
+	a->sign = NEGATIVE;
+	a->parts[1].inner = -7;
+	a->parts[1].beside = 200;
+	a->parts[0].box.named = 8;
+	a->matrix[1][0] = -1;
+	a->bits = -2;
+	a->more = 17;
+	a->pointer = a;"#;
+    let bench = Bench::new();
+    let governor = bench.governor(&Parts { top, select, ..Parts::default() }.text());
+    let memory = governor.run(|loader| {
+        let mut instance = loader.load_explaining(TICK_NS)?;
+        let slot = instance.add_cpu(5, &common::table(), 1024)?;
+        instance.select(slot, &common::inputs(0));
+        Ok(instance.memory(slot))
+    });
+    let said = format!("{:?}", memory.unwrap())
+        .replace("Variable { name: ", "")
+        .replace(", value: ", " ")
+        .replace(" }", "}");
+    for part in [
+        r#""sign" Number(-3)"#,
+        r#"Struct(["first" Number(0)}, "inner" Number(0)}, "beside" Number(0)}, "box" Struct(["named" Number(8)}])}])"#,
+        r#""inner" Number(-7)}, "beside" Number(200)}"#,
+        "Array([Array([Number(0), Number(0)]), Array([Number(-1), Number(0)])])",
+        r#""bits" Number(-2)}, "more" Number(17)}, "pointer" Other"#,
+    ] {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+}
+
+#[test]
 fn odd_folders_and_compilers() {
     use std::os::unix::ffi::OsStrExt as _;
 

@@ -228,15 +228,21 @@ fn shown(length: usize, states: usize) -> usize {
 fn structs_table(name: &str, elements: &[Value]) -> Table {
     let mut t = table(name, &["of"], 1);
     t.head.extend((0..elements.len()).map(|i| i.to_string()));
-    let members = |v: &Value| if let Value::Struct(m) = v { m.clone() } else { Vec::new() };
-    let columns: Vec<Vec<Variable>> = elements.iter().map(members).collect();
-    for (row, member) in columns.first().into_iter().flatten().enumerate() {
-        let cell = |c: &Vec<Variable>| c.get(row).map_or_else(String::new, |m| any(&m.name, &m.value));
-        let mut cells = vec![member.name.clone()];
+    let columns: Vec<Vec<(String, &Value)>> = elements.iter().map(|e| leaves("", e)).collect();
+    for (row, (member, _)) in columns.first().into_iter().flatten().enumerate() {
+        let cell = |c: &Vec<(String, &Value)>| c.get(row).map_or_else(String::new, |(n, v)| any(n, v));
+        let mut cells = vec![member.clone()];
         cells.extend(columns.iter().map(cell));
         t.rows.push(cells);
     }
     t
+}
+
+/// What is in a structure and in the structures in it, by path.
+fn leaves<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    let Value::Struct(members) = value else { return vec![(path.to_owned(), value)] };
+    let dot = if path.is_empty() { "" } else { "." };
+    members.iter().flat_map(|m| leaves(&format!("{path}{dot}{}", m.name), &m.value)).collect()
 }
 
 fn matrix_table(name: &str, rows: &[Value], states: usize) -> Table {
