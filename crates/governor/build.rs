@@ -74,7 +74,10 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
 }
 
 fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {
-    let compiler = cc::Build::new().cargo_metadata(false).warnings(false).try_get_compiler().map_err(|e| {
+    // The flags are the shim's, as for foreign governors; those that cc adds for a crate's profile would slow ours down.
+    let mut build = cc::Build::new();
+    build.cargo_metadata(false).warnings(false).no_default_flags(true);
+    let compiler = build.try_get_compiler().map_err(|e| {
         format!("no C compiler: governors are C and are compiled with the project. Install gcc or clang, or name one in CC. ({e})")
     })?;
     let done = compiler.to_command().args(arguments).output().map_err(|e| {
