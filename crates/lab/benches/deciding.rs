@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions per second through the whole replay, beside the bare cost of the same governor's `select` and `reflect`
-//! on the same inputs in the same run. The ratio is the claim; absolute figures depend on the machine.
+//! What a decision costs: each governor bare, through `drive` and through `replay`, and ours beside the kernel's own file.
 //!
-//! `cargo bench -p idlewise-lab --bench replaying [-- TRACE RECORDED_ON]`
+//! A recording is replayed once under the governor, and what it is asked and told is written down. Bare is `select` and
+//! `reflect` alone on that; `drive` gets it as a golden file, in memory; `replay` does it all again. The kernel's files come
+//! unmodified from where the tests have them (`IDLEWISE_KERNEL_SOURCES`, else `target/kernel-sources`) and run in this process
+//! as ours do. All that is compared is measured in turns; a ratio is the median of the rounds' own, and is the claim. Absolute
+//! figures depend on the machine.
+//!
+//! `cargo bench -p idlewise-lab --bench deciding [-- TRACE RECORDED_ON]`
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,95 +16,169 @@
     reason = "a benchmark looks at the clock, prints, and stops where something is wrong"
 )]
 
+#[path = "../tests/common/kernel_trees.rs"]
+mod kernel_trees;
+
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use idlewise_governor::{Inputs, Instance, Slot, Spec, catalog};
+use flate2::{Compression, write::GzEncoder};
+use idlewise_governor::{Choice, Device, Governor, Inputs, Instance, Slot, Spec, catalog, expand};
 use idlewise_idle::{Chooser, Hosted, Moment, TickAhead};
+use idlewise_lab::drive::{GoldenFile, drive_golden};
 use idlewise_lab::{Recording, RecordingOptions};
-use idlewise_model::{Entry, IdleTable, Ledger};
+use idlewise_model::{Entry, Ledger};
+use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::Tally;
+use serde_json::json;
 
-const ROUNDS: usize = 9;
-const DECISIONS_PER_ROUND: u64 = 4_000_000;
+const ROUNDS: usize = 15;
+const DECISIONS: usize = 500_000;
+/// A golden file of so many replays: reading it is not measured, but loading the governor once is.
+const REPLAYS_IN_A_FILE: usize = 4;
+const TICK_NS: u64 = 4_000_000;
 const SETTING: Setting = Setting { same_machine: false, seed: 0 };
+
+/// One with 3 states, one with 9 of which the first polls.
+const MACHINES: [&str; 2] = ["rk3399", "skylake"];
+
+/// Ours, and the files of kernels that decide the same. The only later change of 6.1.y is in menu, for rejected entries
+/// (REJ); a replay has none, but the very first choice looks like one, which can make one difference.
+const SAME: [(&str, &str, &str); 4] = [
+    ("teo-6.1", "linux-source-6.1", "linux/teo"),
+    ("menu-6.1", "linux-source-6.1", "linux/menu"),
+    ("ladder", "linux-source-6.12", "linux/ladder"),
+    ("haltpoll", "linux-source-6.12", "linux/haltpoll"),
+];
 
 fn main() {
     let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let trace = args.next().map_or_else(|| here.join("../../tests/data/mixed.dat"), PathBuf::from);
+    let trace = args.next().map_or_else(|| kernel_trees::root().join("tests/data/mixed.dat"), PathBuf::from);
     let options = RecordingOptions { recorded_on: args.next(), ..RecordingOptions::default() };
-    let recording = match Recording::open(&trace, &options) {
-        Ok(recording) => recording,
-        Err(e) => {
-            eprintln!("{e}");
-            std::process::exit(2);
-        }
-    };
+    let recording = Recording::open(&trace, &options).unwrap_or_else(|e| {
+        eprintln!("{e}");
+        std::process::exit(2);
+    });
     let tape = recording.tape.cpus.iter().max_by_key(|c| c.pieces.len()).expect("a recording has CPUs");
     let workload = Workload::new(tape);
+    let machines = MACHINES.map(|id| idlewise_platform::find(id).expect("shipped"));
     println!(
-        "{}: {} events of CPU {}, {ROUNDS} rounds",
+        "{}: {} events of CPU {}; medians of {ROUNDS} rounds of {DECISIONS} decisions",
         recording.tape.source.name,
         workload.events.len(),
         workload.cpu
     );
+    let benches = machines.iter().map(|machine| Bench::new(&workload, machine));
+    let benches: Vec<Bench<'_>> = benches.collect();
+    each_governor(&benches);
+    beside_the_kernels(&benches);
+    if let [bench, ..] = benches.as_slice() {
+        let load = || drop(black_box(bench.load(&Spec::new("teo-6.1"))));
+        println!("\nload an instance, add a CPU, drop both: {:.1} us", ns(200, load) / 1e3);
+    }
+}
+
+fn each_governor(benches: &[Bench<'_>]) {
     println!(
-        "{:<12} {:<14} {:>10} {:>10} {:>12} {:>7}",
-        "platform", "governor", "bare ns", "replay ns", "M replay/s", "ratio"
+        "\n{:<8} {:<13} {:>8} {:>8} {:>8} {:>9} {:>11} {:>12}  {:<16}",
+        "machine",
+        "governor",
+        "bare ns",
+        "drive",
+        "replay",
+        "M/s bare",
+        "drive/bare",
+        "replay/bare",
+        "hash of choices"
     );
-    for platform in ["rk3399", "skylake"] {
-        let machine = idlewise_platform::find(platform).expect("shipped");
-        let cluster = machine.clusters.first().expect("a platform has clusters");
+    for bench in benches {
         for governor in catalog() {
             let spec = Spec::new(governor.id);
-            let log = asked(&spec, &workload, &cluster.table, cluster.capacity);
-            let mut bare = Vec::new();
-            let mut whole = Vec::new();
-            // In turns, so that both meet the same machine.
-            for _ in 0..ROUNDS {
-                bare.push(bare_ns(&spec, &log, &cluster.table, cluster.capacity));
-                let mut tally = Tally::new(&cluster.table, &cluster.energy);
-                whole.push(replay_ns(&spec, &workload, &cluster.table, cluster.capacity, &mut tally));
-            }
-            let (bare, whole) = (median(bare), median(whole));
+            let log = bench.log(&spec, 1);
+            assert_eq!(bench.differing(&spec, &log), 0, "{}: bare and replay decide alike", governor.id);
+            let golden = bench.golden(&spec);
+            let [bare, drive, replay] =
+                in_turns([&|| bench.bare_ns(&spec, &log), &|| drive_ns(&spec, &golden), &|| {
+                    bench.replay_ns(&spec)
+                }]);
             println!(
-                "{platform:<12} {:<14} {bare:>10.1} {whole:>10.1} {:>12.1} {:>7.2}",
+                "{:<8} {:<13} {:>8.1} {:>8.1} {:>8.1} {:>9.1} {:>11.2} {:>12.2}  {:016x}",
+                bench.machine,
                 governor.id,
-                1e3 / whole,
-                whole / bare
+                median(&bare),
+                median(&drive),
+                median(&replay),
+                1e3 / median(&bare),
+                ratio(&drive, &bare),
+                ratio(&replay, &bare),
+                hash(&log)
             );
         }
     }
 }
 
-/// What a governor is asked and told in one replay.
-enum Step {
-    Asked(Inputs),
-    Told { entered: usize, now_ns: u64, residency_ns: i64, got_tick: bool },
+fn beside_the_kernels(benches: &[Bench<'_>]) {
+    println!(
+        "\n{:<8} {:<10} {:<22} {:>8} {:>8} {:>11} {:>8} {:>8} {:>11}",
+        "machine", "ours", "beside", "bare ns", "its", "ours/its", "replay", "its", "ours/its"
+    );
+    for bench in benches {
+        // What such a ratio is worth here and now.
+        bench.beside(&Spec::new("teo-6.1"), &Spec::new("teo-6.1"));
+        for (ours, tree, kernels) in SAME {
+            let Some(tree) = kernel_trees::tree(tree) else { continue };
+            let found = expand(&Spec::new(kernels), &[tree]).expect("a kernel tree has it");
+            bench.beside(&Spec::new(ours), found.first().expect("one"));
+        }
+    }
+}
+
+/// One decision: what a governor was asked, what it said, what it was told.
+struct Step {
+    inputs: Inputs,
+    choice: Choice,
+    entered: usize,
+    now_ns: u64,
+    residency_ns: i64,
+    got_tick: bool,
+    poll_time_limit: bool,
+    poll_limit_ns: u64,
 }
 
 struct Recorder<'a> {
     governor: Hosted<'a>,
+    asked: Option<(Inputs, Choice)>,
     log: Vec<Step>,
 }
 
 impl Chooser for Recorder<'_> {
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> idlewise_governor::Choice {
-        self.log.push(Step::Asked(*inputs));
-        self.governor.select(inputs, moment, tick)
+    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
+        let choice = self.governor.select(inputs, moment, tick);
+        self.asked = Some((*inputs, choice));
+        choice
     }
 
     fn reflect(&mut self, entered: usize, now_ns: u64) {
-        let device = self.governor.device();
-        let (residency_ns, got_tick) = (device.last_residency_ns, device.got_tick);
-        self.log.push(Step::Told { entered, now_ns, residency_ns, got_tick });
+        let (inputs, choice) = self.asked.take().expect("replays reject no entry");
+        let &mut Device { last_residency_ns, got_tick, poll_time_limit, poll_limit_ns, .. } =
+            self.governor.device();
+        self.log.push(Step {
+            inputs,
+            choice,
+            entered,
+            now_ns,
+            residency_ns: last_residency_ns,
+            got_tick,
+            poll_time_limit,
+            poll_limit_ns,
+        });
         self.governor.reflect(entered, now_ns);
     }
 
-    fn device(&mut self) -> &mut idlewise_governor::Device {
+    fn device(&mut self) -> &mut Device {
         self.governor.device()
     }
 
@@ -111,68 +190,231 @@ impl Chooser for Recorder<'_> {
 struct Nowhere;
 
 impl Ledger for Nowhere {
-    fn entry(&mut self, entry: &Entry) {
-        black_box(entry);
+    fn entry(&mut self, _: &Entry) {}
+}
+
+/// One recorded CPU on one machine.
+struct Bench<'a> {
+    workload: &'a Workload,
+    machine: &'a str,
+    cluster: &'a Cluster,
+}
+
+impl<'a> Bench<'a> {
+    fn new(workload: &'a Workload, machine: &'a Platform) -> Self {
+        let cluster = machine.clusters.first().expect("a platform has clusters");
+        Self { workload, machine: &machine.id, cluster }
+    }
+
+    fn load(&self, spec: &Spec) -> (Instance, Slot) {
+        let mut instance = Instance::load(spec, TICK_NS).expect("it loads");
+        let slot = instance.add_cpu(0, &self.cluster.table, self.cluster.capacity).expect("one CPU");
+        (instance, slot)
+    }
+
+    fn run(&self, chooser: &mut impl Chooser, ledger: &mut impl Ledger) -> usize {
+        let Cluster { table, capacity, .. } = self.cluster;
+        run(self.workload, table, *capacity, SETTING, chooser, ledger).decisions as usize
+    }
+
+    /// What happens in so many replays, one after the other.
+    fn log(&self, spec: &Spec, replays: usize) -> Vec<Step> {
+        let (mut instance, slot) = self.load(spec);
+        let mut recorder =
+            Recorder { governor: Hosted::new(&mut instance, slot), asked: None, log: Vec::new() };
+        for _ in 0..replays {
+            self.run(&mut recorder, &mut Nowhere);
+        }
+        recorder.log
+    }
+
+    fn golden(&self, spec: &Spec) -> GoldenFile {
+        let folder = tempfile::tempdir().expect("a folder for files that last a moment");
+        let file = folder.path().join("replay.csv.gz");
+        write_golden(&file, self.cluster, &self.log(spec, REPLAYS_IN_A_FILE)).expect("it is written");
+        GoldenFile::read(&file).expect("it is read")
+    }
+
+    /// Choices of `spec` that are not those of the log.
+    fn differing(&self, spec: &Spec, log: &[Step]) -> usize {
+        let (mut instance, slot) = self.load(spec);
+        log.iter().filter(|step| decide(&mut instance, slot, step) != step.choice).count()
+    }
+
+    fn bare_ns(&self, spec: &Spec, log: &[Step]) -> f64 {
+        let (mut instance, slot) = self.load(spec);
+        ns_each(log.len(), || {
+            for step in log {
+                black_box(decide(&mut instance, slot, step));
+            }
+        })
+    }
+
+    fn replay_ns(&self, spec: &Spec) -> f64 {
+        let (mut instance, slot) = self.load(spec);
+        let mut governor = Hosted::new(&mut instance, slot);
+        let mut tally = Tally::new(&self.cluster.table, &self.cluster.energy);
+        let decisions = self.run(&mut governor, &mut tally);
+        let ns = ns_each(decisions, || {
+            tally.counts.latencies_ns.clear();
+            self.run(&mut governor, &mut tally);
+        });
+        black_box(tally);
+        ns
+    }
+
+    /// One line about two governors that decide the same.
+    fn beside(&self, ours: &Spec, other: &Spec) {
+        let log = self.log(ours, 1);
+        let [bare, its_bare, replay, its_replay] = in_turns([
+            &|| self.bare_ns(ours, &log),
+            &|| self.bare_ns(other, &log),
+            &|| self.replay_ns(ours),
+            &|| self.replay_ns(other),
+        ]);
+        let name = Governor::find(other).expect("it was loaded").name().to_owned();
+        let differ = match self.differing(other, &log) {
+            0 => String::new(),
+            n => format!("  {n} choices of {} DIFFER", log.len()),
+        };
+        println!(
+            "{:<8} {:<10} {name:<22} {:>8.1} {:>8.1} {:>11.2} {:>8.1} {:>8.1} {:>11.2}{differ}",
+            self.machine,
+            ours.id,
+            median(&bare),
+            median(&its_bare),
+            ratio(&bare, &its_bare),
+            median(&replay),
+            median(&its_replay),
+            ratio(&replay, &its_replay),
+        );
     }
 }
 
-fn load(spec: &Spec, table: &IdleTable, capacity: u32) -> (Instance, Slot) {
-    let mut instance = Instance::load(spec, 4_000_000).expect("our own governor");
-    let slot = instance.add_cpu(0, table, capacity).expect("one CPU");
-    (instance, slot)
+#[inline(always)]
+fn decide(instance: &mut Instance, slot: Slot, step: &Step) -> Choice {
+    let choice = instance.select(slot, &step.inputs);
+    let device = instance.device(slot);
+    device.last_residency_ns = step.residency_ns;
+    device.got_tick |= step.got_tick;
+    device.poll_time_limit = step.poll_time_limit;
+    device.poll_limit_ns = step.poll_limit_ns;
+    instance.reflect(slot, step.entered, step.now_ns);
+    choice
 }
 
-fn asked(spec: &Spec, workload: &Workload, table: &IdleTable, capacity: u32) -> Vec<Step> {
-    let (mut instance, slot) = load(spec, table, capacity);
-    let mut recorder = Recorder { governor: Hosted::new(&mut instance, slot), log: Vec::new() };
-    run(workload, table, capacity, SETTING, &mut recorder, &mut Nowhere);
-    recorder.log
+fn drive_ns(spec: &Spec, golden: &GoldenFile) -> f64 {
+    let governor = Governor::find(spec).expect("ours");
+    let drive = || {
+        let done = drive_golden(&governor, golden).expect("it is driven");
+        assert_eq!(done.mismatches, 0, "{spec}: {:?}", done.first.first());
+        done.steps as usize
+    };
+    ns_each(drive(), || {
+        drive();
+    })
 }
 
-fn bare_ns(spec: &Spec, log: &[Step], table: &IdleTable, capacity: u32) -> f64 {
-    let (mut instance, slot) = load(spec, table, capacity);
-    let start = Instant::now();
-    let mut decisions = 0u64;
-    while decisions < DECISIONS_PER_ROUND {
-        for step in log {
-            match step {
-                Step::Asked(inputs) => {
-                    black_box(instance.select(slot, inputs));
-                    decisions += 1;
-                }
-                Step::Told { entered, now_ns, residency_ns, got_tick } => {
-                    let device = instance.device(slot);
-                    device.last_residency_ns = *residency_ns;
-                    device.got_tick |= *got_tick;
-                    instance.reflect(slot, *entered, *now_ns);
-                }
+/// As `golden/README.md` has it.
+fn write_golden(file: &Path, cluster: &Cluster, log: &[Step]) -> std::io::Result<()> {
+    let mut to = GzEncoder::new(std::fs::File::create(file)?, Compression::fast());
+    writeln!(
+        to,
+        "step,disabled_mask,latency_req_ns,tick_stopped,sleep_length_ns,delta_tick_ns,busy_ns,sel_idx,stop_tick,\
+         n_sleep_calls,entered_idx,residency_ns,poll_hit,tick_ran,ovh_ns,util,nr_iowait,rnd_u32"
+    )?;
+    let states = cluster.table.states();
+    let mut clock_ns = 0u64;
+    for (n, step) in log.iter().enumerate() {
+        let Inputs {
+            now_ns,
+            sleep_length_ns,
+            delta_tick_ns,
+            latency_limit_ns,
+            util,
+            iowait,
+            random,
+            tick_stopped,
+        } = step.inputs;
+        let polls = states.get(step.entered).is_some_and(|s| s.polling);
+        let poll_hit = if polls { i32::from(step.poll_time_limit) } else { -1 };
+        let left_ns = now_ns.wrapping_add_signed(step.residency_ns);
+        writeln!(
+            to,
+            "{n},0,{latency_limit_ns},{},{sleep_length_ns},{delta_tick_ns},{},{},{},{},{},{},{poll_hit},{},{},{util},{iowait},{random}",
+            u8::from(tick_stopped),
+            now_ns.wrapping_sub(clock_ns).cast_signed(),
+            step.choice.index,
+            u8::from(step.choice.stop_tick),
+            u8::from(step.choice.asked_sleep_length),
+            step.entered,
+            step.residency_ns,
+            u8::from(step.got_tick),
+            step.now_ns.wrapping_sub(left_ns).cast_signed(),
+        )?;
+        clock_ns = step.now_ns;
+    }
+    to.finish()?;
+    let state = |s: &idlewise_model::IdleState| {
+        json!({
+            "name": s.name,
+            "exit_latency_ns": s.exit_latency_ns,
+            "target_residency_ns": s.target_residency_ns,
+            "polling": s.polling,
+        })
+    };
+    let car = json!({
+        "tick_nsec": TICK_NS,
+        "cpu_capacity": cluster.capacity,
+        "states": states.iter().map(state).collect::<Vec<_>>(),
+    });
+    std::fs::write(file.with_file_name("replay.json"), car.to_string())
+}
+
+/// Measures in rounds; every second one begins at the other end, should it matter who comes first.
+fn in_turns<const N: usize>(measures: [&dyn Fn() -> f64; N]) -> [Vec<f64>; N] {
+    let mut times = std::array::from_fn(|_| Vec::new());
+    for round in 0..ROUNDS {
+        for n in 0..N {
+            let n = if round % 2 == 0 { n } else { N - 1 - n };
+            if let (Some(times), Some(measure)) = (times.get_mut(n), measures.get(n)) {
+                times.push(measure());
             }
         }
     }
-    start.elapsed().as_nanos() as f64 / decisions as f64
+    times
 }
 
-fn replay_ns(
-    spec: &Spec,
-    workload: &Workload,
-    table: &IdleTable,
-    capacity: u32,
-    tally: &mut Tally<'_>,
-) -> f64 {
-    let (mut instance, slot) = load(spec, table, capacity);
-    let mut governor = Hosted::new(&mut instance, slot);
+/// What one of the `size` parts of a job takes.
+fn ns_each(size: usize, job: impl FnMut()) -> f64 {
+    ns(DECISIONS.div_ceil(size), job) / size as f64
+}
+
+/// What a job takes, after one go that does not count.
+fn ns(times: usize, mut job: impl FnMut()) -> f64 {
+    job();
     let start = Instant::now();
-    let mut decisions = 0;
-    while decisions < DECISIONS_PER_ROUND {
-        decisions += run(workload, table, capacity, SETTING, &mut governor, tally).decisions;
-        tally.counts.latencies_ns.clear();
+    for _ in 0..times {
+        job();
     }
-    let ns = start.elapsed().as_nanos() as f64 / decisions as f64;
-    black_box(tally);
-    ns
+    start.elapsed().as_nanos() as f64 / times as f64
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Median of the ratios of each round.
+fn ratio(a: &[f64], b: &[f64]) -> f64 {
+    median(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>())
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Depends on every choice.
+fn hash(log: &[Step]) -> u64 {
+    log.iter().fold(0, |sum: u64, step| {
+        let choice = u64::from(step.choice.index.unsigned_abs()) * 2 + u64::from(step.choice.stop_tick);
+        sum.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(choice)
+    })
 }

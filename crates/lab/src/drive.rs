@@ -11,8 +11,8 @@ use idlewise_governor::{Choice, Governor, GovernorError, Inputs, Spec};
 use idlewise_idle::{Chooser, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
 use serde::{Deserialize, Serialize};
 
-pub use crate::golden_file::DriveError;
-use crate::golden_file::{GoldenFile, Row, SideCar};
+pub use crate::golden_file::{DriveError, GoldenFile};
+use crate::golden_file::{Row, SideCar};
 
 /// How many mismatches are kept for reading.
 const KEEP: usize = 5;
@@ -105,9 +105,15 @@ pub fn drive(spec: &Spec, csv_gz: &Path) -> Result<Drive, DriveError> {
 /// # Errors
 /// As [`drive`].
 pub fn drive_governor(governor: &Governor, csv_gz: &Path) -> Result<Drive, DriveError> {
-    let golden = GoldenFile::read(csv_gz)?;
-    let governor = as_recorded(governor, &golden.car)?;
-    let drive = governor.run(|loader| {
+    Ok(drive_golden(governor, &GoldenFile::read(csv_gz)?)?)
+}
+
+/// As [`drive_governor`], with a file that was read before.
+///
+/// # Errors
+/// The governor cannot be loaded, or it crashed.
+pub fn drive_golden(governor: &Governor, golden: &GoldenFile) -> Result<Drive, GovernorError> {
+    as_recorded(governor, &golden.car)?.run(|loader| {
         let mut instance = loader.load(golden.car.tick_nsec)?;
         let slot = instance.add_cpu(0, &golden.car.table, golden.car.cpu_capacity)?;
         let mut run = Run::new(Hosted::new(&mut instance, slot), &golden.car);
@@ -115,8 +121,7 @@ pub fn drive_governor(governor: &Governor, csv_gz: &Path) -> Result<Drive, Drive
             run.step(row);
         }
         Ok(run.result)
-    })?;
-    Ok(drive)
+    })
 }
 
 /// The governor with the parameters of the recording, as far as it has them and they were not set.

@@ -81,14 +81,17 @@ pub enum DriveError {
 }
 
 /// A golden file, read.
-pub(crate) struct GoldenFile {
+pub struct GoldenFile {
     pub(crate) car: SideCar,
     pub(crate) rows: Vec<Row>,
 }
 
 impl GoldenFile {
     /// Reads `csv_gz` and its side-car.
-    pub(crate) fn read(csv_gz: &Path) -> Result<Self, DriveError> {
+    ///
+    /// # Errors
+    /// One of them cannot be read or lacks something; the message says the file, line and column.
+    pub fn read(csv_gz: &Path) -> Result<Self, DriveError> {
         let file =
             File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
         let car = SideCar::read(csv_gz)?;

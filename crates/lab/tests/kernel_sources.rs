@@ -7,7 +7,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
-mod common;
+#[path = "common/kernel_trees.rs"]
+mod kernel_trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,7 @@ use idlewise_lab::drive::{Drive, drive_governor};
 use idlewise_lab::replay::{ReplayRequest, replay};
 use serde_json::Value;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A kernel tree; says so where it is not there.
-fn tree(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("IDLEWISE_KERNEL_SOURCES")
-        .map_or_else(|| root().join("target/kernel-sources"), PathBuf::from);
-    let tree = folder.join(name);
-    if tree.join("Makefile").is_file() {
-        return Some(tree);
-    }
-    println!("skipped: no {} (tools/kernel-sources.sh fetches it)", tree.display());
-    None
-}
+use kernel_trees::{root, tree};
 
 /// Golden folders of that name: the repository's selection, and the full set where it is there.
 fn golden(name: &str) -> Vec<PathBuf> {
