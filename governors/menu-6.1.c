@@ -66,28 +66,27 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 
 		for (i = 0; i < tuning->intervals; i++) {
 			u32 value = data->intervals[i];
+			bool counts = value <= threshold;
 
-			if (value > threshold)
-				continue;
-			sum += value;
-			samples++;
-			highest = max_t(u32, highest, value);
+			/* What does not count is longer than all that does. */
 			lowest = min_t(u32, lowest, value);
+			value *= counts;
+			sum += value;
+			samples += counts;
+			highest = max_t(u32, highest, value);
 		}
-		/* Always true without any sample. */
-		if (lowest >= limit_us) {
+		if (samples == 0 || lowest >= limit_us) {
 			pr_debug("no recent idle time is shorter: their rhythm does not matter\n");
 			return MENU_NO_INTERVAL;
 		}
 
-		mean = (u32)div_u64(sum, samples);
+		mean = (u32)menu_mean(tuning, sum, samples);
 		for (i = 0; i < tuning->intervals; i++) {
 			s64 diff = (s64)data->intervals[i] - mean;
 
-			if (data->intervals[i] <= threshold)
-				variance += diff * diff;
+			variance += diff * diff * (data->intervals[i] <= threshold);
 		}
-		variance = div_u64(variance, samples);
+		variance = menu_mean(tuning, variance, samples);
 
 		if (menu_regular(tuning, mean, variance, samples)) {
 			pr_debug("%u of %u idle times agree: %llu ns in the mean\n",

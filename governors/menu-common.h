@@ -148,13 +148,9 @@ static __always_inline void menu_reflect_common(struct menu_device *data,
 /* Order of magnitude of @duration_ns: 0 below 10 us, 5 from 100 ms on. */
 static __always_inline u32 menu_magnitude(u64 duration_ns)
 {
-	u64 limit_ns = 10 * NSEC_PER_USEC;
-	u32 i;
-
-	for (i = 0; i < MENU_MAGNITUDES - 1 && duration_ns >= limit_ns; i++)
-		limit_ns *= 10;
-
-	return i;
+	return (duration_ns >= 10 * NSEC_PER_USEC) + (duration_ns >= 100 * NSEC_PER_USEC) +
+	       (duration_ns >= NSEC_PER_MSEC) + (duration_ns >= 10 * NSEC_PER_MSEC) +
+	       (duration_ns >= 100 * NSEC_PER_MSEC);
 }
 
 static __always_inline void menu_push_interval(struct menu_device *data,
@@ -250,6 +246,12 @@ static __always_inline u32 menu_corrected_us(const struct menu_device *data,
 		 data->next_timer_ns, (u64)corrected_us * NSEC_PER_USEC,
 		 data->factor[data->bucket], menu_unity(tuning));
 	return corrected_us;
+}
+
+/* Mostly all intervals count, and their number is a constant: no need to divide. */
+static __always_inline u64 menu_mean(const struct menu_tuning *tuning, u64 sum, u32 samples)
+{
+	return samples == tuning->intervals ? sum / tuning->intervals : div_u64(sum, samples);
 }
 
 /*

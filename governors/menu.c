@@ -80,9 +80,9 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 		}
 
 		/* Not quite the variance where the mean is no integer: a little more. */
-		mean = div_u64(sum, samples);
-		if (menu_regular(tuning, mean, div_u64(squares, samples) - (u64)mean * mean,
-				 samples)) {
+		mean = menu_mean(tuning, sum, samples);
+		if (menu_regular(tuning, mean,
+				 menu_mean(tuning, squares, samples) - (u64)mean * mean, samples)) {
 			pr_debug("%u of %u idle times agree: %lld ns in the mean\n",
 				 samples, tuning->intervals, mean * NSEC_PER_USEC);
 			return (u32)mean;
