@@ -37,8 +37,9 @@ test: ## format, lints, all tests; the last line counts them (LINT=no leaves out
 	@tools/need.sh cargo cc trace-cmd
 	@LINT=$(LINT) tools/test.sh
 
-bench: ## every benchmark of the crates
+bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc
+	@[ -n "$${IDLEWISE_KERNEL_SOURCES-}" ] || tools/kernel-sources.sh target/kernel-sources
 	@for file in crates/*/benches/*.rs; do \
 		crate=$${file#crates/}; \
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
