@@ -33,6 +33,9 @@ A governor of your own, and one out of a kernel tree:
 
 Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
 
+/// The machine of recorded decisions where none is named.
+pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run recorded traces under any number of governors and compare them
@@ -77,10 +80,10 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ", "row"]))]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ", "row", "line"]))]
 pub(crate) struct ExplainArgs {
     /// A trace (trace.dat) or a tape
-    #[arg(value_name = "TRACE", required_unless_present = "golden")]
+    #[arg(value_name = "TRACE", required_unless_present_any = ["golden", "decisions"])]
     pub(crate) trace: Option<PathBuf>,
     /// The governor, with parameters where wanted
     #[arg(
@@ -109,6 +112,12 @@ pub(crate) struct ExplainArgs {
     /// The row of the golden file, from 0
     #[arg(long, value_name = "N", requires = "golden")]
     pub(crate) row: Option<u64>,
+    /// Decisions recorded on a live kernel (see `idlewise drive`) instead of a trace; --platform names the machine
+    #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "seed"])]
+    pub(crate) decisions: Option<PathBuf>,
+    /// The line of the file of decisions, as `idlewise drive` names it
+    #[arg(long, value_name = "N", requires = "decisions")]
+    pub(crate) line: Option<u64>,
     /// Find where two governors part: the first wait, and those that cost most energy and latency
     #[arg(long, value_name = "A,B")]
     pub(crate) why_differ: Option<String>,
@@ -215,7 +224,7 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) decisions: Vec<PathBuf>,
     /// The machine of --decisions
-    #[arg(long, value_name = "PLATFORM", default_value = "kvm-guest")]
+    #[arg(long, value_name = "PLATFORM", default_value = RECORDED_DECISIONS_ON)]
     pub(crate) platform: String,
     /// The CPU of --decisions
     #[arg(long, value_name = "N", default_value_t = 0)]

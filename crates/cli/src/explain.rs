@@ -3,19 +3,21 @@ use std::path::Path;
 
 use idlewise_governor::catalog;
 use idlewise_lab::explain::{
-    ExplainRequest, RowRequest, Which, WhyDifferRequest, explain, explain_row, view, why_differ,
+    ExplainReport, ExplainRequest, LineRequest, RowRequest, Which, WhyDifferRequest, explain, explain_line,
+    explain_row, view, why_differ,
 };
 use idlewise_lab::replay::{ORACLE, split_governors};
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
 use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: &ExplainArgs) -> Done {
     let governor = a.governor.as_deref().unwrap_or_default();
-    match (&a.why_differ, &a.golden) {
-        (Some(pair), _) => differ(a, pair),
-        (None, Some(golden)) => row(a, governor, golden),
-        (None, None) => one(a, governor),
+    match (&a.why_differ, &a.golden, &a.decisions) {
+        (Some(pair), _, _) => differ(a, pair),
+        (None, Some(golden), _) => row(a, governor, golden),
+        (None, None, Some(decisions)) => line(a, governor, decisions),
+        (None, None, None) => one(a, governor),
     }
 }
 
@@ -41,7 +43,7 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
         let _progress = Progress::new("replaying");
         explain(&request)?
     };
-    deliver(&a.output, &view::explain(&report), &report)
+    shown(a, &report)
 }
 
 fn row(a: &ExplainArgs, governor: &str, golden: &Path) -> Done {
@@ -53,7 +55,27 @@ fn row(a: &ExplainArgs, governor: &str, golden: &Path) -> Done {
         kernel_trees: a.stage.kernels.trees.clone(),
     };
     let report = explain_row(&request)?;
-    deliver(&a.output, &view::explain(&report), &report)
+    shown(a, &report)
+}
+
+fn line(a: &ExplainArgs, governor: &str, decisions: &Path) -> Done {
+    let request = LineRequest {
+        decisions: decisions.to_owned(),
+        line: a.line.unwrap_or_default(),
+        platform: a.stage.platform.clone().unwrap_or_else(|| RECORDED_DECISIONS_ON.to_owned()),
+        cpu: a.cpu.unwrap_or_default(),
+        governor: governor.to_owned(),
+        others: others(a.others.as_deref(), governor),
+        kernel_trees: a.stage.kernels.trees.clone(),
+    };
+    shown(a, &explain_line(&request)?)
+}
+
+/// A foreign governor that crashes beside the explained one takes nothing away, but it is not done.
+fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
+    deliver(&a.output, &view::explain(report), report)?;
+    let failures = report.failures();
+    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
 }
 
 fn differ(a: &ExplainArgs, pair: &str) -> Done {

@@ -18,6 +18,10 @@ pub const ORACLE: &str = "oracle";
 /// A job takes CPUs until it has this many stays; loading a governor's copy costs as much as a few thousand.
 const STAYS_PER_JOB: usize = 200_000;
 
+/// What to know of a governor whose CPUs share state; its name comes first.
+pub(crate) const SHARED_STATE: &str =
+    "keeps state that CPUs share; each CPU was replayed by itself, one after the other";
+
 /// One governor of a request.
 #[derive(Clone)]
 pub(crate) enum Candidate {

@@ -22,7 +22,7 @@ pub use parting::{Cost, Side};
 pub use verdict::{Direction, Range, Spread, Verdict};
 pub(crate) use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
 
-use crate::candidate::{Book, Candidate, Ran, chunks};
+use crate::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
 use crate::fidelity::kernels_own;
 use crate::governors::{self, ForeignHead};
 use crate::replay::{Per, PlatformHead};
@@ -239,8 +239,10 @@ pub fn compare(
         request.cluster.as_deref(),
     )?;
     let stage = Stage { scene: &scene, a, b, request };
-    let mut report = stage.report(&stage.run_all(progress)?)?;
+    let runs = stage.run_all(progress)?;
+    let mut report = stage.report(&runs)?;
     report.verdict = Verdict::new(&report);
+    report.verdict.notes.extend(stage.shared_state(&runs));
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
     Ok(report)
 }
@@ -259,6 +261,8 @@ struct CpuPair<'s> {
     a: Books<'s>,
     b: Books<'s>,
     waits: SideBySide,
+    /// Whether A and B changed memory that belongs to no CPU.
+    shared_state: [bool; 2],
 }
 
 /// What is kept of one run.
@@ -305,13 +309,22 @@ impl<'s> Stage<'s> {
     fn run_both(&self, cpus: &[&Workload], setting: Setting) -> Result<Vec<CpuPair<'s>>, LabError> {
         let run = |candidate: &Candidate| candidate.run(cpus, self.scene, setting, open_books);
         let (a, b) = rayon::join(|| run(self.a), || run(self.b));
+        let (a, b) = (a?, b?);
+        let shared_state = [a.shared_state, b.shared_state];
         let pair = |((workload, a), b): ((&&Workload, Ran<Pages>), Ran<Pages>)| {
             let place = self.scene.place(a.cpu)?;
             let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
             let waits = SideBySide::new(&workload.events, &a_waits, &b_waits);
-            Some(CpuPair { cpu, a, b, waits })
+            Some(CpuPair { cpu, a, b, waits, shared_state })
         };
-        Ok(cpus.iter().zip(a?.cpus).zip(b?.cpus).filter_map(pair).collect())
+        Ok(cpus.iter().zip(a.cpus).zip(b.cpus).filter_map(pair).collect())
+    }
+
+    /// What to know of governors whose CPUs share state.
+    fn shared_state(&self, runs: &[Vec<CpuPair<'s>>]) -> Vec<String> {
+        let [a, b] = [0, 1].map(|side| runs.iter().flatten().any(|p| p.shared_state[side]));
+        let sharing = [(a, self.a), (b, self.b)].into_iter().filter(|(shared, _)| *shared);
+        sharing.map(|(_, candidate)| format!("{} {SHARED_STATE}", candidate.name())).collect()
     }
 
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, LabError> {

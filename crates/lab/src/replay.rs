@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use crate::candidate::ORACLE;
-use crate::candidate::{Candidate, chunks};
+use crate::candidate::{Candidate, SHARED_STATE, chunks};
 use crate::fidelity::kernels_own;
 use crate::governors::{self, ForeignHead};
 use crate::scene::Scene;
@@ -382,9 +382,7 @@ fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
         ));
     }
     if runs.shared_state {
-        out.push(
-            "keeps state that CPUs share; each CPU was replayed by itself, one after the other".to_owned(),
-        );
+        out.push(SHARED_STATE.to_owned());
     }
     out
 }

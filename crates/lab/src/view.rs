@@ -6,6 +6,7 @@ mod compare;
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
 
+use crate::governors::ForeignHead;
 use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
@@ -22,14 +23,7 @@ pub fn replay(r: &ReplayReport) -> Report {
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
         out.preamble.extend(t.lines(&r.platform, cluster));
     }
-    for f in &r.foreign {
-        let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" of Linux {k}"));
-        let what = if f.governor == f.file { String::new() } else { format!(" is {}", f.file) };
-        out.preamble.push(Line::new(
-            "foreign",
-            format!("{}{what}: not of idlewise; compiled as a file{kernel}, source {}", f.governor, f.hash),
-        ));
-    }
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.extend(model_lines(&r.platform));
     let several = r.traces.len() > 1;
     for trace in &r.traces {
@@ -170,6 +164,15 @@ fn agreement_lines(a: &Agreement) -> Vec<Line> {
         out.push(Line::new("rejected", text));
     }
     out
+}
+
+/// Where a governor came from that is none of ours.
+pub(crate) fn foreign_line(f: &ForeignHead) -> Line {
+    let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" of Linux {k}"));
+    let what = if f.governor == f.file { String::new() } else { format!(" is {}", f.file) };
+    let words =
+        format!("{}{what}: not of idlewise; compiled as a file{kernel}, source {}", f.governor, f.hash);
+    Line::new("foreign", words)
 }
 
 pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {

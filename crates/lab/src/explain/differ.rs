@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::report::Explanation;
-use super::run::{OnCpu, Which, hosted, pick_cpu};
+use super::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
 use crate::candidate::Candidate;
+use crate::governors::ForeignHead;
 use crate::scene::Scene;
 use crate::waits::{Wait, Waits};
 use crate::{LabError, RecordingOptions, TraceHead};
@@ -50,6 +51,9 @@ pub struct WhyDiffer {
     pub request: WhyDifferRequest,
     /// The recording.
     pub head: TraceHead,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
     /// Events that both waited for.
     pub waits: u64,
     /// Of these, waits that began with another state.
@@ -138,6 +142,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
         head: TraceHead::new(recording, |cpu| scene.missing(cpu)),
+        foreign: foreign_among(&pair[0], &[Candidate::of(pair[1].clone())]),
         waits: sum(|c| c.waits),
         other_state: sum(|c| c.other_state),
         other_tick: sum(|c| c.other_tick),

@@ -8,11 +8,11 @@ use idlewise_idle::Hosted;
 use serde::{Deserialize, Serialize};
 
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
-use super::run::{ExplainReport, SCHEMA, beside, hosted};
+use super::run::{ExplainReport, SCHEMA, beside, foreign_among, hosted};
 use super::watch::{Seen, Watch};
 use crate::LabError;
 use crate::candidate::Candidate;
-use crate::drive::{DriveError, Run, as_recorded};
+use crate::drive::{Run, as_recorded};
 use crate::golden_file::{GoldenFile, Row};
 
 /// Which row to explain.
@@ -40,7 +40,6 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
     let golden = GoldenFile::read(&request.golden)?;
     let number = usize::try_from(request.row).unwrap_or(usize::MAX);
     let row = golden.rows.get(number).ok_or_else(|| no_such_row(&request.golden, request.row, &golden))?;
-    let governor = as_recorded(&governor, &golden.car).map_err(DriveError::Governor)?;
     let seen =
         watch(&governor, &golden, number)?.ok_or_else(|| LabError::Request("no decision".to_owned()))?;
     let beside = |candidate: &Candidate| match candidate {
@@ -50,12 +49,13 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
         // Rows say what came, not what would have come.
         Candidate::Oracle => Ok(None),
     };
-    let others: Vec<Option<Other>> = others.iter().map(beside).collect::<Result<_, LabError>>()?;
+    let answers: Vec<Option<Other>> = others.iter().map(beside).collect::<Result<_, LabError>>()?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: None,
         head: None,
+        foreign: foreign_among(&governor, &others),
         source: format!("{}, line {}", request.golden.display(), row.line),
         recorded: Some(Chosen {
             state: i32::try_from(row.sel_idx).unwrap_or(i32::MAX),
@@ -74,7 +74,7 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
             memory: seen.memory,
             reasons: seen.reasons,
             came: Some(came(row)),
-            others: others.into_iter().flatten().collect(),
+            others: answers.into_iter().flatten().collect(),
         },
     })
 }
@@ -102,6 +102,7 @@ fn recorded() -> Known {
 
 fn watch(governor: &Governor, golden: &GoldenFile, number: usize) -> Result<Option<Seen>, LabError> {
     let car = &golden.car;
+    let governor = as_recorded(governor, car)?;
     Ok(governor.run(|loader| {
         let mut instance = loader.load_explaining(car.tick_nsec)?;
         let slot = instance.add_cpu(0, &car.table, car.cpu_capacity)?;
@@ -115,7 +116,7 @@ fn watch(governor: &Governor, golden: &GoldenFile, number: usize) -> Result<Opti
 
 fn chosen_at(governor: &Governor, name: &str, golden: &GoldenFile, number: usize) -> Result<Other, LabError> {
     let car = &golden.car;
-    let governor = as_recorded(governor, car).map_err(DriveError::Governor)?;
+    let governor = as_recorded(governor, car)?;
     let (state, stop_tick) = governor.run(|loader| {
         let mut instance = loader.load(car.tick_nsec)?;
         let slot = instance.add_cpu(0, &car.table, car.cpu_capacity)?;

@@ -3,6 +3,7 @@
 
 mod differ;
 mod golden;
+mod live;
 mod report;
 mod run;
 pub mod view;
@@ -10,5 +11,6 @@ mod watch;
 
 pub use differ::{Moment, WhyDiffer, WhyDifferRequest, why_differ};
 pub use golden::{RowRequest, explain_row};
+pub use live::{LineRequest, explain_line};
 pub use report::{Came, Chosen, Explanation, Given, Other, StateHead, Unit};
 pub use run::{ExplainReport, ExplainRequest, SCHEMA, Which, explain};

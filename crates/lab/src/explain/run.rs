@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
 use super::watch::{Keep, Seen, Watch};
 use crate::candidate::{Book, Candidate, ORACLE};
-use crate::governors::{candidates, find_one};
+use crate::governors::{ForeignHead, candidates, find_one, foreign};
 use crate::scene::Scene;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -67,12 +67,23 @@ pub struct ExplainReport {
     pub request: Option<ExplainRequest>,
     /// The recording; nothing for a row of recorded decisions.
     pub head: Option<TraceHead>,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
     /// Where the decision is from.
     pub source: String,
     /// What the kernel did, for a row of recorded decisions.
     pub recorded: Option<Chosen>,
     /// The decision.
     pub explanation: Explanation,
+}
+
+impl ExplainReport {
+    /// What went wrong with foreign governors that should stand beside the explained one.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&str> {
+        self.explanation.others.iter().filter_map(|o| o.failure.as_deref()).collect()
+    }
 }
 
 /// Explains what `request` asks for.
@@ -99,6 +110,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: Some(request.clone()),
+        foreign: foreign_among(&governor, &others),
         source: recording.tape.source.name.clone(),
         head: Some(TraceHead::new(recording, |cpu| scene.missing(cpu))),
         recorded: None,
@@ -119,6 +131,12 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError
 /// The governors to show beside it; none is no mistake here.
 pub(crate) fn beside(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
     if names.is_empty() { Ok(Vec::new()) } else { candidates(names, trees) }
+}
+
+/// Where those came from, of the explained one and the others, that are none of ours.
+pub(crate) fn foreign_among(explained: &Governor, others: &[Candidate]) -> Vec<ForeignHead> {
+    let explained = Candidate::of(explained.clone());
+    foreign(std::iter::once(&explained).chain(others))
 }
 
 pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, LabError> {

@@ -7,7 +7,7 @@ use idlewise_report::{Line, Report, Table, duration};
 
 use super::report::{Came, Explanation, Given, Other, Unit};
 use super::{ExplainReport, Moment, WhyDiffer};
-use crate::view::{head_lines, percent_of};
+use crate::view::{foreign_line, head_lines, percent_of};
 
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
 const NEVER_NS: i128 = 1 << 60;
@@ -20,6 +20,7 @@ pub fn explain(r: &ExplainReport) -> Report {
         Some(head) => out.preamble.extend(head_lines(head)),
         None => out.preamble.push(Line::new("source", &r.source)),
     }
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
     let e = &r.explanation;
     out.preamble.push(Line::new("decision", decision_words(e)));
     out.tables = vec![states_table(e), inputs_table(&[e])];
@@ -45,6 +46,7 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
     let sides: Vec<(&str, &Explanation)> =
         r.moments.iter().flat_map(|m| [(m.why.as_str(), &m.a), (m.why.as_str(), &m.b)]).collect();
     let mut out = Report { preamble: head_lines(&r.head), data: Some(tidy(&sides)), ..Report::default() };
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.push(Line::new("asked", format!("where {a} and {b} part, and why")));
     let parted = r.other_state + r.other_tick;
     out.preamble.push(Line::new(

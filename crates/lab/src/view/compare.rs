@@ -5,7 +5,7 @@ use idlewise_report::{
     Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
-use super::{ReplayedTrace, model_lines, percent_of};
+use super::{ReplayedTrace, foreign_line, model_lines, percent_of};
 use crate::compare::{
     Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
     SMALL_LATENCY_NS, SMALL_PCT, Unit,
@@ -21,6 +21,7 @@ pub fn compare(r: &CompareReport) -> Report {
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
         out.preamble.extend(t.lines(&r.platform, r.request.cluster.as_deref()));
     }
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.extend(model_lines(&r.platform));
     out.preamble.push(Line::new("A", &r.a));
     out.preamble.push(Line::new("B", &r.b));
