@@ -3,13 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Value, catalog};
 use idlewise_lab::RecordingOptions;
 use idlewise_lab::explain::{
-    ExplainReport, ExplainRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest, explain, explain_row,
-    view, why_differ,
+    ExplainReport, ExplainRequest, LineRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest, explain,
+    explain_line, explain_row, view, why_differ,
 };
 use idlewise_lab::replay::{ReplayRequest, replay};
 use idlewise_report::Format;
@@ -182,6 +184,31 @@ fn a_foreign_governor_that_crashes_is_an_error_and_nothing_more() {
     assert!(menu.failure.is_none() && menu.came.is_some());
     let text = view::explain(&report).render(Format::Table, &report).unwrap();
     assert!(text.contains("decision 49"), "{text}");
+}
+
+#[test]
+fn a_line_of_decisions_recorded_live_is_explained() {
+    let Some(decisions) = common::recording("kvm-guest/decisions/menu_b.cpu0.csv.xz") else { return };
+    let line = |governor: &str, line: u64| {
+        let request = LineRequest {
+            decisions: decisions.clone(),
+            line,
+            platform: "kvm-guest".to_owned(),
+            cpu: 0,
+            governor: governor.to_owned(),
+            others: vec!["ladder".to_owned()],
+            kernel_trees: Vec::new(),
+        };
+        explain_line(&request)
+    };
+    for n in [3000, 5000, 70_000] {
+        let report = line("menu", n).unwrap();
+        assert_eq!(report.recorded.as_ref(), Some(&report.explanation.chosen), "line {n}");
+        assert!(!report.explanation.reasons.is_empty());
+        assert!(report.explanation.decision < report.explanation.decisions);
+    }
+    let said = line("menu", 1).unwrap_err().to_string();
+    assert!(said.contains("line 1 is no decision of CPU 0; its lines go from 2 to"), "{said}");
 }
 
 fn row(governor: &str, row: u64) -> RowRequest {

@@ -74,7 +74,7 @@ pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, LabError> {
             governor: governor.label(),
             cpu: format!("CPU {} ({}, {})", live.cpu, machine.id, live.place.name),
             decision: number,
-            decisions: live.rows.len() as u64,
+            decisions: asks(&live, live.rows.len()),
             at_ns: row.start_ns,
             states: StateHead::all(&live.place.table, row.disabled),
             inputs: Given::all(&seen.inputs, &known()),
@@ -112,12 +112,15 @@ fn known() -> Known {
     }
 }
 
-/// What was seen at row `at`, and the decision's number: a governor is asked more often than there are rows where the kernel
-/// asked in vain.
+/// How often a governor is asked for the first `rows` rows: more often than there are rows where the kernel asked in vain.
+fn asks(live: &LiveFile<'_>, rows: usize) -> u64 {
+    let rows = live.rows.iter().take(rows).enumerate();
+    rows.map(|(i, row)| 1 + u64::from(i > 0 && row.aborted())).sum()
+}
+
+/// What was seen at row `at`, and the decision's number.
 fn watch(governor: &Governor, live: &LiveFile<'_>, at: usize) -> Result<(Option<Seen>, u64), LabError> {
-    let before: u64 =
-        live.rows.iter().take(at).enumerate().map(|(i, row)| 1 + u64::from(i > 0 && row.aborted())).sum();
-    let number = before + u64::from(at > 0 && live.rows.get(at).is_some_and(Row::aborted));
+    let number = asks(live, at + 1) - 1;
     let seen = governor.run(|loader| {
         let mut instance = loader.load_explaining(live.grid.period_ns)?;
         let slot = instance.add_cpu(live.cpu, &live.place.table, live.place.capacity)?;

@@ -196,6 +196,9 @@ fn memory_tables(variable: &Variable, states: usize) -> Vec<Table> {
     let mut plain = table(&format!("its memory before: {}", variable.name), &["name", "value"], 2);
     let mut arrays = Vec::new();
     collect(&variable.name, "", &variable.value, states, &mut plain, &mut arrays);
+    if let (true, Some(first)) = (plain.rows.is_empty(), arrays.first_mut()) {
+        first.title = format!("{}, {}", plain.title, first.title);
+    }
     let plain = (!plain.rows.is_empty()).then_some(plain);
     plain.into_iter().chain(arrays).collect()
 }
