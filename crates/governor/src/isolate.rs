@@ -10,9 +10,12 @@ use std::any::Any;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::os::unix::process::CommandExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -287,7 +290,7 @@ impl Child {
             if let Some(status) = self.reap(libc::WNOHANG) {
                 return Some(status);
             }
-            std::thread::sleep(std::time::Duration::from_micros(20 << doubled));
+            std::thread::sleep(Duration::from_micros(20 << doubled));
         }
         self.end();
         None
@@ -374,6 +377,32 @@ impl Watch {
         }
         (spent_ns == 0 && self.quiet.looks >= STILL_LOOKS).then(|| "stands still".to_owned())
     }
+}
+
+/// Gives what `command` starts a process group of its own, at most `time` of CPU time and `memory` bytes, and lets it die
+/// with this process.
+pub(crate) fn limit(command: &mut Command, time: Duration, memory: u64) {
+    command.process_group(0);
+    let limits = move || {
+        let limit = |what, value| {
+            // SAFETY: a plain system call on this process alone.
+            unsafe { libc::setrlimit(what, &libc::rlimit { rlim_cur: value, rlim_max: value }) }
+        };
+        limit(libc::RLIMIT_CPU, time.as_secs());
+        limit(libc::RLIMIT_AS, memory);
+        // SAFETY: as above.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(limits) };
+}
+
+/// Kills a process that [`limit`] gave a group of its own, and all that it started.
+pub(crate) fn kill_group(leader: u32) {
+    let Ok(leader) = libc::pid_t::try_from(leader) else { return };
+    // SAFETY: the leader was not waited for, so the number is still its own.
+    unsafe { libc::kill(-leader, libc::SIGKILL) };
 }
 
 /// A page that parent and child share.

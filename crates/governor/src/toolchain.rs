@@ -3,12 +3,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::{Read as _, Seek as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use crate::isolate;
 
 /// What is tried where `CC` names none.
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
+/// Memory that a compiler may take, bytes.
+const LARGEST: u64 = 4 << 30;
+/// Messages that are read, bytes.
+const MESSAGES: u64 = 1 << 20;
 
 /// A compiler to call.
 #[derive(Clone, Debug)]
@@ -43,16 +51,46 @@ impl Toolchain {
         Ok(Self { program, arguments, identity })
     }
 
-    /// Calls the compiler; its messages are English and without colours.
-    pub(crate) fn call(&self, arguments: &[OsString]) -> Result<Output, String> {
+    /// Calls the compiler: how it ended, and its messages, English and without colours.
+    ///
+    /// One that does not come to an end in `longest`, because of what a file includes or by itself, is killed and has
+    /// no status.
+    pub(crate) fn call(
+        &self,
+        arguments: &[OsString],
+        longest: Duration,
+    ) -> Result<(Option<ExitStatus>, String), String> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).args(arguments).env("LC_ALL", "C");
         // Folders that would be searched although the shim's headers are all there is.
         for name in ["CPATH", "C_INCLUDE_PATH"] {
             command.env_remove(name);
         }
-        command.output().map_err(|e| format!("cannot run {}: {e}", self.program.display()))
+        let wrong = |e: std::io::Error| format!("cannot run {}: {e}", self.program.display());
+        let mut said = tempfile::tempfile().map_err(wrong)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
+        isolate::limit(&mut command, longest, LARGEST);
+        let mut child = command.spawn().map_err(wrong)?;
+        let status = wait_for(&mut child, longest).map_err(wrong)?;
+        let mut text = Vec::new();
+        said.rewind().and_then(|()| said.take(MESSAGES).read_to_end(&mut text)).map_err(wrong)?;
+        Ok((status, String::from_utf8_lossy(&text).into_owned()))
     }
+}
+
+/// How the child ended; nothing if it had to be killed.
+fn wait_for(child: &mut Child, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(1));
+    while waited < longest {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(pause);
+        waited += pause;
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+    isolate::kill_group(child.id());
+    child.wait().map(|_| None)
 }
 
 /// The path of the program that a shell would start.

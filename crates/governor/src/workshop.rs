@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
@@ -17,6 +18,8 @@ use crate::{GovernorError, command, shim};
 
 /// CPU time that a foreign governor may take without getting on, s.
 const PATIENCE_S: u64 = 5;
+/// A compiler, which is done in a fraction of a second, gets so many times that.
+const COMPILER: u64 = 6;
 /// Larger files are no governors.
 const LARGEST: u64 = 16 << 20;
 
@@ -102,7 +105,7 @@ impl Workshop {
         self
     }
 
-    /// Gives up a governor that does not get on for so many seconds of CPU time.
+    /// Gives up a governor that does not get on for so many seconds of CPU time, and a compiler that takes six times as long.
     #[must_use]
     pub fn with_patience(mut self, seconds: u64) -> Self {
         self.patience_s = seconds;
@@ -120,7 +123,8 @@ impl Workshop {
         if let Some(made) = read_entry(&entry).filter(Made::is_current) {
             return Ok(made);
         }
-        let made = compile(source, &extra, &toolchain, &cache)?;
+        let longest = Duration::from_secs(self.patience_s.saturating_mul(COMPILER));
+        let made = compile(source, &extra, &toolchain, &cache, longest)?;
         write_entry(&entry, &made).map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
         Ok(made)
     }
@@ -239,6 +243,7 @@ fn compile(
     extra: &[OsString],
     toolchain: &Toolchain,
     cache: &Path,
+    longest: Duration,
 ) -> Result<Made, GovernorError> {
     let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
     let shim = shim::unpack(cache).map_err(io_error)?;
@@ -251,7 +256,7 @@ fn compile(
         command::compile(shim::flags(), &shim, source.file, &flags, &compiled),
         command::link(shim::flags(), &shim, &compiled, &object),
     ] {
-        call(source, toolchain, &shim, &arguments)?;
+        call(source, toolchain, &shim, &arguments, longest)?;
     }
     let nothing = |_| GovernorError::NoCompiler {
         path: source.given.to_owned(),
@@ -267,18 +272,24 @@ fn call(
     toolchain: &Toolchain,
     shim: &Path,
     arguments: &[OsString],
+    longest: Duration,
 ) -> Result<(), GovernorError> {
     let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
-    let done = toolchain.call(arguments).map_err(no_compiler)?;
-    if done.status.success() {
+    let (status, said) = toolchain.call(arguments, longest).map_err(no_compiler)?;
+    let Some(status) = status else {
+        let s = longest.as_secs();
+        return Err(
+            source.wrong(format!("the compiler did not come to an end within {s} s; what does it include?"))
+        );
+    };
+    if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
     let mut problems = problems(&said, source.file, source.given, shim);
     if problems.is_empty() {
         let last: Vec<&str> = said.lines().rev().take(5).collect();
         let what = match last.as_slice() {
-            [] => format!("the compiler ended with {} and said nothing", done.status),
+            [] => format!("the compiler ended with {status} and said nothing"),
             lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
         };
         problems.push(Problem { file: String::new(), line: 0, what, lacking: false });

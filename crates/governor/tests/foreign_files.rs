@@ -460,3 +460,15 @@ fn the_environment_names_a_workshop() {
     // Only that it can be made anywhere; what it says is read by the command's tests.
     assert!(format!("{:?}", Workshop::from_env()).contains("idlewise"));
 }
+
+#[test]
+fn a_compiler_that_does_not_come_to_an_end_is_given_up() {
+    let bench = Bench::new();
+    let fifo = bench.file("endless.h", "");
+    fs::remove_file(&fifo).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let text = Parts { top: "#include \"endless.h\"", ..Parts::default() }.text();
+    let spec = Spec::new(bench.file("mine.c", &text).to_str().unwrap());
+    let said = Governor::find_in(&spec, &bench.workshop().with_patience(1)).unwrap_err().to_string();
+    assert!(said.contains("did not come to an end within 6 s"), "{said}");
+}
