@@ -40,10 +40,10 @@ pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 pub(crate) enum Command {
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
-    /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
-    Explain(ExplainArgs),
     /// Lay two governors' runs over the same traces side by side, wait by wait
     Compare(CompareArgs),
+    /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
+    Explain(ExplainArgs),
     /// Judge the choices that the kernel itself made in a trace; nothing is replayed
     Score(ScoreArgs),
     /// Keep what governors would have seen of a trace in a small file that replay reads
