@@ -8,10 +8,9 @@ use idlewise_idle::Hosted;
 use serde::{Deserialize, Serialize};
 
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
-use super::run::{ExplainReport, SCHEMA, beside, foreign_among, hosted};
+use super::run::{ExplainReport, beside, foreign_among, hosted};
 use super::watch::{Seen, Watch};
 use crate::LabError;
-use crate::candidate::Candidate;
 use crate::drive::{Run, as_recorded};
 use crate::golden_file::{GoldenFile, Row};
 
@@ -42,41 +41,29 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
     let row = golden.rows.get(number).ok_or_else(|| no_such_row(&request.golden, request.row, &golden))?;
     let seen =
         watch(&governor, &golden, number)?.ok_or_else(|| LabError::Request("no decision".to_owned()))?;
-    let beside = |candidate: &Candidate| match candidate {
-        Candidate::Hosted { governor, name } => {
-            Other::or_failed(candidate, chosen_at(governor, name, &golden, number).map(Some))
-        }
-        // Rows say what came, not what would have come.
-        Candidate::Oracle => Ok(None),
+    let answers = Other::all(&others, |governor| chosen_at(governor, &golden, number))?;
+    let recorded = Chosen {
+        state: i32::try_from(row.sel_idx).unwrap_or(i32::MAX),
+        stop_tick: row.stop_tick,
+        asked_sleep_length: row.asked,
     };
-    let answers: Vec<Option<Other>> = others.iter().map(beside).collect::<Result<_, LabError>>()?;
-    Ok(ExplainReport {
-        schema: SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        request: None,
-        head: None,
-        foreign: foreign_among(&governor, &others),
-        source: format!("{}, line {}", request.golden.display(), row.line),
-        recorded: Some(Chosen {
-            state: i32::try_from(row.sel_idx).unwrap_or(i32::MAX),
-            stop_tick: row.stop_tick,
-            asked_sleep_length: row.asked,
-        }),
-        explanation: Explanation {
-            governor: governor.label(),
-            cpu: "the recorded CPU".to_owned(),
-            decision: row.step,
-            decisions: golden.rows.len() as u64,
-            at_ns: seen.now_ns,
-            states: StateHead::all(&golden.car.table, row.disabled),
-            inputs: Given::all(&seen.inputs, &recorded()),
-            chosen: Chosen::of(&seen),
-            memory: seen.memory,
-            reasons: seen.reasons,
-            came: Some(came(row)),
-            others: answers.into_iter().flatten().collect(),
-        },
-    })
+    let explanation = Explanation {
+        governor: governor.label(),
+        cpu: "the recorded CPU".to_owned(),
+        decision: row.step,
+        decisions: golden.rows.len() as u64,
+        at_ns: seen.now_ns,
+        states: StateHead::all(&golden.car.table, row.disabled),
+        inputs: Given::all(&seen.inputs, &known()),
+        chosen: Chosen::of(&seen),
+        memory: seen.memory,
+        reasons: seen.reasons,
+        came: Some(came(row)),
+        others: answers,
+    };
+    let foreign = foreign_among(&governor, &others);
+    let source = format!("{}, line {}", request.golden.display(), row.line);
+    Ok(ExplainReport::of_recorded(source, recorded, foreign, explanation))
 }
 
 fn no_such_row(path: &Path, row: u64, golden: &GoldenFile) -> LabError {
@@ -88,7 +75,7 @@ fn no_such_row(path: &Path, row: u64, golden: &GoldenFile) -> LabError {
 }
 
 /// Everything in a golden file was recorded.
-fn recorded() -> Known {
+fn known() -> Known {
     let recorded = "recorded";
     Known {
         timers: recorded,
@@ -114,7 +101,7 @@ fn watch(governor: &Governor, golden: &GoldenFile, number: usize) -> Result<Opti
     })?)
 }
 
-fn chosen_at(governor: &Governor, name: &str, golden: &GoldenFile, number: usize) -> Result<Other, LabError> {
+fn chosen_at(governor: &Governor, golden: &GoldenFile, number: usize) -> Result<(i32, bool), LabError> {
     let car = &golden.car;
     let governor = as_recorded(governor, car)?;
     let (state, stop_tick) = governor.run(|loader| {
@@ -127,14 +114,7 @@ fn chosen_at(governor: &Governor, name: &str, golden: &GoldenFile, number: usize
         }
         Ok((last.index, last.stop_tick))
     })?;
-    Ok(Other {
-        governor: name.to_owned(),
-        failure: None,
-        asked_before_ns: 0,
-        state,
-        tick: if stop_tick { "stop" } else { "keep" }.to_owned(),
-        came: None,
-    })
+    Ok((state, stop_tick))
 }
 
 /// What was recorded to have come of the recorded choice.

@@ -9,10 +9,9 @@ use idlewise_model::Miss;
 use serde::{Deserialize, Serialize};
 
 use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
-use super::run::{ExplainReport, SCHEMA, beside, foreign_among, hosted};
+use super::run::{ExplainReport, beside, foreign_among, hosted};
 use super::watch::{Seen, Watch};
 use crate::LabError;
-use crate::candidate::Candidate;
 use crate::truth::{Answer, Follower, LiveFile, Row};
 
 /// Which line to explain.
@@ -49,42 +48,30 @@ pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, LabError> {
     };
     let (seen, number) = watch(&governor, &live, at)?;
     let Some(seen) = seen else { return Err(no_such_line(request, &live)) };
-    let beside = |candidate: &Candidate| match candidate {
-        Candidate::Hosted { governor, name } => {
-            Other::or_failed(candidate, chosen_at(governor, name, &live, at).map(Some))
-        }
-        // The file says what came, not what would have come.
-        Candidate::Oracle => Ok(None),
+    let answers = Other::all(&others, |governor| chosen_at(governor, &live, at))?;
+    let recorded = Chosen {
+        state: i32::try_from(row.state).unwrap_or(i32::MAX),
+        // With the tick stopped already the file does not tell the answer about it.
+        stop_tick: if row.stopped_before { seen.stop_tick } else { row.stop_path },
+        asked_sleep_length: row.sleep_length_ns.is_some(),
     };
-    let answers: Vec<Option<Other>> = others.iter().map(beside).collect::<Result<_, LabError>>()?;
-    Ok(ExplainReport {
-        schema: SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        request: None,
-        head: None,
-        foreign: foreign_among(&governor, &others),
-        source: format!("{}, line {}", request.decisions.display(), row.line),
-        recorded: Some(Chosen {
-            state: i32::try_from(row.state).unwrap_or(i32::MAX),
-            // With the tick stopped already the file does not tell the answer about it.
-            stop_tick: if row.stopped_before { seen.stop_tick } else { row.stop_path },
-            asked_sleep_length: row.sleep_length_ns.is_some(),
-        }),
-        explanation: Explanation {
-            governor: governor.label(),
-            cpu: format!("CPU {} ({}, {})", live.cpu, machine.id, live.place.name),
-            decision: number,
-            decisions: asks(&live, live.rows.len()),
-            at_ns: row.start_ns,
-            states: StateHead::all(&live.place.table, row.disabled),
-            inputs: Given::all(&seen.inputs, &known()),
-            chosen: Chosen::of(&seen),
-            memory: seen.memory,
-            reasons: seen.reasons,
-            came: Some(came(row, &live)),
-            others: answers.into_iter().flatten().collect(),
-        },
-    })
+    let explanation = Explanation {
+        governor: governor.label(),
+        cpu: format!("CPU {} ({}, {})", live.cpu, machine.id, live.place.name),
+        decision: number,
+        decisions: asks(&live, live.rows.len()),
+        at_ns: row.start_ns,
+        states: StateHead::all(&live.place.table, row.disabled),
+        inputs: Given::all(&seen.inputs, &known()),
+        chosen: Chosen::of(&seen),
+        memory: seen.memory,
+        reasons: seen.reasons,
+        came: Some(came(row, &live)),
+        others: answers,
+    };
+    let foreign = foreign_among(&governor, &others);
+    let source = format!("{}, line {}", request.decisions.display(), row.line);
+    Ok(ExplainReport::of_recorded(source, recorded, foreign, explanation))
 }
 
 fn no_such_line(request: &LineRequest, live: &LiveFile<'_>) -> LabError {
@@ -134,7 +121,7 @@ fn watch(governor: &Governor, live: &LiveFile<'_>, at: usize) -> Result<(Option<
     Ok((seen, number))
 }
 
-fn chosen_at(governor: &Governor, name: &str, live: &LiveFile<'_>, at: usize) -> Result<Other, LabError> {
+fn chosen_at(governor: &Governor, live: &LiveFile<'_>, at: usize) -> Result<(i32, bool), LabError> {
     let (state, stop) = governor.run(|loader| {
         let mut instance = loader.load(live.grid.period_ns)?;
         let slot = instance.add_cpu(live.cpu, &live.place.table, live.place.capacity)?;
@@ -146,14 +133,7 @@ fn chosen_at(governor: &Governor, name: &str, live: &LiveFile<'_>, at: usize) ->
         }
         Ok((last.state, last.stop))
     })?;
-    Ok(Other {
-        governor: name.to_owned(),
-        failure: None,
-        asked_before_ns: 0,
-        state: i32::try_from(state).unwrap_or(i32::MAX),
-        tick: if stop { "stop" } else { "keep" }.to_owned(),
-        came: None,
-    })
+    Ok((i32::try_from(state).unwrap_or(i32::MAX), stop))
 }
 
 fn came(row: &Row, live: &LiveFile<'_>) -> Came {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_governor::Variable;
+use idlewise_governor::{Governor, Variable};
 use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use serde::Serialize;
 
@@ -141,6 +141,34 @@ impl Other {
             })),
             answer => answer,
         }
+    }
+}
+
+impl Other {
+    /// What each candidate answers to a recorded question, which `ask` puts to it. The oracle has no answer: a recording
+    /// says what came, not what would have come.
+    pub(crate) fn all(
+        candidates: &[Candidate],
+        ask: impl Fn(&Governor) -> Result<(i32, bool), LabError>,
+    ) -> Result<Vec<Self>, LabError> {
+        let answer = |candidate: &Candidate| match candidate {
+            Candidate::Hosted { governor, name } => Self::or_failed(
+                candidate,
+                ask(governor).map(|(state, stop_tick)| {
+                    Some(Self {
+                        governor: name.clone(),
+                        failure: None,
+                        asked_before_ns: 0,
+                        state,
+                        tick: if stop_tick { "stop" } else { "keep" }.to_owned(),
+                        came: None,
+                    })
+                }),
+            ),
+            Candidate::Oracle => Ok(None),
+        };
+        let answers: Vec<Option<Self>> = candidates.iter().map(answer).collect::<Result<_, _>>()?;
+        Ok(answers.into_iter().flatten().collect())
     }
 }
 

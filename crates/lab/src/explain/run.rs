@@ -79,6 +79,25 @@ pub struct ExplainReport {
 }
 
 impl ExplainReport {
+    /// Of a decision that was recorded in a file of its own, at `source`.
+    pub(crate) fn of_recorded(
+        source: String,
+        recorded: Chosen,
+        foreign: Vec<ForeignHead>,
+        explanation: Explanation,
+    ) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: None,
+            head: None,
+            foreign,
+            source,
+            recorded: Some(recorded),
+            explanation,
+        }
+    }
+
     /// What went wrong with foreign governors that should stand beside the explained one.
     #[must_use]
     pub fn failures(&self) -> Vec<&str> {
