@@ -8,25 +8,18 @@
 
 use std::any::Any;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _};
-use std::os::unix::process::CommandExt as _;
+use std::io::Write as _;
+use std::os::fd::FromRawFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::child::{Child, Watch, signal_name};
 use crate::object::loader;
 use crate::{Governor, GovernorError, Instance};
-
-/// How often the parent looks after a child that it waits for, ms.
-const LOOK_MS: i32 = 100;
-/// Looks without any CPU time used and without progress after which a child is given up.
-const STILL_LOOKS: u32 = 600;
 
 /// What a child is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +58,7 @@ impl Position {
         self.stage.store(stage as u32, Ordering::Relaxed);
     }
 
-    fn read(&self) -> (u32, u32, u64) {
+    pub(crate) fn read(&self) -> (u32, u32, u64) {
         let (stage, cpu) = (self.stage.load(Ordering::Relaxed), self.cpu.load(Ordering::Relaxed));
         (stage, cpu, self.decision.load(Ordering::Relaxed))
     }
@@ -155,16 +148,16 @@ where
             }
             pid => {
                 page.keep_from_others();
-                (page, Child { pid, pipe: from, status: None })
+                (page, Child::new(pid, from))
             }
         }
     };
-    let mut watch = Watch { patience_s, ..Watch::default() };
+    let mut watch = Watch::new(patience_s);
     let mut answer = Vec::new();
     let at = || page.position().describe();
     loop {
         match child.read(&mut answer) {
-            Some(true) => watch.quiet = Quiet::default(),
+            Some(true) => watch.gets_on(),
             Some(false) => break,
             None if child.has_ended() => {
                 // Only what it started itself still holds the pipe; what it wrote before is all there is.
@@ -235,176 +228,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// A child and the end of the pipe that it writes to.
-struct Child {
-    pid: libc::pid_t,
-    pipe: File,
-    /// How it ended, once that is known.
-    status: Option<i32>,
-}
-
-impl Child {
-    /// Waits a moment for something to read: true if there was, false at the end, nothing if nothing came.
-    fn read(&mut self, into: &mut Vec<u8>) -> Option<bool> {
-        self.read_within(into, LOOK_MS)
-    }
-
-    fn read_within(&mut self, into: &mut Vec<u8>, timeout_ms: i32) -> Option<bool> {
-        let mut ready = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd.
-        if unsafe { libc::poll(&raw mut ready, 1, timeout_ms) } <= 0 {
-            return None;
-        }
-        let mut buffer = [0; 1 << 16];
-        match self.pipe.read(&mut buffer) {
-            Ok(0) => Some(false),
-            Ok(n) => {
-                into.extend_from_slice(buffer.get(..n).unwrap_or_default());
-                Some(true)
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => None,
-            Err(_) => Some(false),
-        }
-    }
-
-    /// CPU time used, ns.
-    fn cpu_time_ns(&self) -> u64 {
-        // SAFETY: both structures are valid and written by the calls.
-        unsafe {
-            let mut clock: libc::clockid_t = 0;
-            let mut time: libc::timespec = std::mem::zeroed();
-            if libc::clock_getcpuclockid(self.pid, &raw mut clock) != 0
-                || libc::clock_gettime(clock, &raw mut time) != 0
-            {
-                return 0;
-            }
-            time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
-        }
-    }
-
-    /// How it ended; nothing if it did not end by itself. The pipe is closed, so it is about to, or it closed the pipe itself and is
-    /// beyond help.
-    fn wait(&mut self) -> Option<i32> {
-        // A pipe is closed a few microseconds before its process can be waited for.
-        for doubled in 0..16 {
-            if let Some(status) = self.reap(libc::WNOHANG) {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_micros(20 << doubled));
-        }
-        self.end();
-        None
-    }
-
-    /// Kills it.
-    fn end(&mut self) {
-        if self.status.is_some() {
-            return;
-        }
-        // SAFETY: it is our child and not reaped, so the number is its own.
-        unsafe { libc::kill(self.pid, libc::SIGKILL) };
-        while self.reap(0).is_none() {}
-    }
-
-    /// Whether it has ended, with `options` of the call. It is left to be reaped.
-    fn ended(&self, options: i32) -> bool {
-        // SAFETY: our own child; the structure is written by the call, and zeros say that nothing ended.
-        unsafe {
-            let mut about: libc::siginfo_t = std::mem::zeroed();
-            let options = options | libc::WEXITED | libc::WNOWAIT;
-            let id = libc::id_t::from(self.pid.unsigned_abs());
-            match libc::waitid(libc::P_PID, id, &raw mut about, options) {
-                0 => about.si_pid() == self.pid,
-                _ => std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD),
-            }
-        }
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended(libc::WNOHANG)
-    }
-
-    fn reap(&mut self, options: i32) -> Option<i32> {
-        if self.status.is_none() && self.ended(options) {
-            let mut status = 0;
-            // SAFETY: our own child, which has ended and is not reaped, so that its number is still the one of its group; status is
-            // written by the call.
-            unsafe {
-                libc::kill(-self.pid, libc::SIGKILL);
-                libc::waitpid(self.pid, &raw mut status, 0);
-            }
-            self.status = Some(status);
-        }
-        self.status
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Looks whether a child gets on.
-#[derive(Default)]
-struct Watch {
-    patience_s: u64,
-    /// Where it was at the last look.
-    last: (u32, u32, u64),
-    quiet: Quiet,
-}
-
-/// Since when it has not got on.
-#[derive(Default)]
-struct Quiet {
-    /// CPU time then, ns.
-    since_ns: Option<u64>,
-    looks: u32,
-}
-
-impl Watch {
-    /// Why the child should be given up, if so.
-    fn look(&mut self, child: &Child, position: &Position) -> Option<String> {
-        let (now, used_ns) = (position.read(), child.cpu_time_ns());
-        if now != self.last || self.quiet.since_ns.is_none() {
-            (self.last, self.quiet) = (now, Quiet { since_ns: Some(used_ns), looks: 0 });
-            return None;
-        }
-        self.quiet.looks += 1;
-        let spent_ns = used_ns.saturating_sub(self.quiet.since_ns.unwrap_or(used_ns));
-        if spent_ns / 1_000_000_000 >= self.patience_s {
-            return Some(format!("does not come back, {} s of CPU time spent", spent_ns / 1_000_000_000));
-        }
-        (spent_ns == 0 && self.quiet.looks >= STILL_LOOKS).then(|| "stands still".to_owned())
-    }
-}
-
-/// Gives what `command` starts a process group of its own, at most `time` of CPU time and `memory` bytes, and lets it die
-/// with this process.
-pub(crate) fn limit(command: &mut Command, time: Duration, memory: u64) {
-    command.process_group(0);
-    let limits = move || {
-        let limit = |what, value| {
-            // SAFETY: a plain system call on this process alone.
-            unsafe { libc::setrlimit(what, &libc::rlimit { rlim_cur: value, rlim_max: value }) }
-        };
-        limit(libc::RLIMIT_CPU, time.as_secs());
-        limit(libc::RLIMIT_AS, memory);
-        // SAFETY: as above.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made.
-    unsafe { command.pre_exec(limits) };
-}
-
-/// Kills a process that [`limit`] gave a group of its own, and all that it started.
-pub(crate) fn kill_group(leader: u32) {
-    let Ok(leader) = libc::pid_t::try_from(leader) else { return };
-    // SAFETY: the leader was not waited for, so the number is still its own.
-    unsafe { libc::kill(-leader, libc::SIGKILL) };
-}
-
 /// A page that parent and child share.
 struct SharedPage(*mut Position);
 
@@ -454,17 +277,5 @@ fn pipe() -> Option<(File, File)> {
     unsafe {
         (libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) == 0)
             .then(|| (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])))
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    match signal {
-        libc::SIGSEGV => "SIGSEGV: it used an address that is not its own".to_owned(),
-        libc::SIGBUS => "SIGBUS: it used an address that is not there".to_owned(),
-        libc::SIGFPE => "SIGFPE: it divided by zero, or a quotient found no room".to_owned(),
-        libc::SIGILL => "SIGILL: BUG(), or code that must not be reached".to_owned(),
-        libc::SIGABRT => "SIGABRT".to_owned(),
-        libc::SIGKILL => "SIGKILL: killed from outside, or out of memory".to_owned(),
-        other => format!("signal {other}"),
     }
 }

@@ -39,6 +39,7 @@
 
 mod abi;
 mod catalog;
+mod child;
 mod command;
 mod diagnostics;
 mod error;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::isolate;
+use crate::child::{kill_group, limit};
 
 /// What is tried where `CC` names none.
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
@@ -69,7 +69,7 @@ impl Toolchain {
         let wrong = |e: std::io::Error| format!("cannot run {}: {e}", self.program.display());
         let mut said = tempfile::tempfile().map_err(wrong)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
-        isolate::limit(&mut command, longest, LARGEST);
+        limit(&mut command, longest, LARGEST);
         let mut child = command.spawn().map_err(wrong)?;
         let status = wait_for(&mut child, longest).map_err(wrong)?;
         let mut text = Vec::new();
@@ -89,7 +89,7 @@ fn wait_for(child: &mut Child, longest: Duration) -> std::io::Result<Option<Exit
         waited += pause;
         pause = (pause * 2).min(Duration::from_millis(20));
     }
-    isolate::kill_group(child.id());
+    kill_group(child.id());
     child.wait().map(|_| None)
 }
 
