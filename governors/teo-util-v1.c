@@ -28,38 +28,22 @@
  * returned a state that does not exist; here it is state 0. Written from
  * governors.md, section 7 ("teo-ua1"). Rating as TEO has in Linux.
  */
-#include <linux/container_of.h>
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 
-#include "teo-timer-first.h"
-#include "utilised.h"
+#include "teo-util-cpu.h"
 
 static bool update_utilised;
 module_param(update_utilised, bool, 0444);
 MODULE_PARM_DESC(update_utilised, "learn also from what followed the choice on a utilised CPU");
 
-/**
- * struct teo_util_cpu - per-CPU data
- * @bins: what TEO knows
- * @threshold: utilisation above this makes the CPU a utilised one
- * @utilised: whether it was one when this was last looked at
- */
-struct teo_util_cpu {
-	struct teo_bins bins;
-	unsigned long threshold;
-	bool utilised;
-};
-
-static DEFINE_PER_CPU(struct teo_util_cpu, teo_util_cpus);
-
 static __always_inline bool teo_util_early(struct cpuidle_driver *drv, struct cpuidle_device *dev,
 					   struct teo_bins *bins, struct teo_pick *pick)
 {
-	struct teo_util_cpu *cpu_data = container_of(bins, struct teo_util_cpu, bins);
+	struct teo_util_cpu *cpu_data = teo_util_of(bins);
 	int i;
 
 	cpu_data->utilised = cpu_utilised(dev->cpu, cpu_data->threshold);
@@ -76,17 +60,6 @@ static __always_inline bool teo_util_early(struct cpuidle_driver *drv, struct cp
 	return false;
 }
 
-static int teo_enable_device(struct cpuidle_driver *drv __always_unused,
-			     struct cpuidle_device *dev)
-{
-	struct teo_util_cpu *cpu_data = per_cpu_ptr(&teo_util_cpus, dev->cpu);
-
-	teo_bins_enable(&cpu_data->bins);
-	cpu_data->threshold = util_threshold(dev->cpu, util_threshold_shift);
-	cpu_data->utilised = false;
-	return 0;
-}
-
 static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
 	struct teo_util_cpu *cpu_data = per_cpu_ptr(&teo_util_cpus, dev->cpu);
@@ -98,22 +71,16 @@ static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	return teo_timer_first_select(&cpu_data->bins, drv, dev, stop_tick, teo_util_early, NULL);
 }
 
-static void teo_reflect(struct cpuidle_device *dev, int state)
-{
-	teo_bins_reflect(&per_cpu_ptr(&teo_util_cpus, dev->cpu)->bins, dev, state);
-}
-
 static struct cpuidle_governor teo_governor = {
 	.name		= "teo-util-v1",
 	.rating		= 19,
-	.enable		= teo_enable_device,
+	.enable		= teo_util_enable,
 	.select		= teo_select,
-	.reflect	= teo_reflect,
+	.reflect	= teo_util_reflect,
 };
 
 static int __init teo_governor_init(void)
 {
-	return teo_bins_check_params() ?: check_util_threshold_shift() ?:
-	       cpuidle_register_governor(&teo_governor);
+	return teo_util_check_params() ?: cpuidle_register_governor(&teo_governor);
 }
 postcore_initcall(teo_governor_init);
