@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use idlewise_governor::{Value, catalog};
 use idlewise_lab::RecordingOptions;
 use idlewise_lab::explain::{
-    ExplainReport, ExplainRequest, LineRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest, explain,
-    explain_line, explain_row, view, why_differ,
+    ExplainReport, ExplainRequest, Explanation, LineRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest,
+    explain, explain_line, explain_row, view, why_differ,
 };
 use idlewise_lab::replay::{ReplayRequest, replay};
 use idlewise_report::Format;
@@ -91,6 +91,24 @@ fn a_decision_is_found_by_its_time() {
 }
 
 #[test]
+fn the_timers_of_a_wait_are_as_well_known_however_often_it_is_asked_again() {
+    let at = |n: u64| explained("shallow:stop_tick=0", Which::Decision(n)).explanation;
+    let known = |e: &Explanation| e.inputs[0].confidence.unwrap();
+    let mut again = 0;
+    let mut before = at(600);
+    for n in 601..660 {
+        let now = at(n);
+        // A sleep that only the tick ended goes on: the same wait.
+        if before.came.as_ref().unwrap().cause == "tick" {
+            assert_eq!(known(&now), known(&before), "decision {n}");
+            again += 1;
+        }
+        before = now;
+    }
+    assert!(again > 5, "{again}");
+}
+
+#[test]
 fn what_cannot_be_explained_is_refused_with_the_reason() {
     let said = explain(&request("menu", Which::Decision(1_000_000))).unwrap_err().to_string();
     assert!(said.contains("there is no number 1000000"), "{said}");
@@ -114,9 +132,7 @@ fn partings_are_found_on_both_sides_of_the_same_wait() {
     assert!(found.other_state > 100 && found.other_tick > 1000);
     assert!((1..=3).contains(&found.moments.len()));
     for m in &found.moments {
-        let choice = |e: &idlewise_lab::explain::Explanation| {
-            (e.chosen.state, e.came.as_ref().unwrap().tick == "kept")
-        };
+        let choice = |e: &Explanation| (e.chosen.state, e.came.as_ref().unwrap().tick == "kept");
         assert_ne!(choice(&m.a), choice(&m.b), "{}", m.why);
         assert!(m.a.at_ns.abs_diff(m.b.at_ns) < 4_000_000, "{}: not the same wait", m.why);
     }

@@ -293,11 +293,12 @@ impl<'a> OnCpu<'a> {
 
     /// How well the inputs of the decision that led to `entry` are known.
     fn known(&self, entry: &Entry) -> Known {
+        // The timers of a wait are those that were pending when it began, however often the tick ends a sleep in it.
+        let events = &self.workload.events;
+        let event = events.get(events.partition_point(|e| e.at_ns < entry.start_ns));
         let pieces = self.cpu_tape.map(|c| c.pieces.as_slice()).unwrap_or_default();
-        let piece = pieces
-            .partition_point(|p| p.start_ns <= entry.start_ns)
-            .checked_sub(1)
-            .and_then(|i| pieces.get(i));
+        let began_at = |ns: u64| pieces.binary_search_by_key(&ns, |p| p.start_ns).ok();
+        let piece = event.and_then(|e| began_at(e.start_ns)).and_then(|i| pieces.get(i));
         let weakest = |name: &str| {
             let input = self.tape.inputs.iter().find(|i| i.name == name);
             input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()

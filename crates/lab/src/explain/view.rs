@@ -155,6 +155,28 @@ fn tidy(sides: &[(&str, &Explanation)]) -> Table {
             row("came", "verdict", came.verdict.to_owned());
             row("came", "tick", came.tick.to_owned());
         }
+        for o in &e.others {
+            let mut row = |name: &str, value: String| {
+                t.rows.push(vec![
+                    (*moment).to_owned(),
+                    o.governor.clone(),
+                    "beside".to_owned(),
+                    name.to_owned(),
+                    value,
+                ]);
+            };
+            if let Some(why) = &o.failure {
+                row("failure", why.clone());
+                continue;
+            }
+            row("asked_before_ns", o.asked_before_ns.to_string());
+            row("state", o.state.to_string());
+            row("tick", o.tick.clone());
+            if let Some(came) = &o.came {
+                row("residency_ns", came.residency_ns.to_string());
+                row("verdict", came.verdict.to_owned());
+            }
+        }
     }
     t
 }
