@@ -31,6 +31,8 @@ pub struct Workshop {
     /// Folders to keep objects in; the first that can be used is.
     caches: Vec<PathBuf>,
     pub(crate) patience_s: u64,
+    /// What the environment says that makes no sense.
+    wrong: Option<String>,
 }
 
 /// A foreign governor's object and what it was made of.
@@ -82,12 +84,13 @@ impl Workshop {
         // A name of our own in a folder that belongs to everybody.
         let user = fs::metadata("/proc/self").map_or(0, |m| m.uid());
         caches.push(std::env::temp_dir().join(format!("idlewise-{user}")));
-        let patience = std::env::var("IDLEWISE_PATIENCE").ok().and_then(|text| text.parse().ok());
+        let (patience_s, wrong) = patience(variable("IDLEWISE_PATIENCE"));
         Self {
             cc: variable("CC").and_then(|cc| cc.into_string().ok()),
             path: variable("PATH").unwrap_or_default(),
             caches,
-            patience_s: patience.unwrap_or(PATIENCE_S),
+            patience_s,
+            wrong,
         }
     }
 
@@ -108,12 +111,15 @@ impl Workshop {
     /// Gives up a governor that does not get on for so many seconds of CPU time, and a compiler that takes six times as long.
     #[must_use]
     pub fn with_patience(mut self, seconds: u64) -> Self {
-        self.patience_s = seconds;
+        (self.patience_s, self.wrong) = (seconds.max(1), None);
         self
     }
 
     /// The object of a source, compiled if it is not kept or any of its files has changed.
     pub(crate) fn make(&self, source: &Source<'_>, explaining: bool) -> Result<Made, GovernorError> {
+        if let Some(wrong) = &self.wrong {
+            return Err(source.wrong(wrong.clone()));
+        }
         readable(source)?;
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
         let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
@@ -140,6 +146,14 @@ impl Workshop {
         }
         Err(format!("no folder to keep its object in ({}); name one in XDG_CACHE_HOME", tried.join("; ")))
     }
+}
+
+/// Seconds as `IDLEWISE_PATIENCE` gives them, and what is wrong with it.
+fn patience(given: Option<OsString>) -> (u64, Option<String>) {
+    let Some(given) = given else { return (PATIENCE_S, None) };
+    let seconds = given.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let wrong = || format!("IDLEWISE_PATIENCE is `{}`; whole seconds are wanted, 1 or more", given.display());
+    (seconds.unwrap_or(PATIENCE_S), seconds.is_none().then(wrong))
 }
 
 impl Source<'_> {
@@ -336,6 +350,16 @@ fn listed(depends: &[u8]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patience_is_whole_seconds() {
+        assert_eq!(patience(None), (PATIENCE_S, None));
+        assert_eq!(patience(Some("60".into())), (60, None));
+        for wrong in ["0", "-1", "1.5", "long"] {
+            let said = patience(Some(wrong.into())).1.unwrap();
+            assert!(said.contains(wrong) && said.contains("1 or more"), "{said}");
+        }
+    }
 
     #[test]
     fn a_list_of_files_is_read_as_make_reads_it() {

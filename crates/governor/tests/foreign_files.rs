@@ -399,6 +399,8 @@ enum deep { NEGATIVE = -3, ZERO };
 struct part { int first; struct { s16 inner; u8 beside; }; struct { int named; } box; };
 struct all { enum deep sign; struct part parts[2]; s8 matrix[2][2]; s32 bits:3; u32 more:5; void *pointer; };
 static DEFINE_PER_CPU(struct all, all_of);
+static const u32 primes[2][2] = { { 2, 3 }, { 5, 7 } };
+static u32 calls[2];
 "#;
     let select = r#"struct all *a = per_cpu_ptr(&all_of, dev->cpu);
 
@@ -409,7 +411,8 @@ static DEFINE_PER_CPU(struct all, all_of);
 	a->matrix[1][0] = -1;
 	a->bits = -2;
 	a->more = 17;
-	a->pointer = a;"#;
+	a->pointer = a;
+	calls[1] += *(const volatile u32 *)&primes[dev->cpu & 1][1];"#;
     let bench = Bench::new();
     let governor = bench.governor(&Parts { top, select, ..Parts::default() }.text());
     let memory = governor.run(|loader| {
@@ -428,9 +431,11 @@ static DEFINE_PER_CPU(struct all, all_of);
         r#""inner" Number(-7)}, "beside" Number(200)}"#,
         "Array([Array([Number(0), Number(0)]), Array([Number(-1), Number(0)])])",
         r#""bits" Number(-2)}, "more" Number(17)}, "pointer" Other"#,
+        r#""calls" Array([Number(0), Number(3)])"#,
     ] {
         assert!(said.contains(part), "no {part} in {said}");
     }
+    assert!(!said.contains("primes"), "a constant is nothing to remember: {said}");
 }
 
 #[test]
