@@ -38,6 +38,10 @@ pub enum EventKind {
     SchedWakeup { pid: i32, target_cpu: u32, new: bool },
     /// `sched:sched_migrate_task`.
     SchedMigrateTask { pid: i32, orig_cpu: u32, dest_cpu: u32 },
+    /// `sched:sched_blocked_reason`: an uninterruptible sleep of `pid` ended; `io_wait` if it had waited for I/O.
+    SchedBlockedReason { pid: i32, io_wait: bool },
+    /// The tracepoint `pelt_cfs_tp` of a CPU's root runqueue, as modules make an event of it: its `util_avg`.
+    PeltCfs { cpu: u32, util: u32 },
     /// `sched:sched_wake_idle_without_ipi`: a polling CPU is woken through its reschedule flag.
     SchedWakeIdleWithoutIpi { cpu: u32 },
     /// `irq:irq_handler_entry`; the stream knows the handler's name.
@@ -92,6 +96,9 @@ pub enum EventKind {
     TimerExpireExit { timer: u64 },
     /// `timer:timer_base_idle`.
     TimerBaseIdle { is_idle: bool, cpu: u32 },
+    /// `timer_migration:tmigr_cpu_idle` and `tmigr_cpu_new_timer_idle`: the next expiry among the timers that other CPUs
+    /// may run for this one, and when this CPU must wake up for anybody's; `u64::MAX` is never, ns on `CLOCK_MONOTONIC`.
+    TmigrCpuIdle { cpu: u32, nextevt: u64, wakeup: u64 },
     /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
     TickStop { success: bool, dependency: u32 },
     /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0 where the

@@ -14,7 +14,7 @@ mod timers;
 
 use idlewise_model::{Event, Source, Tape};
 use idlewise_platform::Platform;
-use idlewise_trace::{TraceError, TraceFile};
+use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
 
 /// Why no tape can be made from a trace.
@@ -51,11 +51,10 @@ pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -
         if let idlewise_model::EventKind::IrqEntry { irq } = event.kind {
             survey.irq(irq, events.irq_name(irq), &event);
         }
-        survey.event(&event);
+        survey.event(&event, &events);
     }
     if !survey.any_idle() {
-        let counts = events.counts();
-        return Err(TapeError::NoIdle { name, events: most_frequent(trace, counts) });
+        return Err(TapeError::NoIdle { name, events: most_frequent(&events) });
     }
     let total = events.counts().values().sum();
     let mut health = trace.meta().health.clone();
@@ -81,11 +80,10 @@ pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -
     Ok(maker.finish(source, health))
 }
 
-fn most_frequent(trace: &TraceFile, counts: &std::collections::BTreeMap<u16, u64>) -> String {
-    let mut named: Vec<(u64, &str)> = counts
-        .iter()
-        .filter_map(|(id, n)| trace.meta().event_names.get(id).map(|name| (*n, name.as_str())))
-        .collect();
+fn most_frequent(events: &Events<'_>) -> String {
+    let counts = events.counts();
+    let mut named: Vec<(u64, &str)> =
+        counts.iter().filter_map(|(id, n)| events.event_name(*id).map(|name| (*n, name))).collect();
     named.sort_by(|a, b| b.cmp(a));
     let words: Vec<String> = named.iter().take(5).map(|(n, name)| format!("{name} {n}")).collect();
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Confidence, Event, EventKind, TickGrid, Vector};
 use idlewise_platform::Platform;
-use idlewise_trace::TraceMeta;
+use idlewise_trace::{Events, TraceMeta};
 
 use crate::causes::IrqClass;
 
@@ -105,7 +105,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         let f = &mut self.facts;
         f.first_ns = f.first_ns.min(event.ts_ns);
         f.last_ns = f.last_ns.max(event.ts_ns);
@@ -129,7 +129,7 @@ impl<'a> Survey<'a> {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 f.hrtimers += 1;
                 self.seen_hrtimers.insert(hrtimer);
-                if self.is_tick(function) {
+                if self.is_tick(function, events) {
                     self.tick_expiry(event.cpu, expires);
                 }
             }
@@ -137,7 +137,7 @@ impl<'a> Survey<'a> {
                 self.seen_hrtimers.insert(hrtimer);
             }
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
-                self.hrtimer_fired(event, hrtimer, function, now)
+                self.hrtimer_fired(event, hrtimer, function, now, events)
             }
             EventKind::TimerStart { timer, now, .. } => {
                 f.wheel_timers += 1;
@@ -159,7 +159,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64) {
+    fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64, events: &Events<'_>) {
         self.facts.hrtimers += 1;
         let late = (event.ts_ns as i64).wrapping_sub(now);
         if now >= REALTIME_NS {
@@ -169,7 +169,7 @@ impl<'a> Survey<'a> {
             let offset = &mut self.facts.mono_offset_ns;
             *offset = if *offset == 0 { late } else { late.min(*offset) };
         }
-        let tick = self.is_tick(function);
+        let tick = self.is_tick(function, events);
         if self.seen_hrtimers.insert(hrtimer) && !tick {
             self.facts.early_hrtimers.push((hrtimer, event.cpu, now));
         }
@@ -182,13 +182,9 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn is_tick(&mut self, function: u64) -> bool {
-        let meta = self.meta;
-        *self
-            .facts
-            .tick_functions
-            .entry(function)
-            .or_insert_with(|| meta.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name)))
+    fn is_tick(&mut self, function: u64, events: &Events<'_>) -> bool {
+        let named = || events.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name));
+        *self.facts.tick_functions.entry(function).or_insert_with(named)
     }
 
     pub(crate) fn any_idle(&self) -> bool {

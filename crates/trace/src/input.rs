@@ -27,13 +27,6 @@ impl Input {
         let fail = |source| TraceError::Open { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(fail)?;
         let info = file.metadata().map_err(fail)?;
-        if info.is_dir() {
-            return Err(TraceError::NotATrace {
-                path: path.to_path_buf(),
-                looks_like: "a directory",
-                advice: "name a file",
-            });
-        }
         if !info.is_file() {
             return Err(TraceError::NotATrace {
                 path: path.to_path_buf(),

@@ -11,6 +11,8 @@
 mod dat;
 mod error;
 mod input;
+mod kernel;
+mod learned;
 mod meta;
 mod sniff;
 mod symbols;
@@ -19,14 +21,36 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{Event, Health};
+use learned::Learned;
 
 pub use error::TraceError;
 use input::Input;
 pub use meta::{CpuStats, TraceMeta};
 
+/// A format's reader: a trace that was understood.
+trait Reader: Send + Sync {
+    fn meta(&self) -> &TraceMeta;
+
+    /// The events from the first on.
+    fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError>;
+}
+
+/// The events of a trace, one after the other.
+trait Stream {
+    fn next_event(&mut self) -> Option<Event>;
+
+    fn learned(&self) -> &Learned;
+}
+
 /// A trace that was opened and understood.
 pub struct TraceFile {
-    dat: dat::DatFile,
+    format: Format,
+}
+
+/// `trace.dat` is what is read most and fastest, so its events come without a detour.
+enum Format {
+    Dat(Box<dat::DatFile>),
+    Other(Box<dyn Reader>),
 }
 
 impl TraceFile {
@@ -35,6 +59,9 @@ impl TraceFile {
     /// # Errors
     /// When it cannot be read, is something else (the error says what it looks like), or its headers are broken.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
+        if path.is_dir() {
+            return Self::understand_directory(path);
+        }
         Self::understand(Input::open(path)?)
     }
 
@@ -47,28 +74,38 @@ impl TraceFile {
     }
 
     fn understand(input: Input) -> Result<Self, TraceError> {
-        if dat::is_dat(&input)? {
-            return Ok(Self { dat: dat::DatFile::open(input)? });
-        }
-        let mut head = vec![0; 4096];
+        let mut head = vec![0; sniff::HEAD];
         let got = input.read_at(0, &mut head).map_err(|source| TraceError::Read {
             path: input.path().to_path_buf(),
             offset: 0,
             what: "the start",
             source,
         })?;
-        let look = sniff::look(head.get(..got).unwrap_or_default());
+        head.truncate(got);
+        let format = match sniff::look(&head) {
+            sniff::Look::Dat => Format::Dat(Box::new(dat::DatFile::open(input)?)),
+            sniff::Look::Unread { looks_like, advice } => {
+                return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
+            }
+        };
+        Ok(Self { format })
+    }
+
+    fn understand_directory(path: &Path) -> Result<Self, TraceError> {
         Err(TraceError::NotATrace {
-            path: input.path().to_path_buf(),
-            looks_like: look.looks_like,
-            advice: look.advice,
+            path: path.to_path_buf(),
+            looks_like: "a directory",
+            advice: "name a file",
         })
     }
 
     /// What the trace says about itself.
     #[must_use]
     pub fn meta(&self) -> &TraceMeta {
-        self.dat.meta()
+        match &self.format {
+            Format::Dat(dat) => dat.meta(),
+            Format::Other(reader) => reader.meta(),
+        }
     }
 
     /// The events from the first on. May be called several times, also at the same time.
@@ -76,33 +113,68 @@ impl TraceFile {
     /// # Errors
     /// When reading cannot start.
     pub fn events(&self) -> Result<Events<'_>, TraceError> {
-        Ok(Events { dat: self.dat.events() })
+        let source = match &self.format {
+            Format::Dat(dat) => Source::Dat(Box::new(dat.events())),
+            Format::Other(reader) => Source::Other(reader.events()?),
+        };
+        Ok(Events { meta: self.meta(), source })
     }
 }
 
 /// The events of a trace: all CPUs merged in time order; of equal times the lower CPU first, then in the order of the
-/// CPU's buffer.
+/// CPU's buffer. Text comes in the order of its lines.
 pub struct Events<'a> {
-    dat: dat::DatEvents<'a>,
+    meta: &'a TraceMeta,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    Dat(Box<dat::DatEvents<'a>>),
+    Other(Box<dyn Stream + 'a>),
 }
 
 impl Events<'_> {
+    fn learned(&self) -> &Learned {
+        match &self.source {
+            Source::Dat(dat) => dat.learned(),
+            Source::Other(stream) => stream.learned(),
+        }
+    }
+
     /// What was lost or doubtful in the events so far; complete after the last.
     #[must_use]
     pub fn health(&self) -> &Health {
-        self.dat.health()
+        &self.learned().health
     }
 
     /// How many events of each id came so far, those that became `Other` included, those made by the reader not.
     #[must_use]
-    pub fn counts(&self) -> &BTreeMap<u16, u64> {
-        self.dat.counts()
+    pub fn counts(&self) -> BTreeMap<u16, u64> {
+        self.learned().counts()
+    }
+
+    /// "system:name" of the events with this id, where the file or an event so far told it.
+    #[must_use]
+    pub fn event_name(&self, id: u16) -> Option<&str> {
+        self.meta.event_names.get(&id).map(String::as_str).or_else(|| self.learned().event_name(id))
     }
 
     /// The name of the handler of interrupt `irq`, once an `irq_handler_entry` of it was read.
     #[must_use]
     pub fn irq_name(&self, irq: i32) -> Option<&str> {
-        self.dat.irq_name(irq)
+        self.learned().irq_name(irq)
+    }
+
+    /// The name of task `pid`, once an event told it; else what the file says.
+    #[must_use]
+    pub fn comm(&self, pid: i32) -> Option<&str> {
+        self.learned().comm_of(pid).or_else(|| self.meta.comms.get(&pid).map(String::as_str))
+    }
+
+    /// The kernel function behind a function of an event.
+    #[must_use]
+    pub fn symbol(&self, function: u64) -> Option<&str> {
+        self.learned().function_name(function).or_else(|| self.meta.symbol(function))
     }
 }
 
@@ -111,6 +183,9 @@ impl Iterator for Events<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Event> {
-        self.dat.next_event()
+        match &mut self.source {
+            Source::Dat(dat) => dat.next_event(),
+            Source::Other(stream) => stream.next_event(),
+        }
     }
 }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a file that is no readable trace looks like.
+//! What a file is, told by its first bytes.
 
-/// What a file looks like, and what to do with it.
-pub(crate) struct Look {
-    pub(crate) looks_like: &'static str,
-    pub(crate) advice: &'static str,
+use crate::dat;
+
+/// Bytes that are looked at.
+pub(crate) const HEAD: usize = 64 << 10;
+
+/// What a file looks like.
+pub(crate) enum Look {
+    /// `trace.dat` of trace-cmd.
+    Dat,
+    /// Something that is not read, and what to do with it.
+    Unread { looks_like: &'static str, advice: &'static str },
 }
 
 const READS: &str = "trace.dat files of trace-cmd (versions 6 and 7) are read";
@@ -29,7 +36,10 @@ const MAGIC: &[(&[u8], &str, &str)] = &[
 
 /// Judges a file by its first bytes.
 pub(crate) fn look(head: &[u8]) -> Look {
-    let is = |looks_like, advice| Look { looks_like, advice };
+    let is = |looks_like, advice| Look::Unread { looks_like, advice };
+    if head.starts_with(dat::MAGIC) {
+        return Look::Dat;
+    }
     if head.is_empty() {
         return is("an empty file", "check that the recording was finished");
     }

@@ -55,7 +55,7 @@ fn every_event_of_every_recording() {
         assert_eq!(ours, theirs);
         let mut counted = BTreeMap::<String, u64>::new();
         for (id, count) in events.counts() {
-            let name = meta.event_names[id].split_once(':').unwrap().1;
+            let name = meta.event_names[&id].split_once(':').unwrap().1;
             *counted.entry(name.to_owned()).or_default() += count;
         }
         assert_eq!(counted, names, "{}", path.display());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One CPU's ring buffer: from pages to the events in them, one event ahead.
 
-use idlewise_model::{Health, HealthKind};
+use idlewise_model::HealthKind;
 
-use super::format::PageLayout;
 use super::window::{Fill, Window, Workshop};
 use crate::input::Input;
+use crate::kernel::format::PageLayout;
+use crate::learned::Learned;
 
 /// Bits of the commit word.
 const COMMIT_LEN: u64 = (1 << 27) - 1;
@@ -54,7 +55,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) page_size: usize,
     pub(crate) clock: Clock,
     pub(crate) workshop: Workshop,
-    pub(crate) health: Health,
+    pub(crate) learned: Learned,
 }
 
 struct PageHead {
@@ -172,7 +173,10 @@ impl Cpu {
     fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<'_>) {
         let kind = if ts_ns < self.ts_ns { HealthKind::ClockBackwards } else { HealthKind::ClockJump };
         let (cpu, before) = (self.cpu, self.ts_ns);
-        shared.health.add(kind, 1, || format!("CPU {cpu}: {} after {}", seconds(ts_ns), seconds(before)));
+        shared
+            .learned
+            .health
+            .add(kind, 1, || format!("CPU {cpu}: {} after {}", seconds(ts_ns), seconds(before)));
     }
 
     /// An entry that is no event.
@@ -214,7 +218,7 @@ impl Cpu {
     #[cold]
     fn give_up_page(&mut self, shared: &mut Shared<'_>) {
         let (cpu, at, pos) = (self.cpu, self.ts_ns, self.pos);
-        shared.health.add(HealthKind::BadPage, 1, || {
+        shared.learned.health.add(HealthKind::BadPage, 1, || {
             format!("CPU {cpu} after {}, byte {pos} of the buffer's window", seconds(at))
         });
         self.pos = self.end;
@@ -283,6 +287,7 @@ impl Cpu {
         self.lost = Some(self.lost.unwrap_or(0).saturating_add(count));
         let (cpu, at) = (self.cpu, shared.clock.time(time));
         shared
+            .learned
             .health
             .add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu} before {}", seconds(at)));
     }
@@ -293,7 +298,10 @@ impl Cpu {
             return;
         }
         let (cpu, at) = (self.cpu, self.window.next());
-        shared.health.add(HealthKind::BadPage, 1, || format!("CPU {cpu}: a page cut short before byte {at}"));
+        shared
+            .learned
+            .health
+            .add(HealthKind::BadPage, 1, || format!("CPU {cpu}: a page cut short before byte {at}"));
     }
 
     /// Fetches more of the file; `false` when there is no more.
@@ -306,12 +314,14 @@ impl Cpu {
             Fill::CutOff { at } => {
                 self.cut_off = true;
                 shared
+                    .learned
                     .health
                     .add(HealthKind::Truncated, 1, || format!("CPU {cpu}: the file ends at byte {at}"));
                 self.window.len() > 0
             }
             Fill::Broken { at, why } => {
                 shared
+                    .learned
                     .health
                     .add(HealthKind::BadPage, 1, || format!("CPU {cpu}, byte {at} of the file: {why}"));
                 false

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The buffers of all CPUs, merged in time order.
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 
 use super::DatFile;
 use super::cpu::{Cpu, Shared, seconds};
-use super::decode::Decoded;
 use super::window::{Window, Workshop};
+use crate::kernel::bytes::Decoded;
+use crate::learned::Learned;
 
 /// The events of a `trace.dat`.
 pub(crate) struct DatEvents<'a> {
@@ -22,9 +22,6 @@ pub(crate) struct DatEvents<'a> {
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     /// The best of `waiting`: `current` goes on until it is reached.
     bound: (u64, usize),
-    counts: Vec<u64>,
-    map: OnceCell<BTreeMap<u16, u64>>,
-    irq_names: BTreeMap<i32, String>,
     last_irq: Option<i32>,
 }
 
@@ -39,7 +36,7 @@ impl<'a> DatEvents<'a> {
             page_size: data.page_size,
             clock: data.clock,
             workshop: Workshop::default(),
-            health: Health::default(),
+            learned: Learned::default(),
         };
         let mut cpus = Vec::new();
         let mut waiting = BinaryHeap::new();
@@ -51,34 +48,14 @@ impl<'a> DatEvents<'a> {
                 cpus.push(cpu);
             }
         }
-        let mut events = Self {
-            file,
-            shared,
-            cpus,
-            current: usize::MAX,
-            waiting,
-            bound: NOBODY,
-            counts: Vec::new(),
-            map: OnceCell::new(),
-            irq_names: BTreeMap::new(),
-            last_irq: None,
-        };
+        let mut events =
+            Self { file, shared, cpus, current: usize::MAX, waiting, bound: NOBODY, last_irq: None };
         events.next_cpu();
         events
     }
 
-    pub(crate) fn health(&self) -> &Health {
-        &self.shared.health
-    }
-
-    pub(crate) fn counts(&self) -> &BTreeMap<u16, u64> {
-        self.map.get_or_init(|| {
-            (0..=u16::MAX).zip(&self.counts).filter(|(_, n)| **n > 0).map(|(id, n)| (id, *n)).collect()
-        })
-    }
-
-    pub(crate) fn irq_name(&self, irq: i32) -> Option<&str> {
-        self.irq_names.get(&irq).map(String::as_str)
+    pub(crate) fn learned(&self) -> &Learned {
+        &self.shared.learned
     }
 
     /// Turns to the CPU whose event is next.
@@ -121,42 +98,21 @@ impl<'a> DatEvents<'a> {
                         && self.last_irq != Some(irq)
                     {
                         self.last_irq = Some(irq);
-                        let name = data.get(..len).and_then(|d| decoders.irq_name(id, d));
-                        intern(&mut self.irq_names, irq, name);
+                        if let Some(name) = data.get(..len).and_then(|d| decoders.irq_name(id, d)) {
+                            self.shared.learned.irq(irq, name);
+                        }
                     }
                     Some(event)
                 }
-                odd => odd_event(odd, id, cpu, &mut self.shared.health),
+                odd => odd_event(odd, id, cpu, &mut self.shared.learned.health),
             };
             if !cpu.advance(&mut self.shared) {
                 self.next_cpu();
             }
             let Some(event) = event else { continue };
-            self.count(id);
+            self.shared.learned.count(id);
             return Some(event);
         }
-    }
-
-    #[inline(always)]
-    fn count(&mut self, id: u16) {
-        if self.map.get().is_some() {
-            self.map.take();
-        }
-        let at = usize::from(id);
-        if let Some(n) = self.counts.get_mut(at) {
-            *n += 1;
-        } else {
-            self.counts.resize(at + 1, 0);
-            if let Some(n) = self.counts.get_mut(at) {
-                *n = 1;
-            }
-        }
-    }
-}
-
-fn intern(names: &mut BTreeMap<i32, String>, irq: i32, name: Option<&[u8]>) {
-    if let Some(name) = name {
-        names.entry(irq).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use idlewise_model::HealthKind;
 
-use super::decode::{Decoder, Decoders};
-use super::format::{Format, PageLayout};
 use super::options::{self, Facts};
 use super::unpack::{Limit, Packing, Unpacker};
 use super::window::Region;
 use super::{Data, MAGIC};
 use crate::error::{CUT_OFF, TraceError};
 use crate::input::{Cursor, Input, text};
+use crate::kernel::bytes::Decoders;
+use crate::kernel::format::PageLayout;
 use crate::meta::TraceMeta;
 use crate::symbols::Symbols;
 
@@ -306,17 +306,8 @@ impl Reader<'_> {
     fn format(&mut self, system: &str, c: &mut Cursor<'_>) -> Result<(), TraceError> {
         let n = c.u64("the size of a format")?;
         let bytes = c.take(n, "a format")?;
-        let text = String::from_utf8_lossy(&bytes);
-        let Some(format) = Format::parse(&text) else {
+        if !self.decoders.learn(system, &String::from_utf8_lossy(&bytes), &mut self.meta) {
             self.damage(HealthKind::UnknownEvent, format!("a format of {system} without name or id"));
-            return Ok(());
-        };
-        self.decoders.learn_id_place(&format);
-        let (decoder, note) = Decoder::compile(system, &format);
-        self.meta.notes.extend(note);
-        self.meta.event_names.insert(format.id, format!("{system}:{}", format.name));
-        if let Some(decoder) = decoder {
-            self.decoders.set(&format, decoder);
         }
         Ok(())
     }

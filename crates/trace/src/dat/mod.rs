@@ -2,37 +2,25 @@
 //! `trace.dat`, the file of trace-cmd: headers and event formats of the recording kernel, then its ring-buffer pages.
 
 mod cpu;
-mod decode;
 mod events;
-mod format;
 mod header;
 mod options;
 mod unpack;
 mod window;
 
-use decode::Decoders;
 pub(crate) use events::DatEvents;
-use format::PageLayout;
+
 use unpack::Packing;
 use window::Region;
 
 use crate::error::TraceError;
 use crate::input::Input;
+use crate::kernel::bytes::Decoders;
+use crate::kernel::format::PageLayout;
 use crate::meta::TraceMeta;
 
-const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
-
-/// Whether the input is a `trace.dat` file of any version.
-pub(crate) fn is_dat(input: &Input) -> Result<bool, TraceError> {
-    let mut head = [0; MAGIC.len()];
-    let got = input.read_at(0, &mut head).map_err(|source| TraceError::Read {
-        path: input.path().to_path_buf(),
-        offset: 0,
-        what: "the start",
-        source,
-    })?;
-    Ok(got == head.len() && head == *MAGIC)
-}
+/// The first bytes of a `trace.dat` of any version.
+pub(crate) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 
 /// An understood `trace.dat`.
 pub(crate) struct DatFile {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pages of one CPU, a window at a time: read in place, or unpacked chunk by chunk.
 
-use crate::dat::decode::PAD;
 use crate::dat::unpack::{Limit, Packing, Unpacker};
 use crate::input::Input;
+use crate::kernel::bytes::PAD;
 
 /// Where the data of one CPU lies in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,12 +58,21 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::SchedWakeup { new: false, .. } => "sched_wakeup",
         EventKind::CpuIdle { .. } => "cpu_idle",
         EventKind::CpuIdleMiss { .. } => "cpu_idle_miss",
-        EventKind::CpuFrequency { .. } => "cpu_frequency",
+        // Programs write frequencies to the trace as text, too.
+        EventKind::CpuFrequency { .. } => return ["cpu_frequency", "print"].contains(&name),
         EventKind::PmQosUpdateTarget { .. } => "pm_qos_update_target",
         EventKind::GuestHaltPollNs { .. } => "guest_halt_poll_ns",
         EventKind::SchedSwitch { .. } => "sched_switch",
         EventKind::SchedWaking { .. } => "sched_waking",
         EventKind::SchedMigrateTask { .. } => "sched_migrate_task",
+        EventKind::SchedBlockedReason { .. } => "sched_blocked_reason",
+        EventKind::PeltCfs { .. } => {
+            return ["sched_load_avg_cpu", "sched_load_cfs_rq", "sched_pelt_cfs", "lisa__sched_pelt_cfs"]
+                .contains(&name);
+        }
+        EventKind::TmigrCpuIdle { .. } => {
+            return ["tmigr_cpu_idle", "tmigr_cpu_new_timer_idle"].contains(&name);
+        }
         EventKind::SchedWakeIdleWithoutIpi { .. } => "sched_wake_idle_without_ipi",
         EventKind::IrqEntry { .. } => "irq_handler_entry",
         EventKind::IrqExit { .. } => "irq_handler_exit",

@@ -16,8 +16,18 @@ pub(crate) struct FormatField<'a> {
     pub(crate) offset: u16,
     pub(crate) size: u16,
     pub(crate) signed: bool,
-    /// The field holds the place and length of its data (`__data_loc`).
-    pub(crate) located: bool,
+    /// The field holds the place and length of its data.
+    pub(crate) located: Option<Located>,
+    pub(crate) array: bool,
+}
+
+/// Where the data of a field lies that holds a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Located {
+    /// Counted from the start of the event (`__data_loc`).
+    Absolute,
+    /// Counted from the end of the field (`__rel_loc`).
+    Relative,
 }
 
 impl<'a> Format<'a> {
@@ -70,7 +80,12 @@ impl<'a> FormatField<'a> {
             offset: fact("offset")?.parse().ok()?,
             size: fact("size")?.parse().ok()?,
             signed: fact("signed").is_some_and(|s| s == "1"),
-            located: declaration.starts_with("__data_loc"),
+            located: match declaration.split_once(' ') {
+                Some(("__data_loc", _)) => Some(Located::Absolute),
+                Some(("__rel_loc", _)) => Some(Located::Relative),
+                _ => None,
+            },
+            array: declaration.ends_with(']'),
         })
     }
 }
@@ -129,11 +144,12 @@ mod tests {
                 .map(|f| (f.name.to_owned(), f.located))
         };
         let is = |n: &str, located| Some((n.to_owned(), located));
-        assert_eq!(name("char prev_comm[16]"), is("prev_comm", false));
-        assert_eq!(name("__data_loc char[] name"), is("name", true));
-        assert_eq!(name("const char * reason"), is("reason", false));
-        assert_eq!(name("void *function"), is("function", false));
-        assert_eq!(name("unsigned char common_flags"), is("common_flags", false));
+        assert_eq!(name("char prev_comm[16]"), is("prev_comm", None));
+        assert_eq!(name("__data_loc char[] name"), is("name", Some(Located::Absolute)));
+        assert_eq!(name("__rel_loc char[] name"), is("name", Some(Located::Relative)));
+        assert_eq!(name("const char * reason"), is("reason", None));
+        assert_eq!(name("void *function"), is("function", None));
+        assert_eq!(name("unsigned char common_flags"), is("common_flags", None));
     }
 
     #[test]

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What all recordings of a kernel share: the kernel's descriptions of its events, the bytes that they describe, and what
+//! the events mean.
+
+pub(crate) mod bytes;
+pub(crate) mod format;
+pub(crate) mod meaning;
