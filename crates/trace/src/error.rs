@@ -27,6 +27,16 @@ pub enum TraceError {
         /// What the system said.
         source: io::Error,
     },
+    /// The file is packed, and cannot be unpacked.
+    #[error("cannot unpack {} ({how}): {source}; copy it again, or unpack it by hand to save what is left", path.display())]
+    Unpack {
+        /// The file.
+        path: PathBuf,
+        /// How it is packed.
+        how: &'static str,
+        /// What the library said.
+        source: io::Error,
+    },
     /// The file is something else.
     #[error("{} is not a trace that can be read here: it looks like {looks_like}; {advice}", path.display())]
     NotATrace {

@@ -2,13 +2,14 @@
 //! The bytes of a trace: a file read in place, or memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{CUT_OFF, TraceError};
+use crate::packed::Wrapping;
 
 enum Bytes {
     File(File),
@@ -20,6 +21,7 @@ pub(crate) struct Input {
     path: PathBuf,
     bytes: Bytes,
     len: u64,
+    wrapping: Option<Wrapping>,
 }
 
 impl Input {
@@ -34,12 +36,32 @@ impl Input {
                 advice: "a trace is read at many places, so store it in a file first",
             });
         }
-        Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len() })
+        Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len(), wrapping: None })
     }
 
     pub(crate) fn memory(name: &Path, bytes: Vec<u8>) -> Self {
         let len = bytes.len() as u64;
-        Self { path: name.to_path_buf(), bytes: Bytes::Memory(bytes), len }
+        Self { path: name.to_path_buf(), bytes: Bytes::Memory(bytes), len, wrapping: None }
+    }
+
+    /// Itself, or what it holds if it is packed as a whole.
+    pub(crate) fn unwrapped(self) -> Result<Self, TraceError> {
+        let mut head = [0; 8];
+        let fail = |source| TraceError::Open { path: self.path.clone(), source };
+        let got = self.read_at(0, &mut head).map_err(fail)?;
+        let Some(wrapping) = Wrapping::of(head.get(..got).unwrap_or_default()) else { return Ok(self) };
+        let packed = BufReader::new(From { input: &self, at: 0 });
+        let (file, len) = wrapping.unpack(packed, self.len).map_err(|source| TraceError::Unpack {
+            path: self.path.clone(),
+            how: wrapping.name(),
+            source,
+        })?;
+        Ok(Self { path: self.path, bytes: Bytes::File(file), len, wrapping: Some(wrapping) })
+    }
+
+    /// How the file was packed, if it was.
+    pub(crate) fn wrapping(&self) -> Option<&'static str> {
+        self.wrapping.map(Wrapping::name)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -118,6 +140,20 @@ impl Input {
             offset += got as u64;
         }
         Ok(format!("{:032x}", state.digest128()))
+    }
+}
+
+/// The bytes of an input one after the other.
+struct From<'a> {
+    input: &'a Input,
+    at: u64,
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.input.read_at(self.at, buf)?;
+        self.at += got as u64;
+        Ok(got)
     }
 }
 

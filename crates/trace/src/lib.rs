@@ -14,6 +14,7 @@ mod input;
 mod kernel;
 mod learned;
 mod meta;
+mod packed;
 mod sniff;
 mod symbols;
 
@@ -45,6 +46,7 @@ trait Stream {
 /// A trace that was opened and understood.
 pub struct TraceFile {
     format: Format,
+    wrapping: Option<&'static str>,
 }
 
 /// `trace.dat` is what is read most and fastest, so its events come without a detour.
@@ -54,7 +56,8 @@ enum Format {
 }
 
 impl TraceFile {
-    /// Opens the trace at `path`; its format is told by its content.
+    /// Opens the trace at `path`; its format is told by its content. A file that is packed as a whole (gzip, zstd, xz) is
+    /// unpacked into the temporary directory first.
     ///
     /// # Errors
     /// When it cannot be read, is something else (the error says what it looks like), or its headers are broken.
@@ -74,6 +77,7 @@ impl TraceFile {
     }
 
     fn understand(input: Input) -> Result<Self, TraceError> {
+        let input = input.unwrapped()?;
         let mut head = vec![0; sniff::HEAD];
         let got = input.read_at(0, &mut head).map_err(|source| TraceError::Read {
             path: input.path().to_path_buf(),
@@ -82,13 +86,14 @@ impl TraceFile {
             source,
         })?;
         head.truncate(got);
+        let wrapping = input.wrapping();
         let format = match sniff::look(&head) {
             sniff::Look::Dat => Format::Dat(Box::new(dat::DatFile::open(input)?)),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }
         };
-        Ok(Self { format })
+        Ok(Self { format, wrapping })
     }
 
     fn understand_directory(path: &Path) -> Result<Self, TraceError> {
@@ -97,6 +102,12 @@ impl TraceFile {
             looks_like: "a directory",
             advice: "name a file",
         })
+    }
+
+    /// How the file as a whole was packed ("gzip", "zstd", "xz"), if it was.
+    #[must_use]
+    pub fn packed(&self) -> Option<&'static str> {
+        self.wrapping
     }
 
     /// What the trace says about itself.

@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::io::{Read, Write};
 use std::path::Path;
 
 use common::shared;
@@ -21,13 +22,11 @@ fn refusal(bytes: &[u8]) -> String {
 
 #[test]
 fn other_formats_are_named() {
-    let gzip = [0x1f, 0x8b, 8, 0];
     for (bytes, word) in [
         (&b""[..], "an empty file"),
         (b"PERFILE2rest", "a perf.data file"),
         (b"# tracer: nop\n#\n", "ftrace text"),
         (b"cpus=8\n trace-cmd-1 [000] 1.2: x:\n", "trace-cmd report"),
-        (&gzip, "gzip"),
         (b"<!DOCTYPE html><html>", "HTML"),
         (b"{\"tasks\": {}}", "JSON"),
         (b"\x17\x08\x44trac", "damaged"),
@@ -37,6 +36,34 @@ fn other_formats_are_named() {
         let text = refusal(bytes);
         assert!(text.starts_with("it ") && text.contains(word) && text.contains("; "), "{text}");
     }
+}
+
+/// Packs `bytes` as people pack recordings.
+fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(bytes).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(bytes).unwrap();
+    let zstd = zstd::encode_all(bytes, 3).unwrap();
+    [("gzip", gzip.finish().unwrap()), ("zstd", zstd), ("xz", xz.finish().unwrap())]
+}
+
+#[test]
+fn a_recording_that_was_packed_as_a_whole_is_read_as_it_was() {
+    let whole = small().write();
+    let plain = TraceFile::from_bytes(Path::new("a.dat"), whole.clone()).unwrap();
+    for (how, bytes) in packed(&whole) {
+        let file = TraceFile::from_bytes(Path::new("a.dat.packed"), bytes).unwrap();
+        assert_eq!((file.packed(), &file.meta().hash), (Some(how), &plain.meta().hash));
+        assert!(file.events().unwrap().eq(plain.events().unwrap()));
+    }
+    for (how, bytes) in packed(&whole) {
+        let text = refusal(&bytes[..bytes.len() / 2]);
+        assert!(text.contains(how) && text.contains("copy it again"), "{text}");
+    }
+    // What blows up to thousands of times its size is no recording.
+    let bomb = zstd::encode_all(std::io::repeat(0).take(200 << 20), 3).unwrap();
+    assert!(refusal(&bomb).contains("1000 times"), "{}", refusal(&bomb));
 }
 
 #[test]
