@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "\
+What is in a trace, and what can be done with it?
+  idlewise info trace.dat
 Compare governors on the machine that was recorded:
   idlewise replay trace.dat --governor menu,teo-6.1,teo-util,oracle --recorded-on pixel6
 Where do two of them part, and what does it cost? Exit status 1 if B is worse than that:
@@ -38,6 +40,8 @@ pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what a trace holds, what it lacks, and what can be done with it
+    Info(InfoArgs),
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
     /// Lay two governors' runs over the same traces side by side, wait by wait
@@ -54,6 +58,19 @@ pub(crate) enum Command {
     Governors(GovernorsArgs),
     /// List, show, check machines; or describe the running one
     Platform(PlatformArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    /// A trace, of any format that is read
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
+    #[command(flatten)]
+    pub(crate) kernels: KernelArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod compare;
 mod drive;
 mod explain;
 mod governors;
+mod info;
 mod output;
 mod platform;
 mod replay;
@@ -30,6 +31,7 @@ const NOT_DONE: u8 = 2;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
         Command::Explain(a) => explain::run(&a),
         Command::Compare(a) => compare::run(&a),

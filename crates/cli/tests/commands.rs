@@ -222,6 +222,36 @@ fn driving_tells_matches_from_mismatches_by_exit_status() {
 }
 
 #[test]
+fn a_trace_tells_what_it_holds_and_what_can_be_done_with_it() {
+    let o = idlewise(&["info", &data("mixed.dat")]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let text = out(&o);
+    for word in ["trace.dat version 7", "clock mono", "yes, on 1 of 2 CPUs", "fidelity", "power:cpu_idle"] {
+        assert!(text.contains(word), "no {word} in\n{text}");
+    }
+    let json = out(&idlewise(&["info", &data("mixed.dat"), "--format", "json"]));
+    let info: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(info["schema"], "idlewise.info/1");
+    assert_eq!(
+        (info["cpus"][0]["idle_entries"].as_u64(), info["cpus"][1]["switches_to_idle"].as_u64()),
+        (Some(8239), Some(8582))
+    );
+    let sum: u64 = info["counts"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum();
+    assert_eq!(info["events"].as_u64(), Some(sum));
+}
+
+#[test]
+fn a_trace_of_an_unknown_machine_tells_what_it_lacks_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let alone = dir.path().join("alone.dat");
+    fs::copy(data("mixed.dat"), &alone).unwrap();
+    let text = out(&idlewise(&["info", &alone.display().to_string()]));
+    for word in ["--recorded-on", "sleep length: hrtimer_start", "no pm_qos_update_target"] {
+        assert!(text.contains(word), "no {word} in\n{text}");
+    }
+}
+
+#[test]
 fn mistakes_are_answered_with_the_way_out() {
     let trace = data("mixed.dat");
     refused(&["replay", "nowhere.dat"], &["nowhere.dat"]);

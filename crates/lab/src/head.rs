@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands at the top of every result: the recording, how well it is known, what is assumed (design D5).
 
-use idlewise_model::{Confidence, TapeCpu};
+use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
 use idlewise_replay::Fidelity;
 use serde::Serialize;
 
@@ -121,12 +121,6 @@ impl TraceHead {
             assumed: i.counts[Confidence::Assumed as usize],
             how: i.how.clone(),
         });
-        let health = tape.health.iter().map(|(kind, c)| HealthHead {
-            kind: kind.name().to_owned(),
-            what: kind.describe().to_owned(),
-            count: c.count,
-            first: c.first.clone(),
-        });
         Self {
             name: source.name.clone(),
             hash: source.hash.clone(),
@@ -140,10 +134,21 @@ impl TraceHead {
             cpus,
             left_out,
             inputs: inputs.collect(),
-            health: health.collect(),
+            health: health_heads(&tape.health),
             notes: tape.notes.clone(),
         }
     }
+}
+
+/// Every kind of dirt that was met.
+pub(crate) fn health_heads(health: &Health) -> Vec<HealthHead> {
+    let head = |(kind, c): (HealthKind, &HealthCount)| HealthHead {
+        kind: kind.name().to_owned(),
+        what: kind.describe().to_owned(),
+        count: c.count,
+        first: c.first.clone(),
+    };
+    health.iter().map(head).collect()
 }
 
 impl FidelityHead {

@@ -13,6 +13,7 @@ mod fidelity;
 mod golden_file;
 pub mod governors;
 mod head;
+pub mod info;
 mod recording;
 pub mod replay;
 mod scene;

@@ -2,16 +2,19 @@
 //! Reports as text: what stands at the top, and the tables.
 
 mod compare;
+mod info;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
 
 use crate::governors::ForeignHead;
+use crate::head::HealthHead;
 use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
 pub use compare::{checks, compare};
+pub use info::info;
 
 /// The tables of a replay.
 #[must_use]
@@ -189,13 +192,16 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
     for left in &head.left_out {
         out.push(Line::new("left out", format!("CPU {}: {}", left.cpu, left.why)));
     }
-    for h in &head.health {
-        out.push(Line::new("health", format!("{} {} (first: {})", h.count, h.what, h.first)));
-    }
+    out.extend(health_lines(&head.health));
     for note in &head.notes {
         out.push(Line::new("note", note));
     }
     out
+}
+
+fn health_lines(health: &[HealthHead]) -> Vec<Line> {
+    let line = |h: &HealthHead| Line::new("health", format!("{} {} (first: {})", h.count, h.what, h.first));
+    health.iter().map(line).collect()
 }
 
 /// What stands at the top about a trace that was replayed.

@@ -117,6 +117,12 @@ impl Line {
         Self { label: None, text: text.to_string() }
     }
 
+    /// What it is about; `None` for text that stands for itself.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
     fn text(&self) -> String {
         let Some(label) = &self.label else { return textwrap::fill(&self.text, WIDTH) };
         let first = format!("{label:<LABEL$}");

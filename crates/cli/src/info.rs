@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_lab::{info, view};
+
+use crate::args::InfoArgs;
+use crate::output::{Done, Progress, deliver};
+
+pub(crate) fn run(a: &InfoArgs) -> Done {
+    let info = {
+        let _progress = Progress::new("reading");
+        info::info(&a.trace, &a.recording.options(), &a.kernels.trees)?
+    };
+    deliver(&a.output, &view::info(&info), &info)
+}

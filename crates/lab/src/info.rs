@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a trace holds and what can be done with it: `idlewise info`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use idlewise_model::{Event, EventKind};
+use idlewise_trace::{Events, TraceFile};
+use serde::Serialize;
+
+use crate::fidelity::kernels_own;
+use crate::head::{HealthHead, health_heads};
+use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
+
+/// Version of the JSON that an info gives.
+pub const SCHEMA: &str = "idlewise.info/1";
+
+/// What a trace holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Info {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Format in words.
+    pub format: String,
+    /// How the file as a whole is packed, if it is.
+    pub packed: Option<String>,
+    /// Its length, bytes; unpacked, if it is packed as a whole.
+    pub bytes: u64,
+    /// XXH3-128 of the bytes.
+    pub hash: String,
+    /// Kernel release and machine, where the recording names them.
+    pub kernel: String,
+    /// Version of the program that wrote the file, where it is named.
+    pub recorder: String,
+    /// Trace clock, where the recording names it.
+    pub clock: String,
+    /// Time of the first event, ns on the trace clock.
+    pub first_ns: u64,
+    /// From first to last event, ns.
+    pub span_ns: u64,
+    /// Events in the trace.
+    pub events: u64,
+    /// Trace instances in the file beside the one that is read.
+    pub other_instances: Vec<String>,
+    /// Each CPU.
+    pub cpus: Vec<CpuInfo>,
+    /// Each event with its count, the most frequent first.
+    pub counts: Vec<EventCount>,
+    /// What was lost or doubtful.
+    pub health: Vec<HealthHead>,
+    /// Sentences to know.
+    pub notes: Vec<String>,
+    /// What each input of a replay would rest on.
+    pub inputs: Vec<InputInfo>,
+    /// Whether it can be scored: on which CPUs, or why not.
+    pub score: Verdict,
+    /// Whether it can be replayed: on which CPUs, or why not.
+    pub replay: Verdict,
+    /// How well replay knows its inputs and repeats the kernel's choices; where the machine is known.
+    pub replayed: Option<Replayed>,
+}
+
+/// One CPU's part of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CpuInfo {
+    /// Its number.
+    pub cpu: u32,
+    /// Events.
+    pub events: u64,
+    /// Entries into idle states.
+    pub idle_entries: u64,
+    /// Exits from idle states.
+    pub idle_exits: u64,
+    /// Switches to the idle task.
+    pub switches_to_idle: u64,
+    /// Gaps where events were lost.
+    pub gaps: u64,
+    /// Events lost in these gaps, as far as the kernel counted them.
+    pub lost: u64,
+    /// The longest time without any event, ns.
+    pub longest_silence_ns: u64,
+    #[serde(skip)]
+    last_ns: Option<u64>,
+}
+
+/// How often an event came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventCount {
+    /// "system:name".
+    pub name: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What an input of a replay would rest on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputInfo {
+    /// The input.
+    pub name: String,
+    /// The events here that it rests on.
+    pub from: Vec<String>,
+    /// Events that would make it better known and are not here.
+    pub lacks: Vec<String>,
+    /// What stands in for them.
+    pub instead: String,
+}
+
+/// Whether something can be done with a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// It can.
+    pub yes: bool,
+    /// How, or why not.
+    pub words: String,
+}
+
+/// A trace whose machine is known, understood as replay would.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Replayed {
+    /// As at the top of a replay.
+    pub head: TraceHead,
+    /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
+    pub fidelity: Result<FidelityHead, String>,
+}
+
+/// Looks through the trace at `path`. Where the machine is known (from `options` or a side-car), the trace is also
+/// understood as for a replay; governors of kernel trees are looked for in `trees`.
+///
+/// # Errors
+/// [`LabError`] when the trace cannot be read, or the machine that is named cannot be found.
+pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, LabError> {
+    let trace = TraceFile::open(path)?;
+    let mut events = trace.events()?;
+    let mut seen = Seen::default();
+    for event in events.by_ref() {
+        seen.event(&event);
+    }
+    let mut health = trace.meta().health.clone();
+    health.merge(events.health());
+    let counts = counts(&events);
+    let (score, replay) = verdicts(&seen);
+    let replayed = if replay.yes { replayed(path, options, trees)? } else { None };
+    let meta = trace.meta();
+    let known: BTreeMap<&str, u64> =
+        counts.iter().map(|c| (c.name.split_once(':').map_or(c.name.as_str(), |n| n.1), c.count)).collect();
+    Ok(Info {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        path: path.to_owned(),
+        format: meta.format.clone(),
+        packed: trace.packed().map(str::to_owned),
+        bytes: meta.bytes,
+        hash: meta.hash.clone(),
+        kernel: meta.kernel.clone(),
+        recorder: meta.recorder.clone(),
+        clock: meta.clock.clone(),
+        first_ns: seen.first_ns.unwrap_or(0),
+        span_ns: seen.last_ns.saturating_sub(seen.first_ns.unwrap_or(0)),
+        events: counts.iter().map(|c| c.count).sum(),
+        other_instances: meta.other_instances.clone(),
+        inputs: if replay.yes { INPUTS.iter().map(|i| i.judge(&known)).collect() } else { Vec::new() },
+        cpus: seen.cpus(&meta.cpus),
+        counts,
+        health: health_heads(&health),
+        notes: meta.notes.clone(),
+        score,
+        replay,
+        replayed,
+    })
+}
+
+/// What went by in the stream.
+#[derive(Default)]
+struct Seen {
+    first_ns: Option<u64>,
+    last_ns: u64,
+    cpus: BTreeMap<u32, CpuInfo>,
+}
+
+impl Seen {
+    fn event(&mut self, event: &Event) {
+        self.first_ns = Some(self.first_ns.map_or(event.ts_ns, |t| t.min(event.ts_ns)));
+        self.last_ns = self.last_ns.max(event.ts_ns);
+        let cpu = self.cpu(event.cpu);
+        if let EventKind::Lost { count } = event.kind {
+            cpu.gaps += 1;
+            cpu.lost += count;
+            return;
+        }
+        cpu.events += 1;
+        let silence_ns = event.ts_ns.saturating_sub(cpu.last_ns.unwrap_or(event.ts_ns));
+        cpu.longest_silence_ns = cpu.longest_silence_ns.max(silence_ns);
+        cpu.last_ns = Some(event.ts_ns);
+        match event.kind {
+            // An idle event names its CPU; the others are of the CPU whose buffer holds them.
+            EventKind::CpuIdle { cpu, state: Some(_) } => self.cpu(cpu).idle_entries += 1,
+            EventKind::CpuIdle { cpu, state: None } => self.cpu(cpu).idle_exits += 1,
+            EventKind::SchedSwitch { next_pid: 0, .. } => cpu.switches_to_idle += 1,
+            _ => {}
+        }
+    }
+
+    fn cpu(&mut self, cpu: u32) -> &mut CpuInfo {
+        self.cpus.entry(cpu).or_insert_with(|| CpuInfo { cpu, ..CpuInfo::default() })
+    }
+
+    fn cpus(mut self, in_file: &[u32]) -> Vec<CpuInfo> {
+        for cpu in in_file {
+            self.cpu(*cpu);
+        }
+        self.cpus.into_values().collect()
+    }
+}
+
+fn counts(events: &Events<'_>) -> Vec<EventCount> {
+    let named = |(id, count): (u16, u64)| EventCount {
+        name: events.event_name(id).map_or_else(|| format!("event {id}, not described"), str::to_owned),
+        count,
+    };
+    let mut all: Vec<EventCount> = events.counts().into_iter().map(named).collect();
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    all
+}
+
+fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
+    let with = |has: fn(&CpuInfo) -> bool| -> Vec<u32> {
+        seen.cpus.values().filter(|c| has(c)).map(|c| c.cpu).collect()
+    };
+    let idle = with(|c| c.idle_entries > 0 && c.idle_exits > 0);
+    let switched = with(|c| c.switches_to_idle > 0);
+    let on = |cpus: &[u32]| format!("on {} of {} CPUs", cpus.len(), seen.cpus.len());
+    let verdict = |yes, words: String| Verdict { yes, words };
+    if !idle.is_empty() {
+        let words = on(&idle);
+        return (verdict(true, words.clone()), verdict(true, words));
+    }
+    if switched.is_empty() {
+        let why = "nothing here tells when a CPU was idle: no cpu_idle events, no switches to the idle task";
+        return (verdict(false, why.to_owned()), verdict(false, why.to_owned()));
+    }
+    let score = "no cpu_idle events: which states the kernel chose is not known";
+    let replay = format!("{}, idle times from switches to the idle task", on(&switched));
+    (verdict(false, score.to_owned()), verdict(true, replay))
+}
+
+fn replayed(
+    path: &Path,
+    options: &RecordingOptions,
+    trees: &[PathBuf],
+) -> Result<Option<Replayed>, LabError> {
+    let recording = match Recording::open(path, options) {
+        Ok(recording) => recording,
+        Err(LabError::MachineUnknown { .. }) => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let machine = &recording.machine;
+    let missing = |cpu: u32| {
+        machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
+    };
+    let head = TraceHead::new(&recording, missing);
+    let fidelity = kernels_own(&recording, trees)?;
+    Ok(Some(Replayed { head, fidelity }))
+}
+
+/// An input of a replay: the events that it is known from, those that it is known better by, and what stands in.
+struct Need {
+    name: &'static str,
+    from: &'static [&'static str],
+    better: &'static [&'static str],
+    instead: &'static str,
+}
+
+/// What replay knows an input from (`docs/concepts/inputs.md`).
+const INPUTS: [Need; 7] = [
+    Need {
+        name: "wake",
+        from: &["cpu_idle", "hrtimer_expire_entry", "local_timer_entry", "irq_handler_entry", "ipi_entry"],
+        better: &["hrtimer_expire_entry"],
+        instead: "the exit minus the state's exit latency",
+    },
+    Need {
+        name: "sleep length",
+        from: &[
+            "hrtimer_start",
+            "hrtimer_cancel",
+            "hrtimer_expire_entry",
+            "timer_start",
+            "timer_cancel",
+            "timer_expire_entry",
+        ],
+        better: &["hrtimer_start", "timer_start"],
+        instead: "the timer that ended a wait, else the next one seen",
+    },
+    Need {
+        name: "visits",
+        from: &["sched_switch"],
+        better: &["sched_switch"],
+        instead: "short gaps between idle stays",
+    },
+    Need {
+        name: "tick stopped",
+        from: &["tick_stop"],
+        better: &["tick_stop"],
+        instead: "stays that span a tick",
+    },
+    Need {
+        name: "utilisation",
+        from: &["sched_switch", "cpu_frequency"],
+        better: &["sched_switch"],
+        instead: "busy is what is not idle",
+    },
+    Need {
+        name: "iowait",
+        from: &["sched_switch", "sched_blocked_reason"],
+        better: &["sched_switch"],
+        instead: "none",
+    },
+    Need {
+        name: "latency limit",
+        from: &["pm_qos_update_target"],
+        better: &["pm_qos_update_target"],
+        instead: "none, which is right if nobody asked for one",
+    },
+];
+
+impl Need {
+    fn judge(&self, known: &BTreeMap<&str, u64>) -> InputInfo {
+        let there = |name: &&&str| known.get(**name).is_some_and(|n| *n > 0);
+        InputInfo {
+            name: self.name.to_owned(),
+            from: self.from.iter().filter(there).map(|n| (*n).to_owned()).collect(),
+            lacks: self.better.iter().filter(|n| !there(n)).map(|n| (*n).to_owned()).collect(),
+            instead: self.instead.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a trace holds, as text.
+
+use idlewise_report::{Line, Report, Table, span};
+
+use super::{fidelity_lines, head_lines, health_lines, input_lines, percent_of};
+use crate::info::{CpuInfo, Info, InputInfo, Replayed, Verdict};
+
+/// The lines and tables of an info.
+#[must_use]
+pub fn info(i: &Info) -> Report {
+    let mut out = Report { preamble: file_lines(i), ..Report::default() };
+    out.preamble.extend(health_lines(&i.health));
+    out.preamble.extend(i.notes.iter().map(|n| Line::new("note", n)));
+    out.preamble.push(verdict_line("score", &i.score));
+    out.preamble.push(verdict_line("replay", &i.replay));
+    match &i.replayed {
+        Some(replayed) => out.preamble.extend(replayed_lines(replayed)),
+        None => out.preamble.extend(input_words(i)),
+    }
+    out.tables.push(cpu_table(&i.cpus));
+    let mut events = Table::new("events", vec!["event".into(), "count".into(), "%".into()]);
+    for e in &i.counts {
+        let share = format!("{:.1}", percent_of(e.count, i.events));
+        events.rows.push(vec![e.name.clone(), e.count.to_string(), share]);
+    }
+    out.tables.push(events);
+    out
+}
+
+fn file_lines(i: &Info) -> Vec<Line> {
+    let packed = i.packed.as_ref().map_or_else(String::new, |how| format!(", unpacked from {how}"));
+    let mut out =
+        vec![Line::new("trace", format!("{}: {}{packed}, {} bytes", i.path.display(), i.format, i.bytes))];
+    let mut by = Vec::new();
+    if !i.kernel.is_empty() {
+        by.push(format!("Linux {}", i.kernel));
+    }
+    if !i.recorder.is_empty() {
+        by.push(format!("written by {}", i.recorder));
+    }
+    if !by.is_empty() {
+        out.push(Line::new("machine", by.join(", ")));
+    }
+    let clock = if i.clock.is_empty() { "not named" } else { &i.clock };
+    let first = format!("{}.{:09}", i.first_ns / 1_000_000_000, i.first_ns % 1_000_000_000);
+    out.push(Line::new(
+        "time",
+        format!("{} from {first} s, clock {clock}; {} events", span(i.span_ns), i.events),
+    ));
+    if !i.other_instances.is_empty() {
+        out.push(Line::new("instances", format!("not read here: {}", i.other_instances.join(", "))));
+    }
+    out
+}
+
+fn verdict_line(what: &str, v: &Verdict) -> Line {
+    Line::new(what, format!("{}, {}", if v.yes { "yes" } else { "no" }, v.words))
+}
+
+/// How faithfully: as at the top of a replay.
+fn replayed_lines(r: &Replayed) -> Vec<Line> {
+    let mut out = vec![Line::new("", format!("recorded on {}", r.head.recorded_on))];
+    out.extend(fidelity_lines(&r.fidelity));
+    // The file's own lines stand above; here follows what making a tape of it found.
+    out.extend(head_lines(&r.head).into_iter().filter(|l| l.label() == Some("left out")));
+    out.extend(input_lines(&r.head, false));
+    out
+}
+
+/// How faithfully, as far as the kinds of events tell.
+fn input_words(i: &Info) -> Vec<Line> {
+    if !i.replay.yes {
+        return Vec::new();
+    }
+    let hint = "the machine is not known; with --recorded-on PLATFORM (or --sysfs FILE) and --kernel-governor this also \
+                shows how far replay makes the kernel's own choices";
+    let mut out = vec![Line::new("", hint)];
+    let words = |input: &InputInfo| {
+        let from = if input.from.is_empty() { "nothing recorded".to_owned() } else { input.from.join(", ") };
+        match input.lacks.as_slice() {
+            [] => format!("{}: {from}", input.name),
+            lacks => {
+                format!("{}: {from}; no {}: {}", input.name, lacks.join(", no "), input.instead)
+            }
+        }
+    };
+    let line = |(n, input)| Line::new(if n == 0 { "inputs" } else { "" }, words(input));
+    out.extend(i.inputs.iter().enumerate().map(line));
+    out
+}
+
+fn cpu_table(cpus: &[CpuInfo]) -> Table {
+    let head =
+        ["CPU", "events", "idle entries", "exits", "switches to idle", "gaps", "lost", "longest silence"];
+    let mut t = Table::new("CPUs", head.map(str::to_owned).to_vec());
+    for c in cpus {
+        t.rows.push(vec![
+            c.cpu.to_string(),
+            c.events.to_string(),
+            c.idle_entries.to_string(),
+            c.idle_exits.to_string(),
+            c.switches_to_idle.to_string(),
+            c.gaps.to_string(),
+            c.lost.to_string(),
+            span(c.longest_silence_ns),
+        ]);
+    }
+    t
+}
