@@ -7,30 +7,18 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
+use common::{env, plain as plain_of, repeat_pages, trace_cmd};
 use idlewise_trace::TraceFile;
 
-fn env(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
 fn recording() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let default = shared.join("traces/kvm-guest/hp200_sleeploop.dat");
+    let default = common::shared().join("traces/kvm-guest/hp200_sleeploop.dat");
     std::env::var_os("IDLEWISE_BENCH_FILE").map_or(default, PathBuf::from)
-}
-
-fn trace_cmd(args: &[&str], path: &Path, out: Option<&Path>) -> bool {
-    let mut command = Command::new("trace-cmd");
-    command.args(args).arg("-i").arg(path).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Some(out) = out {
-        command.arg("-o").arg(out);
-    }
-    command.status().is_ok_and(|s| s.success())
 }
 
 /// Opens and reads a file; gives the number of events and a hash of them.
@@ -55,55 +43,6 @@ fn median(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> usize {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> usize {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
-}
-
-/// An uncompressed version 7 file with its pages `times` times over, each time `span_ns` later.
-fn repeat_pages(mut bytes: Vec<u8>, times: usize, span_ns: u64) -> Vec<u8> {
-    let zeros = |at: usize, n: usize| {
-        (0..n).fold(at, |at, _| at + bytes[at..].iter().position(|b| *b == 0).unwrap() + 1)
-    };
-    let mut options = u64_at(&bytes, zeros(18, 2));
-    let mut regions = Vec::new();
-    while options != 0 {
-        let mut at = options + 16;
-        loop {
-            let (id, n) = (bytes[at], u32_at(&bytes, at + 2));
-            if id == 3 {
-                let name_end = at + 14 + bytes[at + 14..].iter().position(|b| *b == 0).unwrap() + 1;
-                let clock_end = name_end + bytes[name_end..].iter().position(|b| *b == 0).unwrap() + 1;
-                regions.extend((0..u32_at(&bytes, clock_end + 4)).map(|i| clock_end + 12 + 20 * i));
-            }
-            if id == 0 {
-                options = u64_at(&bytes, at + 6);
-                break;
-            }
-            at += 6 + n;
-        }
-    }
-    for region in regions {
-        let (offset, size) = (u64_at(&bytes, region), u64_at(&bytes, region + 8));
-        bytes.resize(bytes.len().next_multiple_of(4096), 0);
-        let start = bytes.len() as u64;
-        for k in 0..times as u64 {
-            for page in (offset..offset + size).step_by(4096) {
-                let time = u64_at(&bytes, page) as u64 + k * span_ns;
-                bytes.extend(time.to_le_bytes());
-                bytes.extend_from_within(page + 8..page + 4096);
-            }
-        }
-        let end = bytes.len() as u64;
-        bytes[region..region + 8].copy_from_slice(&start.to_le_bytes());
-        bytes[region + 8..region + 16].copy_from_slice(&(end - start).to_le_bytes());
-    }
-    bytes
-}
-
 fn main() {
     let source = recording();
     if !source.is_file() || Command::new("trace-cmd").arg("--version").output().is_err() {
@@ -113,16 +52,9 @@ fn main() {
     let dir = tempfile::tempdir().unwrap();
     let (plain, large, packed) =
         (dir.path().join("1.dat"), dir.path().join("n.dat"), dir.path().join("z.dat"));
-    assert!(trace_cmd(&["convert", "--file-version", "7", "--compression", "none"], &source, Some(&plain)));
-    let file = TraceFile::open(&plain).unwrap();
-    let (mut first, mut last) = (None, 0);
-    for event in file.events().unwrap() {
-        first = first.or(Some(event.ts_ns));
-        last = event.ts_ns;
-    }
+    plain_of(&source, &plain);
     let times = env("IDLEWISE_BENCH_TIMES", 10);
-    let span = last - first.unwrap_or(0) + 1_000_000;
-    std::fs::write(&large, repeat_pages(std::fs::read(&plain).unwrap(), times, span)).unwrap();
+    repeat_pages(&plain, &large, times);
     assert!(trace_cmd(&["convert", "--file-version", "7", "--compression", "zstd"], &large, Some(&packed)));
 
     println!(
