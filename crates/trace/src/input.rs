@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{CUT_OFF, TraceError};
 use crate::packed::Wrapping;
+use crate::kernel::order::{ByteOrder, Order};
 
 enum Bytes {
     File(File),
@@ -160,6 +161,8 @@ impl Read for From<'_> {
 /// Reads the fields of one part of the file one after the other.
 pub(crate) struct Cursor<'a> {
     input: &'a Input,
+    /// The byte order of its numbers.
+    pub(crate) order: ByteOrder,
     /// Unpacked bytes; `None` reads the file itself.
     memory: Option<&'a [u8]>,
     section: &'static str,
@@ -173,13 +176,14 @@ pub(crate) struct Cursor<'a> {
 const WINDOW: usize = 64 << 10;
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn file(input: &'a Input, pos: u64, section: &'static str) -> Self {
-        Self { input, memory: None, section, pos, end: input.len(), window: Vec::new(), window_at: 0 }
+    pub(crate) fn file(input: &'a Input, order: ByteOrder, pos: u64, section: &'static str) -> Self {
+        Self { input, order, memory: None, section, pos, end: input.len(), window: Vec::new(), window_at: 0 }
     }
 
-    pub(crate) fn memory(input: &'a Input, bytes: &'a [u8], section: &'static str) -> Self {
+    pub(crate) fn memory(input: &'a Input, order: ByteOrder, bytes: &'a [u8], section: &'static str) -> Self {
         Self {
             input,
+            order,
             memory: Some(bytes),
             section,
             pos: 0,
@@ -256,15 +260,15 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn u16(&mut self, what: &str) -> Result<u16, TraceError> {
-        self.array(what).map(u16::from_le_bytes)
+        self.array(what).map(|b| self.order.u16(b))
     }
 
     pub(crate) fn u32(&mut self, what: &str) -> Result<u32, TraceError> {
-        self.array(what).map(u32::from_le_bytes)
+        self.array(what).map(|b| self.order.u32(b))
     }
 
     pub(crate) fn u64(&mut self, what: &str) -> Result<u64, TraceError> {
-        self.array(what).map(u64::from_le_bytes)
+        self.array(what).map(|b| self.order.u64(b))
     }
 
     /// A string that ends with a zero byte, of at most 4096 bytes.

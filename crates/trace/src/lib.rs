@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{Event, Health};
+use kernel::order::Little;
 use learned::Learned;
 
 pub use error::TraceError;
@@ -49,7 +50,7 @@ pub struct TraceFile {
     wrapping: Option<&'static str>,
 }
 
-/// `trace.dat` is what is read most and fastest, so its events come without a detour.
+/// `trace.dat` is what is read most and fastest, so its events come without a detour (those of big-endian machines with one).
 enum Format {
     Dat(Box<dat::DatFile>),
     Other(Box<dyn Reader>),
@@ -125,7 +126,7 @@ impl TraceFile {
     /// When reading cannot start.
     pub fn events(&self) -> Result<Events<'_>, TraceError> {
         let source = match &self.format {
-            Format::Dat(dat) => Source::Dat(Box::new(dat.events())),
+            Format::Dat(dat) => dat.events(),
             Format::Other(reader) => Source::Other(reader.events()?),
         };
         Ok(Events { meta: self.meta(), source })
@@ -140,7 +141,7 @@ pub struct Events<'a> {
 }
 
 enum Source<'a> {
-    Dat(Box<dat::DatEvents<'a>>),
+    Dat(Box<dat::DatEvents<'a, Little>>),
     Other(Box<dyn Stream + 'a>),
 }
 

@@ -114,7 +114,8 @@ fn bases() -> Vec<Vec<u8>> {
         let mut dat = Dat { version, packed, page_size: 512, ..small() };
         dat.options.extend(options);
         all.push(dat.write());
-        all.push(Dat { backwards: true, instances: vec!["a".into()], ..dat }.write());
+        all.push(Dat { big_endian: true, ..dat.clone() }.write());
+        all.push(Dat { backwards: true, instances: vec![("a".into(), small().cpus)], ..dat }.write());
     }
     all
 }

@@ -9,7 +9,7 @@ mod common;
 
 use std::path::Path;
 
-use common::report::Report;
+use common::report::{Report, compare_fields};
 use common::writer::{Dat, Packed, Page, formats, payload, small};
 use common::{has_trace_cmd, is_called};
 use idlewise_model::{Event, EventKind, HealthKind, Ipi};
@@ -35,13 +35,19 @@ fn trace_cmd_agrees(dat: &Dat) {
     let file = TraceFile::open(&path).unwrap();
     let known =
         |e: &Event| !matches!(e.kind, EventKind::Other { id } if !file.meta().event_names.contains_key(&id));
+    let mut events = file.events().unwrap();
     let ours: Vec<_> =
-        file.events().unwrap().filter(|e| !matches!(e.kind, EventKind::Lost { .. }) && known(e)).collect();
+        events.by_ref().filter(|e| !matches!(e.kind, EventKind::Lost { .. }) && known(e)).collect();
     let theirs: Vec<_> = Report::run(&path).collect();
     let of_ours: Vec<_> = ours.iter().map(|e| (e.ts_ns, e.cpu, e.pid)).collect();
     let of_theirs: Vec<_> = theirs.iter().map(|l| (l.ts_ns, l.cpu, l.pid)).collect();
     assert_eq!(of_ours, of_theirs);
-    assert!(ours.iter().zip(&theirs).all(|(e, l)| is_called(&e.kind, file.meta(), &l.name)));
+    for (event, line) in ours.iter().zip(&theirs) {
+        assert!(is_called(&event.kind, file.meta(), &line.name), "{event:?} {line:?}");
+        if let Err(e) = compare_fields(event, line, file.meta(), &events) {
+            panic!("{e}");
+        }
+    }
     assert!(!ours.is_empty());
 }
 
@@ -86,6 +92,40 @@ fn all_versions_and_compressions_hold_the_same_events() {
             dat.cpus = vec![dat.cpus[0].clone(), (1, vec![]), (2, vec![]), dat.cpus[1].clone()];
         }
         assert_eq!(events(&dat), first);
+        if packed != Packed::Zlib {
+            trace_cmd_agrees(&dat);
+        }
+    }
+}
+
+#[test]
+fn machines_of_the_other_byte_order_are_understood() {
+    let first = events(&small());
+    let long_of = |long: u8| {
+        let idle = payload(10, 7, &[(8, 4, 1), (12, 4, 0)]);
+        let ipi = payload(40, 0, &[(8, long.into(), 0xffff_0000)]);
+        let page = Page::new(1 << 40).event(3, &idle).extend(1 << 30).event(4, &ipi).missed(9);
+        Dat { long, formats: formats(long), cpus: vec![(0, vec![page])], ..small() }
+    };
+    for (version, packed) in [(7, Packed::No), (7, Packed::Zlib), (7, Packed::Zstd), (6, Packed::No)] {
+        let mut dat = Dat { version, packed, big_endian: true, ..small() };
+        if version == 6 {
+            dat.cpus = vec![dat.cpus[0].clone(), (1, vec![]), (2, vec![]), dat.cpus[1].clone()];
+        }
+        assert_eq!(events(&dat), first);
+        let file = open(&dat);
+        let mut stream = file.events().unwrap();
+        stream.by_ref().for_each(drop);
+        assert_eq!(stream.irq_name(19), Some("eth0"));
+        assert!(file.meta().format.ends_with(", big-endian") && file.meta().notes.is_empty());
+        for long in [4, 8] {
+            let little = Dat { version, packed, ..long_of(long) };
+            let big = Dat { big_endian: true, ..little.clone() };
+            assert_eq!(events(&big), events(&little));
+            if packed != Packed::Zlib {
+                trace_cmd_agrees(&big);
+            }
+        }
         if packed != Packed::Zlib {
             trace_cmd_agrees(&dat);
         }
@@ -157,7 +197,11 @@ fn a_missing_section_costs_what_was_in_it() {
 #[test]
 fn other_instances_are_left_out_and_named() {
     for version in [6, 7] {
-        let dat = Dat { version, instances: vec!["mine".into(), "yours".into()], ..small() };
+        let dat = Dat {
+            version,
+            instances: ["mine", "yours"].map(|n| (n.into(), small().cpus)).to_vec(),
+            ..small()
+        };
         let file = open(&dat);
         assert_eq!(file.meta().other_instances, ["mine", "yours"]);
         assert_eq!(file.meta().health.count(HealthKind::Ignored), 2);

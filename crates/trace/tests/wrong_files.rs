@@ -69,9 +69,9 @@ fn a_recording_that_was_packed_as_a_whole_is_read_as_it_was() {
 #[test]
 fn broken_headers_say_where_and_what() {
     let whole = small().write();
-    let mut big = whole.clone();
-    big[12] = 1;
-    assert!(refusal(&big).contains("big-endian"), "{}", refusal(&big));
+    let mut order = whole.clone();
+    order[12] = 2;
+    assert!(refusal(&order).contains("a byte order of 0 or 1"), "{}", refusal(&order));
     let mut version = whole.clone();
     version[10] = b'8';
     assert!(refusal(&version).contains("version \"8\""), "{}", refusal(&version));

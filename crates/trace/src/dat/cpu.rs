@@ -6,6 +6,7 @@ use idlewise_model::HealthKind;
 use super::window::{Fill, Window, Workshop};
 use crate::input::Input;
 use crate::kernel::format::PageLayout;
+use crate::kernel::order::Order;
 use crate::learned::Learned;
 
 /// Bits of the commit word.
@@ -49,7 +50,8 @@ impl Clock {
 }
 
 /// What all CPUs of a stream share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct Shared<'a, O> {
+    pub(crate) order: O,
     pub(crate) input: &'a Input,
     pub(crate) layout: PageLayout,
     pub(crate) page_size: usize,
@@ -119,13 +121,13 @@ impl Cpu {
     }
 
     #[inline(always)]
-    fn word(&self, at: usize) -> Option<u32> {
-        self.window.buf().get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
+    fn word(&self, order: impl Order, at: usize) -> Option<u32> {
+        self.window.buf().get(at..)?.first_chunk::<4>().map(|b| order.u32(*b))
     }
 
     /// Goes to the next event; `false` when there is none.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, shared: &mut Shared<'_>) -> bool {
+    pub(crate) fn advance(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
         loop {
             if self.pos >= self.end {
                 if !self.next_page(shared) {
@@ -133,14 +135,17 @@ impl Cpu {
                 }
                 continue;
             }
-            let Some(head) = self.word(self.pos) else { return false };
+            let Some(head) = self.word(shared.order, self.pos) else { return false };
             let body = self.pos + 4;
-            let (kind, delta) = (head & 31, u64::from(head >> 5));
+            // Two bit-fields, of five and 27 bits: the order of bytes is that of bit-fields, too.
+            let (kind, delta) =
+                if shared.order.big() { (head >> 27, head & 0x7ff_ffff) } else { (head & 31, head >> 5) };
+            let delta = u64::from(delta);
             let (start, len) = match kind {
                 1..=28 => (body, kind as usize * 4),
                 LONG_EVENT => {
                     // The length counts its own four bytes; entries start at multiples of four.
-                    let len = self.word(body).unwrap_or(0) as usize;
+                    let len = self.word(shared.order, body).unwrap_or(0) as usize;
                     if len < 4 {
                         self.give_up_page(shared);
                         continue;
@@ -170,7 +175,7 @@ impl Cpu {
 
     /// The time went back or leapt ahead.
     #[cold]
-    fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<'_>) {
+    fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<'_, impl Order>) {
         let kind = if ts_ns < self.ts_ns { HealthKind::ClockBackwards } else { HealthKind::ClockJump };
         let (cpu, before) = (self.cpu, self.ts_ns);
         shared
@@ -181,8 +186,8 @@ impl Cpu {
 
     /// An entry that is no event.
     #[cold]
-    fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<'_>) {
-        let Some(word) = self.word(body).filter(|_| body + 4 <= self.end) else {
+    fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<'_, impl Order>) {
+        let Some(word) = self.word(shared.order, body).filter(|_| body + 4 <= self.end) else {
             // A padding without length fills what is left of a page.
             if kind == PADDING && delta == 0 {
                 self.pos = self.end
@@ -216,7 +221,7 @@ impl Cpu {
     }
 
     #[cold]
-    fn give_up_page(&mut self, shared: &mut Shared<'_>) {
+    fn give_up_page(&mut self, shared: &mut Shared<'_, impl Order>) {
         let (cpu, at, pos) = (self.cpu, self.ts_ns, self.pos);
         shared.learned.health.add(HealthKind::BadPage, 1, || {
             format!("CPU {cpu} after {}, byte {pos} of the buffer's window", seconds(at))
@@ -225,7 +230,7 @@ impl Cpu {
     }
 
     /// Goes to the next page that holds anything; `false` at the end.
-    fn next_page(&mut self, shared: &mut Shared<'_>) -> bool {
+    fn next_page(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
         let layout = shared.layout;
         loop {
             if self.page >= self.window.len() {
@@ -242,7 +247,7 @@ impl Cpu {
                 self.short_page(shared);
                 continue;
             }
-            let Some(head) = self.page_head(page, there, layout) else {
+            let Some(head) = self.page_head(shared.order, page, there, layout) else {
                 self.short_page(shared);
                 continue;
             };
@@ -269,10 +274,16 @@ impl Cpu {
     }
 
     /// Reads the header of the page at `page`, of which `there` bytes are there.
-    fn page_head(&self, page: usize, there: usize, layout: PageLayout) -> Option<PageHead> {
+    fn page_head(
+        &self,
+        order: impl Order,
+        page: usize,
+        there: usize,
+        layout: PageLayout,
+    ) -> Option<PageHead> {
         let buf = self.window.buf().get(page..page + there)?;
-        let wide = |at: usize| buf.get(at..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
-        let narrow = |at: usize| buf.get(at..)?.first_chunk::<4>().map(|b| u64::from(u32::from_le_bytes(*b)));
+        let wide = |at: usize| buf.get(at..)?.first_chunk::<8>().map(|b| order.u64(*b));
+        let narrow = |at: usize| buf.get(at..)?.first_chunk::<4>().map(|b| u64::from(order.u32(*b)));
         let long = |at: usize| if layout.wide { wide(at) } else { narrow(at) };
         let (time, commit) = (wide(layout.time)?, long(layout.commit)?);
         let len = (commit & COMMIT_LEN) as usize;
@@ -283,7 +294,7 @@ impl Cpu {
     }
 
     /// The kernel marked the page: events before it were lost.
-    fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<'_>) {
+    fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<'_, impl Order>) {
         self.lost = Some(self.lost.unwrap_or(0).saturating_add(count));
         let (cpu, at) = (self.cpu, shared.clock.time(time));
         shared
@@ -293,7 +304,7 @@ impl Cpu {
     }
 
     /// A page that is not all there.
-    fn short_page(&mut self, shared: &mut Shared<'_>) {
+    fn short_page(&mut self, shared: &mut Shared<'_, impl Order>) {
         if self.cut_off {
             return;
         }
@@ -305,10 +316,10 @@ impl Cpu {
     }
 
     /// Fetches more of the file; `false` when there is no more.
-    fn next_window(&mut self, shared: &mut Shared<'_>) -> bool {
+    fn next_window(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
         let cpu = self.cpu;
         self.page = 0;
-        match self.window.fill(shared.input, &mut shared.workshop) {
+        match self.window.fill(shared.order, shared.input, &mut shared.workshop) {
             Fill::Data => true,
             Fill::End => false,
             Fill::CutOff { at } => {

@@ -9,13 +9,15 @@ use idlewise_model::{Event, EventKind, Health, HealthKind};
 use super::DatFile;
 use super::cpu::{Cpu, Shared, seconds};
 use super::window::{Window, Workshop};
+use crate::Stream;
 use crate::kernel::bytes::Decoded;
+use crate::kernel::order::Order;
 use crate::learned::Learned;
 
 /// The events of a `trace.dat`.
-pub(crate) struct DatEvents<'a> {
+pub(crate) struct DatEvents<'a, O> {
     file: &'a DatFile,
-    shared: Shared<'a>,
+    shared: Shared<'a, O>,
     cpus: Vec<Cpu>,
     /// The CPU that is being read; the others wait in `waiting` with the times of their next events.
     current: usize,
@@ -27,10 +29,11 @@ pub(crate) struct DatEvents<'a> {
 
 const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
 
-impl<'a> DatEvents<'a> {
-    pub(crate) fn new(file: &'a DatFile) -> Self {
+impl<'a, O: Order> DatEvents<'a, O> {
+    pub(crate) fn new(file: &'a DatFile, order: O) -> Self {
         let data = &file.data;
         let mut shared = Shared {
+            order,
             input: &file.input,
             layout: data.layout,
             page_size: data.page_size,
@@ -54,10 +57,6 @@ impl<'a> DatEvents<'a> {
         events
     }
 
-    pub(crate) fn learned(&self) -> &Learned {
-        &self.shared.learned
-    }
-
     /// Turns to the CPU whose event is next.
     #[inline]
     fn next_cpu(&mut self) {
@@ -74,9 +73,11 @@ impl<'a> DatEvents<'a> {
         }
         self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
     }
+}
 
+impl<O: Order> Stream for DatEvents<'_, O> {
     #[inline]
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<Event> {
         loop {
             let cpu = self.cpus.get_mut(self.current)?;
             if (cpu.ts_ns, self.current) > self.bound {
@@ -88,17 +89,17 @@ impl<'a> DatEvents<'a> {
                 let (ts_ns, cpu) = (cpu.ts_ns, cpu.cpu);
                 return Some(Event { ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } });
             }
-            let decoders = &self.file.decoders;
+            let (decoders, order) = (&self.file.decoders, self.shared.order);
             let (data, len) = (cpu.data(), cpu.len());
-            let id = decoders.id(data).unwrap_or(0);
-            let decoded = decoders.decode(cpu.ts_ns, cpu.cpu, id, data, len);
+            let id = decoders.id(order, data).unwrap_or(0);
+            let decoded = decoders.decode(order, cpu.ts_ns, cpu.cpu, id, data, len);
             let event = match decoded {
                 Decoded::Event(event) => {
                     if let EventKind::IrqEntry { irq } = event.kind
                         && self.last_irq != Some(irq)
                     {
                         self.last_irq = Some(irq);
-                        if let Some(name) = data.get(..len).and_then(|d| decoders.irq_name(id, d)) {
+                        if let Some(name) = data.get(..len).and_then(|d| decoders.irq_name(order, id, d)) {
                             self.shared.learned.irq(irq, name);
                         }
                     }
@@ -113,6 +114,10 @@ impl<'a> DatEvents<'a> {
             self.shared.learned.count(id);
             return Some(event);
         }
+    }
+
+    fn learned(&self) -> &Learned {
+        &self.shared.learned
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::{CUT_OFF, TraceError};
 use crate::input::{Cursor, Input, text};
 use crate::kernel::bytes::Decoders;
 use crate::kernel::format::PageLayout;
+use crate::kernel::order::{ByteOrder, Order};
 use crate::meta::TraceMeta;
 use crate::symbols::Symbols;
 
@@ -29,6 +30,7 @@ const MAX_SECTIONS: usize = 10_000;
 /// What the headers say.
 pub(crate) struct Header {
     pub(crate) meta: TraceMeta,
+    pub(crate) order: ByteOrder,
     pub(crate) decoders: Decoders,
     pub(crate) data: Data,
 }
@@ -36,6 +38,7 @@ pub(crate) struct Header {
 struct Reader<'a> {
     input: &'a Input,
     meta: TraceMeta,
+    order: ByteOrder,
     decoders: Decoders,
     facts: Facts,
     layout: Option<PageLayout>,
@@ -48,7 +51,7 @@ struct Reader<'a> {
 }
 
 pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
-    let mut c = Cursor::file(input, MAGIC.len() as u64, "the initial format");
+    let mut c = Cursor::file(input, ByteOrder::Little, MAGIC.len() as u64, "the initial format");
     let version = c.string("the version")?;
     let big_endian = c.u8("the byte order")?;
     let long_size = c.u8("the size of a long")?;
@@ -60,12 +63,7 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
     }
     match big_endian {
         0 => {}
-        1 => {
-            return Err(unsupported(
-                "a big-endian trace.dat is".into(),
-                "only little-endian machines' traces are",
-            ));
-        }
+        1 => c.order = ByteOrder::Big,
         _ => return Err(c.expected(format!("a byte order of 0 or 1, not {big_endian}"), CUT_OFF)),
     }
     if !matches!(long_size, 4 | 8) {
@@ -77,6 +75,7 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
     let mut reader = Reader {
         input,
         meta,
+        order: c.order,
         decoders: Decoders::default(),
         facts: Facts::default(),
         layout: None,
@@ -90,6 +89,9 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
         reader.version_6(&mut c)?
     } else {
         reader.version_7(&mut c)?
+    }
+    if reader.order == ByteOrder::Big {
+        reader.meta.format += ", big-endian";
     }
     reader.finish(&c)
 }
@@ -123,7 +125,7 @@ impl Reader<'_> {
                 if id == options::BUFFER {
                     self.other_instance(text(bytes.get(8..).unwrap_or_default()));
                 } else {
-                    options::apply(id, &bytes, &mut self.meta, &mut self.facts);
+                    options::apply(self.order, id, &bytes, &mut self.meta, &mut self.facts);
                 }
             }
             kind = c.take(10, "what follows the options")?;
@@ -180,7 +182,7 @@ impl Reader<'_> {
 
     /// Reads the options of one section; says where the next one is, 0 if there is none.
     fn options_7(&mut self, bytes: &[u8]) -> Result<u64, TraceError> {
-        let mut c = Cursor::memory(self.input, bytes, "the options");
+        let mut c = Cursor::memory(self.input, self.order, bytes, "the options");
         while c.left() >= 6 {
             let (id, n) = (c.u16("an option's id")?, c.u32("an option's size")?);
             if u64::from(n) > c.left() {
@@ -188,7 +190,7 @@ impl Reader<'_> {
                 break;
             }
             let option = c.take(n.into(), "an option")?;
-            let at = option.first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
+            let at = option.first_chunk::<8>().map(|b| self.order.u64(*b));
             match (id, at) {
                 (options::DONE, at) => return Ok(at.unwrap_or(0)),
                 (options::BUFFER, _) => self.buffer_7(&option),
@@ -196,7 +198,7 @@ impl Reader<'_> {
                     self.damage(HealthKind::Ignored, "a latency trace, which is text".to_owned());
                 }
                 (options::HEADER_INFO..=options::CMDLINES, Some(at)) => self.named_section(id, at),
-                _ => options::apply(id, &option, &mut self.meta, &mut self.facts),
+                _ => options::apply(self.order, id, &option, &mut self.meta, &mut self.facts),
             }
         }
         Ok(0)
@@ -213,7 +215,7 @@ impl Reader<'_> {
             _ => "the names of tasks",
         };
         let result = self.section(at, id, name).and_then(|bytes| {
-            let mut c = Cursor::memory(self.input, &bytes, name);
+            let mut c = Cursor::memory(self.input, self.order, &bytes, name);
             match id {
                 options::HEADER_INFO => self.header_info(&mut c)?,
                 options::FTRACE_EVENTS => self.ftrace_events(&mut c)?,
@@ -237,7 +239,7 @@ impl Reader<'_> {
 
     /// The unpacked bytes of the section at `at`, which should have the id `id`.
     fn section(&mut self, at: u64, id: u16, name: &'static str) -> Result<Vec<u8>, TraceError> {
-        let mut c = Cursor::file(self.input, at, name);
+        let mut c = Cursor::file(self.input, self.order, at, name);
         let found = c.u16("a section's id")?;
         if found != id {
             return Err(c.expected(format!("section {id}, not {found}"), CUT_OFF));
@@ -327,7 +329,7 @@ impl Reader<'_> {
 
     /// The buffer of one trace instance; the top one, without a name, is the trace.
     fn buffer_7(&mut self, option: &[u8]) {
-        let mut c = Cursor::memory(self.input, option, "the description of a buffer");
+        let mut c = Cursor::memory(self.input, self.order, option, "the description of a buffer");
         if let Err(e) = self.buffer_fields(&mut c) {
             self.damage(HealthKind::Truncated, e.to_string());
         }
@@ -353,7 +355,7 @@ impl Reader<'_> {
             self.page_size = page_size;
         }
         // The section's flag says whether this buffer is packed; files without data have no section.
-        let mut head = Cursor::file(self.input, section, "a buffer's section");
+        let mut head = Cursor::file(self.input, self.order, section, "a buffer's section");
         let packed =
             cpus > 0 && head.u16("a section's id").is_ok() && head.u16("a section's flags")? & 1 != 0;
         if packed {
@@ -418,7 +420,7 @@ impl Reader<'_> {
             clock: self.facts.clock,
             regions: self.regions,
         };
-        Ok(Header { meta: self.meta, decoders: self.decoders, data })
+        Ok(Header { meta: self.meta, order: self.order, decoders: self.decoders, data })
     }
 
     /// Empties the regions that overlap one before them: no writer makes such, and a file of many would take for ever.

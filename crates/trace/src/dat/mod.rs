@@ -10,6 +10,8 @@ mod window;
 
 pub(crate) use events::DatEvents;
 
+use crate::Source;
+
 use unpack::Packing;
 use window::Region;
 
@@ -17,6 +19,7 @@ use crate::error::TraceError;
 use crate::input::Input;
 use crate::kernel::bytes::Decoders;
 use crate::kernel::format::PageLayout;
+use crate::kernel::order::{Big, ByteOrder, Little};
 use crate::meta::TraceMeta;
 
 /// The first bytes of a `trace.dat` of any version.
@@ -26,6 +29,7 @@ pub(crate) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 pub(crate) struct DatFile {
     input: Input,
     meta: TraceMeta,
+    order: ByteOrder,
     decoders: Decoders,
     data: Data,
 }
@@ -46,14 +50,23 @@ impl DatFile {
         let mut header = header::read(&input)?;
         header.meta.hash = hash;
         header.meta.bytes = input.len();
-        Ok(Self { meta: header.meta, decoders: header.decoders, data: header.data, input })
+        Ok(Self {
+            meta: header.meta,
+            order: header.order,
+            decoders: header.decoders,
+            data: header.data,
+            input,
+        })
     }
 
     pub(crate) fn meta(&self) -> &TraceMeta {
         &self.meta
     }
 
-    pub(crate) fn events(&self) -> DatEvents<'_> {
-        DatEvents::new(self)
+    pub(crate) fn events(&self) -> Source<'_> {
+        match self.order {
+            ByteOrder::Little => Source::Dat(Box::new(DatEvents::new(self, Little))),
+            ByteOrder::Big => Source::Other(Box::new(DatEvents::new(self, Big))),
+        }
     }
 }

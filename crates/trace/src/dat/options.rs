@@ -5,6 +5,7 @@ use idlewise_model::HealthKind;
 
 use super::cpu::Clock;
 use crate::input::text;
+use crate::kernel::order::{ByteOrder, Order};
 use crate::meta::{CpuStats, TraceMeta};
 
 pub(crate) const DONE: u16 = 0;
@@ -37,7 +38,7 @@ pub(crate) struct Facts {
 }
 
 /// Takes over an option that both versions have.
-pub(crate) fn apply(id: u16, bytes: &[u8], meta: &mut TraceMeta, facts: &mut Facts) {
+pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMeta, facts: &mut Facts) {
     match id {
         DATE => shift(bytes, 1000, meta, facts),
         OFFSET => shift(bytes, 1, meta, facts),
@@ -49,14 +50,14 @@ pub(crate) fn apply(id: u16, bytes: &[u8], meta: &mut TraceMeta, facts: &mut Fac
         TRACECLOCK if bytes.is_empty() => facts.clock_follows = true,
         TRACECLOCK => meta.clock = selected_clock(&text(bytes)),
         UNAME => meta.kernel = kernel_of(&text(bytes)),
-        CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)),
+        CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| order.u32(*b)),
         VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
         TIME_SHIFT => {
             ignored(meta, "the synchronisation of a guest's clock with its host (times are the guest's own)")
         }
         GUEST => ignored(meta, "the list of guests of a host"),
         TSC2NSEC => {
-            let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+            let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|b| order.u32(*b));
             if let (Some(mult), Some(shift), true) = (word(0), word(4), bytes.len() >= 16) {
                 facts.clock.scale = (mult != 0).then_some((mult, shift));
             }

@@ -4,6 +4,7 @@
 use crate::dat::unpack::{Limit, Packing, Unpacker};
 use crate::input::Input;
 use crate::kernel::bytes::PAD;
+use crate::kernel::order::Order;
 
 /// Where the data of one CPU lies in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,12 +99,12 @@ impl Window {
     }
 
     /// Moves on.
-    pub(crate) fn fill(&mut self, input: &Input, workshop: &mut Workshop) -> Fill {
+    pub(crate) fn fill(&mut self, order: impl Order, input: &Input, workshop: &mut Workshop) -> Fill {
         self.len = 0;
         self.buf.clear();
         let fill = match self.chunks {
             None => self.fill_plain(input),
-            Some(chunks) => self.fill_chunk(input, chunks, workshop),
+            Some(chunks) => self.fill_chunk(order, input, chunks, workshop),
         };
         if matches!(fill, Fill::End | Fill::Broken { .. }) {
             self.next = self.end;
@@ -135,12 +136,12 @@ impl Window {
         Fill::Data
     }
 
-    fn fill_chunk(&mut self, input: &Input, chunks: Chunks, shop: &mut Workshop) -> Fill {
+    fn fill_chunk(&mut self, order: impl Order, input: &Input, chunks: Chunks, shop: &mut Workshop) -> Fill {
         let at = self.next;
         let broken = |why: String| Fill::Broken { at, why };
         let word = |at: u64| {
             let mut b = [0; 4];
-            input.read_at(at, &mut b).ok().filter(|n| *n == 4).map(|_| u32::from_le_bytes(b))
+            input.read_at(at, &mut b).ok().filter(|n| *n == 4).map(|_| order.u32(b))
         };
         let left = match chunks.left {
             Some(left) => left,

@@ -8,6 +8,7 @@ use idlewise_model::{Event, EventKind, Ipi};
 
 use super::format::{Format, FormatField, Located};
 use super::meaning::{Layout, Op, Values, ipi};
+use super::order::Order;
 use crate::meta::TraceMeta;
 
 /// Bytes that must be readable behind every event, so that a field of any size can be loaded in one go.
@@ -59,38 +60,41 @@ impl Field {
         usize::from(self.offset) + usize::from((64 - self.shift) / 8)
     }
 
+    /// The field in the topmost bits of a word; what is below it is not zero in every byte order.
     #[inline(always)]
-    fn word(self, data: &[u8]) -> u64 {
+    fn word(self, order: impl Order, data: &[u8]) -> u64 {
         let at = usize::from(self.offset);
         let bytes = data.get(at..).and_then(|d| d.first_chunk::<8>());
-        bytes.map_or(0, |b| u64::from_le_bytes(*b)) << self.shift
+        let word = bytes.map_or(0, |b| order.u64(*b));
+        if order.big() { word } else { word << self.shift }
     }
 }
 
 /// The bytes of one event.
-struct Payload<'d> {
+struct Payload<'d, O> {
+    order: O,
     /// The event and [`PAD`] bytes behind it.
     data: &'d [u8],
     len: usize,
     ipis: &'d BTreeMap<u64, Ipi>,
 }
 
-impl Values<Field> for Payload<'_> {
+impl<O: Order> Values<Field> for Payload<'_, O> {
     #[inline(always)]
     fn u64(&self, field: Field) -> u64 {
-        field.word(self.data) >> field.shift
+        field.word(self.order, self.data) >> field.shift
     }
 
     #[inline(always)]
     fn i64(&self, field: Field) -> i64 {
         match field.kind {
-            Kind::Signed => (field.word(self.data) as i64) >> field.shift,
+            Kind::Signed => (field.word(self.order, self.data) as i64) >> field.shift,
             _ => self.u64(field) as i64,
         }
     }
 
     fn text(&self, field: Field) -> &[u8] {
-        text_of(field, self.data.get(..self.len).unwrap_or(self.data)).unwrap_or_default()
+        text_of(self.order, field, self.data.get(..self.len).unwrap_or(self.data)).unwrap_or_default()
     }
 
     fn ipi_at(&self, field: Field) -> Ipi {
@@ -99,12 +103,11 @@ impl Values<Field> for Payload<'_> {
 }
 
 /// The text at a place in the bytes of an event.
-fn text_of(field: Field, event: &[u8]) -> Option<&[u8]> {
+fn text_of(order: impl Order, field: Field, event: &[u8]) -> Option<&[u8]> {
     let bytes = if field.kind == Kind::Array {
         event.get(usize::from(field.offset)..)?
     } else {
-        let word =
-            event.get(usize::from(field.offset)..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))?;
+        let word = event.get(usize::from(field.offset)..)?.first_chunk::<4>().map(|b| order.u32(*b))?;
         let (at, len) = ((word & 0xffff) as usize, (word >> 16) as usize);
         let from = if field.kind == Kind::Relative { field.end() } else { 0 };
         event.get(from + at..(from + at).checked_add(len)?)?
@@ -225,22 +228,30 @@ impl Decoders {
     }
 
     /// The name in an `irq_handler_entry`.
-    pub(crate) fn irq_name<'d>(&self, id: u16, payload: &'d [u8]) -> Option<&'d [u8]> {
+    pub(crate) fn irq_name<'d>(&self, order: impl Order, id: u16, payload: &'d [u8]) -> Option<&'d [u8]> {
         match self.by_id.get(usize::from(id))?.as_ref()?.op {
-            Op::IrqEntry { name: Some(field), .. } => text_of(field, payload),
+            Op::IrqEntry { name: Some(field), .. } => text_of(order, field, payload),
             _ => None,
         }
     }
 
     /// The id of an event; its place is the same in all formats of a kernel.
     #[inline(always)]
-    pub(crate) fn id(&self, data: &[u8]) -> Option<u16> {
-        data.get(self.id_at..)?.first_chunk::<2>().map(|b| u16::from_le_bytes(*b))
+    pub(crate) fn id(&self, order: impl Order, data: &[u8]) -> Option<u16> {
+        data.get(self.id_at..)?.first_chunk::<2>().map(|b| order.u16(*b))
     }
 
     /// Decodes the event of `len` bytes at the start of `data`, behind which [`PAD`] more bytes can be read.
     #[inline(always)]
-    pub(crate) fn decode(&self, ts_ns: u64, cpu: u32, id: u16, data: &[u8], len: usize) -> Decoded {
+    pub(crate) fn decode(
+        &self,
+        order: impl Order,
+        ts_ns: u64,
+        cpu: u32,
+        id: u16,
+        data: &[u8],
+        len: usize,
+    ) -> Decoded {
         let other = |pid| Event { ts_ns, cpu, pid, kind: EventKind::Other { id } };
         let Some(Some(decoder)) = self.by_id.get(usize::from(id)) else {
             return if len < self.id_at + 2 { Decoded::Broken } else { Decoded::Unknown(other(0)) };
@@ -248,7 +259,7 @@ impl Decoders {
         if len < decoder.min_len as usize {
             return if len < self.id_at + 2 { Decoded::Broken } else { Decoded::Short(other(0)) };
         }
-        let payload = Payload { data, len, ipis: &self.ipis };
+        let payload = Payload { order, data, len, ipis: &self.ipis };
         let (pid, kind) = (payload.i32(decoder.pid), decoder.op.kind(id, &payload));
         Decoded::Event(Event { ts_ns, cpu, pid, kind })
     }

@@ -5,3 +5,4 @@
 pub(crate) mod bytes;
 pub(crate) mod format;
 pub(crate) mod meaning;
+pub(crate) mod order;
