@@ -57,6 +57,16 @@ pub enum TraceError {
         /// The way out.
         advice: &'static str,
     },
+    /// The trace has no trace instance of the name asked for.
+    #[error("{}: no trace instance {name:?}; there is {there}", path.display())]
+    NoInstance {
+        /// The trace.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// What there is, in words.
+        there: String,
+    },
     /// The file breaks its own format in a place without which nothing can be read.
     #[error("{}: {section}, byte {offset}: expected {expected}; {advice}", path.display())]
     Malformed {

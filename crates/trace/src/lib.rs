@@ -17,12 +17,14 @@ mod meta;
 mod packed;
 mod sniff;
 mod symbols;
+mod unpack;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{Event, Health};
 use kernel::order::Little;
+use kernel::ring_buffer::{RingEvents, RingTrace};
 use learned::Learned;
 
 pub use error::TraceError;
@@ -44,15 +46,24 @@ trait Stream {
     fn learned(&self) -> &Learned;
 }
 
+/// What to read of a trace that holds several.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// The name of a trace instance; empty for the kernel's top one. `None` reads the top one or, if that has no events,
+    /// the only one that has some. Formats that know no instances have the top one only.
+    pub instance: Option<String>,
+}
+
 /// A trace that was opened and understood.
 pub struct TraceFile {
     format: Format,
     wrapping: Option<&'static str>,
 }
 
-/// `trace.dat` is what is read most and fastest, so its events come without a detour (those of big-endian machines with one).
+/// Ring buffers are what is read most and fastest, so their events come without a detour (those of big-endian machines
+/// with one).
 enum Format {
-    Dat(Box<dat::DatFile>),
+    Ring(Box<RingTrace>),
     Other(Box<dyn Reader>),
 }
 
@@ -63,10 +74,18 @@ impl TraceFile {
     /// # Errors
     /// When it cannot be read, is something else (the error says what it looks like), or its headers are broken.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
+        Self::open_with(path, &Choice::default())
+    }
+
+    /// Opens a part of the trace at `path`.
+    ///
+    /// # Errors
+    /// As [`TraceFile::open`], and when the trace has no such part.
+    pub fn open_with(path: &Path, choice: &Choice) -> Result<Self, TraceError> {
         if path.is_dir() {
             return Self::understand_directory(path);
         }
-        Self::understand(Input::open(path)?)
+        Self::understand(Input::open(path)?, choice)
     }
 
     /// A trace in memory; `name` stands for the path in errors.
@@ -74,10 +93,10 @@ impl TraceFile {
     /// # Errors
     /// As [`TraceFile::open`].
     pub fn from_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, TraceError> {
-        Self::understand(Input::memory(name, bytes))
+        Self::understand(Input::memory(name, bytes), &Choice::default())
     }
 
-    fn understand(input: Input) -> Result<Self, TraceError> {
+    fn understand(input: Input, choice: &Choice) -> Result<Self, TraceError> {
         let input = input.unwrapped()?;
         let mut head = vec![0; sniff::HEAD];
         let got = input.read_at(0, &mut head).map_err(|source| TraceError::Read {
@@ -89,7 +108,7 @@ impl TraceFile {
         head.truncate(got);
         let wrapping = input.wrapping();
         let format = match sniff::look(&head) {
-            sniff::Look::Dat => Format::Dat(Box::new(dat::DatFile::open(input)?)),
+            sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }
@@ -115,7 +134,7 @@ impl TraceFile {
     #[must_use]
     pub fn meta(&self) -> &TraceMeta {
         match &self.format {
-            Format::Dat(dat) => dat.meta(),
+            Format::Ring(ring) => &ring.meta,
             Format::Other(reader) => reader.meta(),
         }
     }
@@ -126,7 +145,7 @@ impl TraceFile {
     /// When reading cannot start.
     pub fn events(&self) -> Result<Events<'_>, TraceError> {
         let source = match &self.format {
-            Format::Dat(dat) => dat.events(),
+            Format::Ring(ring) => ring.events(),
             Format::Other(reader) => Source::Other(reader.events()?),
         };
         Ok(Events { meta: self.meta(), source })
@@ -141,14 +160,14 @@ pub struct Events<'a> {
 }
 
 enum Source<'a> {
-    Dat(Box<dat::DatEvents<'a, Little>>),
+    Ring(Box<RingEvents<'a, Little>>),
     Other(Box<dyn Stream + 'a>),
 }
 
 impl Events<'_> {
     fn learned(&self) -> &Learned {
         match &self.source {
-            Source::Dat(dat) => dat.learned(),
+            Source::Ring(ring) => ring.learned(),
             Source::Other(stream) => stream.learned(),
         }
     }
@@ -196,7 +215,7 @@ impl Iterator for Events<'_> {
     #[inline]
     fn next(&mut self) -> Option<Event> {
         match &mut self.source {
-            Source::Dat(dat) => dat.next_event(),
+            Source::Ring(ring) => ring.next_event(),
             Source::Other(stream) => stream.next_event(),
         }
     }

@@ -32,7 +32,7 @@ pub struct TraceMeta {
     pub cpu_stats: BTreeMap<u32, CpuStats>,
     /// Names of tasks by pid, as the kernel remembered them at the end of the recording.
     pub comms: BTreeMap<i32, String>,
-    /// Trace instances in the file beside the one that is read.
+    /// Trace instances in the file beside the one that is read; the top one has the empty name.
     pub other_instances: Vec<String>,
     /// Version of the program that wrote the file; empty if the file does not tell.
     pub recorder: String,

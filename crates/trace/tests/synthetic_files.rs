@@ -195,21 +195,6 @@ fn a_missing_section_costs_what_was_in_it() {
 }
 
 #[test]
-fn other_instances_are_left_out_and_named() {
-    for version in [6, 7] {
-        let dat = Dat {
-            version,
-            instances: ["mine", "yours"].map(|n| (n.into(), small().cpus)).to_vec(),
-            ..small()
-        };
-        let file = open(&dat);
-        assert_eq!(file.meta().other_instances, ["mine", "yours"]);
-        assert_eq!(file.meta().health.count(HealthKind::Ignored), 2);
-        assert_eq!(file.events().unwrap().count(), 14);
-    }
-}
-
-#[test]
 fn offsets_of_the_clock_are_applied_as_trace_cmd_does() {
     let tsc = [1_000_000u32.to_le_bytes(), 20u32.to_le_bytes(), 5_000u32.to_le_bytes(), 0u32.to_le_bytes()]
         .concat();

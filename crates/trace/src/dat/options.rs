@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The options of a `trace.dat`: small facts about the recording, the same in both versions.
 
+use std::collections::BTreeMap;
+
 use idlewise_model::HealthKind;
 
-use super::cpu::Clock;
 use crate::input::text;
 use crate::kernel::order::{ByteOrder, Order};
+use crate::kernel::ring_buffer::Clock;
 use crate::meta::{CpuStats, TraceMeta};
 
 pub(crate) const DONE: u16 = 0;
@@ -33,6 +35,9 @@ pub(crate) const BUFFER_TEXT: u16 = 22;
 pub(crate) struct Facts {
     pub(crate) clock: Clock,
     pub(crate) cpu_count: Option<u32>,
+    /// What the kernel counted for the buffers of each instance; `stats_of` is the one whose counts come next.
+    pub(crate) stats: BTreeMap<String, BTreeMap<u32, CpuStats>>,
+    stats_of: String,
     /// A version 6 file with this option has the clock's name behind the table of CPUs.
     pub(crate) clock_follows: bool,
 }
@@ -43,8 +48,12 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
         DATE => shift(bytes, 1000, meta, facts),
         OFFSET => shift(bytes, 1, meta, facts),
         CPUSTAT => {
-            if let Some((cpu, stats)) = CpuStats::parse(&text(bytes)) {
-                meta.cpu_stats.insert(cpu, stats);
+            let text = text(bytes);
+            // The counts of an instance follow an option that names it.
+            if let Some(name) = text.lines().find_map(|l| l.strip_prefix("Buffer:")) {
+                name.trim().clone_into(&mut facts.stats_of);
+            } else if let Some((cpu, stats)) = CpuStats::parse(&text) {
+                facts.stats.entry(facts.stats_of.clone()).or_default().insert(cpu, stats);
             }
         }
         TRACECLOCK if bytes.is_empty() => facts.clock_follows = true,

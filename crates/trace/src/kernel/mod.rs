@@ -6,3 +6,4 @@ pub(crate) mod bytes;
 pub(crate) mod format;
 pub(crate) mod meaning;
 pub(crate) mod order;
+pub(crate) mod ring_buffer;

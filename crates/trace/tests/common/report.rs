@@ -11,6 +11,8 @@ use idlewise_trace::{Events, TraceMeta};
 /// One event as trace-cmd prints it.
 #[derive(Debug)]
 pub struct Line {
+    /// The trace instance, empty for the top one.
+    pub instance: String,
     pub pid: i32,
     pub cpu: u32,
     pub ts_ns: u64,
@@ -28,9 +30,11 @@ impl Line {
             let (s, ns) = time.split_once('.').unwrap_or((time, ""));
             let s: u64 = s.parse().ok()?;
             let ts_ns = if ns.is_empty() { s } else { s * 1_000_000_000 + ns.parse::<u64>().ok()? };
-            let pid = line.get(..at)?.trim_end().rsplit_once('-')?.1.parse().ok()?;
+            let (task, pid) = line.get(..at)?.trim_end().rsplit_once('-')?;
+            let pid = pid.parse().ok()?;
+            let instance = task.split_once(": ").map_or("", |(name, _)| name.trim()).to_owned();
             let (name, fields) = rest.split_once(':')?;
-            Some(Self { pid, cpu, ts_ns, name: name.to_owned(), fields: fields.trim().to_owned() })
+            Some(Self { instance, pid, cpu, ts_ns, name: name.to_owned(), fields: fields.trim().to_owned() })
         })
     }
 

@@ -375,6 +375,7 @@ impl Dat {
             out.raw(&self.section(0, &first.bytes, false));
             self.rest_of_7(&mut out, &sections, &mut options, next_at);
         } else {
+            options.push((8, self.cpu_count()));
             self.rest_of_7(&mut out, &sections, &mut options, pointer);
         }
         out.bytes

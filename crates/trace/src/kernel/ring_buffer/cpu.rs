@@ -4,7 +4,6 @@
 use idlewise_model::HealthKind;
 
 use super::window::{Fill, Window, Workshop};
-use crate::input::Input;
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
@@ -50,9 +49,8 @@ impl Clock {
 }
 
 /// What all CPUs of a stream share.
-pub(crate) struct Shared<'a, O> {
+pub(crate) struct Shared<O> {
     pub(crate) order: O,
-    pub(crate) input: &'a Input,
     pub(crate) layout: PageLayout,
     pub(crate) page_size: usize,
     pub(crate) clock: Clock,
@@ -67,9 +65,9 @@ struct PageHead {
 }
 
 /// One CPU's buffer with its next event.
-pub(crate) struct Cpu {
+pub(crate) struct Cpu<'a> {
     pub(crate) cpu: u32,
-    window: Window,
+    window: Window<'a>,
     /// Where the next page starts in the window.
     page: usize,
     /// Where the next entry starts in the window.
@@ -90,8 +88,8 @@ pub(crate) struct Cpu {
     cut_off: bool,
 }
 
-impl Cpu {
-    pub(crate) fn new(cpu: u32, window: Window) -> Self {
+impl<'a> Cpu<'a> {
+    pub(crate) fn new(cpu: u32, window: Window<'a>) -> Self {
         Self {
             cpu,
             window,
@@ -127,7 +125,7 @@ impl Cpu {
 
     /// Goes to the next event; `false` when there is none.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
+    pub(crate) fn advance(&mut self, shared: &mut Shared<impl Order>) -> bool {
         loop {
             if self.pos >= self.end {
                 if !self.next_page(shared) {
@@ -175,7 +173,7 @@ impl Cpu {
 
     /// The time went back or leapt ahead.
     #[cold]
-    fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<'_, impl Order>) {
+    fn clock_moved(&mut self, ts_ns: u64, shared: &mut Shared<impl Order>) {
         let kind = if ts_ns < self.ts_ns { HealthKind::ClockBackwards } else { HealthKind::ClockJump };
         let (cpu, before) = (self.cpu, self.ts_ns);
         shared
@@ -186,7 +184,7 @@ impl Cpu {
 
     /// An entry that is no event.
     #[cold]
-    fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<'_, impl Order>) {
+    fn special(&mut self, kind: u32, delta: u64, body: usize, shared: &mut Shared<impl Order>) {
         let Some(word) = self.word(shared.order, body).filter(|_| body + 4 <= self.end) else {
             // A padding without length fills what is left of a page.
             if kind == PADDING && delta == 0 {
@@ -221,7 +219,7 @@ impl Cpu {
     }
 
     #[cold]
-    fn give_up_page(&mut self, shared: &mut Shared<'_, impl Order>) {
+    fn give_up_page(&mut self, shared: &mut Shared<impl Order>) {
         let (cpu, at, pos) = (self.cpu, self.ts_ns, self.pos);
         shared.learned.health.add(HealthKind::BadPage, 1, || {
             format!("CPU {cpu} after {}, byte {pos} of the buffer's window", seconds(at))
@@ -230,7 +228,7 @@ impl Cpu {
     }
 
     /// Goes to the next page that holds anything; `false` at the end.
-    fn next_page(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
+    fn next_page(&mut self, shared: &mut Shared<impl Order>) -> bool {
         let layout = shared.layout;
         loop {
             if self.page >= self.window.len() {
@@ -294,7 +292,7 @@ impl Cpu {
     }
 
     /// The kernel marked the page: events before it were lost.
-    fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<'_, impl Order>) {
+    fn missed(&mut self, count: u64, time: u64, shared: &mut Shared<impl Order>) {
         self.lost = Some(self.lost.unwrap_or(0).saturating_add(count));
         let (cpu, at) = (self.cpu, shared.clock.time(time));
         shared
@@ -304,7 +302,7 @@ impl Cpu {
     }
 
     /// A page that is not all there.
-    fn short_page(&mut self, shared: &mut Shared<'_, impl Order>) {
+    fn short_page(&mut self, shared: &mut Shared<impl Order>) {
         if self.cut_off {
             return;
         }
@@ -316,10 +314,10 @@ impl Cpu {
     }
 
     /// Fetches more of the file; `false` when there is no more.
-    fn next_window(&mut self, shared: &mut Shared<'_, impl Order>) -> bool {
+    fn next_window(&mut self, shared: &mut Shared<impl Order>) -> bool {
         let cpu = self.cpu;
         self.page = 0;
-        match self.window.fill(shared.order, shared.input, &mut shared.workshop) {
+        match self.window.fill(shared.order, &mut shared.workshop) {
             Fill::Data => true,
             Fill::End => false,
             Fill::CutOff { at } => {

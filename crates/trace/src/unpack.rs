@@ -4,8 +4,9 @@
 use std::io::Read;
 
 /// How the sections of a file are packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Packing {
+    #[default]
     None,
     Zlib,
     Zstd,

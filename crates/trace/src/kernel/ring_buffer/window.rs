@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pages of one CPU, a window at a time: read in place, or unpacked chunk by chunk.
 
-use crate::dat::unpack::{Limit, Packing, Unpacker};
+use super::Region;
 use crate::input::Input;
 use crate::kernel::bytes::PAD;
 use crate::kernel::order::Order;
-
-/// Where the data of one CPU lies in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
-    pub(crate) cpu: u32,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
+use crate::unpack::{Limit, Packing, Unpacker};
 
 /// What filling a window came to.
 pub(crate) enum Fill {
@@ -39,7 +32,8 @@ const CHUNK_LIMIT: usize = 64 << 20;
 const CHUNK_PAGES: usize = 16;
 
 /// A moving window over the data of one CPU.
-pub(crate) struct Window {
+pub(crate) struct Window<'a> {
+    input: &'a Input,
     next: u64,
     end: u64,
     chunks: Option<Chunks>,
@@ -64,8 +58,14 @@ pub(crate) struct Workshop {
     packed: Vec<u8>,
 }
 
-impl Window {
-    pub(crate) fn new(region: Region, packing: Packing, page_size: usize, windows: usize) -> Self {
+impl<'a> Window<'a> {
+    pub(crate) fn new(
+        input: &'a Input,
+        region: Region,
+        packing: Packing,
+        page_size: usize,
+        windows: usize,
+    ) -> Self {
         let windows = windows.max(1);
         let page_size = page_size.max(1);
         let (chunks, size) = if packing == Packing::None {
@@ -79,7 +79,7 @@ impl Window {
         // The size of packed data leaves out the count of chunks before it.
         let size_of_count = if chunks.is_some() && region.size > 0 { 4 } else { 0 };
         let end = region.offset.saturating_add(region.size).saturating_add(size_of_count);
-        Self { next: region.offset, end, chunks, size, buf: Vec::new(), len: 0 }
+        Self { input, next: region.offset, end, chunks, size, buf: Vec::new(), len: 0 }
     }
 
     /// The bytes of the window; [`PAD`] more can be read behind them.
@@ -99,12 +99,12 @@ impl Window {
     }
 
     /// Moves on.
-    pub(crate) fn fill(&mut self, order: impl Order, input: &Input, workshop: &mut Workshop) -> Fill {
+    pub(crate) fn fill(&mut self, order: impl Order, workshop: &mut Workshop) -> Fill {
         self.len = 0;
         self.buf.clear();
         let fill = match self.chunks {
-            None => self.fill_plain(input),
-            Some(chunks) => self.fill_chunk(order, input, chunks, workshop),
+            None => self.fill_plain(),
+            Some(chunks) => self.fill_chunk(order, chunks, workshop),
         };
         if matches!(fill, Fill::End | Fill::Broken { .. }) {
             self.next = self.end;
@@ -116,14 +116,15 @@ impl Window {
         fill
     }
 
-    fn fill_plain(&mut self, input: &Input) -> Fill {
+    fn fill_plain(&mut self) -> Fill {
         if self.next >= self.end {
             return Fill::End;
         }
         let want = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(self.size);
-        let there = usize::try_from(input.len().saturating_sub(self.next)).unwrap_or(usize::MAX).min(want);
+        let there =
+            usize::try_from(self.input.len().saturating_sub(self.next)).unwrap_or(usize::MAX).min(want);
         self.buf.resize(there, 0);
-        let got = match input.read_at(self.next, &mut self.buf) {
+        let got = match self.input.read_at(self.next, &mut self.buf) {
             Ok(got) => got,
             Err(e) => return Fill::Broken { at: self.next, why: e.to_string() },
         };
@@ -136,9 +137,10 @@ impl Window {
         Fill::Data
     }
 
-    fn fill_chunk(&mut self, order: impl Order, input: &Input, chunks: Chunks, shop: &mut Workshop) -> Fill {
+    fn fill_chunk(&mut self, order: impl Order, chunks: Chunks, shop: &mut Workshop) -> Fill {
         let at = self.next;
         let broken = |why: String| Fill::Broken { at, why };
+        let input = self.input;
         let word = |at: u64| {
             let mut b = [0; 4];
             input.read_at(at, &mut b).ok().filter(|n| *n == 4).map(|_| order.u32(b))
@@ -164,7 +166,7 @@ impl Window {
         if stop > self.end {
             return broken(format!("a chunk of {packed} bytes, which is longer than the data of its CPU"));
         }
-        if stop > input.len() {
+        if stop > self.input.len() {
             return self.cut_off();
         }
         let claimed = unpacked as usize;
@@ -172,7 +174,7 @@ impl Window {
             return broken(format!("a chunk that shrinks from {packed} to {claimed} bytes when unpacked"));
         }
         shop.packed.resize(packed as usize, 0);
-        match input.read_at(start, &mut shop.packed) {
+        match self.input.read_at(start, &mut shop.packed) {
             Ok(got) if got == shop.packed.len() => {}
             Ok(_) => return self.cut_off(),
             Err(e) => return broken(e.to_string()),

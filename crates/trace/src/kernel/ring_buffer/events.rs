@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 
-use super::DatFile;
+use super::RingTrace;
 use super::cpu::{Cpu, Shared, seconds};
 use super::window::{Window, Workshop};
 use crate::Stream;
-use crate::kernel::bytes::Decoded;
+use crate::kernel::bytes::{Decoded, Decoders};
 use crate::kernel::order::Order;
 use crate::learned::Learned;
 
-/// The events of a `trace.dat`.
-pub(crate) struct DatEvents<'a, O> {
-    file: &'a DatFile,
-    shared: Shared<'a, O>,
-    cpus: Vec<Cpu>,
+/// The events of ring buffers.
+pub(crate) struct RingEvents<'a, O> {
+    decoders: &'a Decoders,
+    shared: Shared<O>,
+    cpus: Vec<Cpu<'a>>,
     /// The CPU that is being read; the others wait in `waiting` with the times of their next events.
     current: usize,
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
@@ -29,30 +29,36 @@ pub(crate) struct DatEvents<'a, O> {
 
 const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
 
-impl<'a, O: Order> DatEvents<'a, O> {
-    pub(crate) fn new(file: &'a DatFile, order: O) -> Self {
-        let data = &file.data;
+impl<'a, O: Order> RingEvents<'a, O> {
+    pub(crate) fn new(trace: &'a RingTrace, order: O) -> Self {
         let mut shared = Shared {
             order,
-            input: &file.input,
-            layout: data.layout,
-            page_size: data.page_size,
-            clock: data.clock,
+            layout: trace.layout,
+            page_size: trace.page_size,
+            clock: trace.clock,
             workshop: Workshop::default(),
             learned: Learned::default(),
         };
         let mut cpus = Vec::new();
         let mut waiting = BinaryHeap::new();
-        for region in &data.regions {
-            let window = Window::new(*region, data.packing, data.page_size, data.regions.len());
+        for region in &trace.regions {
+            let Some(input) = trace.inputs.get(region.input) else { continue };
+            let window = Window::new(input, *region, trace.packing, trace.page_size, trace.regions.len());
             let mut cpu = Cpu::new(region.cpu, window);
             if cpu.advance(&mut shared) {
                 waiting.push(Reverse((cpu.ts_ns, cpus.len())));
                 cpus.push(cpu);
             }
         }
-        let mut events =
-            Self { file, shared, cpus, current: usize::MAX, waiting, bound: NOBODY, last_irq: None };
+        let mut events = Self {
+            decoders: &trace.decoders,
+            shared,
+            cpus,
+            current: usize::MAX,
+            waiting,
+            bound: NOBODY,
+            last_irq: None,
+        };
         events.next_cpu();
         events
     }
@@ -75,7 +81,7 @@ impl<'a, O: Order> DatEvents<'a, O> {
     }
 }
 
-impl<O: Order> Stream for DatEvents<'_, O> {
+impl<O: Order> Stream for RingEvents<'_, O> {
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
         loop {
@@ -89,7 +95,7 @@ impl<O: Order> Stream for DatEvents<'_, O> {
                 let (ts_ns, cpu) = (cpu.ts_ns, cpu.cpu);
                 return Some(Event { ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } });
             }
-            let (decoders, order) = (&self.file.decoders, self.shared.order);
+            let (decoders, order) = (self.decoders, self.shared.order);
             let (data, len) = (cpu.data(), cpu.len());
             let id = decoders.id(order, data).unwrap_or(0);
             let decoded = decoders.decode(order, cpu.ts_ns, cpu.cpu, id, data, len);
@@ -123,7 +129,7 @@ impl<O: Order> Stream for DatEvents<'_, O> {
 
 /// Events that cannot be understood are counted; those with an id are passed on as other events.
 #[cold]
-fn odd_event(odd: Decoded, id: u16, cpu: &Cpu, health: &mut Health) -> Option<Event> {
+fn odd_event(odd: Decoded, id: u16, cpu: &Cpu<'_>, health: &mut Health) -> Option<Event> {
     let place = || format!("CPU {} at {}, event id {id}", cpu.cpu, seconds(cpu.ts_ns));
     match odd {
         Decoded::Event(event) => Some(event),
