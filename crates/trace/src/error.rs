@@ -57,6 +57,16 @@ pub enum TraceError {
         /// The way out.
         advice: &'static str,
     },
+    /// The directory holds a trace, of which a part is missing without which nothing can be read.
+    #[error("{}: {missing} missing; {advice}", path.display())]
+    Incomplete {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing, with its verb ("events/header_page is").
+        missing: &'static str,
+        /// The way out.
+        advice: &'static str,
+    },
     /// The trace has no trace instance of the name asked for.
     #[error("{}: no trace instance {name:?}; there is {there}", path.display())]
     NoInstance {

@@ -127,6 +127,12 @@ impl Input {
     /// XXH3-128 of all bytes, in hexadecimal.
     pub(crate) fn hash(&self) -> Result<String, TraceError> {
         let mut state = Xxh3::new();
+        self.feed(&mut state)?;
+        Ok(format!("{:032x}", state.digest128()))
+    }
+
+    /// Hashes all bytes.
+    pub(crate) fn feed(&self, state: &mut Xxh3) -> Result<(), TraceError> {
         let mut buf = vec![0; 1 << 20];
         let mut offset = 0;
         loop {
@@ -140,7 +146,7 @@ impl Input {
             state.update(block);
             offset += got as u64;
         }
-        Ok(format!("{:032x}", state.digest128()))
+        Ok(())
     }
 }
 

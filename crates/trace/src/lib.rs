@@ -6,7 +6,7 @@
 //! the length of the recording. Dirt in the data is counted in a [`Health`](idlewise_model::Health) and never stops
 //! the reading; only a file whose headers are broken is refused.
 //!
-//! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`).
+//! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`).
 
 mod dat;
 mod error;
@@ -15,6 +15,7 @@ mod kernel;
 mod learned;
 mod meta;
 mod packed;
+mod ring;
 mod sniff;
 mod symbols;
 mod unpack;
@@ -117,11 +118,18 @@ impl TraceFile {
     }
 
     fn understand_directory(path: &Path) -> Result<Self, TraceError> {
-        Err(TraceError::NotATrace {
-            path: path.to_path_buf(),
-            looks_like: "a directory",
-            advice: "name a file",
-        })
+        if let Some(trace) = ring::open(path)? {
+            return Ok(Self { format: Format::Ring(Box::new(trace)), wrapping: None });
+        }
+        let (looks_like, advice) = if path.join("ebpf_trace").is_file() {
+            (
+                "a recording of schedviz made with bpftrace",
+                "record with its trace.sh instead, which uses ftrace",
+            )
+        } else {
+            ("a directory without ring buffers", "name a file, or a directory with cpu0, ... and events/")
+        };
+        Err(TraceError::NotATrace { path: path.to_path_buf(), looks_like, advice })
     }
 
     /// How the file as a whole was packed ("gzip", "zstd", "xz"), if it was.

@@ -57,6 +57,17 @@ pub struct CpuStats {
 }
 
 impl TraceMeta {
+    /// Reads the lines of `saved_cmdlines`: "42 kworker/0:1".
+    pub(crate) fn learn_comms(&mut self, saved_cmdlines: &str) {
+        for line in saved_cmdlines.lines() {
+            if let Some((pid, comm)) = line.trim_start().split_once(' ')
+                && let Ok(pid) = pid.parse()
+            {
+                self.comms.insert(pid, comm.to_owned());
+            }
+        }
+    }
+
     /// The kernel symbol at `address` or the nearest below it.
     #[must_use]
     pub fn symbol(&self, address: u64) -> Option<&str> {
@@ -77,22 +88,27 @@ impl TraceMeta {
 }
 
 impl CpuStats {
-    /// Reads the text of `per_cpu/cpuN/stats`; also says which CPU it is about.
-    pub(crate) fn parse(text: &str) -> Option<(u32, Self)> {
-        let value = |key: &str| {
-            text.lines()
-                .filter_map(|l| l.split_once(':'))
-                .find(|(k, _)| k.trim() == key)
-                .and_then(|(_, v)| v.trim().parse::<u64>().ok())
-        };
-        let cpu = u32::try_from(value("CPU")?).ok()?;
-        let stats = Self {
-            overrun: value("overrun").unwrap_or(0),
-            commit_overrun: value("commit overrun").unwrap_or(0),
-            dropped: value("dropped events").unwrap_or(0),
-            read_events: value("read events").unwrap_or(0),
+    /// Reads the text of `per_cpu/cpuN/stats`.
+    pub(crate) fn of(text: &str) -> Self {
+        let value = |key: &str| number(text, key).unwrap_or(0);
+        Self {
+            overrun: value("overrun"),
+            commit_overrun: value("commit overrun"),
+            dropped: value("dropped events"),
+            read_events: value("read events"),
             text: text.to_owned(),
-        };
-        Some((cpu, stats))
+        }
     }
+
+    /// Reads a text that says first which CPU it is about.
+    pub(crate) fn parse(text: &str) -> Option<(u32, Self)> {
+        let cpu = u32::try_from(number(text, "CPU")?).ok()?;
+        Some((cpu, Self::of(text)))
+    }
+}
+
+/// The number behind "key:" in one of the lines.
+fn number(text: &str, key: &str) -> Option<u64> {
+    let lines = text.lines().filter_map(|l| l.split_once(':'));
+    lines.into_iter().find(|(k, _)| k.trim() == key).and_then(|(_, v)| v.trim().parse().ok())
 }

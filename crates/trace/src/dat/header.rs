@@ -12,6 +12,7 @@ use crate::Choice;
 use crate::error::{CUT_OFF, TraceError};
 use crate::input::{Cursor, Input, text};
 use crate::kernel::bytes::Decoders;
+use crate::kernel::clock;
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::kernel::ring_buffer::{MAX_CPUS, MAX_PAGE, MIN_PAGE, RingTrace};
@@ -206,7 +207,7 @@ impl Reader<'_> {
             self.damage(HealthKind::Ignored, format!("the data of CPU {cpu}, which overlaps another CPU's"));
         }
         if !buffer.clock.is_empty() {
-            self.meta.clock = options::selected_clock(&buffer.clock);
+            self.meta.clock = clock::selected(&buffer.clock);
         }
         self.meta.cpu_stats = self.facts.stats.remove(&buffer.name).unwrap_or_default();
         let mut trace = RingTrace {

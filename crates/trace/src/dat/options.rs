@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use idlewise_model::HealthKind;
 
 use crate::input::text;
+use crate::kernel::clock;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::kernel::ring_buffer::Clock;
 use crate::meta::{CpuStats, TraceMeta};
@@ -57,7 +58,7 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
             }
         }
         TRACECLOCK if bytes.is_empty() => facts.clock_follows = true,
-        TRACECLOCK => meta.clock = selected_clock(&text(bytes)),
+        TRACECLOCK => meta.clock = clock::selected(&text(bytes)),
         UNAME => meta.kernel = kernel_of(&text(bytes)),
         CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| order.u32(*b)),
         VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
@@ -102,12 +103,6 @@ fn integer(text: &str) -> Option<i64> {
     Some(if minus { value.wrapping_neg() } else { value })
 }
 
-/// "local global [mono]" to "mono"; a single name stays.
-pub(crate) fn selected_clock(list: &str) -> String {
-    let chosen = list.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
-    chosen.unwrap_or_else(|| list.trim()).to_owned()
-}
-
 /// "Linux host 6.6.9 aarch64" to "6.6.9 aarch64".
 fn kernel_of(uname: &str) -> String {
     let words: Vec<_> = uname.split_ascii_whitespace().collect();
@@ -125,11 +120,5 @@ mod tests {
             [Some(16), Some(-16), Some(-7), None]
         );
         assert_eq!(integer("0xffffffffffffffff"), Some(-1));
-    }
-
-    #[test]
-    fn the_selected_clock_stands_in_brackets() {
-        assert_eq!(selected_clock("local [mono] boot\n"), "mono");
-        assert_eq!(selected_clock("mono"), "mono");
     }
 }

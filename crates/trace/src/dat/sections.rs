@@ -129,13 +129,8 @@ impl Reader<'_> {
     pub(super) fn cmdlines(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
         c.enter("the names of tasks");
         let n = c.u64("the size of the names of tasks")?;
-        for line in text(&c.take(n, "the names of tasks")?).lines() {
-            if let Some((pid, comm)) = line.trim_start().split_once(' ')
-                && let Ok(pid) = pid.parse()
-            {
-                self.meta.comms.insert(pid, comm.to_owned());
-            }
-        }
+        let text = text(&c.take(n, "the names of tasks")?);
+        self.meta.learn_comms(&text);
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Format<'a> {
 pub(crate) struct FormatField<'a> {
     pub(crate) name: &'a str,
     pub(crate) offset: u16,
-    pub(crate) size: u16,
+    pub(crate) size: u32,
     pub(crate) signed: bool,
     /// The field holds the place and length of its data.
     pub(crate) located: Option<Located>,
@@ -101,6 +101,8 @@ pub(crate) struct PageLayout {
     pub(crate) wide: bool,
     /// Offset of the first event.
     pub(crate) data: usize,
+    /// Where the events' room ends: the size of a page.
+    pub(crate) page: usize,
 }
 
 /// No page header is longer than this.
@@ -110,7 +112,7 @@ impl PageLayout {
     /// The layout of a kernel whose `long` has `long_size` bytes, for files that do not describe it.
     pub(crate) fn usual(long_size: u8) -> Self {
         let wide = long_size == 8;
-        Self { time: 0, commit: 8, wide, data: if wide { 16 } else { 12 } }
+        Self { time: 0, commit: 8, wide, data: if wide { 16 } else { 12 }, page: 4096 }
     }
 
     /// Reads the text of `events/header_page`; `None` when it makes no sense.
@@ -123,12 +125,13 @@ impl PageLayout {
             commit: usize::from(commit.offset),
             wide: commit.size == 8,
             data: usize::from(data.offset),
+            page: usize::from(data.offset).saturating_add(usize::try_from(data.size).unwrap_or(usize::MAX)),
         };
         let ok = time.size == 8
             && matches!(commit.size, 4 | 8)
             && layout.data <= MAX_PAGE_HEADER
             && layout.time + 8 <= layout.data
-            && layout.commit + usize::from(commit.size) <= layout.data;
+            && layout.commit + if layout.wide { 8 } else { 4 } <= layout.data;
         ok.then_some(layout)
     }
 }

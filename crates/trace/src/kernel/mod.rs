@@ -3,6 +3,7 @@
 //! the events mean.
 
 pub(crate) mod bytes;
+pub(crate) mod clock;
 pub(crate) mod format;
 pub(crate) mod meaning;
 pub(crate) mod order;

@@ -13,6 +13,9 @@ const COMMIT_LEN: u64 = (1 << 27) - 1;
 const COMMIT_MISSED: u64 = 1 << 31;
 const COMMIT_MISSED_STORED: u64 = 1 << 30;
 
+/// What of the commit word is no length.
+pub(crate) const COMMIT_FLAGS: u64 = COMMIT_MISSED | COMMIT_MISSED_STORED;
+
 /// A page cannot follow a gap of more events; such a count is damage.
 const MOST_MISSED: u64 = 1 << 40;
 
