@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{CUT_OFF, TraceError};
-use crate::packed::Wrapping;
 use crate::kernel::order::{ByteOrder, Order};
+use crate::packed::Wrapping;
 
 enum Bytes {
     File(File),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_model::Health;
+use idlewise_model::{Health, HealthKind};
 
 use crate::symbols::Symbols;
 
@@ -84,6 +84,12 @@ impl TraceMeta {
     #[must_use]
     pub fn event_id(&self, name: &str) -> Option<u16> {
         self.event_names.iter().find(|(_, n)| n.as_str() == name).map(|(id, _)| *id)
+    }
+
+    /// Counts a damage that was met before the first event, and remarks it.
+    pub(crate) fn damage(&mut self, kind: HealthKind, what: String) {
+        self.notes.push(what.clone());
+        self.health.add(kind, 1, || what);
     }
 }
 

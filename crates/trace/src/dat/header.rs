@@ -10,14 +10,14 @@ use super::buffers::{Buffer, MOST_BUFFERS, separate};
 use super::options::{self, Facts};
 use crate::Choice;
 use crate::error::{CUT_OFF, TraceError};
-use crate::input::{Cursor, Input, text};
+use crate::input::{Cursor, Input};
 use crate::kernel::bytes::Decoders;
 use crate::kernel::clock;
+use crate::kernel::files::KernelFiles;
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::kernel::ring_buffer::{MAX_CPUS, MAX_PAGE, MIN_PAGE, RingTrace};
 use crate::meta::TraceMeta;
-use crate::symbols::Symbols;
 use crate::unpack::{Packing, Unpacker};
 
 /// A chain of option sections that is longer goes in circles.
@@ -84,16 +84,8 @@ pub(super) fn read(input: &Input, choice: &Choice) -> Result<RingTrace, TraceErr
 
 impl Reader<'_> {
     fn version_6(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        self.header_info(c)?;
-        self.ftrace_events(c)?;
-        self.event_formats(c)?;
-        c.enter("the kernel's symbols");
-        let n = c.u32("the size of the symbols")?;
-        self.meta.symbols = Symbols::new(c.take(n.into(), "the kernel's symbols")?);
-        c.enter("the printk formats");
-        let n = c.u32("the size of the printk formats")?;
-        self.decoders.learn_texts(&text(&c.take(n.into(), "the printk formats")?));
-        self.cmdlines(c)?;
+        self.files().all(c)?;
+        self.files().cmdlines(c)?;
         c.enter("the rest of the header");
         let cpus = c.u32("the number of CPUs")?;
         if cpus > MAX_CPUS {
@@ -184,8 +176,11 @@ impl Reader<'_> {
     }
 
     pub(super) fn damage(&mut self, kind: HealthKind, what: String) {
-        self.meta.notes.push(what.clone());
-        self.meta.health.add(kind, 1, || what);
+        self.meta.damage(kind, what);
+    }
+
+    pub(super) fn files(&mut self) -> KernelFiles<'_> {
+        KernelFiles { decoders: &mut self.decoders, meta: &mut self.meta, layout: &mut self.layout }
     }
 
     fn finish(mut self, c: &Cursor<'_>, choice: &Choice) -> Result<RingTrace, TraceError> {

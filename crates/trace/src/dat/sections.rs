@@ -6,9 +6,7 @@ use idlewise_model::HealthKind;
 use super::header::Reader;
 use super::options;
 use crate::error::{CUT_OFF, TraceError};
-use crate::input::{Cursor, text};
-use crate::kernel::format::PageLayout;
-use crate::symbols::Symbols;
+use crate::input::Cursor;
 use crate::unpack::{Limit, Packing};
 
 /// No section but the pages is larger, unpacked.
@@ -28,21 +26,15 @@ impl Reader<'_> {
         };
         let result = self.section(at, id, name).and_then(|bytes| {
             let mut c = Cursor::memory(self.input, self.order, &bytes, name);
+            let mut files = self.files();
             match id {
-                options::HEADER_INFO => self.header_info(&mut c)?,
-                options::FTRACE_EVENTS => self.ftrace_events(&mut c)?,
-                options::EVENT_FORMATS => self.event_formats(&mut c)?,
-                options::KALLSYMS => {
-                    let n = c.u32("the size of the symbols")?;
-                    self.meta.symbols = Symbols::new(c.take(n.into(), name)?);
-                }
-                options::PRINTK => {
-                    let n = c.u32("the size of the printk formats")?;
-                    self.decoders.learn_texts(&text(&c.take(n.into(), name)?));
-                }
-                _ => self.cmdlines(&mut c)?,
+                options::HEADER_INFO => files.header_info(&mut c),
+                options::FTRACE_EVENTS => files.ftrace_events(&mut c),
+                options::EVENT_FORMATS => files.event_formats(&mut c),
+                options::KALLSYMS => files.symbols(&mut c),
+                options::PRINTK => files.printk_formats(&mut c),
+                _ => files.cmdlines(&mut c),
             }
-            Ok(())
         });
         if let Err(e) = result {
             self.damage(HealthKind::Truncated, e.to_string());
@@ -72,65 +64,5 @@ impl Reader<'_> {
             .unpack(self.packing, &bytes, claimed as usize, SECTION_LIMIT, &mut out)
             .map_err(|why| c.expected(format!("a packed section that can be unpacked ({why})"), CUT_OFF))?;
         Ok(out)
-    }
-
-    pub(super) fn header_info(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        c.enter("the header info");
-        if c.take(12, "the word header_page")? != *b"header_page\0" {
-            return Err(c.expected("the word header_page", CUT_OFF));
-        }
-        let n = c.u64("the size of the page header")?;
-        let page = c.take(n, "the page header")?;
-        if c.take(13, "the word header_event")? != *b"header_event\0" {
-            return Err(c.expected("the word header_event", CUT_OFF));
-        }
-        let n = c.u64("the size of the event header")?;
-        c.take(n, "the event header")?;
-        self.layout = PageLayout::parse(&text(&page));
-        if self.layout.is_none() && !page.is_empty() {
-            self.meta
-                .notes
-                .push("the description of the page header makes no sense; the usual one is used".into());
-        }
-        Ok(())
-    }
-
-    pub(super) fn ftrace_events(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        c.enter("the ftrace event formats");
-        let n = c.u32("the number of formats")?;
-        for _ in 0..n {
-            self.format("ftrace", c)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn event_formats(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        c.enter("the event formats");
-        let systems = c.u32("the number of event systems")?;
-        for _ in 0..systems {
-            let system = c.string("the name of an event system")?;
-            let n = c.u32("the number of formats")?;
-            for _ in 0..n {
-                self.format(&system, c)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn format(&mut self, system: &str, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        let n = c.u64("the size of a format")?;
-        let bytes = c.take(n, "a format")?;
-        if !self.decoders.learn(system, &String::from_utf8_lossy(&bytes), &mut self.meta) {
-            self.damage(HealthKind::UnknownEvent, format!("a format of {system} without name or id"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn cmdlines(&mut self, c: &mut Cursor<'_>) -> Result<(), TraceError> {
-        c.enter("the names of tasks");
-        let n = c.u64("the size of the names of tasks")?;
-        let text = text(&c.take(n, "the names of tasks")?);
-        self.meta.learn_comms(&text);
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod bytes;
 pub(crate) mod clock;
+pub(crate) mod files;
 pub(crate) mod format;
 pub(crate) mod meaning;
 pub(crate) mod order;
