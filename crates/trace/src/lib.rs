@@ -6,7 +6,8 @@
 //! the length of the recording. Dirt in the data is counted in a [`Health`](idlewise_model::Health) and never stops
 //! the reading; only a file whose headers are broken is refused.
 //!
-//! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`).
+//! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`);
+//! `perf.data` of perf (`perf`).
 
 mod dat;
 mod error;
@@ -15,6 +16,7 @@ mod kernel;
 mod learned;
 mod meta;
 mod packed;
+mod perf;
 mod ring;
 mod sniff;
 mod symbols;
@@ -110,6 +112,7 @@ impl TraceFile {
         let wrapping = input.wrapping();
         let format = match sniff::look(&head) {
             sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
+            sniff::Look::Perf => Format::Other(perf::open(input)?),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }
@@ -118,8 +121,12 @@ impl TraceFile {
     }
 
     fn understand_directory(path: &Path) -> Result<Self, TraceError> {
+        let plain = |format| Ok(Self { format, wrapping: None });
+        if sniff::starts_with(&path.join("data"), &[perf::MAGIC, perf::MAGIC_BIG]) {
+            return plain(Format::Other(perf::open_directory(path)?));
+        }
         if let Some(trace) = ring::open(path)? {
-            return Ok(Self { format: Format::Ring(Box::new(trace)), wrapping: None });
+            return plain(Format::Ring(Box::new(trace)));
         }
         let (looks_like, advice) = if path.join("ebpf_trace").is_file() {
             (

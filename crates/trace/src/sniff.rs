@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a file is, told by its first bytes.
 
-use crate::dat;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::{dat, perf};
 
 /// Bytes that are looked at.
 pub(crate) const HEAD: usize = 64 << 10;
@@ -10,17 +14,18 @@ pub(crate) const HEAD: usize = 64 << 10;
 pub(crate) enum Look {
     /// `trace.dat` of trace-cmd.
     Dat,
+    /// `perf.data` of perf.
+    Perf,
     /// Something that is not read, and what to do with it.
     Unread { looks_like: &'static str, advice: &'static str },
 }
 
-const READS: &str = "trace.dat files of trace-cmd (versions 6 and 7) are read";
+const READS: &str = "trace.dat files of trace-cmd (versions 6 and 7) and perf.data files are read";
 const UNPACK: &str = "unpack it first";
 
 /// Beginnings that tell a format, with what they tell.
 const MAGIC: &[(&[u8], &str, &str)] = &[
-    (b"PERFILE2", "a perf.data file", READS),
-    (b"2ELIFREP", "a big-endian perf.data file", READS),
+    (b"PERFFILE", "a perf.data file of perf before 2.6.33", "record it again with a newer perf"),
     (&[0xc1, 0x1f, 0xfc, 0xc1], "a CTF stream (LTTng)", READS),
     (&[0xc1, 0xfc, 0x1f, 0xc1], "a big-endian CTF stream (LTTng)", READS),
     (&[0x1f, 0x8b], "a gzip archive in another archive", UNPACK),
@@ -34,11 +39,21 @@ const MAGIC: &[(&[u8], &str, &str)] = &[
     (b"\x17\x08\x44", "the start of a trace.dat file, damaged", "copy it again from where it was recorded"),
 ];
 
+/// Whether the file at `path` starts with one of these magics.
+pub(crate) fn starts_with(path: &Path, magics: &[&[u8; 8]]) -> bool {
+    let mut head = [0; 8];
+    let read = File::open(path).and_then(|mut f| f.read_exact(&mut head));
+    read.is_ok() && magics.contains(&&head)
+}
+
 /// Judges a file by its first bytes.
 pub(crate) fn look(head: &[u8]) -> Look {
     let is = |looks_like, advice| Look::Unread { looks_like, advice };
     if head.starts_with(dat::MAGIC) {
         return Look::Dat;
+    }
+    if head.starts_with(perf::MAGIC) || head.starts_with(perf::MAGIC_BIG) {
+        return Look::Perf;
     }
     if head.is_empty() {
         return is("an empty file", "check that the recording was finished");

@@ -24,6 +24,11 @@ impl Symbols {
         Self { text, index: OnceLock::new() }
     }
 
+    /// Whether the file has no symbols at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// The nearest symbol at or below `address`.
     pub(crate) fn at_or_below(&self, address: u64) -> Option<&str> {
         let index = self.index();

@@ -9,3 +9,4 @@ pub(crate) mod format;
 pub(crate) mod meaning;
 pub(crate) mod order;
 pub(crate) mod ring_buffer;
+pub(crate) mod tick;

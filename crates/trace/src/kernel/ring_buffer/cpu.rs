@@ -29,7 +29,7 @@ const TIME_STAMP: u32 = 31;
 const STAMP_BITS: u32 = 59;
 
 /// A clock that jumps further than an hour is counted.
-const JUMP_NS: u64 = 3_600_000_000_000;
+pub(crate) const JUMP_NS: u64 = 3_600_000_000_000;
 
 /// From the buffer's times to the trace's, as the file asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `perf.data`, the file of perf: what `perf record` wrote to a file or to a pipe, compressed or not.
+//!
+//! Memory: a window of the file, and what waits to be put in order, events of two rounds of perf's reading of the
+//! buffers; never more than [`events::MOST_WAITING`] of them.
+
+mod attr;
+mod events;
+mod features;
+mod header;
+mod records;
+
+use std::ops::Range;
+use std::path::Path;
+
+use attr::Attrs;
+use events::PerfEvents;
+
+use crate::error::TraceError;
+use crate::input::Input;
+use crate::kernel::bytes::Decoders;
+use crate::kernel::order::{Big, ByteOrder, Little};
+use crate::kernel::tick;
+use crate::meta::TraceMeta;
+use crate::symbols::Symbols;
+use crate::{Reader, Stream};
+
+/// The first bytes of a perf.data, written on a little-endian and on a big-endian machine.
+pub(crate) const MAGIC: &[u8; 8] = b"PERFILE2";
+pub(crate) const MAGIC_BIG: &[u8; 8] = b"2ELIFREP";
+
+/// An understood perf.data.
+struct PerfFile {
+    input: Input,
+    meta: TraceMeta,
+    order: ByteOrder,
+    decoders: Decoders,
+    attrs: Attrs,
+    data: Range<u64>,
+}
+
+pub(crate) fn open(input: Input) -> Result<Box<dyn Reader>, TraceError> {
+    open_with(input, None)
+}
+
+/// The recording that `perf record --kcore` made in a directory; the kernel's symbols stand beside the data.
+pub(crate) fn open_directory(path: &Path) -> Result<Box<dyn Reader>, TraceError> {
+    if path.join("data.0").exists() {
+        return Err(TraceError::Unsupported {
+            path: path.to_path_buf(),
+            what: "a perf.data of several files (perf record --threads) is".to_owned(),
+            advice: "record without --threads",
+        });
+    }
+    let symbols = std::fs::read(path.join("kcore_dir/kallsyms")).ok().map(Symbols::new);
+    open_with(Input::open(&path.join("data"))?, symbols)
+}
+
+fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, TraceError> {
+    let hash = input.hash()?;
+    let mut header = header::read(&input)?;
+    header.meta.hash = hash;
+    header.meta.bytes = input.len();
+    if let Some(symbols) = symbols {
+        header.meta.symbols = symbols;
+    }
+    let header::Header { meta, order, decoders, attrs, data } = header;
+    let mut file = PerfFile { input, meta, order, decoders, attrs, data };
+    if file.meta.symbols.is_empty() {
+        // perf leaves the kernel's symbols out.
+        let found = tick::find(&mut *file.events()?);
+        if let Some(tick) = found {
+            file.meta.symbols = tick.symbols();
+            file.meta.notes.push(tick.note());
+        }
+    }
+    Ok(Box::new(file))
+}
+
+impl Reader for PerfFile {
+    fn meta(&self) -> &TraceMeta {
+        &self.meta
+    }
+
+    fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
+        Ok(match self.order {
+            ByteOrder::Little => Box::new(PerfEvents::new(self, Little)),
+            ByteOrder::Big => Box::new(PerfEvents::new(self, Big)),
+        })
+    }
+}
