@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Large recordings for benchmarks: the pages of a small one over and over.
 
+#![allow(dead_code, unreachable_pub, reason = "each benchmark uses a part")]
+
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
