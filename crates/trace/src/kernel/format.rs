@@ -75,17 +75,19 @@ impl<'a> FormatField<'a> {
             _ => declaration,
         };
         let name = bare.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        let size = fact("size")?.parse().ok()?;
         Some(Self {
             name,
             offset: fact("offset")?.parse().ok()?,
-            size: fact("size")?.parse().ok()?,
+            size,
             signed: fact("signed").is_some_and(|s| s == "1"),
             located: match declaration.split_once(' ') {
                 Some(("__data_loc", _)) => Some(Located::Absolute),
                 Some(("__rel_loc", _)) => Some(Located::Relative),
                 _ => None,
             },
-            array: declaration.ends_with(']'),
+            // Older kernels declare the text of a marker as one character of no size.
+            array: declaration.ends_with(']') || size == 0,
         })
     }
 }
@@ -153,6 +155,14 @@ mod tests {
         assert_eq!(name("const char * reason"), is("reason", None));
         assert_eq!(name("void *function"), is("function", None));
         assert_eq!(name("unsigned char common_flags"), is("common_flags", None));
+    }
+
+    #[test]
+    fn the_text_of_a_marker_is_one_in_every_kernel() {
+        for declaration in ["char buf", "char buf[]"] {
+            let line = format!("field:{declaration};\toffset:16;\tsize:0;\tsigned:0;");
+            assert!(FormatField::parse(&line).is_some_and(|f| f.array && f.name == "buf"), "{line}");
+        }
     }
 
     #[test]
