@@ -70,7 +70,9 @@ impl Learned {
 
     /// The number that stands for a function recorded by name: at least 1.
     pub(crate) fn function_id(&mut self, name: &str) -> u64 {
-        self.functions.number(name) as u64 + 1
+        let full = self.functions.names.len() >= MOST_NAMES && !self.functions.numbers.contains_key(name);
+        let number = if full { MOST_NAMES - 1 } else { self.functions.number(name) };
+        number as u64 + 1
     }
 
     pub(crate) fn function_name(&self, id: u64) -> Option<&str> {

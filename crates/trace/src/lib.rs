@@ -7,7 +7,7 @@
 //! the reading; only a file whose headers are broken is refused.
 //!
 //! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`);
-//! `perf.data` of perf (`perf`).
+//! `perf.data` of perf (`perf`); text of ftrace, trace-cmd, perf script, systrace and atrace (`text`).
 
 mod dat;
 mod error;
@@ -20,6 +20,7 @@ mod perf;
 mod ring;
 mod sniff;
 mod symbols;
+mod text;
 mod unpack;
 
 use std::collections::BTreeMap;
@@ -113,6 +114,7 @@ impl TraceFile {
         let format = match sniff::look(&head) {
             sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
             sniff::Look::Perf => Format::Other(perf::open(input)?),
+            sniff::Look::Text(wrapping) => Format::Other(text::open(input, wrapping)?),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }

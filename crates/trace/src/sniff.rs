@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{dat, perf};
+use crate::{dat, perf, text};
 
 /// Bytes that are looked at.
 pub(crate) const HEAD: usize = 64 << 10;
@@ -16,11 +16,14 @@ pub(crate) enum Look {
     Dat,
     /// `perf.data` of perf.
     Perf,
+    /// Text of a tracer, wrapped as told.
+    Text(text::Wrapping),
     /// Something that is not read, and what to do with it.
     Unread { looks_like: &'static str, advice: &'static str },
 }
 
-const READS: &str = "trace.dat files of trace-cmd (versions 6 and 7) and perf.data files are read";
+const READS: &str = "trace.dat, perf.data, text of ftrace, trace-cmd, perf script and systrace, Perfetto traces, and \
+                     directories of CTF or raw ring buffers are read";
 const UNPACK: &str = "unpack it first";
 
 /// Beginnings that tell a format, with what they tell.
@@ -64,26 +67,26 @@ pub(crate) fn look(head: &[u8]) -> Look {
     if head.get(257..262) == Some(b"ustar") {
         return is("a tar archive", UNPACK);
     }
+    if let Some(wrapping) = text::Wrapping::atrace(head) {
+        return Look::Text(wrapping);
+    }
+    if text::looks_like(head) && !html(head) {
+        return Look::Text(text::Wrapping::Plain);
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return is("text in UTF-16 (as PowerShell writes it)", "store it as UTF-8");
+    }
     if head.contains(&0) {
         if head.first() == Some(&0x0a) {
             return is("a protobuf file, perhaps a Perfetto trace", READS);
         }
         return is("binary data of an unknown kind", READS);
     }
+    if html(head) {
+        return Look::Text(text::Wrapping::Html);
+    }
     let text = String::from_utf8_lossy(head);
     let line = text.trim_start().lines().next().unwrap_or("");
-    if text.contains("<html") || text.contains("<!DOCTYPE") {
-        return is("an HTML page, perhaps of systrace", READS);
-    }
-    if text.contains("# tracer:") {
-        return is("ftrace text", READS);
-    }
-    if line.starts_with("cpus=") || line.starts_with("version = ") {
-        return is("the output of trace-cmd report", "give the trace.dat file itself");
-    }
-    if line.starts_with("# version = ") || line.starts_with("idlestat version") {
-        return is("an idlestat trace (text)", READS);
-    }
     if line.starts_with(['{', '[']) {
         return is("JSON", READS);
     }
@@ -94,4 +97,10 @@ pub(crate) fn look(head: &[u8]) -> Look {
         return is("binary data of an unknown kind", READS);
     }
     is("text of another kind", READS)
+}
+
+fn html(head: &[u8]) -> bool {
+    let start = head.trim_ascii_start();
+    let has = |word: &str| start.get(..word.len()).is_some_and(|s| s.eq_ignore_ascii_case(word.as_bytes()));
+    has("<!doctype") || has("<html")
 }

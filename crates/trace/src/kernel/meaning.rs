@@ -504,3 +504,49 @@ pub(crate) fn ipi(reason: &str) -> Ipi {
         _ => Ipi::Other,
     }
 }
+
+/// The system of the kernel's event `name`, for formats that leave it out. `None` for events without a meaning here.
+pub(crate) fn system_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "cpu_idle" | "cpu_idle_miss" | "cpu_frequency" | "pm_qos_update_target" | "guest_halt_poll_ns" => {
+            "power"
+        }
+        "irq_handler_entry" | "irq_handler_exit" | "softirq_entry" | "softirq_exit" | "softirq_raise" => {
+            "irq"
+        }
+        "ipi_entry" | "ipi_exit" | "ipi_send_cpu" => "ipi",
+        "hrtimer_start"
+        | "hrtimer_cancel"
+        | "hrtimer_expire_entry"
+        | "hrtimer_expire_exit"
+        | "timer_start"
+        | "timer_cancel"
+        | "timer_expire_entry"
+        | "timer_expire_exit"
+        | "timer_base_idle"
+        | "tick_stop" => "timer",
+        "tmigr_cpu_idle" | "tmigr_cpu_new_timer_idle" => "timer_migration",
+        "print" => "ftrace",
+        "lisa__sched_pelt_cfs" => "lisa",
+        name if name.starts_with("sched_") => "sched",
+        _ => {
+            let what = name.strip_suffix("_entry").or_else(|| name.strip_suffix("_exit"))?;
+            X86_VECTORS.contains(&what).then_some("irq_vectors")?
+        }
+    })
+}
+
+/// The vectors that x86 traces, by their events in `irq_vectors`.
+const X86_VECTORS: [&str; 11] = [
+    "call_function",
+    "call_function_single",
+    "deferred_error_apic",
+    "error_apic",
+    "irq_work",
+    "local_timer",
+    "reschedule",
+    "spurious_apic",
+    "thermal_apic",
+    "threshold_apic",
+    "x86_platform_ipi",
+];

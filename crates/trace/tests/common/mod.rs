@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the tests share: where recordings are, what an event is called, and a writer of small trace.dat files.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(dead_code, unused_imports, unreachable_pub, reason = "every test uses its part")]
 
 pub mod report;
 pub mod writer;

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The start of a line: who, where, when, what. All tools print the same things, each in its own way:
+//!
+//! ```text
+//! comm-pid   (tgid) [cpu] flags seconds: event: fields      the kernel's trace and trace_pipe, atrace
+//! comm-pid          [cpu]       seconds: event: fields      trace-cmd report
+//! comm-pid          cpuflags    seconds: event: fields      trace-cmd report -l
+//! comm-pid          cpuflags    12us+: event: fields        the kernel's latency-format
+//! comm  pid         [cpu]       seconds: system:event: fields           perf script
+//! comm  pid/tid     [cpu]       seconds: period system:event: fields    perf script -F pid,tid,period,...
+//! ```
+//!
+//! A comm may hold anything: spaces, dashes, brackets, colons. So a line is searched for the place where everything fits.
+
+use memchr::{memchr, memchr_iter};
+
+use super::MOST_CPUS;
+use super::values::{digits, trim, trim_start};
+
+/// How fine a time is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// Seconds with nine digits behind the point.
+    Nano,
+    /// Seconds with fewer digits.
+    Micro,
+    /// Whole microseconds, from the start of the trace.
+    SinceStart,
+    /// A whole number of an unknown unit (clock `counter`, `x86-tsc`, `uptime`).
+    Unknown,
+}
+
+/// Whose spelling a line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `comm-pid [cpu]`.
+    Ftrace,
+    /// `comm-pid cpuflags`.
+    Latency,
+    /// `comm pid [cpu]`.
+    Perf,
+}
+
+/// The start of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head<'l> {
+    pub(super) comm: &'l [u8],
+    /// -1 where the line does not tell.
+    pub(super) pid: i32,
+    pub(super) cpu: u32,
+    pub(super) ts_ns: u64,
+    pub(super) grain: Grain,
+    pub(super) style: Style,
+    /// What follows the time.
+    pub(super) rest: &'l [u8],
+}
+
+/// Who was running: comm, pid, and whether perf wrote it.
+type Who<'l> = (&'l [u8], i32, bool);
+
+impl<'l> Head<'l> {
+    /// Reads the start of a line; `None` if it has none.
+    #[inline]
+    pub(super) fn parse(line: &'l [u8]) -> Option<Self> {
+        bracketed(line).or_else(|| latency(line))
+    }
+}
+
+/// `who [cpu] flags time: rest`.
+fn bracketed(line: &[u8]) -> Option<Head<'_>> {
+    memchr_iter(b'[', line).find_map(|at| {
+        let (cpu, n) = digits(line.get(at + 1..)?)?;
+        let after = line.get(at + 1 + n..)?.strip_prefix(b"]")?;
+        let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < MOST_CPUS)?;
+        let after = trim_start(after);
+        let (ts_ns, grain, rest) = time(after).or_else(|| {
+            let flags = memchr(b' ', after)?;
+            (flags <= MOST_FLAGS).then(|| time(trim_start(after.get(flags..)?)))?
+        })?;
+        let (comm, pid, perf) = who(line.get(..at)?)?;
+        let style = if perf { Style::Perf } else { Style::Ftrace };
+        Some(Head { comm, pid, cpu, ts_ns, grain, style, rest })
+    })
+}
+
+/// Flags are six characters today.
+const MOST_FLAGS: usize = 12;
+
+/// `comm-pid cpuflags time: rest`.
+#[cold]
+fn latency(line: &[u8]) -> Option<Head<'_>> {
+    memchr_iter(b'-', line).take(64).find_map(|at| {
+        let (pid, n) = digits(line.get(at + 1..)?)?;
+        let after = line.get(at + 1 + n..)?;
+        let place = trim_start(after);
+        if place.len() == after.len() {
+            return None;
+        }
+        let (cpu, n) = digits(place)?;
+        let flags = memchr(b' ', place)?;
+        if flags == n || flags - n > MOST_FLAGS {
+            return None;
+        }
+        let (ts_ns, grain, rest) = time(trim_start(place.get(flags..)?))?;
+        Some(Head {
+            comm: trim(line.get(..at)?),
+            pid: i32::try_from(pid).ok()?,
+            cpu: u32::try_from(cpu).ok().filter(|cpu| *cpu < MOST_CPUS)?,
+            ts_ns,
+            grain,
+            style: Style::Latency,
+            rest,
+        })
+    })
+}
+
+/// `comm-pid`, `comm-pid (tgid)`, `comm pid`, `comm pid/tid`; what has no pid is all comm.
+#[inline]
+fn who(text: &[u8]) -> Option<Who<'_>> {
+    let mut text = trim(text);
+    if let Some(inner) = text.strip_suffix(b")") {
+        let open = inner.iter().rposition(|b| *b == b'(')?;
+        text = trim(text.get(..open)?);
+    }
+    let pid_at = text.iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
+    let (comm, pid) = text.split_at_checked(pid_at)?;
+    let Some((pid, _)) = digits(pid) else {
+        return (!text.is_empty()).then_some((text, -1, false));
+    };
+    let pid = i32::try_from(pid).ok()?;
+    Some(match comm.split_last() {
+        // perf writes -1 for a task that it does not know.
+        Some((b'-', comm)) if comm.ends_with(b" ") => (trim(comm), -1, true),
+        Some((b'-', comm)) => (comm, pid, false),
+        Some((b' ', comm)) => (trim(comm), pid, true),
+        Some((b'/', process)) => {
+            let at = process.iter().rposition(|b| !b.is_ascii_digit())?;
+            let comm = process.get(..at)?;
+            (process.get(at) == Some(&b' ')).then(|| (trim(comm), pid, true))?
+        }
+        _ => (text, -1, false),
+    })
+}
+
+/// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows.
+#[inline]
+fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
+    let (whole, n) = digits(text)?;
+    let after = text.get(n..)?;
+    let (&mark, after) = after.split_first()?;
+    match mark {
+        b'.' => {
+            let (fraction, n) = digits(after)?;
+            let places = u32::try_from(n).ok().filter(|n| *n <= 9)?;
+            let rest = after.get(n..)?.strip_prefix(b":")?;
+            let ns = whole.checked_mul(1_000_000_000)?.checked_add(fraction * 10u64.pow(9 - places))?;
+            Some((ns, if places == 9 { Grain::Nano } else { Grain::Micro }, rest))
+        }
+        b':' => Some((whole, Grain::Unknown, after)),
+        b'u' => {
+            // A mark says how long it took to the next event.
+            let after = after.strip_prefix(b"s")?.split_first().map(|(_, rest)| rest)?;
+            Some((whole.checked_mul(1000)?, Grain::SinceStart, after.strip_prefix(b":")?))
+        }
+        _ => None,
+    }
+}
+
+/// What follows the time: the event's name ("system:name" in perf) and its fields.
+#[inline]
+pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut rest = trim_start(rest);
+    let end = if style == Style::Perf {
+        // A period may come first.
+        if let Some((_, n)) = digits(rest)
+            && rest.get(n) == Some(&b' ')
+        {
+            rest = trim_start(rest.get(n..)?);
+        }
+        let word = memchr(b' ', rest).unwrap_or(rest.len());
+        rest.get(..word)?.ends_with(b":").then(|| word - 1)?
+    } else {
+        memchr(b':', rest)?
+    };
+    let (name, fields) = rest.split_at_checked(end)?;
+    let sound = !name.is_empty() && name.len() <= MOST_NAME && !name.contains(&b' ');
+    sound.then(|| (name, trim(fields.get(1..).unwrap_or_default())))
+}
+
+/// No event's name is longer.
+const MOST_NAME: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> (String, i32, u32, u64, Style) {
+        let h = Head::parse(line.as_bytes()).unwrap_or_else(|| panic!("{line}"));
+        let name = event(h.style, h.rest).map_or("", |e| std::str::from_utf8(e.0).unwrap());
+        let comm = String::from_utf8_lossy(h.comm);
+        (format!("{comm}|{name}"), h.pid, h.cpu, h.ts_ns, h.style)
+    }
+
+    #[test]
+    fn every_tools_line_is_understood() {
+        use Style::{Ftrace, Latency, Perf};
+        for (line, comm, pid, cpu, ns, style) in [
+            (
+                "          <idle>-0     [002] d..2.  1.000002: cpu_idle: state=1 cpu_id=2",
+                "<idle>|cpu_idle",
+                0,
+                2,
+                1_000_002_000,
+                Ftrace,
+            ),
+            ("<...>-0 (-----) [000] ...2  1.5: x: y", "<...>|x", 0, 0, 1_500_000_000, Ftrace),
+            (
+                "a b-3   (  611) [004] ...1 514769.085985: tracing_mark_write: E",
+                "a b|tracing_mark_write",
+                3,
+                4,
+                514_769_085_985_000,
+                Ftrace,
+            ),
+            (
+                "kworker/u8:2-wr-24819   [001]  10.000000001: e:  x",
+                "kworker/u8:2-wr|e",
+                24819,
+                1,
+                10_000_000_001,
+                Ftrace,
+            ),
+            ("x [001] y-12 [002] 7.000000: e: [3]", "x [001] y|e", 12, 2, 7_000_000_000, Ftrace),
+            ("(a) b-12 [1023] 7.0: e:", "(a) b|e", 12, 1023, 7_000_000_000, Ftrace),
+            (
+                "bash-30684   [000] .....            3: hrtimer_setup: h=1",
+                "bash|hrtimer_setup",
+                30684,
+                0,
+                3,
+                Ftrace,
+            ),
+            (
+                "     idlestat/vex-tc2  [000] d...  1000.000000: cpu_idle: state=0",
+                "idlestat/vex-tc2|cpu_idle",
+                -1,
+                0,
+                1_000_000_000_000,
+                Ftrace,
+            ),
+            (
+                "  python-10732   1d..2.  6517.434713: sched_switch: x",
+                "python|sched_switch",
+                10732,
+                1,
+                6_517_434_713_000,
+                Latency,
+            ),
+            (
+                "  <idle>-0       0-0x10  6517.740028: softirq_exit: vec=7",
+                "<idle>|softirq_exit",
+                0,
+                0,
+                6_517_740_028_000,
+                Latency,
+            ),
+            (
+                "   a-1 b-30684    10d.h1. 17176us+: hrtimer_expire_exit: x",
+                "a-1 b|hrtimer_expire_exit",
+                30684,
+                10,
+                17_176_000,
+                Latency,
+            ),
+            ("   bash-30684     0..... 16100us : e: x", "bash|e", 30684, 0, 16_100_000, Latency),
+            (
+                "            perf   47449 [000]  4709.475642: sched:sched_wakeup: m:18",
+                "perf|sched:sched_wakeup",
+                47449,
+                0,
+                4_709_475_642_000,
+                Perf,
+            ),
+            (
+                " kworker/u8:2-wr 24819/24820 [001] 1.000000001:     1 timer:t: x",
+                "kworker/u8:2-wr|timer:t",
+                24820,
+                1,
+                1_000_000_001,
+                Perf,
+            ),
+            (
+                "     lto cgu.0.r 31545 [000] 1.0:     250000          cpu-clock: ",
+                "lto cgu.0.r|cpu-clock",
+                31545,
+                0,
+                1_000_000_000,
+                Perf,
+            ),
+            ("             :-1    -1 [000] 1.0: a:b: ", ":-1|a:b", -1, 0, 1_000_000_000, Perf),
+        ] {
+            assert_eq!(read(line), (comm.to_owned(), pid, cpu, ns, style), "{line}");
+        }
+    }
+
+    #[test]
+    fn other_lines_have_no_head() {
+        for line in [
+            "",
+            "[",
+            "[000]",
+            "# tracer: nop",
+            "cpus=8",
+            " => schedule",
+            "[    0.123456] pci: [8086:0d57] type 00",
+            "a-1 [000]",
+            "a-1 [000] d..1 x",
+            "a-1 [99999999999] 1.0: e: x",
+            "a-1 [000] 99999999999999999999.0: e: x",
+            "a-1 [000] 1.0000000000: e: x",
+            "a-1 [000] d...............................1 1.0: e: x",
+            "a-99999999999 [000] 1.0: e: x",
+        ] {
+            assert_eq!(Head::parse(line.as_bytes()), None, "{line}");
+        }
+        assert_eq!(event(Style::Ftrace, b" schedule <-x: y"), None);
+        assert_eq!(event(Style::Perf, b" cycles"), None);
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lines of a text of any length, in bounded memory.
+
+use std::io::Read;
+
+use memchr::memchr;
+
+/// What is fetched at a time, and the longest line that is read whole.
+const BUFFER: usize = 256 << 10;
+
+/// A text, line by line.
+pub(super) struct Lines<'a> {
+    source: Box<dyn Read + 'a>,
+    buf: Vec<u8>,
+    /// What of `buf` is text that was not yet given out.
+    start: usize,
+    end: usize,
+    /// The rest of a line that is too long is skipped.
+    skipping: bool,
+    ended: bool,
+    number: u64,
+    /// Why reading stopped before the end of the text.
+    broken: Option<std::io::Error>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(source: Box<dyn Read + 'a>) -> Self {
+        Self {
+            source,
+            buf: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            skipping: false,
+            ended: false,
+            number: 0,
+            broken: None,
+        }
+    }
+
+    /// The place of the next line in [`Lines::get`]; the last one may lack its line end.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Option<(usize, usize)> {
+        let mut looked = 0;
+        loop {
+            let fresh = self.buf.get(self.start + looked..self.end).unwrap_or_default();
+            if let Some(n) = memchr(b'\n', fresh) {
+                let from = self.start;
+                self.start += looked + n + 1;
+                self.number += 1;
+                if std::mem::take(&mut self.skipping) {
+                    looked = 0;
+                    continue;
+                }
+                return Some((from, self.start - 1));
+            }
+            looked += fresh.len();
+            if self.ended {
+                let from = self.start;
+                self.start = self.end;
+                self.number += 1;
+                return (from < self.end && !self.skipping).then_some((from, self.end));
+            }
+            if looked == self.buf.len() {
+                (self.start, self.end, looked) = (0, 0, 0);
+                if !std::mem::replace(&mut self.skipping, true) {
+                    return Some((0, self.buf.len()));
+                }
+            }
+            self.fetch();
+        }
+    }
+
+    /// The bytes at a place that [`Lines::advance`] gave last.
+    #[inline]
+    pub(super) fn get(&self, (from, to): (usize, usize)) -> &[u8] {
+        self.buf.get(from..to).unwrap_or_default()
+    }
+
+    /// The number of the last line, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number + u64::from(self.skipping)
+    }
+
+    /// Why the text ended early; told once.
+    pub(super) fn broken(&mut self) -> Option<std::io::Error> {
+        self.broken.take()
+    }
+
+    #[cold]
+    fn fetch(&mut self) {
+        if self.start > 0 {
+            self.buf.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let Some(free) = self.buf.get_mut(self.end..) else { return };
+        match self.source.read(free) {
+            Ok(0) => self.ended = true,
+            Ok(n) => self.end += n.min(free.len()),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                self.ended = true;
+                self.broken = Some(e);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives out a few bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(buf.len());
+            let (now, later) = self.0.split_at(n);
+            buf[..n].copy_from_slice(now);
+            self.0 = later;
+            Ok(n)
+        }
+    }
+
+    fn all(text: &[u8], step: usize) -> Vec<(usize, u64)> {
+        let mut lines = Lines::new(Box::new(Drip(text, step)));
+        let mut all = Vec::new();
+        while let Some(place) = lines.advance() {
+            all.push((lines.get(place).len(), lines.number()));
+        }
+        all
+    }
+
+    #[test]
+    fn lines_come_whole_however_the_text_is_fetched() {
+        for step in [1, 2, 3, 7, 1 << 20] {
+            assert_eq!(all(b"one\n\nthree\r\nfour", step), [(3, 1), (0, 2), (6, 3), (4, 4)]);
+            assert_eq!(all(b"", step), []);
+            assert_eq!(all(b"\n", step), [(0, 1)]);
+        }
+    }
+
+    #[test]
+    fn a_line_beyond_all_measure_is_cut_and_the_next_is_whole() {
+        let mut text = vec![b'x'; 3 * BUFFER + 5];
+        text.extend(b"\nnext\nlast");
+        assert_eq!(all(&text, 1 << 20), [(BUFFER, 1), (4, 2), (4, 3)]);
+        assert_eq!(all(&vec![b'x'; 2 * BUFFER], 4096), [(BUFFER, 1)]);
+    }
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How an event spells its fields. A [`Shape`] is made from the first line of an event and read from all that follow;
+//! an event that is spelled in several ways has several.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem, memrchr};
+
+use super::stream::Words;
+use super::values;
+use crate::kernel::meaning::{Layout, Op, Values};
+
+/// No event has more fields that mean something.
+const MOST_FIELDS: usize = 10;
+
+/// A field: a place in [`Line`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(u8);
+
+/// The fields of one line.
+pub(super) struct Line<'l> {
+    numbers: [u64; MOST_FIELDS],
+    text: &'l [u8],
+}
+
+impl Values<Place> for Line<'_> {
+    #[inline(always)]
+    fn u64(&self, field: Place) -> u64 {
+        self.numbers.get(usize::from(field.0)).copied().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn i64(&self, field: Place) -> i64 {
+        self.u64(field) as i64
+    }
+
+    /// No event has more than one text.
+    #[inline(always)]
+    fn text(&self, _field: Place) -> &[u8] {
+        self.text
+    }
+}
+
+/// How the fields of a line are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// `key=value`, in this order.
+    Pairs,
+    /// `key=value`, of two tasks: `prev_comm=a prev_pid=1 ... ==> next_comm=b next_pid=2 ...`.
+    TwoTasks,
+    /// `prev:1 [120] S ==> next:2 [120]`, from trace-cmd and perf.
+    ShortSwitch,
+    /// `comm:1 [120] success=1 CPU:003`, from trace-cmd and perf.
+    ShortWakeup,
+    /// `halt_poll_ns 200000 (grow 0)`.
+    HaltPoll,
+    /// Text alone.
+    Whole,
+}
+
+/// What kind of value a key has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Pointer,
+    Function,
+    State,
+    Mode,
+    TimerFlags,
+    Dependency,
+    Below,
+    /// `[timeout=4]`: the time left.
+    Timeout,
+    /// Text up to the next space.
+    Word,
+    /// Text up to the end of the line.
+    Rest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    name: &'static str,
+    kind: Kind,
+}
+
+/// How one spelling of an event is read.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) op: Op<Place>,
+    spelling: Spelling,
+    keys: Vec<Key>,
+    /// A comm comes first, which may look like a key: the last of equal keys counts.
+    last_counts: bool,
+    timer: Option<TimerStart>,
+}
+
+/// What a `timer_start` in words does not say as a number: places of its fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TimerStart {
+    /// `now` is `expires` less this time left.
+    now: Option<(usize, usize)>,
+    flags: Option<usize>,
+    cpu: Option<usize>,
+    idx: Option<usize>,
+}
+
+/// A line of an event that is to be understood.
+struct Wording<'l> {
+    event: &'l str,
+    fields: &'l [u8],
+    spelling: Spelling,
+    keys: Vec<Key>,
+    timer: Option<TimerStart>,
+}
+
+impl Shape {
+    /// Understands how the event `system:event` spells its `fields`.
+    ///
+    /// # Errors
+    /// The name of a field that the event needs and does not have.
+    pub(super) fn learn(system: &str, event: &str, fields: &[u8]) -> Result<Self, String> {
+        let spelling = Spelling::of(event, fields);
+        let mut wording = Wording { event, fields, spelling, keys: Vec::new(), timer: None };
+        let op = Op::compile(system, event, &mut wording)?;
+        let last_counts = fields.starts_with(b"comm=");
+        Ok(Self { op, spelling, keys: wording.keys, last_counts, timer: wording.timer })
+    }
+
+    /// The fields of a line; `None` if it is spelled in another way.
+    #[inline]
+    pub(super) fn read<'l>(&self, fields: &'l [u8], words: &mut Words) -> Option<Line<'l>> {
+        let mut line = Line { numbers: [0; MOST_FIELDS], text: b"" };
+        match self.spelling {
+            Spelling::Pairs => self.pairs(fields, 0..self.keys.len(), &mut line, words)?,
+            Spelling::TwoTasks => {
+                let cut = memmem::rfind(fields, b" next_comm=")?;
+                let (prev, next) = fields.split_at_checked(cut)?;
+                let of_next = self.keys.iter().position(|k| k.name.starts_with("next"))?;
+                self.pairs(prev, 0..of_next, &mut line, words)?;
+                self.pairs(next, of_next..self.keys.len(), &mut line, words)?;
+            }
+            Spelling::ShortSwitch => short_switch(fields, &mut line)?,
+            Spelling::ShortWakeup => short_wakeup(fields, &mut line)?,
+            Spelling::HaltPoll => halt_poll(fields, &mut line)?,
+            Spelling::Whole => line.text = whole(fields),
+        }
+        if let Some(timer) = self.timer {
+            timer.complete(&mut line)?;
+        }
+        Some(line)
+    }
+
+    /// Finds the keys of `range` among the words of `fields`; all must be there.
+    #[inline]
+    fn pairs<'l>(
+        &self,
+        fields: &'l [u8],
+        range: Range<usize>,
+        line: &mut Line<'l>,
+        words: &mut Words,
+    ) -> Option<()> {
+        let keys = self.keys.get(range.clone())?;
+        let all = (1u32 << keys.len()) - 1;
+        let (mut found, mut next, mut at) = (0u32, 0, 0);
+        while found != all || self.last_counts {
+            let Some(rest) = fields.get(at..).filter(|r| !r.is_empty()) else { break };
+            let end = memchr(b' ', rest).unwrap_or(rest.len());
+            let word = rest.get(..end)?;
+            let here = at;
+            at += end + 1;
+            let Some(equals) = memchr(b'=', word) else { continue };
+            let (name, value) = (word.get(..equals)?, word.get(equals + 1..)?);
+            let is = |key: &Key| key.name.as_bytes() == name;
+            // Mostly the keys come in the order in which they were seen first.
+            let i = if keys.get(next).is_some_and(is) {
+                next
+            } else {
+                keys.iter().position(is).unwrap_or(MOST_FIELDS)
+            };
+            let Some(key) = keys.get(i) else { continue };
+            if found & 1 << i != 0 && !self.last_counts {
+                continue;
+            }
+            next = i + 1;
+            let number = match key.kind {
+                Kind::Number => values::number(value),
+                Kind::Pointer => values::pointer(value),
+                Kind::Function => Some(words.function(value)),
+                Kind::State => values::number(value).or_else(|| values::state(value)),
+                Kind::Mode => values::mode(value),
+                Kind::TimerFlags => words.timer_flags(value),
+                Kind::Dependency => values::dependency(value),
+                Kind::Below => values::below(value),
+                Kind::Timeout => values::number(value.strip_suffix(b"]").unwrap_or(value)),
+                Kind::Word => {
+                    line.text = value;
+                    Some(0)
+                }
+                Kind::Rest => {
+                    line.text = fields.get(here + equals + 1..)?;
+                    Some(0)
+                }
+            };
+            // Of a fake key in a comm the value may be anything.
+            let Some(number) = number else { continue };
+            if let Some(place) = line.numbers.get_mut(range.start + i) {
+                *place = number;
+            }
+            found |= 1 << i;
+            if key.kind == Kind::Rest {
+                break;
+            }
+        }
+        (found == all).then_some(())
+    }
+}
+
+impl Spelling {
+    fn of(event: &str, fields: &[u8]) -> Self {
+        let has = |key: &[u8]| memmem::find(fields, key).is_some();
+        match event {
+            "print" => Self::Whole,
+            "ipi_entry" | "ipi_exit" if !fields.starts_with(b"reason=") => Self::Whole,
+            "sched_switch" if has(b"prev_pid=") => Self::TwoTasks,
+            "sched_switch" => Self::ShortSwitch,
+            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if !has(b" pid=") => Self::ShortWakeup,
+            "guest_halt_poll_ns" if !has(b"grow=") => Self::HaltPoll,
+            _ => Self::Pairs,
+        }
+    }
+}
+
+/// The places of the short spellings.
+const SHORT_SWITCH: [&str; 5] = ["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"];
+const SHORT_WAKEUP: [&str; 2] = ["pid", "target_cpu"];
+const HALT_POLL: [&str; 3] = ["new", "old", "grow"];
+
+impl Wording<'_> {
+    /// Where the word `name=` starts, if the line has it.
+    fn find(&self, name: &str) -> Option<usize> {
+        let is = |at: usize| {
+            let start = at == 0 || self.fields.get(at - 1) == Some(&b' ');
+            start && self.fields.get(at + name.len()) == Some(&b'=')
+        };
+        memmem::find_iter(self.fields, name).find(|at| is(*at))
+    }
+
+    fn add(&mut self, name: &'static str, kind: Kind) -> Option<usize> {
+        let key = Key { name, kind };
+        if let Some(known) = self.keys.iter().position(|k| *k == key) {
+            return Some(known);
+        }
+        if self.find(name).is_none() || self.keys.len() >= MOST_FIELDS {
+            return None;
+        }
+        self.keys.push(key);
+        Some(self.keys.len() - 1)
+    }
+
+    fn timer_start(&mut self, name: &str) -> Option<usize> {
+        let mut timer = self.timer.unwrap_or_default();
+        let place = if name == "now" {
+            let left = self.add("[timeout", Kind::Timeout)?;
+            timer.now = Some((left, self.add("expires", Kind::Number)?));
+            left
+        } else {
+            let flags = self.add("flags", Kind::TimerFlags)?;
+            timer.flags = Some(flags);
+            timer.cpu = self.add("cpu", Kind::Number);
+            timer.idx = self.add("idx", Kind::Number);
+            flags
+        };
+        self.timer = Some(timer);
+        Some(place)
+    }
+
+    fn pair(&mut self, name: &str) -> Option<usize> {
+        match (self.event, name) {
+            ("timer_start", "now") if self.find("now").is_none() => return self.timer_start(name),
+            ("timer_start", "flags") => return self.timer_start(name),
+            ("cpu_idle_miss", "below") if self.find("below").is_none() => {
+                return self.add("type", Kind::Below);
+            }
+            _ => {}
+        }
+        let (name, kind) = KEYS.iter().find(|(n, _)| *n == name)?;
+        self.add(name, *kind)
+    }
+}
+
+/// The fields that mean something, by the names that the kernel gives them.
+const KEYS: [(&str, Kind); 42] = [
+    ("below", Kind::Number),
+    ("bucket_expiry", Kind::Number),
+    ("cpu", Kind::Number),
+    ("cpu_id", Kind::Number),
+    ("curr_value", Kind::Number),
+    ("dependency", Kind::Dependency),
+    ("dest_cpu", Kind::Number),
+    ("expires", Kind::Number),
+    ("flags", Kind::TimerFlags),
+    ("frequency", Kind::Number),
+    ("function", Kind::Function),
+    ("grow", Kind::Number),
+    ("hrtimer", Kind::Pointer),
+    ("io_wait", Kind::Number),
+    ("iowait", Kind::Number),
+    ("irq", Kind::Number),
+    ("is_idle", Kind::Number),
+    ("mode", Kind::Mode),
+    ("name", Kind::Rest),
+    ("new", Kind::Number),
+    ("next_pid", Kind::Number),
+    ("next_prio", Kind::Number),
+    ("nextevt", Kind::Number),
+    ("now", Kind::Number),
+    ("old", Kind::Number),
+    ("orig_cpu", Kind::Number),
+    ("path", Kind::Word),
+    ("pid", Kind::Number),
+    ("prev_pid", Kind::Number),
+    ("prev_prio", Kind::Number),
+    ("prev_state", Kind::State),
+    ("reason", Kind::Rest),
+    ("softexpires", Kind::Number),
+    ("state", Kind::Number),
+    ("success", Kind::Number),
+    ("target_cpu", Kind::Number),
+    ("timer", Kind::Pointer),
+    ("util", Kind::Number),
+    ("util_avg", Kind::Number),
+    ("vec", Kind::Number),
+    ("wakeup", Kind::Number),
+    ("was_armed", Kind::Number),
+];
+
+impl Layout for Wording<'_> {
+    type Field = Place;
+
+    fn number(&mut self, name: &str) -> Option<Place> {
+        let fixed = |names: &[&str]| names.iter().position(|n| *n == name);
+        let place = match self.spelling {
+            Spelling::Pairs | Spelling::TwoTasks => self.pair(name),
+            Spelling::ShortSwitch => fixed(&SHORT_SWITCH),
+            Spelling::ShortWakeup => fixed(&SHORT_WAKEUP),
+            Spelling::HaltPoll => fixed(&HALT_POLL),
+            Spelling::Whole => None,
+        };
+        u8::try_from(place?).ok().map(Place)
+    }
+
+    fn text(&mut self, name: &str) -> Option<Place> {
+        match self.spelling {
+            Spelling::Whole => Some(Place(0)),
+            _ => {
+                let (name, kind) =
+                    KEYS.iter().find(|(n, kind)| *n == name && matches!(kind, Kind::Word | Kind::Rest))?;
+                self.add(name, *kind).and_then(|place| u8::try_from(place).ok()).map(Place)
+            }
+        }
+    }
+}
+
+impl TimerStart {
+    fn complete(self, line: &mut Line<'_>) -> Option<()> {
+        let at = |line: &Line<'_>, place: usize| line.numbers.get(place).copied();
+        if let Some((left, expires)) = self.now {
+            let now = at(line, expires)?.wrapping_sub(at(line, left)?);
+            *line.numbers.get_mut(left)? = now;
+        }
+        if let Some(flags) = self.flags {
+            let cpu = self.cpu.and_then(|p| at(line, p)).unwrap_or(0) & 0x3_ffff;
+            let idx = self.idx.and_then(|p| at(line, p)).unwrap_or(0) << 22;
+            *line.numbers.get_mut(flags)? |= cpu | idx;
+        }
+        Some(())
+    }
+}
+
+/// `comm:pid [prio]` at the end; what is before it.
+fn task(text: &[u8]) -> Option<(&[u8], u64, u64)> {
+    let inner = text.strip_suffix(b"]")?;
+    let open = memrchr(b'[', inner)?;
+    let prio = values::number(inner.get(open + 1..)?)?;
+    let task = values::trim(text.get(..open)?);
+    let colon = memrchr(b':', task)?;
+    Some((task.get(..colon)?, values::number(task.get(colon + 1..)?)?, prio))
+}
+
+fn short_switch(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
+    const ARROW: &[u8] = b" ==> ";
+    let (_, next_pid, next_prio) = task(values::trim(fields))?;
+    let mut until = fields;
+    // A comm may hold an arrow, too.
+    loop {
+        let arrow = memmem::rfind(until, ARROW)?;
+        until = until.get(..arrow)?;
+        let state_at = memrchr(b' ', until)? + 1;
+        let state = until.get(state_at..).and_then(values::short_state);
+        let prev = until.get(..state_at).map(values::trim).and_then(task);
+        if let (Some(state), Some((_, prev_pid, prev_prio))) = (state, prev) {
+            for (place, value) in
+                line.numbers.iter_mut().zip([prev_pid, prev_prio, state, next_pid, next_prio])
+            {
+                *place = value;
+            }
+            return Some(());
+        }
+    }
+}
+
+fn short_wakeup(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
+    let at = memmem::rfind(fields, b"CPU:")?;
+    let cpu = values::number(values::trim(fields.get(at + 4..)?))?;
+    let before = fields.get(..at)?;
+    let (_, pid, _) = task(before.get(..=memrchr(b']', before)?)?)?;
+    for (place, value) in line.numbers.iter_mut().zip([pid, cpu]) {
+        *place = value;
+    }
+    Some(())
+}
+
+/// `halt_poll_ns NEW (grow OLD)` or `(shrink OLD)`.
+fn halt_poll(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
+    let (new, old) = fields.strip_prefix(b"halt_poll_ns ")?.strip_suffix(b")").and_then(|text| {
+        let open = memmem::find(text, b" (")?;
+        Some((text.get(..open)?, text.get(open + 2..)?))
+    })?;
+    let space = memchr(b' ', old)?;
+    let (word, old) = old.split_at_checked(space)?;
+    let values = [values::number(new)?, values::number(values::trim(old))?, u64::from(word == b"grow")];
+    for (place, value) in line.numbers.iter_mut().zip(values) {
+        *place = value;
+    }
+    Some(())
+}
+
+/// Text that is all there is: of a marker without the place that wrote it, of a reason without its brackets.
+fn whole(fields: &[u8]) -> &[u8] {
+    if let Some(reason) = fields.strip_prefix(b"(").and_then(|f| f.strip_suffix(b")")) {
+        return reason;
+    }
+    if fields.starts_with(b"ip=")
+        && let Some(at) = memmem::find(fields, b" buf=")
+    {
+        return fields.get(at + 5..).unwrap_or_default();
+    }
+    [&b"tracing_mark_write: "[..], b"tracing_mark_write.isra.0: "]
+        .iter()
+        .find_map(|place| fields.strip_prefix(*place))
+        .unwrap_or(fields)
+}

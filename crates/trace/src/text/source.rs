@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where in a file the text is, and how to get at it.
+
+use std::io::{self, Read};
+
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+
+use crate::input::Input;
+
+/// How a text is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    Zlib,
+    ZlibBase64,
+    GzipBase64,
+}
+
+/// The part of a file that holds the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) packing: Packing,
+}
+
+impl Packing {
+    /// What should be there.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::Plain => "text",
+            Self::Zlib => "text packed with zlib",
+            Self::ZlibBase64 => "text packed with zlib, in Base64",
+            Self::GzipBase64 => "text packed with gzip, in Base64",
+        }
+    }
+}
+
+impl Part {
+    /// The text, from its start on.
+    pub(super) fn read<'a>(&self, input: &'a Input) -> Box<dyn Read + 'a> {
+        let region = Region { input, at: self.from, end: self.to };
+        match self.packing {
+            Packing::Plain => Box::new(region),
+            Packing::Zlib => Box::new(ZlibDecoder::new(region)),
+            Packing::ZlibBase64 => Box::new(ZlibDecoder::new(Base64::new(region))),
+            Packing::GzipBase64 => Box::new(MultiGzDecoder::new(Base64::new(region))),
+        }
+    }
+}
+
+/// A range of an input.
+struct Region<'a> {
+    input: &'a Input,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Region<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let n = left.min(buf.len());
+        let got = self.input.read_at(self.at, buf.get_mut(..n).unwrap_or_default())?;
+        self.at = self.at.saturating_add(got as u64);
+        Ok(got)
+    }
+}
+
+/// Bytes written as Base64 (RFC 4648); white space and what is no digit is skipped.
+struct Base64<R> {
+    inner: R,
+    buf: Vec<u8>,
+    at: usize,
+    len: usize,
+    bits: u32,
+    pending: u32,
+}
+
+impl<R: Read> Base64<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, buf: vec![0; 32 << 10], at: 0, len: 0, bits: 0, pending: 0 }
+    }
+
+    fn digit(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            if self.at >= self.len {
+                (self.at, self.len) = (0, self.inner.read(&mut self.buf)?);
+                if self.len == 0 {
+                    return Ok(None);
+                }
+            }
+            let b = self.buf.get(self.at).copied().unwrap_or(0);
+            self.at += 1;
+            if let Some(value) = base64_digit(b) {
+                return Ok(Some(value));
+            }
+        }
+    }
+}
+
+fn base64_digit(b: u8) -> Option<u8> {
+    Some(match b {
+        b'A'..=b'Z' => b - b'A',
+        b'a'..=b'z' => b - b'a' + 26,
+        b'0'..=b'9' => b - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+impl<R: Read> Read for Base64<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        for (n, to) in out.iter_mut().enumerate() {
+            while self.bits < 8 {
+                let Some(digit) = self.digit()? else { return Ok(n) };
+                self.pending = (self.pending << 6 | u32::from(digit)) & 0xffff;
+                self.bits += 6;
+            }
+            self.bits -= 8;
+            *to = (self.pending >> self.bits) as u8;
+        }
+        Ok(out.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read_over_line_ends() {
+        let mut text = String::new();
+        Base64::new(&b"aGVs\nbG8s IHdv\r\ncmxk"[..]).read_to_string(&mut text).unwrap();
+        assert_eq!(text, "hello, world");
+        text.clear();
+        Base64::new(&b"aGVsbG8=\n"[..]).read_to_string(&mut text).unwrap();
+        assert_eq!(text, "hello");
+    }
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The events of a text, in the order of its lines.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use idlewise_model::{Event, EventKind, HealthKind};
+
+use super::head::{Grain, Head, Style, event};
+use super::lines::Lines;
+use super::shape::Shape;
+use super::survey::Facts;
+use super::values;
+use crate::kernel::meaning::{Op, Values, system_of};
+use crate::kernel::ring_buffer::seconds;
+use crate::learned::Learned;
+use crate::{Stream, text};
+
+/// The events of a text.
+pub(super) struct TextEvents<'a> {
+    lines: Lines<'a>,
+    words: Words,
+    kinds: Vec<Kind>,
+    names: BTreeMap<Box<[u8]>, usize>,
+    cpus: Vec<Cpu>,
+    last_irq: Option<i32>,
+    /// Losses that the text told of before the next event.
+    lost: VecDeque<(u32, u64)>,
+    /// An event that waits for them to be told.
+    waiting: Option<Event>,
+    ts_ns: u64,
+}
+
+/// What words stand for.
+pub(super) struct Words {
+    pub(super) learned: Learned,
+    addresses: BTreeMap<u64, u64>,
+    timer_flags_told: bool,
+}
+
+impl Words {
+    /// The flags of a timer; 0 where the text does not really tell them.
+    pub(super) fn timer_flags(&self, text: &[u8]) -> Option<u64> {
+        if !self.timer_flags_told && text == values::ALL_FLAGS { Some(0) } else { values::timer_flags(text) }
+    }
+
+    /// The number of a function that is given by name or by address.
+    pub(super) fn function(&mut self, text: &[u8]) -> u64 {
+        match values::function(text) {
+            Ok(address) => self.addresses.get(&address).copied().unwrap_or(address),
+            Err(name) => self.learned.function_id(&String::from_utf8_lossy(name)),
+        }
+    }
+}
+
+/// An event by name.
+struct Kind {
+    id: u16,
+    system: &'static str,
+    name: String,
+    /// It means nothing here.
+    other: bool,
+    /// How it is spelled, the last seen spelling first.
+    shapes: Vec<Shape>,
+}
+
+/// What the lines of one CPU told.
+#[derive(Clone, Default)]
+struct Cpu {
+    ts_ns: Option<u64>,
+    pid: i32,
+    comm: Vec<u8>,
+}
+
+/// An event is spelled in two ways at most, by any tool; more is damage.
+const MOST_SHAPES: usize = 4;
+
+/// So many different events are no events; what comes later shares one kind.
+const MOST_KINDS: usize = 10_000;
+
+/// Beyond an hour a clock did not run, it jumped.
+const JUMP_NS: u64 = 3_600_000_000_000;
+
+/// What a line is.
+enum Said<'l> {
+    Event(Head<'l>, &'l [u8], &'l [u8]),
+    Lost(u32, u64),
+    /// A heading, a stack, an empty line.
+    Nothing,
+    /// Something else, which is counted.
+    Odd,
+}
+
+impl<'a> TextEvents<'a> {
+    pub(super) fn new(lines: Lines<'a>, facts: &Facts) -> Self {
+        let mut learned = Learned::default();
+        let addresses = facts.functions.iter().map(|(at, name)| (*at, learned.function_id(name))).collect();
+        Self {
+            lines,
+            words: Words { addresses, learned, timer_flags_told: facts.timer_flags_told },
+            kinds: Vec::new(),
+            names: BTreeMap::new(),
+            cpus: Vec::new(),
+            last_irq: None,
+            lost: VecDeque::new(),
+            waiting: None,
+            ts_ns: 0,
+        }
+    }
+
+    /// The next event, its losses aside.
+    #[inline]
+    fn read(&mut self) -> Option<Event> {
+        loop {
+            let Some(place) = self.lines.advance() else {
+                if let Some(e) = self.lines.broken() {
+                    let line = self.lines.number();
+                    self.words.learned.health.add(HealthKind::Truncated, 1, || format!("line {line}: {e}"));
+                }
+                return None;
+            };
+            let line = text::clean(self.lines.get(place));
+            let (head, name, fields) = match say(line) {
+                Said::Event(head, name, fields) => (head, name, fields),
+                Said::Nothing => continue,
+                Said::Lost(cpu, count) => {
+                    self.lost(cpu, count);
+                    continue;
+                }
+                Said::Odd => {
+                    let line = self.lines.number();
+                    self.words.learned.health.add(HealthKind::Ignored, 1, || format!("line {line}"));
+                    continue;
+                }
+            };
+            let number = self.lines.number();
+            watch(&mut self.cpus, &mut self.words.learned, &head, number);
+            let i = match self.names.get(name) {
+                Some(i) => *i,
+                None => meet(&mut self.names, &mut self.kinds, &mut self.words.learned, name),
+            };
+            let kind = self.kinds.get_mut(i)?;
+            let (ts_ns, cpu, pid) = (head.ts_ns, head.cpu, head.pid);
+            self.ts_ns = ts_ns;
+            self.words.learned.count(kind.id);
+            let what = if kind.other {
+                EventKind::Other { id: kind.id }
+            } else {
+                kind.understand(fields, &mut self.words, &mut self.last_irq, number)
+            };
+            return Some(Event { ts_ns, cpu, pid, kind: what });
+        }
+    }
+
+    #[cold]
+    fn lost(&mut self, cpu: u32, count: u64) {
+        let line = self.lines.number();
+        self.words
+            .learned
+            .health
+            .add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu}, line {line}"));
+        if let Some((_, sum)) = self.lost.iter_mut().find(|(c, _)| *c == cpu) {
+            // Of several losses, one of unknown size makes the sum unknown.
+            *sum = if *sum > 0 && count > 0 { sum.saturating_add(count) } else { 0 };
+        } else if self.lost.len() < text::MOST_LOST {
+            self.lost.push_back((cpu, count));
+        }
+    }
+}
+
+impl Stream for TextEvents<'_> {
+    fn next_event(&mut self) -> Option<Event> {
+        if self.lost.is_empty() {
+            if let Some(event) = self.waiting.take() {
+                return Some(event);
+            }
+            let event = self.read();
+            if self.lost.is_empty() {
+                return event;
+            }
+            self.waiting = event;
+        }
+        let (cpu, count) = self.lost.pop_front()?;
+        Some(Event { ts_ns: self.ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } })
+    }
+
+    fn learned(&self) -> &Learned {
+        &self.words.learned
+    }
+}
+
+/// Keeps track of a CPU's clock and of who runs there.
+#[inline]
+fn watch(cpus: &mut Vec<Cpu>, learned: &mut Learned, head: &Head<'_>, line: u64) {
+    let at = head.cpu as usize;
+    if cpus.len() <= at {
+        cpus.resize(at + 1, Cpu::default());
+    }
+    let Some(cpu) = cpus.get_mut(at) else { return };
+    let moved = match cpu.ts_ns.replace(head.ts_ns) {
+        Some(before) if head.ts_ns < before => Some((HealthKind::ClockBackwards, before)),
+        Some(before) if head.ts_ns - before > JUMP_NS && head.grain != Grain::Unknown => {
+            Some((HealthKind::ClockJump, before))
+        }
+        _ => None,
+    };
+    if let Some((kind, before)) = moved {
+        learned.health.add(kind, 1, || {
+            format!("line {line}, CPU {}: {} after {}", head.cpu, seconds(head.ts_ns), seconds(before))
+        });
+    }
+    if head.pid > 0 && (cpu.pid != head.pid || cpu.comm != head.comm) {
+        cpu.pid = head.pid;
+        cpu.comm.clear();
+        cpu.comm.extend(head.comm);
+        if head.comm != b"<...>" {
+            learned.comm(head.pid, &String::from_utf8_lossy(head.comm));
+        }
+    }
+}
+
+/// An event that was not met before.
+#[cold]
+fn meet(
+    names: &mut BTreeMap<Box<[u8]>, usize>,
+    kinds: &mut Vec<Kind>,
+    learned: &mut Learned,
+    spelled: &[u8],
+) -> usize {
+    if kinds.len() >= MOST_KINDS {
+        return kinds.len() - 1;
+    }
+    let spelled_name = String::from_utf8_lossy(spelled);
+    let (told, name) = match spelled_name.split_once(':') {
+        Some((system, name)) => (Some(system), name),
+        None => (None, spelled_name.as_ref()),
+    };
+    // The kernel names a marker's event by the function that wrote it; old ones do not find that.
+    let name = if told.is_none() && matches!(name, "tracing_mark_write" | "0") { "print" } else { name };
+    let system = system_of(name).filter(|s| told.is_none_or(|told| told == *s));
+    let full = match (told, system) {
+        (Some(system), _) => format!("{system}:{name}"),
+        (None, Some(system)) => format!("{system}:{name}"),
+        (None, None) => name.to_owned(),
+    };
+    let kind = Kind {
+        id: learned.event_id(&full),
+        system: system.unwrap_or(""),
+        name: name.to_owned(),
+        other: system.is_none(),
+        shapes: Vec::new(),
+    };
+    names.insert(spelled.into(), kinds.len());
+    kinds.push(kind);
+    kinds.len() - 1
+}
+
+impl Kind {
+    /// What a line of this event means.
+    #[inline]
+    fn understand(
+        &mut self,
+        fields: &[u8],
+        words: &mut Words,
+        last_irq: &mut Option<i32>,
+        line: u64,
+    ) -> EventKind {
+        for (i, shape) in self.shapes.iter().enumerate() {
+            let Some(values) = shape.read(fields, words) else { continue };
+            let what = shape.op.kind(self.id, &values);
+            if let EventKind::IrqEntry { irq } = what
+                && *last_irq != Some(irq)
+            {
+                *last_irq = Some(irq);
+                if let Op::IrqEntry { name: Some(name), .. } = shape.op {
+                    words.learned.irq(irq, values.text(name));
+                }
+            }
+            if i > 0 {
+                self.shapes.swap(0, i);
+            }
+            return what;
+        }
+        self.learn(fields, words, last_irq, line)
+    }
+
+    /// Learns one more spelling of this event from a line that no known one reads.
+    #[cold]
+    fn learn(
+        &mut self,
+        fields: &[u8],
+        words: &mut Words,
+        last_irq: &mut Option<i32>,
+        line: u64,
+    ) -> EventKind {
+        let why = match Shape::learn(self.system, &self.name, fields) {
+            Ok(shape) if matches!(shape.op, Op::Other) => {
+                self.other = true;
+                return EventKind::Other { id: self.id };
+            }
+            Ok(shape) if self.shapes.len() < MOST_SHAPES && shape.read(fields, words).is_some() => {
+                self.shapes.insert(0, shape);
+                return self.understand(fields, words, last_irq, line);
+            }
+            Ok(_) => "a field cannot be read".to_owned(),
+            Err(field) => format!("no usable field {field}"),
+        };
+        words.learned.health.add(HealthKind::BadEvent, 1, || format!("line {line}, {}: {why}", self.name));
+        EventKind::Other { id: self.id }
+    }
+}
+
+/// What a line is.
+#[inline]
+fn say(line: &[u8]) -> Said<'_> {
+    if line.is_empty() || line.starts_with(b"#") {
+        return Said::Nothing;
+    }
+    let Some(head) = Head::parse(line) else { return aside(line) };
+    let Some((name, fields)) = event(head.style, head.rest) else { return no_event(&head) };
+    if head.style != Style::Perf {
+        return Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start));
+    }
+    // What is no tracepoint has no system; `cycles:u` has modifiers instead.
+    let mut parts = name.splitn(2, |b| *b == b':');
+    match (parts.next(), parts.next()) {
+        (Some(_), Some(event)) if event.len() > 3 || event.iter().any(|b| !b"ukhGHpPSDeWI".contains(b)) => {
+            Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start))
+        }
+        _ => Said::Odd,
+    }
+}
+
+/// What libtraceevent puts before the raw fields of an event whose format it does not understand.
+const FAILED: &[u8] = b"[FAILED TO PARSE]";
+
+/// A line with a time and no event.
+#[cold]
+fn no_event<'l>(head: &Head<'l>) -> Said<'l> {
+    let rest = values::trim_start(head.rest);
+    if rest.starts_with(b"PERF_RECORD_LOST") {
+        let count = rest.rsplit(|b| *b == b' ').next().and_then(values::number);
+        return Said::Lost(head.cpu, count.unwrap_or(0));
+    }
+    Said::Odd
+}
+
+/// A line without a time.
+#[cold]
+fn aside(line: &[u8]) -> Said<'_> {
+    let text = values::trim(line);
+    if let Some(rest) = text.strip_prefix(b"CPU:") {
+        return loss(rest).map_or(Said::Odd, |(cpu, count)| Said::Lost(cpu, count));
+    }
+    if text::is_known(line) { Said::Nothing } else { Said::Odd }
+}
+
+/// `2 [LOST 123 EVENTS]` of the kernel, `2 [123 EVENTS DROPPED]` of trace-cmd; without a number where it is not known.
+fn loss(text: &[u8]) -> Option<(u32, u64)> {
+    let (cpu, n) = values::digits(text)?;
+    let told = values::trim(text.get(n..)?).strip_prefix(b"[")?;
+    let known = told.starts_with(b"LOST") || told.ends_with(b"DROPPED]");
+    let count = told.split(|b| *b == b' ').find_map(values::number);
+    let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < text::MOST_CPUS)?;
+    known.then_some((cpu, count.unwrap_or(0)))
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the first lines of a text tell about all of it.
+
+use std::collections::BTreeMap;
+
+use memchr::memmem;
+
+use super::head::{Grain, Head, Style, event};
+use super::lines::Lines;
+use super::source::Packing;
+use super::values::{self, digits, trim};
+use super::wrapping::Wrapping;
+use super::{MOST_CPUS, clean, is_known};
+use crate::meta::TraceMeta;
+
+/// How many lines are looked at.
+const LINES: u64 = 10_000;
+
+/// What the kernel itself writes.
+const TRACER: &str = "ftrace text";
+
+/// What must be known before the first event.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// Functions that some lines name and others give the address of.
+    pub(super) functions: BTreeMap<u64, String>,
+    /// Timers with all flags really have them.
+    pub(super) timer_flags_told: bool,
+}
+
+/// What the first lines of a text told.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    style: Option<Style>,
+    grain: Option<Grain>,
+    /// "# tracer:", or a first line of trace-cmd or idlestat.
+    heading: Option<&'static str>,
+    kernel: String,
+    machine: String,
+    cpus: u32,
+    /// Events that the kernel overwrote before the text was read, with those that were written.
+    overwritten: (u64, u64),
+    /// Whether timers were met whose flags have all letters, and whether others were.
+    all_flags: bool,
+    other_flags: bool,
+    mode_missing: bool,
+    /// Lines that are nothing that is known.
+    odd: u64,
+    /// Functions of armed timers, by the timer's address.
+    armed: BTreeMap<u64, String>,
+    /// Functions that some lines name and others give the address of.
+    functions: BTreeMap<u64, String>,
+}
+
+/// Whether the start of a file is text of a tracer.
+pub(crate) fn looks_like(head: &[u8]) -> bool {
+    let start = head.get(..head.len().min(512)).unwrap_or_default();
+    if start.contains(&0) {
+        return false;
+    }
+    let mut survey = Survey::default();
+    let mut lines = head.split(|b| *b == b'\n').take(LINES as usize);
+    lines.any(|line| {
+        survey.line(clean(line));
+        survey.is_trace()
+    })
+}
+
+impl Survey {
+    pub(super) fn of(lines: &mut Lines<'_>) -> Self {
+        let mut survey = Self::default();
+        while lines.number() < LINES {
+            let Some(place) = lines.advance() else { break };
+            survey.line(clean(lines.get(place)));
+        }
+        survey
+    }
+
+    /// Whether anything was met that only a trace has.
+    pub(super) fn is_trace(&self) -> bool {
+        self.style.is_some() || self.heading.is_some()
+    }
+
+    /// Whether this is a trace with lines, none of which can be read.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.style.is_none() && self.odd > 0
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        if let Some(comment) = line.strip_prefix(b"#") {
+            self.comment(trim(comment));
+        } else if let Some(head) = Head::parse(line) {
+            self.style.get_or_insert(head.style);
+            self.grain.get_or_insert(head.grain);
+            let Some((name, fields)) = event(head.style, head.rest) else { return };
+            self.timer(name.rsplit(|b| *b == b':').next().unwrap_or_default(), fields);
+        } else if let Some(n) = line.strip_prefix(b"cpus=").and_then(digits) {
+            self.heading.get_or_insert("trace-cmd report");
+            self.cpus = u32::try_from(n.0).unwrap_or(0).min(MOST_CPUS);
+        } else if line.starts_with(b"version = ") {
+            self.heading.get_or_insert("trace-cmd report");
+        } else if line.starts_with(b"idlestat version") {
+            self.heading.get_or_insert("idlestat trace");
+        } else if !is_known(line) {
+            self.odd += 1;
+        }
+    }
+
+    /// What a timer's events leave unsaid. `trace-cmd report -R` names a timer's function when it is armed and gives its
+    /// address when it expires.
+    fn timer(&mut self, name: &[u8], fields: &[u8]) {
+        let value = |key: &[u8]| {
+            let at = memmem::find(fields, key)? + key.len();
+            fields.get(at..)?.split(|b| *b == b' ').next()
+        };
+        let timer = || value(b"timer=").and_then(values::pointer);
+        let function = || value(b" function=").map(values::function);
+        match name {
+            b"hrtimer_start" | b"timer_start" => {
+                if name == b"timer_start" {
+                    let all = fields.ends_with(values::ALL_FLAGS);
+                    self.all_flags |= all;
+                    self.other_flags |= !all;
+                } else {
+                    self.mode_missing |= value(b" mode=").is_none();
+                }
+                if let (Some(timer), Some(Err(name))) = (timer(), function()) {
+                    self.armed.insert(timer, String::from_utf8_lossy(name).into_owned());
+                }
+            }
+            b"hrtimer_expire_entry" | b"timer_expire_entry" => {
+                if let (Some(timer), Some(Ok(address))) = (timer(), function())
+                    && let Some(name) = self.armed.get(&timer)
+                {
+                    self.functions.insert(address, name.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A line that starts with `#`.
+    fn comment(&mut self, text: &[u8]) {
+        let number = |bytes: &[u8]| digits(trim(bytes)).map(|(n, _)| n);
+        if text.starts_with(b"tracer:") {
+            self.heading.get_or_insert(TRACER);
+        } else if text.starts_with(b"version = ") {
+            self.heading.get_or_insert("idlestat trace");
+        } else if let Some(rest) = text.strip_prefix(b"entries-in-buffer/entries-written:") {
+            let mut parts = rest.splitn(2, |b| *b == b'/');
+            let mut next = || parts.next().and_then(number).unwrap_or(0);
+            let (here, written) = (next(), next());
+            self.overwritten = (written.saturating_sub(here), written);
+        } else if let Some(kernel) = after(text, b"os release : ") {
+            self.kernel = kernel;
+        } else if let Some(machine) = after(text, b"arch : ") {
+            self.machine = machine;
+        } else if memmem::find(text, b" latency trace v").is_some() {
+            self.kernel = after(text, b" on ").unwrap_or_default();
+        }
+    }
+
+    /// Says in `meta` what was learned, and names the functions of some addresses.
+    pub(super) fn tell(self, wrapping: Wrapping, packing: Packing, meta: &mut TraceMeta) -> Facts {
+        let by = match (self.style, self.heading) {
+            (Some(Style::Perf), _) => "perf script",
+            (_, Some(heading)) => heading,
+            _ => TRACER,
+        };
+        let inside = match wrapping {
+            Wrapping::Plain => "",
+            Wrapping::Html => ", in a systrace page",
+            Wrapping::Atrace(_) => ", from atrace",
+        };
+        let packed = if packing == Packing::Plain { "" } else { ", compressed" };
+        let latency = if self.style == Some(Style::Latency) { ", latency format" } else { "" };
+        meta.format = format!("{by}{latency}{inside}{packed}");
+        meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
+        meta.cpus = (0..self.cpus).collect();
+        let mut note = |text: &str| meta.notes.push(text.to_owned());
+        match self.grain {
+            None | Some(Grain::Nano) => {}
+            Some(Grain::Micro) => note("times are to the microsecond"),
+            Some(Grain::SinceStart) => {
+                note("times are to the microsecond and count from the start of the trace")
+            }
+            Some(Grain::Unknown) => {
+                note(
+                    "times have no unit (trace clock counter, x86-tsc or uptime) and are taken for nanoseconds",
+                );
+            }
+        }
+        let timer_flags_told = self.other_flags || self.heading == Some(TRACER);
+        if self.all_flags && !timer_flags_told {
+            note(
+                "timers are printed with flags=D|P|I whatever they have: which are deferrable or pinned is not \
+                 known (trace-cmd report -R tells)",
+            );
+        }
+        if self.mode_missing {
+            note("hrtimer_start has no mode (trace-cmd report -R has it)");
+        }
+        if self.overwritten.0 > 0 {
+            let (lost, written) = self.overwritten;
+            meta.notes.push(format!(
+                "{lost} of {written} events were overwritten before the text was read: a larger buffer keeps more"
+            ));
+        }
+        Facts { functions: self.functions, timer_flags_told }
+    }
+}
+
+/// The text behind `word`.
+fn after(text: &[u8], word: &[u8]) -> Option<String> {
+    let at = memmem::find(text, word)? + word.len();
+    text.get(at..).map(|rest| String::from_utf8_lossy(trim(rest)).into_owned())
+}
