@@ -41,6 +41,13 @@ for tree in linux-source-6.1 linux-source-6.12; do
 	[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
 		notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
 done
+# Perfetto's own messages, read by Python.
+if [ -z "${IDLEWISE_PYTHON_PERFETTO-}" ]; then
+	export IDLEWISE_PYTHON_PERFETTO=$PWD/target/python-perfetto
+	tools/python-perfetto.sh "$IDLEWISE_PYTHON_PERFETTO"
+fi
+[ -x "$IDLEWISE_PYTHON_PERFETTO/bin/python" ] ||
+	notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
 command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
 
 lint rustfmt cargo fmt --all --check

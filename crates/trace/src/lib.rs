@@ -7,7 +7,8 @@
 //! the reading; only a file whose headers are broken is refused.
 //!
 //! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`);
-//! `perf.data` of perf (`perf`); text of ftrace, trace-cmd, perf script, systrace and atrace (`text`).
+//! `perf.data` of perf (`perf`); text of ftrace, trace-cmd, perf script, systrace and atrace (`text`);
+//! Perfetto protobuf (`perfetto`).
 
 mod dat;
 mod error;
@@ -17,6 +18,7 @@ mod learned;
 mod meta;
 mod packed;
 mod perf;
+mod perfetto;
 mod ring;
 mod sniff;
 mod symbols;
@@ -115,6 +117,7 @@ impl TraceFile {
             sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
             sniff::Look::Perf => Format::Other(perf::open(input)?),
             sniff::Look::Text(wrapping) => Format::Other(text::open(input, wrapping)?),
+            sniff::Look::Perfetto => Format::Other(perfetto::open(input)?),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }

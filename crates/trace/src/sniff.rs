@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{dat, perf, text};
+use crate::{dat, perf, perfetto, text};
 
 /// Bytes that are looked at.
 pub(crate) const HEAD: usize = 64 << 10;
@@ -18,6 +18,8 @@ pub(crate) enum Look {
     Perf,
     /// Text of a tracer, wrapped as told.
     Text(text::Wrapping),
+    /// Perfetto's protobuf.
+    Perfetto,
     /// Something that is not read, and what to do with it.
     Unread { looks_like: &'static str, advice: &'static str },
 }
@@ -76,9 +78,12 @@ pub(crate) fn look(head: &[u8]) -> Look {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return is("text in UTF-16 (as PowerShell writes it)", "store it as UTF-8");
     }
+    if perfetto::looks_like(head) {
+        return Look::Perfetto;
+    }
     if head.contains(&0) {
         if head.first() == Some(&0x0a) {
-            return is("a protobuf file, perhaps a Perfetto trace", READS);
+            return is("a protobuf file, or a damaged Perfetto trace", READS);
         }
         return is("binary data of an unknown kind", READS);
     }
@@ -91,7 +96,7 @@ pub(crate) fn look(head: &[u8]) -> Look {
         return is("JSON", READS);
     }
     if head.first() == Some(&0x0a) && head.iter().any(|b| *b > 0x7f) {
-        return is("a protobuf file, perhaps a Perfetto trace", READS);
+        return is("a protobuf file, or a damaged Perfetto trace", READS);
     }
     if head.iter().any(|b| *b < 0x20 && !b.is_ascii_whitespace()) {
         return is("binary data of an unknown kind", READS);

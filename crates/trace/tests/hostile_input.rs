@@ -11,6 +11,7 @@ mod common;
 
 use std::path::Path;
 
+use common::proto;
 use common::writer::{Dat, Packed, small};
 use idlewise_trace::TraceFile;
 
@@ -117,7 +118,41 @@ fn bases() -> Vec<Vec<u8>> {
         all.push(Dat { big_endian: true, ..dat.clone() }.write());
         all.push(Dat { backwards: true, instances: vec![("a".into(), small().cpus)], ..dat }.write());
     }
+    all.extend(perfetto());
     all
+}
+
+/// Perfetto traces, plain and packed.
+fn perfetto() -> [Vec<u8>; 2] {
+    use proto::{bundle, cpu_idle, described, event, message, packet, sched_switch, trace};
+    let bundles = (0..6).map(|n| {
+        let at = |i: u64| 1_000_000_000 + 1000 * (10 * n + i);
+        let named = message().b(1, "tick_stop").m(2, message().b(1, "success").n(4, 1));
+        let events = vec![
+            cpu_idle(at(0), n as u32 % 2, 1),
+            event(at(1), 0, 553, message().n(1, 7).n(2, 55).n(3, 5)),
+            event(at(2), 0, 65536, message().n(1, 1).n(2, 2)),
+            event(at(3), 0, 327, named),
+            sched_switch(at(4), 0, 0, 77),
+        ];
+        let compact = message()
+            .b(5, "sh")
+            .packed(1, &[at(5) as i64, 300, 300])
+            .packed(2, &[1, 0, 2])
+            .packed(3, &[42, 0, 43])
+            .packed(4, &[120, 120, -98])
+            .packed(6, &[0, 0, 0])
+            .packed(7, &[at(5) as i64, 7])
+            .packed(8, &[42, 99])
+            .packed(9, &[0, 1]);
+        let described = described(65536, "timer", "tick_stop", &[("success", 4), ("dependency", 4)]);
+        let whole = bundle(n as u32 % 2, events).n(3, n as u32 % 3).m(4, compact).m(11, described);
+        packet(whole).m(12, message().m(26, message().n(1, 5).b(2, "tick_nohz_handler")))
+    });
+    let info = message().m(45, message().m(1, message().b(3, "6.6.30").b(4, "aarch64")));
+    let plain = trace(std::iter::once(info).chain(bundles).collect());
+    let packed = message().b(133, zstd::encode_all(&plain[..], 1).unwrap());
+    [plain.clone(), [trace(vec![packed]), plain].concat()]
 }
 
 #[test]

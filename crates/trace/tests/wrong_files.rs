@@ -105,13 +105,9 @@ fn recordings_in_other_formats_are_refused_by_name() {
         return;
     };
     let mut seen = 0;
-    for (folder, words) in [
-        ("perfetto", "perhaps a Perfetto trace"),
-        ("ctf", "archive"),
-        ("raw-ring-buffer", "archive"),
-        ("sysfs", ""),
-        ("turbostat", ""),
-    ] {
+    for (folder, words) in
+        [("ctf", "archive"), ("raw-ring-buffer", "archive"), ("sysfs", ""), ("turbostat", "")]
+    {
         let Ok(dir) = std::fs::read_dir(shared.join("traces").join(folder)) else { continue };
         for path in dir.flatten().map(|e| e.path()).filter(|p| p.is_file()) {
             let error = TraceFile::open(&path).err().unwrap_or_else(|| panic!("{} was read", path.display()));

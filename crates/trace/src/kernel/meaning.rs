@@ -201,6 +201,27 @@ pub(crate) enum Op<F> {
     },
 }
 
+/// The system of the events that mean something here, for formats that do not name it.
+pub(crate) fn system_of(name: &str) -> Option<&'static str> {
+    let vector = name.strip_suffix("_entry").or_else(|| name.strip_suffix("_exit"));
+    Some(match name {
+        "cpu_idle" | "cpu_idle_miss" | "cpu_frequency" | "pm_qos_update_target" | "guest_halt_poll_ns" => {
+            "power"
+        }
+        "irq_handler_entry" | "irq_handler_exit" => "irq",
+        "softirq_entry" | "softirq_exit" | "softirq_raise" => "irq",
+        "ipi_entry" | "ipi_exit" | "ipi_raise" | "ipi_send_cpu" | "ipi_send_cpumask" => "ipi",
+        "tick_stop" => "timer",
+        "print" => "ftrace",
+        "lisa__sched_pelt_cfs" => "lisa",
+        _ if vector.is_some_and(|v| X86_VECTORS.contains(&v)) => "irq_vectors",
+        _ if name.starts_with("sched_") => "sched",
+        _ if name.starts_with("hrtimer_") || name.starts_with("timer_") => "timer",
+        _ if name.starts_with("tmigr_") => "timer_migration",
+        _ => return None,
+    })
+}
+
 /// Looks up the fields of an event and remembers the first that is missing.
 struct Needs<'a, L: Layout> {
     layout: &'a mut L,
@@ -406,8 +427,8 @@ fn compile<L: Layout>(system: &str, name: &str, n: &mut Needs<'_, L>) -> Option<
         ("irq", "softirq_exit") => Op::SoftirqExit { vec: n.get("vec")? },
         ("irq", "softirq_raise") => Op::SoftirqRaise { vec: n.get("vec")? },
         ("irq_vectors", name) => match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-            (Some(what), _) => Op::VectorEntry(vector(what)),
-            (_, Some(what)) => Op::VectorExit(vector(what)),
+            (Some(what), _) => Op::VectorEntry(vector_named(what)),
+            (_, Some(what)) => Op::VectorExit(vector_named(what)),
             _ => return None,
         },
         ("ipi", "ipi_entry") => Op::IpiEntry(reason(n)?),
@@ -483,7 +504,7 @@ fn marker(text: &[u8]) -> Option<EventKind> {
     Some(EventKind::CpuFrequency { cpu: value("cpu_id")?, khz: value("state")? })
 }
 
-fn vector(name: &str) -> Vector {
+fn vector_named(name: &str) -> Vector {
     match name {
         "local_timer" => Vector::LocalTimer,
         "reschedule" => Vector::Reschedule,
@@ -503,37 +524,6 @@ pub(crate) fn ipi(reason: &str) -> Ipi {
         "IRQ work interrupts" => Ipi::IrqWork,
         _ => Ipi::Other,
     }
-}
-
-/// The system of the kernel's event `name`, for formats that leave it out. `None` for events without a meaning here.
-pub(crate) fn system_of(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "cpu_idle" | "cpu_idle_miss" | "cpu_frequency" | "pm_qos_update_target" | "guest_halt_poll_ns" => {
-            "power"
-        }
-        "irq_handler_entry" | "irq_handler_exit" | "softirq_entry" | "softirq_exit" | "softirq_raise" => {
-            "irq"
-        }
-        "ipi_entry" | "ipi_exit" | "ipi_send_cpu" => "ipi",
-        "hrtimer_start"
-        | "hrtimer_cancel"
-        | "hrtimer_expire_entry"
-        | "hrtimer_expire_exit"
-        | "timer_start"
-        | "timer_cancel"
-        | "timer_expire_entry"
-        | "timer_expire_exit"
-        | "timer_base_idle"
-        | "tick_stop" => "timer",
-        "tmigr_cpu_idle" | "tmigr_cpu_new_timer_idle" => "timer_migration",
-        "print" => "ftrace",
-        "lisa__sched_pelt_cfs" => "lisa",
-        name if name.starts_with("sched_") => "sched",
-        _ => {
-            let what = name.strip_suffix("_entry").or_else(|| name.strip_suffix("_exit"))?;
-            X86_VECTORS.contains(&what).then_some("irq_vectors")?
-        }
-    })
 }
 
 /// The vectors that x86 traces, by their events in `irq_vectors`.

@@ -2,6 +2,7 @@
 //! What the tests share: where recordings are, what an event is called, and a writer of small trace.dat files.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "every test uses its part")]
 
+pub mod proto;
 pub mod report;
 pub mod writer;
 
@@ -21,6 +22,28 @@ pub fn shared() -> Option<PathBuf> {
 /// Whether the reference reader is installed.
 pub fn has_trace_cmd() -> bool {
     Command::new("trace-cmd").arg("--version").output().is_ok()
+}
+
+/// A Python that has Perfetto's own messages; `tools/python-perfetto.sh` makes one.
+pub fn python_perfetto() -> Option<PathBuf> {
+    let folder = std::env::var_os("IDLEWISE_PYTHON_PERFETTO").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-perfetto"),
+        PathBuf::from,
+    );
+    let python = folder.join("bin/python");
+    python.is_file().then_some(python)
+}
+
+/// What `tests/perfetto/opinion.py` says, asked with `args`.
+pub fn perfettos_opinion(python: &Path, args: &[&str]) -> Result<String, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/perfetto/opinion.py");
+    let output = Command::new(python).arg(script).args(args).output().map_err(|e| e.to_string())?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    if output.status.success() {
+        Ok(text(output.stdout))
+    } else {
+        Err(text(output.stdout) + &text(output.stderr))
+    }
 }
 
 /// All recordings in `trace.dat` format.

@@ -120,7 +120,8 @@ pub fn compare_fields(
     let address = |key: &str, ours: u64| {
         let Some(text) = line.text(key) else { return Err(format!("{key} is not in {line:?}")) };
         let hex = text.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
-        let same = hex == Some(ours) || meta.function(ours) == Some(text);
+        let named = meta.function(ours).or_else(|| events.symbol(ours));
+        let same = hex == Some(ours) || named == Some(text);
         if same { Ok(()) } else { Err(format!("{key}: {ours:#x} against {text} in {line:?}")) }
     };
     match event.kind {
