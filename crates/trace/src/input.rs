@@ -124,29 +124,51 @@ impl Input {
         Ok(buf)
     }
 
-    /// XXH3-128 of all bytes, in hexadecimal.
-    pub(crate) fn hash(&self) -> Result<String, TraceError> {
-        let mut state = Xxh3::new();
-        self.feed(&mut state)?;
-        Ok(format!("{:032x}", state.digest128()))
+    /// Whether the bytes are not those of a file.
+    pub(crate) fn in_memory(&self) -> bool {
+        matches!(self.bytes, Bytes::Memory(_))
     }
 
-    /// Hashes all bytes.
-    pub(crate) fn feed(&self, state: &mut Xxh3) -> Result<(), TraceError> {
+    /// XXH3-128 of all bytes, in hexadecimal.
+    pub(crate) fn hash(&self) -> Result<String, TraceError> {
+        let mut hasher = Hasher::default();
+        hasher.add(self)?;
+        Ok(hasher.finish())
+    }
+}
+
+/// XXH3-128 of the bytes of one or more inputs.
+#[derive(Default)]
+pub(crate) struct Hasher(Xxh3);
+
+impl Hasher {
+    /// Adds name, length and bytes of one input of several.
+    pub(crate) fn add_named(&mut self, input: &Input) -> Result<(), TraceError> {
+        self.0.update(input.path.file_name().unwrap_or_default().as_encoded_bytes());
+        self.0.update(&input.len().to_le_bytes());
+        self.add(input)
+    }
+
+    /// Adds all bytes of `input`.
+    pub(crate) fn add(&mut self, input: &Input) -> Result<(), TraceError> {
         let mut buf = vec![0; 1 << 20];
         let mut offset = 0;
         loop {
-            let got = self.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
-                path: self.path.clone(),
+            let got = input.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
+                path: input.path.clone(),
                 offset,
                 what: "the bytes to hash",
                 source,
             })?;
-            let Some(block) = buf.get(..got).filter(|b| !b.is_empty()) else { break };
-            state.update(block);
+            let Some(block) = buf.get(..got).filter(|b| !b.is_empty()) else { return Ok(()) };
+            self.0.update(block);
             offset += got as u64;
         }
-        Ok(())
+    }
+
+    /// In hexadecimal.
+    pub(crate) fn finish(&self) -> String {
+        format!("{:032x}", self.0.digest128())
     }
 }
 

@@ -8,8 +8,9 @@
 //!
 //! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`);
 //! `perf.data` of perf (`perf`); text of ftrace, trace-cmd, perf script, systrace and atrace (`text`);
-//! Perfetto protobuf (`perfetto`).
+//! Perfetto protobuf (`perfetto`); CTF 1.8, the directories of LTTng (`ctf`).
 
+mod ctf;
 mod dat;
 mod error;
 mod input;
@@ -74,8 +75,8 @@ enum Format {
 }
 
 impl TraceFile {
-    /// Opens the trace at `path`; its format is told by its content. A file that is packed as a whole (gzip, zstd, xz) is
-    /// unpacked into the temporary directory first.
+    /// Opens the trace at `path`, a file or a directory (CTF, raw ring buffers); its format is told by its content. A file
+    /// that is packed as a whole (gzip, zstd, xz) is unpacked into the temporary directory first.
     ///
     /// # Errors
     /// When it cannot be read, is something else (the error says what it looks like), or its headers are broken.
@@ -102,6 +103,21 @@ impl TraceFile {
         Self::understand(Input::memory(name, bytes), &Choice::default())
     }
 
+    /// A trace of several files in memory: a CTF trace's `metadata` and its streams, by name. `name` stands for the path
+    /// of the directory in errors.
+    ///
+    /// # Errors
+    /// As [`TraceFile::open`].
+    pub fn from_files(name: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<Self, TraceError> {
+        let mut metadata = Input::memory(&name.join("metadata"), Vec::new());
+        let mut others = Vec::new();
+        for (file, bytes) in files {
+            let input = Input::memory(&name.join(&file), bytes);
+            if file == "metadata" { metadata = input } else { others.push(input) }
+        }
+        Ok(Self { format: Format::Other(ctf::open_files(metadata, others)?), wrapping: None })
+    }
+
     fn understand(input: Input, choice: &Choice) -> Result<Self, TraceError> {
         let input = input.unwrapped()?;
         let mut head = vec![0; sniff::HEAD];
@@ -118,6 +134,7 @@ impl TraceFile {
             sniff::Look::Perf => Format::Other(perf::open(input)?),
             sniff::Look::Text(wrapping) => Format::Other(text::open(input, wrapping)?),
             sniff::Look::Perfetto => Format::Other(perfetto::open(input)?),
+            sniff::Look::CtfMetadata => Format::Other(ctf::open_beside(&input)?),
             sniff::Look::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }
@@ -133,13 +150,20 @@ impl TraceFile {
         if let Some(trace) = ring::open(path)? {
             return plain(Format::Ring(Box::new(trace)));
         }
+        if let Some(trace) = ctf::open_directory(path)? {
+            return plain(Format::Other(trace));
+        }
         let (looks_like, advice) = if path.join("ebpf_trace").is_file() {
             (
                 "a recording of schedviz made with bpftrace",
                 "record with its trace.sh instead, which uses ftrace",
             )
         } else {
-            ("a directory without ring buffers", "name a file, or a directory with cpu0, ... and events/")
+            (
+                "a directory without a trace",
+                "name a file, the directory of a CTF trace (with a file `metadata`), or one of raw ring buffers (with \
+                 cpu0, ... and events/)",
+            )
         };
         Err(TraceError::NotATrace { path: path.to_path_buf(), looks_like, advice })
     }

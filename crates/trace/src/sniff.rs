@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{dat, perf, perfetto, text};
+use crate::{ctf, dat, perf, perfetto, text};
 
 /// Bytes that are looked at.
 pub(crate) const HEAD: usize = 64 << 10;
@@ -20,6 +20,8 @@ pub(crate) enum Look {
     Text(text::Wrapping),
     /// Perfetto's protobuf.
     Perfetto,
+    /// The metadata of a CTF trace.
+    CtfMetadata,
     /// Something that is not read, and what to do with it.
     Unread { looks_like: &'static str, advice: &'static str },
 }
@@ -27,12 +29,13 @@ pub(crate) enum Look {
 const READS: &str = "trace.dat, perf.data, text of ftrace, trace-cmd, perf script and systrace, Perfetto traces, and \
                      directories of CTF or raw ring buffers are read";
 const UNPACK: &str = "unpack it first";
+const WHOLE: &str = "name the directory that holds it and the file `metadata`";
 
 /// Beginnings that tell a format, with what they tell.
 const MAGIC: &[(&[u8], &str, &str)] = &[
     (b"PERFFILE", "a perf.data file of perf before 2.6.33", "record it again with a newer perf"),
-    (&[0xc1, 0x1f, 0xfc, 0xc1], "a CTF stream (LTTng)", READS),
-    (&[0xc1, 0xfc, 0x1f, 0xc1], "a big-endian CTF stream (LTTng)", READS),
+    (&[0xc1, 0x1f, 0xfc, 0xc1], "a stream of a CTF trace (LTTng)", WHOLE),
+    (&[0xc1, 0xfc, 0x1f, 0xc1], "a big-endian stream of a CTF trace (LTTng)", WHOLE),
     (&[0x1f, 0x8b], "a gzip archive in another archive", UNPACK),
     (&[0x28, 0xb5, 0x2f, 0xfd], "a zstd archive in another archive", UNPACK),
     (b"\xfd7zXZ\0", "an xz archive in another archive", UNPACK),
@@ -59,6 +62,9 @@ pub(crate) fn look(head: &[u8]) -> Look {
     }
     if head.starts_with(perf::MAGIC) || head.starts_with(perf::MAGIC_BIG) {
         return Look::Perf;
+    }
+    if ctf::metadata::looks_like(head) {
+        return Look::CtfMetadata;
     }
     if head.is_empty() {
         return is("an empty file", "check that the recording was finished");

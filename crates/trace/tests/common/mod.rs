@@ -2,6 +2,7 @@
 //! What the tests share: where recordings are, what an event is called, and a writer of small trace.dat files.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "every test uses its part")]
 
+pub mod babeltrace;
 pub mod proto;
 pub mod report;
 pub mod writer;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The streams of all CPUs, merged in time order, and the task that is current on each CPU.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use idlewise_model::{Event, EventKind};
+
+use super::CtfTrace;
+use super::stream::{Comms, Reader, Shared};
+use crate::Stream;
+use crate::learned::Learned;
+
+/// No task is known to be current.
+const UNKNOWN: i32 = -1;
+/// Linux runs on no more CPUs; on others than these no task is followed.
+const MOST_CPUS: usize = 8192;
+
+/// The events of a CTF trace.
+pub(super) struct CtfEvents<'a> {
+    shared: Shared<'a>,
+    readers: Vec<Reader<'a>>,
+    /// The stream that is being read; the others wait in `waiting` with the times of their next events.
+    current: usize,
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The best of `waiting`: `current` goes on until it is reached.
+    bound: (u64, usize),
+    tasks: Tasks,
+}
+
+const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
+
+impl<'a> CtfEvents<'a> {
+    pub(super) fn new(trace: &'a CtfTrace) -> Self {
+        let mut shared = Shared {
+            kinds: &trace.kinds,
+            uuid: trace.uuid,
+            freq: trace.freq,
+            learned: Learned::default(),
+            comms: Comms::new(),
+        };
+        let mut readers = Vec::new();
+        let mut waiting = BinaryHeap::new();
+        for file in &trace.files {
+            let Some(stream) = trace.kinds.streams.get(&file.stream_id) else { continue };
+            let mut reader = Reader::new(&file.input, &trace.kinds, stream, file.cpu, trace.files.len());
+            if reader.advance(&mut shared) {
+                waiting.push(Reverse((reader.next.ts_ns, readers.len())));
+                readers.push(reader);
+            }
+        }
+        let tasks = Tasks::default();
+        let mut events = Self { shared, readers, current: usize::MAX, waiting, bound: NOBODY, tasks };
+        events.next_reader();
+        events
+    }
+
+    /// Turns to the stream whose event is next.
+    #[inline]
+    fn next_reader(&mut self) {
+        self.current = self.waiting.pop().map_or(usize::MAX, |Reverse((_, i))| i);
+        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+    }
+
+    /// Turns to the stream whose event is next and lets the current one wait.
+    #[inline]
+    fn change_reader(&mut self, mine: Reverse<(u64, usize)>) {
+        if let Some(mut best) = self.waiting.peek_mut() {
+            let Reverse((_, next)) = std::mem::replace(&mut *best, mine);
+            self.current = next;
+        }
+        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+    }
+}
+
+impl Stream for CtfEvents<'_> {
+    #[inline]
+    fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let reader = self.readers.get_mut(self.current)?;
+            if (reader.next.ts_ns, self.current) > self.bound {
+                let mine = Reverse((reader.next.ts_ns, self.current));
+                self.change_reader(mine);
+                continue;
+            }
+            let mut event = reader.next;
+            if let Some(count) = reader.lost.take() {
+                self.tasks.forget(event.cpu);
+                return Some(Event { pid: UNKNOWN, kind: EventKind::Lost { count }, ..event });
+            }
+            let id = reader.id;
+            if !reader.advance(&mut self.shared) {
+                self.next_reader();
+            }
+            self.tasks.follow(&mut event);
+            self.shared.learned.count(id);
+            return Some(event);
+        }
+    }
+
+    fn learned(&self) -> &Learned {
+        &self.shared.learned
+    }
+}
+
+/// The task that is current on each CPU, as the switches tell.
+#[derive(Default)]
+struct Tasks(Vec<i32>);
+
+impl Tasks {
+    fn forget(&mut self, cpu: u32) {
+        if let Some(task) = self.0.get_mut(cpu as usize) {
+            *task = UNKNOWN;
+        }
+    }
+
+    /// Writes into `event` which task was current, unless it says so itself.
+    #[inline(always)]
+    fn follow(&mut self, event: &mut Event) {
+        let cpu = event.cpu as usize;
+        if cpu >= self.0.len() {
+            if cpu >= MOST_CPUS {
+                return;
+            }
+            self.0.resize(cpu + 1, UNKNOWN);
+        }
+        let Some(task) = self.0.get_mut(cpu) else { return };
+        match event.kind {
+            EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
+                event.pid = prev_pid;
+                *task = next_pid;
+            }
+            // Only the idle task goes idle.
+            EventKind::CpuIdle { cpu, .. } if cpu == event.cpu => {
+                event.pid = 0;
+                *task = 0;
+            }
+            _ if event.pid == UNKNOWN => event.pid = *task,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are the events of real CTF traces the ones that babeltrace2 prints: each one, its time, CPU, name, task and numbers?
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::babeltrace::{Babeltrace, has_babeltrace, kernel_name};
+use common::report::{Line, compare_fields};
+use common::{is_called, shared};
+use idlewise_model::EventKind;
+use idlewise_trace::TraceFile;
+
+/// The archives of traces that are not part of the project, unpacked to `dir`; what cannot be unpacked is said.
+fn unpacked(dir: &Path) -> Vec<PathBuf> {
+    let Some(shared) = shared() else { return Vec::new() };
+    let Ok(archives) = std::fs::read_dir(shared.join("traces/ctf")) else { return Vec::new() };
+    let mut archives: Vec<PathBuf> = archives.flatten().map(|e| e.path()).collect();
+    archives.sort();
+    let mut all = Vec::new();
+    for archive in archives {
+        let to = dir.join(archive.file_name().unwrap());
+        std::fs::create_dir(&to).unwrap();
+        let tar = Command::new("tar").arg("xf").arg(&archive).arg("-C").arg(&to).output();
+        match tar {
+            Ok(output) if output.status.success() => all.push(to),
+            _ => println!("skipped {}: tar cannot unpack it (is zstd there?)", archive.display()),
+        }
+    }
+    all
+}
+
+/// Compares every event with babeltrace2's; gives how many there were, and the lines that were compared by name.
+fn compare(path: &Path) -> (u64, BTreeMap<String, u64>) {
+    let file = TraceFile::open(path).unwrap();
+    let meta = file.meta();
+    // Events of the same time on two CPUs may come in any order, so each CPU is compared for itself.
+    let mut theirs: BTreeMap<u32, std::collections::VecDeque<Line>> = BTreeMap::new();
+    for line in Babeltrace::run(path) {
+        theirs.entry(line.cpu).or_default().push_back(line);
+    }
+    let (mut n, mut numbers, mut last) = (0u64, 0u64, 0);
+    let mut names = BTreeMap::<String, u64>::new();
+    let mut events = file.events().unwrap();
+    while let Some(event) = events.next() {
+        if matches!(event.kind, EventKind::Lost { .. }) {
+            continue;
+        }
+        assert!(event.ts_ns >= last, "{}: {event:?} after {last}", path.display());
+        last = event.ts_ns;
+        let line = theirs.get_mut(&event.cpu).and_then(|lines| lines.pop_front());
+        let place = format!("{}, event {n}", path.display());
+        let line = line.unwrap_or_else(|| panic!("{place}: they have no {event:?}"));
+        assert_eq!(
+            (event.ts_ns, event.cpu, event.pid),
+            (line.ts_ns, line.cpu, line.pid),
+            "{place}: {event:?} {line:?}"
+        );
+        assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
+        match compare_fields(&event, &line, meta, &events) {
+            Ok(compared) => numbers += u64::from(compared),
+            Err(e) => panic!("{place}: {e}"),
+        }
+        *names.entry(line.name).or_default() += 1;
+        n += 1;
+    }
+    assert!(theirs.values().all(|lines| lines.is_empty()), "{}: they have more events", path.display());
+    let mut counted = BTreeMap::<String, u64>::new();
+    for (id, count) in events.counts() {
+        let name = meta.event_names[&id].split_once(':').unwrap().1;
+        *counted.entry(name.to_owned()).or_default() += count;
+    }
+    assert_eq!(counted, names, "{}", path.display());
+    assert!(events.health().is_empty(), "{:?}", events.health());
+    let again: Vec<_> = file.events().unwrap().collect();
+    assert!(again.into_iter().eq(file.events().unwrap()), "a second reading differs");
+    println!("{}: {n} events, {numbers} numbers equal; {} kinds", path.display(), names.len());
+    println!(
+        "   {} | {} | clock {:?} | {:?} | {:?}",
+        meta.format, meta.kernel, meta.clock, meta.health, meta.notes
+    );
+    (n, names)
+}
+
+#[test]
+fn every_event_of_every_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = unpacked(dir.path());
+    if traces.is_empty() || !has_babeltrace() {
+        println!("skipped: no traces in ../shared (IDLEWISE_SHARED), or no babeltrace2");
+        return;
+    }
+    let mut seen = BTreeMap::<String, u64>::new();
+    for path in traces {
+        let (n, names) = compare(&path);
+        assert!(n > 0);
+        for (name, count) in names {
+            *seen.entry(name).or_default() += count;
+        }
+    }
+    let needed =
+        ["cpu_idle", "cpu_frequency", "sched_switch", "sched_waking", "hrtimer_start", "softirq_entry"];
+    assert!(needed.iter().all(|name| seen.contains_key(*name)), "{seen:?}");
+}
+
+/// babeltrace2 writes CTF of its own: another header, 64-bit times, all types spelled out.
+#[test]
+fn what_babeltrace_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = unpacked(dir.path());
+    if traces.is_empty() || !has_babeltrace() {
+        println!("skipped: no traces in ../shared (IDLEWISE_SHARED), or no babeltrace2");
+        return;
+    }
+    for path in traces {
+        let written = dir.path().join("written").join(path.file_name().unwrap());
+        let status = Command::new("babeltrace2")
+            .args(["--output-format=ctf", "--output"])
+            .arg(&written)
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        compare(&written);
+        let key = |path: &Path| {
+            let file = TraceFile::open(path).unwrap();
+            let mut events = file.events().unwrap();
+            // The numbers of names differ, for the metadata has them in another order.
+            let mut all = Vec::new();
+            while let Some(mut e) = events.next() {
+                let name = match &mut e.kind {
+                    EventKind::Other { id } => events.event_name(std::mem::take(id)).unwrap().to_owned(),
+                    _ => String::new(),
+                };
+                all.push((e.cpu, e, name));
+            }
+            all.sort_by_key(|(cpu, ..)| *cpu);
+            all
+        };
+        let (from, to) = (key(&path), key(&written));
+        assert_eq!(from.len(), to.len());
+        for (a, b) in from.iter().zip(&to) {
+            assert_eq!(a, b, "{}", path.display());
+        }
+    }
+}
+
+/// `perf data convert` where perf was built with it.
+#[test]
+fn what_perf_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(shared) = shared().filter(|_| has_babeltrace()) else {
+        println!("skipped: no ../shared (IDLEWISE_SHARED), or no babeltrace2");
+        return;
+    };
+    let files = std::fs::read_dir(shared.join("traces/perf"))
+        .map(|d| d.flatten().collect())
+        .unwrap_or_else(|_| Vec::new());
+    let mut compared = 0;
+    for (i, file) in files.iter().enumerate() {
+        let written = dir.path().join(i.to_string());
+        let output = Command::new("perf")
+            .args(["data", "convert", "--to-ctf"])
+            .arg(&written)
+            .arg("-i")
+            .arg(file.path())
+            .output();
+        if output.is_ok_and(|o| o.status.success()) && TraceFile::open(&written).is_ok() {
+            compare(&written);
+            compared += 1;
+        }
+    }
+    if compared == 0 {
+        println!("skipped: no perf that can convert to CTF, or no recording that it can convert");
+    }
+    assert_eq!(kernel_name("sched:sched_switch"), "sched_switch");
+}
