@@ -73,6 +73,11 @@ impl Input {
         self.len
     }
 
+    /// Whether the bytes are not those of a file.
+    pub(crate) fn in_memory(&self) -> bool {
+        matches!(self.bytes, Bytes::Memory(_))
+    }
+
     /// Fills `buf` from `offset` on as far as the input reaches; says how many bytes there were.
     pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         match &self.bytes {
@@ -124,51 +129,29 @@ impl Input {
         Ok(buf)
     }
 
-    /// Whether the bytes are not those of a file.
-    pub(crate) fn in_memory(&self) -> bool {
-        matches!(self.bytes, Bytes::Memory(_))
-    }
-
     /// XXH3-128 of all bytes, in hexadecimal.
     pub(crate) fn hash(&self) -> Result<String, TraceError> {
-        let mut hasher = Hasher::default();
-        hasher.add(self)?;
-        Ok(hasher.finish())
-    }
-}
-
-/// XXH3-128 of the bytes of one or more inputs.
-#[derive(Default)]
-pub(crate) struct Hasher(Xxh3);
-
-impl Hasher {
-    /// Adds name, length and bytes of one input of several.
-    pub(crate) fn add_named(&mut self, input: &Input) -> Result<(), TraceError> {
-        self.0.update(input.path.file_name().unwrap_or_default().as_encoded_bytes());
-        self.0.update(&input.len().to_le_bytes());
-        self.add(input)
+        let mut state = Xxh3::new();
+        self.feed(&mut state)?;
+        Ok(format!("{:032x}", state.digest128()))
     }
 
-    /// Adds all bytes of `input`.
-    pub(crate) fn add(&mut self, input: &Input) -> Result<(), TraceError> {
+    /// Hashes all bytes.
+    pub(crate) fn feed(&self, state: &mut Xxh3) -> Result<(), TraceError> {
         let mut buf = vec![0; 1 << 20];
         let mut offset = 0;
         loop {
-            let got = input.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
-                path: input.path.clone(),
+            let got = self.read_at(offset, &mut buf).map_err(|source| TraceError::Read {
+                path: self.path.clone(),
                 offset,
                 what: "the bytes to hash",
                 source,
             })?;
-            let Some(block) = buf.get(..got).filter(|b| !b.is_empty()) else { return Ok(()) };
-            self.0.update(block);
+            let Some(block) = buf.get(..got).filter(|b| !b.is_empty()) else { break };
+            state.update(block);
             offset += got as u64;
         }
-    }
-
-    /// In hexadecimal.
-    pub(crate) fn finish(&self) -> String {
-        format!("{:032x}", self.0.digest128())
+        Ok(())
     }
 }
 

@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::babeltrace::{Babeltrace, has_babeltrace, kernel_name};
-use common::report::{Line, compare_fields};
-use common::{is_called, shared};
+use common::babeltrace::{compare, has_babeltrace, kernel_name};
+use common::shared;
 use idlewise_model::EventKind;
 use idlewise_trace::TraceFile;
 
@@ -33,58 +32,6 @@ fn unpacked(dir: &Path) -> Vec<PathBuf> {
         }
     }
     all
-}
-
-/// Compares every event with babeltrace2's; gives how many there were, and the lines that were compared by name.
-fn compare(path: &Path) -> (u64, BTreeMap<String, u64>) {
-    let file = TraceFile::open(path).unwrap();
-    let meta = file.meta();
-    // Events of the same time on two CPUs may come in any order, so each CPU is compared for itself.
-    let mut theirs: BTreeMap<u32, std::collections::VecDeque<Line>> = BTreeMap::new();
-    for line in Babeltrace::run(path) {
-        theirs.entry(line.cpu).or_default().push_back(line);
-    }
-    let (mut n, mut numbers, mut last) = (0u64, 0u64, 0);
-    let mut names = BTreeMap::<String, u64>::new();
-    let mut events = file.events().unwrap();
-    while let Some(event) = events.next() {
-        if matches!(event.kind, EventKind::Lost { .. }) {
-            continue;
-        }
-        assert!(event.ts_ns >= last, "{}: {event:?} after {last}", path.display());
-        last = event.ts_ns;
-        let line = theirs.get_mut(&event.cpu).and_then(|lines| lines.pop_front());
-        let place = format!("{}, event {n}", path.display());
-        let line = line.unwrap_or_else(|| panic!("{place}: they have no {event:?}"));
-        assert_eq!(
-            (event.ts_ns, event.cpu, event.pid),
-            (line.ts_ns, line.cpu, line.pid),
-            "{place}: {event:?} {line:?}"
-        );
-        assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
-        match compare_fields(&event, &line, meta, &events) {
-            Ok(compared) => numbers += u64::from(compared),
-            Err(e) => panic!("{place}: {e}"),
-        }
-        *names.entry(line.name).or_default() += 1;
-        n += 1;
-    }
-    assert!(theirs.values().all(|lines| lines.is_empty()), "{}: they have more events", path.display());
-    let mut counted = BTreeMap::<String, u64>::new();
-    for (id, count) in events.counts() {
-        let name = meta.event_names[&id].split_once(':').unwrap().1;
-        *counted.entry(name.to_owned()).or_default() += count;
-    }
-    assert_eq!(counted, names, "{}", path.display());
-    assert!(events.health().is_empty(), "{:?}", events.health());
-    let again: Vec<_> = file.events().unwrap().collect();
-    assert!(again.into_iter().eq(file.events().unwrap()), "a second reading differs");
-    println!("{}: {n} events, {numbers} numbers equal; {} kinds", path.display(), names.len());
-    println!(
-        "   {} | {} | clock {:?} | {:?} | {:?}",
-        meta.format, meta.kernel, meta.clock, meta.health, meta.notes
-    );
-    (n, names)
 }
 
 #[test]

@@ -77,8 +77,9 @@ impl<'a> Parser<'a> {
 
     /// Goes to the next token and gives the one before.
     pub(super) fn step(&mut self) -> Result<Token<'a>, String> {
-        self.at = self.lexer.at();
-        let next = self.lexer.next()?;
+        let next = self.lexer.next();
+        self.at = self.lexer.start();
+        let next = next?;
         Ok(std::mem::replace(&mut self.token, next))
     }
 

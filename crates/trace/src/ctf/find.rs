@@ -38,10 +38,10 @@ fn of_kernel(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).contains("domain = \"kernel\"")
 }
 
-/// The directory of the trace in `dir`; of several the kernel's. `None` if there is none.
+/// The directory of the trace in `dir`; of several the kernel's. `None` when there is none.
 ///
 /// # Errors
-/// When there are several that could be meant.
+/// When several could be meant.
 pub(super) fn trace_in(dir: &Path) -> Result<Option<PathBuf>, TraceError> {
     if head(dir).is_some() {
         return Ok(Some(dir.to_path_buf()));

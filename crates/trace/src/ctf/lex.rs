@@ -27,16 +27,17 @@ const MARKS: [&str; 21] = [
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
+    start: usize,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, start: 0 }
     }
 
-    /// Where the next token is looked for, bytes from the start.
-    pub(super) fn at(&self) -> usize {
-        self.at
+    /// Where the last token starts, or what stands in its place, bytes.
+    pub(super) fn start(&self) -> usize {
+        self.start
     }
 
     fn rest(&self) -> &'a str {
@@ -49,6 +50,7 @@ impl<'a> Lexer<'a> {
             let rest = self.rest();
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
+            self.start = self.at;
             let skipped = if let Some(comment) = trimmed.strip_prefix("/*") {
                 2 + comment.find("*/").ok_or("the end of a comment")? + 2
             } else if trimmed.starts_with("//") || trimmed.starts_with('#') {

@@ -32,6 +32,7 @@ mod window;
 use std::path::Path;
 
 use idlewise_model::HealthKind;
+use xxhash_rust::xxh3::Xxh3;
 
 use describe::Description;
 use events::CtfEvents;
@@ -39,7 +40,7 @@ use kinds::Kinds;
 use types::Order;
 
 use crate::error::TraceError;
-use crate::input::{Hasher, Input};
+use crate::input::Input;
 use crate::meta::TraceMeta;
 use crate::{Reader, Stream};
 
@@ -67,7 +68,7 @@ struct StreamFile {
     cpu: u32,
 }
 
-/// Opens the trace in a directory or in one of its inner directories; `None` if there is none.
+/// Opens the trace in a directory or in one of its inner directories; `None` when there is none.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<Box<dyn Reader>>, TraceError> {
     let Some(dir) = find::trace_in(path)? else { return Ok(None) };
     let (metadata, others) = find::files(&dir)?;
@@ -117,11 +118,11 @@ impl CtfTrace {
         if let Some((_, clock)) = &trace.kinds.clock {
             trace.freq = clock.freq;
         }
-        let mut hasher = Hasher::default();
-        hasher.add_named(&metadata)?;
+        let mut hash = Xxh3::new();
+        metadata.feed(&mut hash)?;
         trace.meta.bytes = metadata.len();
         for input in others {
-            trace.add_stream(input, &mut hasher)?;
+            trace.add_stream(input, &mut hash)?;
         }
         if trace.files.is_empty() {
             return Err(TraceError::Malformed {
@@ -134,13 +135,13 @@ impl CtfTrace {
         }
         // Of one CPU they stay in the order of their names.
         trace.files.sort_by_key(|file| file.cpu);
-        trace.meta.hash = hasher.finish();
+        trace.meta.hash = format!("{:032x}", hash.digest128());
         trace.describe(&description);
         Ok(trace)
     }
 
     /// Takes in a file beside the metadata, if it is a stream of the trace.
-    fn add_stream(&mut self, input: Input, hasher: &mut Hasher) -> Result<(), TraceError> {
+    fn add_stream(&mut self, input: Input, hash: &mut Xxh3) -> Result<(), TraceError> {
         if input.len() == 0 {
             // The buffer of a CPU that had nothing to record.
             return Ok(());
@@ -159,7 +160,7 @@ impl CtfTrace {
                 return Ok(());
             }
         };
-        hasher.add_named(&input)?;
+        input.feed(hash)?;
         self.meta.bytes = self.meta.bytes.saturating_add(input.len());
         let cpu = says.cpu.unwrap_or_else(|| {
             let cpu = u32::try_from(self.files.len()).unwrap_or(u32::MAX);

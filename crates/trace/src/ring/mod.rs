@@ -8,9 +8,10 @@ mod find;
 use std::path::Path;
 
 use idlewise_model::HealthKind;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::TraceError;
-use crate::input::{Hasher, Input, text};
+use crate::input::{Input, text};
 use crate::kernel::bytes::Decoders;
 use crate::kernel::clock;
 use crate::kernel::format::PageLayout;
@@ -45,7 +46,7 @@ pub(crate) fn open(directory: &Path) -> Result<Option<RingTrace>, TraceError> {
     }
     let header_page = found.header_page.clone();
     let header_page = header_page.ok_or_else(|| missing("events/header_page is", COLLECT_FORMATS))?;
-    let mut reader = Reader { hash: Hasher::default(), meta: TraceMeta::default() };
+    let mut reader = Reader { hash: Xxh3::new(), meta: TraceMeta::default() };
     let page = reader.text(&header_page)?;
     let layout = PageLayout::parse(&page).filter(|l| (MIN_PAGE..=MAX_PAGE).contains(&(l.page as u32)));
     let layout = layout.ok_or_else(|| TraceError::Malformed {
@@ -61,7 +62,7 @@ pub(crate) fn open(directory: &Path) -> Result<Option<RingTrace>, TraceError> {
     let mut regions = Vec::new();
     for (cpu, path) in &found.pages {
         let input = Input::open(path)?;
-        reader.hash.add_named(&input)?;
+        reader.hash_of(&input, path)?;
         regions.push(Region { cpu: *cpu, input: inputs.len(), offset: 0, size: input.len() });
         inputs.push(input);
     }
@@ -87,11 +88,17 @@ pub(crate) fn open(directory: &Path) -> Result<Option<RingTrace>, TraceError> {
 /// What was read of the descriptions so far.
 struct Reader {
     /// Of all files that count.
-    hash: Hasher,
+    hash: Xxh3,
     meta: TraceMeta,
 }
 
 impl Reader {
+    fn hash_of(&mut self, input: &Input, path: &Path) -> Result<(), TraceError> {
+        self.hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        self.hash.update(&input.len().to_le_bytes());
+        input.feed(&mut self.hash)
+    }
+
     /// The text of a file; what is too long for a description is empty, with a note.
     fn text(&mut self, path: &Path) -> Result<String, TraceError> {
         let input = Input::open(path)?;
@@ -101,7 +108,7 @@ impl Reader {
             self.meta.health.add(HealthKind::Ignored, 1, || what);
             return Ok(String::new());
         }
-        self.hash.add_named(&input)?;
+        self.hash_of(&input, path)?;
         Ok(text(&input.bytes(0, input.len(), "a description")?))
     }
 
@@ -152,7 +159,7 @@ impl Reader {
         let ending = if order.big() { ", big-endian" } else { "" };
         TraceMeta {
             format: format!("raw ring buffers{ending}"),
-            hash: self.hash.finish(),
+            hash: format!("{:032x}", self.hash.digest128()),
             bytes: inputs.iter().map(Input::len).sum(),
             ..self.meta
         }

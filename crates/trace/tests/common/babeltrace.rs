@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The output of `babeltrace2 --clock-cycles --names=all`, line by line, with the kernel's names.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::report::Line;
+use idlewise_model::EventKind;
+use idlewise_trace::TraceFile;
+
+use super::is_called;
+use super::report::{Line, compare_fields};
 
 /// Whether the reference reader is installed.
 pub fn has_babeltrace() -> bool {
@@ -119,6 +124,58 @@ pub fn kernel_name(name: &str) -> &str {
     }
     let inner = ["irq_softirq_", "timer_hrtimer_", "timer_itimer_"].iter().any(|p| name.starts_with(p));
     if inner { name.split_once('_').unwrap().1 } else { name }
+}
+
+/// Compares every event with babeltrace2's; gives how many there were, and how many of each name.
+pub fn compare(path: &Path) -> (u64, BTreeMap<String, u64>) {
+    let file = TraceFile::open(path).unwrap();
+    let meta = file.meta();
+    // Events of the same time on two CPUs may come in any order, so each CPU is compared for itself.
+    let mut theirs: BTreeMap<u32, VecDeque<Line>> = BTreeMap::new();
+    for line in Babeltrace::run(path) {
+        theirs.entry(line.cpu).or_default().push_back(line);
+    }
+    let (mut n, mut numbers, mut last) = (0u64, 0u64, 0);
+    let mut names = BTreeMap::<String, u64>::new();
+    let mut events = file.events().unwrap();
+    while let Some(event) = events.next() {
+        if matches!(event.kind, EventKind::Lost { .. }) {
+            continue;
+        }
+        assert!(event.ts_ns >= last, "{}: {event:?} after {last}", path.display());
+        last = event.ts_ns;
+        let line = theirs.get_mut(&event.cpu).and_then(|lines| lines.pop_front());
+        let place = format!("{}, event {n}", path.display());
+        let line = line.unwrap_or_else(|| panic!("{place}: they have no {event:?}"));
+        assert_eq!(
+            (event.ts_ns, event.cpu, event.pid),
+            (line.ts_ns, line.cpu, line.pid),
+            "{place}: {event:?} {line:?}"
+        );
+        assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
+        match compare_fields(&event, &line, meta, &events) {
+            Ok(compared) => numbers += u64::from(compared),
+            Err(e) => panic!("{place}: {e}"),
+        }
+        *names.entry(line.name).or_default() += 1;
+        n += 1;
+    }
+    assert!(theirs.values().all(|lines| lines.is_empty()), "{}: they have more events", path.display());
+    let mut counted = BTreeMap::<String, u64>::new();
+    for (id, count) in events.counts() {
+        let name = meta.event_names[&id].split_once(':').unwrap().1;
+        *counted.entry(name.to_owned()).or_default() += count;
+    }
+    assert_eq!(counted, names, "{}", path.display());
+    assert!(events.health().is_empty(), "{:?}", events.health());
+    let again: Vec<_> = file.events().unwrap().collect();
+    assert!(again.into_iter().eq(file.events().unwrap()), "a second reading differs");
+    println!("{}: {n} events, {numbers} numbers equal; {} kinds", path.display(), names.len());
+    println!(
+        "   {} | {} | clock {:?} | {:?} | {:?}",
+        meta.format, meta.kernel, meta.clock, meta.health, meta.notes
+    );
+    (n, names)
 }
 
 /// `a = 1, b = { c = 2 }, d = "x, y"` as pairs.

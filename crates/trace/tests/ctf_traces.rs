@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is every shape of CTF 1.8 understood: both byte orders, each header, fields of any size and place, clocks, tasks and
+//! losses, and does babeltrace2 agree where it can read the trace?
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip")]
+
+mod common;
+
+use std::path::Path;
+
+use common::babeltrace::{compare, has_babeltrace};
+use common::ctf::{Bits, Files, Lttng, store};
+use idlewise_model::{Event, EventKind, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
+use idlewise_trace::TraceFile;
+
+fn open(files: Files) -> TraceFile {
+    TraceFile::from_files(Path::new("synthetic"), files).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn events(files: Files) -> Vec<Event> {
+    open(files).events().unwrap().collect()
+}
+
+/// Compares with what babeltrace2 prints, if it is there.
+fn babeltrace_agrees(files: &Files) {
+    if !has_babeltrace() {
+        println!("skipped the comparison: no babeltrace2");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    store(dir.path(), files);
+    assert!(compare(dir.path()).0 > 0);
+}
+
+fn event(ts_ns: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
+    Event { ts_ns, cpu, pid, kind }
+}
+
+/// One event of every kind, on two CPUs.
+fn every_kind() -> Vec<Event> {
+    let switch = |prev_pid, next_pid| EventKind::SchedSwitch {
+        prev_pid,
+        prev_prio: 120,
+        prev_state: 4096,
+        next_pid,
+        next_prio: 97,
+    };
+    let mut kinds = vec![
+        switch(0, 7),
+        EventKind::CpuFrequency { cpu: 1, khz: 2_400_000 },
+        EventKind::PmQosUpdateTarget { curr_value: -1 },
+        EventKind::GuestHaltPollNs { grow: true, new: 20_000, old: 10_000 },
+        EventKind::SchedWaking { pid: 9, target_cpu: 1 },
+        EventKind::SchedWakeup { pid: 9, target_cpu: 1, new: false },
+        EventKind::SchedWakeup { pid: 10, target_cpu: 0, new: true },
+        EventKind::SchedMigrateTask { pid: 9, orig_cpu: 0, dest_cpu: 1 },
+        EventKind::SchedBlockedReason { pid: 9, io_wait: true },
+        EventKind::PeltCfs { cpu: 1, util: 513 },
+        EventKind::SchedWakeIdleWithoutIpi { cpu: 1 },
+        EventKind::IrqEntry { irq: 19 },
+        EventKind::IrqExit { irq: 19 },
+        EventKind::SoftirqRaise { vec: 1 },
+        EventKind::SoftirqEntry { vec: 1 },
+        EventKind::SoftirqExit { vec: 1 },
+        EventKind::IpiEntry { ipi: Ipi::Reschedule },
+        EventKind::IpiExit { ipi: Ipi::TimerBroadcast },
+        EventKind::IpiSendCpu { cpu: 1 },
+        EventKind::HrtimerStart {
+            hrtimer: 0xffff_8880_1234_5678,
+            function: 0xffff_ffff_8110_2030,
+            expires: i64::MAX,
+            softexpires: 4_000_000_123,
+            mode: HrtimerMode(10),
+            was_armed: None,
+        },
+        EventKind::HrtimerStart {
+            hrtimer: 1,
+            function: 2,
+            expires: -3,
+            softexpires: 4,
+            mode: HrtimerMode(0),
+            was_armed: Some(true),
+        },
+        EventKind::HrtimerCancel { hrtimer: u64::MAX },
+        EventKind::HrtimerExpireEntry { hrtimer: 1, function: 2, now: 3 },
+        EventKind::HrtimerExpireExit { hrtimer: 1 },
+        EventKind::TimerStart {
+            timer: 5,
+            function: 6,
+            expires: 4_294_900_007,
+            bucket_expiry: Some(4_294_900_008),
+            now: 4_294_900_000,
+            flags: TimerFlags(0x18_0001),
+        },
+        EventKind::TimerStart {
+            timer: 5,
+            function: 6,
+            expires: 7,
+            bucket_expiry: None,
+            now: 1,
+            flags: TimerFlags(0),
+        },
+        EventKind::TimerCancel { timer: 5 },
+        EventKind::TimerExpireEntry { timer: 5, function: 6, now: 8 },
+        EventKind::TimerExpireExit { timer: 5 },
+        EventKind::TimerBaseIdle { is_idle: true, cpu: 0 },
+        EventKind::TmigrCpuIdle { cpu: 0, nextevt: u64::MAX, wakeup: 77 },
+        EventKind::TickStop { success: false, dependency: 8 },
+        switch(7, 0),
+        EventKind::CpuIdle { cpu: 0, state: Some(2) },
+        EventKind::CpuIdle { cpu: 0, state: None },
+        EventKind::CpuIdleMiss { cpu: 0, state: 2, below: true },
+    ];
+    for vector in [
+        Vector::LocalTimer,
+        Vector::Reschedule,
+        Vector::CallFunction,
+        Vector::CallFunctionSingle,
+        Vector::IrqWork,
+        Vector::Other,
+    ] {
+        kinds.extend([EventKind::VectorEntry { vector }, EventKind::VectorExit { vector }]);
+    }
+    let mut task = 0;
+    let mut all = Vec::new();
+    for (i, kind) in kinds.into_iter().enumerate() {
+        let at = 5_000_000_000 + 1_000 * i as u64;
+        let pid = match kind {
+            EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
+                task = next_pid;
+                prev_pid
+            }
+            _ => task,
+        };
+        all.push(event(at, 0, pid, kind));
+        if i % 5 == 0 {
+            all.push(event(at, 1, 0, EventKind::CpuIdle { cpu: 1, state: Some(1) }));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_kind_of_event_comes_back_from_every_kind_of_trace() {
+    let all = every_kind();
+    for big in [false, true] {
+        for large in [false, true] {
+            for (plain, tid) in [(false, false), (true, true)] {
+                let trace = Lttng { big, large, plain, tid, ..Lttng::default() };
+                let files = trace.write(&all);
+                assert_eq!(events(files.clone()), all, "big {big}, large {large}, plain {plain}, tid {tid}");
+                babeltrace_agrees(&files);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_metadata_says_is_kept() {
+    let file = open(Lttng { big: true, ..Lttng::default() }.write(&every_kind()));
+    let meta = file.meta();
+    assert_eq!(meta.format, "CTF 1.8 big-endian, lttng-modules 2.13.9");
+    assert_eq!((meta.kernel.as_str(), meta.clock.as_str()), ("6.12.0", "mono"));
+    assert_eq!((meta.recorder.as_str(), meta.long_size), ("lttng-modules 2.13.9", 8));
+    assert_eq!(meta.cpus, [0, 1]);
+    assert!(meta.event_id("timer:hrtimer_start").is_some() && meta.event_id("irq:softirq_entry").is_some());
+    assert!(meta.notes.is_empty() && meta.health.is_empty(), "{:?}", meta.notes);
+    let mut events = file.events().unwrap();
+    events.by_ref().for_each(drop);
+    assert_eq!(events.irq_name(19), Some("handler-19"));
+    assert_eq!((events.comm(7), events.comm(10), events.comm(0)), (Some("task-7"), Some("task-10"), None));
+    let counts: u64 = events.counts().values().sum();
+    assert_eq!(counts, every_kind().len() as u64);
+}
+
+#[test]
+fn the_hash_covers_every_file() {
+    let trace = Lttng::default();
+    let hash = |files: &Files| open(files.clone()).meta().hash.clone();
+    let files = trace.write(&every_kind());
+    let one = hash(&files);
+    assert_eq!(one, hash(&files));
+    for name in ["metadata", "k_0", "k_1"] {
+        let mut changed = files.clone();
+        // Behind the content of the last packet.
+        *changed.get_mut(name).unwrap().last_mut().unwrap() ^= 1;
+        assert_ne!(one, hash(&changed), "{name}");
+    }
+}
+
+#[test]
+fn short_times_wrap_and_long_gaps_have_full_times() {
+    for large in [false, true] {
+        let wrap = if large { 1u64 << 32 } else { 1 << 27 };
+        let steps = [1, wrap - 1, 1, wrap / 2, wrap / 2, wrap / 2, wrap, 3 * wrap + 5, 7, wrap - 1, wrap - 1];
+        let mut at = (1 << 40) - 3;
+        let all: Vec<Event> = steps
+            .iter()
+            .map(|step| {
+                at += step;
+                event(at, 0, 0, EventKind::CpuIdle { cpu: 0, state: Some(0) })
+            })
+            .collect();
+        // Three in a packet: the clock goes on from packet to packet.
+        let files = Lttng { large, per_packet: 3, ..Lttng::default() }.write(&all);
+        assert_eq!(events(files.clone()), all);
+        babeltrace_agrees(&files);
+    }
+}
+
+#[test]
+fn ticks_of_any_length_become_nanoseconds() {
+    let at = [0, 1_000, 52_000, 9_000_000_000_000_000_000 / 52 * 52];
+    let all: Vec<Event> =
+        at.iter().map(|at| event(*at, 0, 0, EventKind::CpuIdle { cpu: 0, state: None })).collect();
+    // 19.2 MHz is the counter of many phones: 52.083 ns a tick.
+    let trace = Lttng { freq: 19_200_000, clock: "arch_counter", ..Lttng::default() };
+    let file = open(trace.write(&all));
+    let times: Vec<u64> = file.events().unwrap().map(|e| e.ts_ns).collect();
+    let ns = |at: u64| (u128::from(at) * 19_200_000 / 1_000_000_000 * 1_000_000_000 / 19_200_000) as u64;
+    assert_eq!(times, at.map(ns));
+    assert_eq!(file.meta().clock, "arch_counter");
+}
+
+#[test]
+fn the_current_task_is_followed_and_never_guessed() {
+    let switch = |prev_pid, next_pid| EventKind::SchedSwitch {
+        prev_pid,
+        prev_prio: 120,
+        prev_state: 1,
+        next_pid,
+        next_prio: 120,
+    };
+    let softirq = EventKind::SoftirqEntry { vec: 1 };
+    let all = [
+        event(1, 0, -1, softirq),
+        event(2, 0, 5, switch(5, 6)),
+        event(3, 0, 6, softirq),
+        event(4, 1, -1, softirq),
+        event(5, 1, 0, EventKind::CpuIdle { cpu: 1, state: Some(0) }),
+        event(6, 1, 0, softirq),
+        // An event that CPU 1 writes about CPU 0 does not make CPU 1 idle.
+        event(7, 1, 8, switch(8, 9)),
+        event(8, 1, 9, EventKind::CpuIdle { cpu: 0, state: Some(0) }),
+        event(9, 0, 6, switch(6, 0)),
+        event(10, 0, 0, softirq),
+        event(11, 0, -1, EventKind::Lost { count: 3 }),
+        event(11, 0, -1, softirq),
+        event(12, 0, 0, switch(0, 4)),
+        event(13, 0, 4, softirq),
+    ];
+    assert_eq!(events(Lttng::default().write(&all)), all);
+    // With the task noted, nothing needs to be followed.
+    let noted = [event(1, 0, 77, softirq), event(2, 0, 0, softirq), event(3, 0, 78, softirq)];
+    assert_eq!(events(Lttng { tid: true, ..Lttng::default() }.write(&noted)), noted);
+}
+
+#[test]
+fn lost_events_and_packets_are_told() {
+    let idle = |at| event(at, 2, 0, EventKind::CpuIdle { cpu: 2, state: Some(1) });
+    let lost = |at, count| event(at, 2, -1, EventKind::Lost { count });
+    let all = [idle(10), lost(20, 41), idle(20), lost(30, 0), idle(30), lost(40, 1), idle(40)];
+    let file = open(Lttng::default().write(&all));
+    let mut stream = file.events().unwrap();
+    assert_eq!(stream.by_ref().collect::<Vec<_>>(), all);
+    // 41 and 1 were counted, the packet was not.
+    assert_eq!(stream.health().count(HealthKind::LostEvents), 43);
+    // A recording that begins in the middle has lost nothing of itself before.
+    let later = Lttng::default();
+    let mut packet = later.packet(2, 5, 100, 1_000);
+    packet.event(0, 10).int(1, 32).int(2, 32);
+    let text = later.head() + &idle_event("uint32_t _state; uint32_t _cpu_id;");
+    let files =
+        Files::from([("metadata".into(), later.metadata(&text)), ("k_2".into(), packet.finish(4096))]);
+    assert_eq!(events(files), [idle(10)]);
+}
+
+/// An event `power_cpu_idle` with these fields.
+fn idle_event(fields: &str) -> String {
+    format!("event {{ name = \"power_cpu_idle\"; id = 0; stream_id = 0; fields := struct {{ {fields} }}; }};")
+}
+
+/// A trace of one packet with idle events of these fields, which `write` fills with state and CPU, and what the reader
+/// makes of two of them.
+fn idle_trace(big: bool, declarations: &str, fields: &str, write: impl Fn(&mut Bits, u64, u64)) -> Files {
+    let trace = Lttng { big, ..Lttng::default() };
+    let mut packet = trace.packet(5, 100, 0, 0);
+    write(packet.event(0, 101), 3, 5);
+    write(packet.event(0, 102), 0xffff_ffff, 5);
+    write(packet.event(0, 103), 2, 5);
+    let text = trace.head() + declarations + &idle_event(fields);
+    Files::from([("metadata".into(), trace.metadata(&text)), ("k_5".into(), packet.finish(4096))])
+}
+
+fn idle_events() -> Vec<Event> {
+    let idle = |at, state| event(at, 5, 0, EventKind::CpuIdle { cpu: 5, state });
+    vec![idle(101, Some(3)), idle(102, None), idle(103, Some(2))]
+}
+
+/// Checks fields in both byte orders, with babeltrace2 too.
+fn idle_fields(declarations: &str, fields: &str, write: impl Fn(&mut Bits, u64, u64)) {
+    for big in [false, true] {
+        let files = idle_trace(big, declarations, fields, &write);
+        assert_eq!(events(files.clone()), idle_events(), "big {big}: {fields}");
+        babeltrace_agrees(&files);
+    }
+}
+
+const STATE: &str = "integer { size = 32; align = 8; } _state;";
+const CPU: &str = "integer { size = 32; align = 8; } _cpu_id;";
+
+#[test]
+fn numbers_lie_at_any_bit() {
+    for gap in 1..=9usize {
+        let fields = format!(
+            "integer {{ size = {gap}; align = 1; }} a; integer {{ size = 32; align = 1; }} _state; \
+             integer {{ size = 3; align = 1; }} _cpu_id;"
+        );
+        idle_fields("", &fields, |bits, state, cpu| {
+            bits.align(1).put(0x1ff, gap).put(state, 32).put(cpu, 3);
+        });
+        // Eight bytes that lie in nine.
+        let fields = format!(
+            "integer {{ size = {gap}; align = 1; }} a; integer {{ size = 64; align = 1; signed = true; }} _state; \
+             integer {{ size = 5; align = 1; }} _cpu_id;"
+        );
+        idle_fields("", &fields, |bits, state, cpu| {
+            bits.put(0, gap).put(state, 64).put(cpu, 5);
+        });
+    }
+}
+
+#[test]
+fn negative_numbers_keep_their_sign() {
+    let trace = Lttng::default();
+    let mut packet = trace.packet(0, 1, 0, 0);
+    packet.event(0, 2).put(0b10110, 5).put(u64::MAX - 6, 59);
+    let text = trace.head()
+        + "event { name = \"power:pm_qos_update_target\"; id = 0; stream_id = 0; fields := struct {
+            integer { size = 5; align = 1; signed = true; } curr_value; integer { size = 59; align = 1; } b; }; };";
+    let files =
+        Files::from([("metadata".into(), trace.metadata(&text)), ("k_0".into(), packet.finish(4096))]);
+    assert_eq!(events(files), [event(2, 0, -1, EventKind::PmQosUpdateTarget { curr_value: -10 })]);
+}
+
+#[test]
+fn fields_are_aligned_as_their_types_ask() {
+    let fields = "integer { size = 8; align = 8; } a; struct { integer { size = 8; align = 64; } b; } c; \
+         integer { size = 16; align = 32; } d; floating_point { exp_dig = 8; mant_dig = 24; align = 32; } f;
+         integer { size = 32; align = 256; } _state; struct { } align(64) e;"
+        .to_owned()
+        + CPU;
+    idle_fields("", &fields, |bits, state, cpu| {
+        bits.align(256).put(1, 8).align(64).put(2, 8).align(32).put(3, 16).align(32).put(0, 32);
+        bits.align(256).put(state, 32).align(64).int(cpu, 32);
+    });
+}
+
+#[test]
+fn what_varies_in_length_is_stepped_over() {
+    // Texts, sequences of numbers, of structures with texts in them, arrays of them, and sequences in sequences.
+    let declarations = "typealias integer { size = 16; align = 8; } := u16;
+         typedef u16 pair[2];
+         struct inner { u16 n; string s; pair p; };";
+    let fields = format!(
+        "string a; u16 len; u16 b[len]; {STATE} struct inner c[len]; struct inner d[2];
+         struct {{ u16 n; struct {{ u16 m; u16 x[m]; }} y[n]; }} e;
+         integer {{ size = 8; align = 8; encoding = UTF8; }} f[ len ]; {CPU} u16 g[ e.n ]; string z;"
+    );
+    idle_fields(declarations, &fields, |bits, state, cpu| {
+        let inner = |bits: &mut Bits| {
+            bits.int(7, 16).text("in").int(1, 16).int(2, 16);
+        };
+        bits.text("text").int(3, 16).int(1, 16).int(2, 16).int(3, 16).int(state, 32);
+        (0..5).for_each(|_| inner(bits));
+        bits.int(2, 16).int(0, 16).int(3, 16).int(1, 16).int(2, 16).int(3, 16);
+        bits.raw(b"abc").int(cpu, 32).int(0, 16).int(0, 16).text("");
+    });
+    // An empty sequence still aligns what follows to its elements.
+    let fields = format!(
+        "integer {{ size = 8; align = 8; }} n; integer {{ size = 32; align = 32; }} s[n]; \
+         integer {{ size = 8; align = 8; }} _state8; {STATE} {CPU}"
+    );
+    idle_fields("", &fields, |bits, state, cpu| {
+        bits.align(32).put(0, 8).align(32).put(9, 8).int(state, 32).int(cpu, 32);
+    });
+}
+
+#[test]
+fn bits_after_a_sequence_of_bits_follow_at_once() {
+    let fields = "integer { size = 5; align = 1; } n; integer { size = 3; align = 1; } s[n];
+         integer { size = 32; align = 1; } _state; integer { size = 7; align = 1; } _cpu_id;";
+    idle_fields("", fields, |bits, state, cpu| {
+        bits.put(3, 5).put(1, 3).put(2, 3).put(3, 3).put(state, 32).put(cpu, 7);
+    });
+}
+
+#[test]
+fn variants_are_as_long_as_the_chosen_option() {
+    let declarations = "enum kind : integer { size = 8; align = 8; signed = true; } { none = -1, \"one\", \
+             two = 2 ... 4, text = 5, };
+         variant any { struct { } none; integer { size = 8; align = 8; } one; struct { \
+             integer { size = 64; align = 64; } big; } two; string text; };";
+    let fields = format!(
+        "enum kind k; variant any <k> v; {STATE} enum kind l; struct {{ variant any <l> w; }} x; {CPU} \
+         variant any <k> y;"
+    );
+    for (tag, other) in [(-1i64, 5i64), (0, 3), (3, 0), (5, -1)] {
+        idle_fields(declarations, &fields, |bits, state, cpu| {
+            let option = |bits: &mut Bits, tag: i64| {
+                match tag {
+                    -1 => bits,
+                    0 => bits.int(1, 8),
+                    5 => bits.text("five"),
+                    _ => bits.align(64).put(2, 64),
+                };
+            };
+            bits.int(tag as u64, 8);
+            option(bits, tag);
+            bits.int(state, 32).int(other as u64, 8);
+            option(bits, other);
+            bits.int(cpu, 32);
+            option(bits, tag);
+        });
+    }
+}
+
+#[test]
+fn lengths_are_found_in_contexts_and_by_full_paths() {
+    let trace = Lttng::default();
+    let mut packet = trace.packet(5, 100, 0, 0);
+    for (at, state) in [(101, 3), (102, 0xffff_ffff), (103, 2)] {
+        // The stream's context, the event's, then the fields.
+        packet
+            .event(0, at)
+            .int(2, 8)
+            .int(1, 8)
+            .raw(&[9; 2])
+            .raw(&[8; 1])
+            .int(state, 32)
+            .raw(&[7; 2])
+            .int(5, 32);
+    }
+    let context = "\tevent.context := struct { integer { size = 8; align = 8; } n; };\n};\n\nevent";
+    let head = trace.head().trim_end().strip_suffix("};").unwrap().to_owned() + context;
+    let text = head
+        + &format!(
+            " {{ name = \"power_cpu_idle\"; id = 0; stream_id = 0;
+             context := struct {{ integer {{ size = 8; align = 8; }} m; }};
+             fields := struct {{ uint8_t a[stream.event.context.n]; uint8_t b[event.context.m]; {STATE}
+                 uint8_t c[stream.event.context.n]; {CPU} }}; }};"
+        );
+    let files =
+        Files::from([("metadata".into(), trace.metadata(&text)), ("k_5".into(), packet.finish(4096))]);
+    assert_eq!(events(files.clone()), idle_events());
+    babeltrace_agrees(&files);
+}
+
+#[test]
+fn events_and_packets_may_be_larger_than_the_window() {
+    // One packet of a megabyte and events of up to 300 kB, whose alignments count from the packet's start.
+    let trace = Lttng::default();
+    let text = trace.head()
+        + &idle_event(&format!(
+            "uint32_t n; uint8_t s[n]; integer {{ size = 32; align = 4096; }} z; {STATE} {CPU}"
+        ));
+    let mut packet = trace.packet(5, 100, 0, 0);
+    let mut all = Vec::new();
+    for i in 0..40u64 {
+        let n = if i % 10 == 3 { 300_000 } else { 5_001 * i as usize };
+        // The event is aligned as its most aligned field.
+        let bits = packet.event(0, 200 + i).align(4096);
+        bits.int(n as u64, 32).raw(&vec![b'x'; n]).align(4096).put(1, 32).int(i, 32).int(5, 32);
+        all.push(event(200 + i, 5, 0, EventKind::CpuIdle { cpu: 5, state: Some(i as u32) }));
+    }
+    let mut bytes = packet.finish(4);
+    assert!(bytes.len() > 1 << 20);
+    // A second packet, whose start is no round number.
+    let mut packet = trace.packet(5, 1_000, 1, 0);
+    packet.event(0, 1_001).align(4096).int(1, 32).raw(b"y").align(4096).put(1, 32).int(9, 32).int(5, 32);
+    all.push(event(1_001, 5, 0, EventKind::CpuIdle { cpu: 5, state: Some(9) }));
+    bytes.extend(packet.finish(1));
+    let files = Files::from([("metadata".into(), trace.metadata(&text)), ("k_5".into(), bytes)]);
+    let file = open(files.clone());
+    let mut stream = file.events().unwrap();
+    assert_eq!(stream.by_ref().collect::<Vec<_>>(), all);
+    assert!(stream.health().is_empty(), "{:?}", stream.health());
+    babeltrace_agrees(&files);
+}
+
+#[test]
+fn streams_of_one_cpu_share_its_task() {
+    let trace = Lttng::default();
+    let head = trace.head();
+    let second = head.split("stream {").nth(1).unwrap().replace("id = 0", "id = 1");
+    let text = head.clone()
+        + "stream {"
+        + &second
+        + "event { name = irq_softirq_entry; id = 0; stream_id = 1; fields := struct { uint32_t _vec; }; };
+           event { name = sched_switch; id = 0; stream_id = 0; fields := struct { uint32_t _prev_tid;
+               uint32_t _prev_prio; uint32_t _prev_state; uint32_t _next_tid; uint32_t _next_prio; }; };";
+    let mut switches = trace.packet(3, 1, 0, 0);
+    switches.event(0, 10).int(0, 32).int(20, 32).int(0, 32).int(44, 32).int(20, 32);
+    let mut softirqs = trace.packet(3, 1, 0, 0);
+    // The number of the stream in the packet's header.
+    softirqs.bits.bytes[20] = 1;
+    for at in [9, 11] {
+        softirqs.event(0, at).int(7, 32);
+    }
+    let files = Files::from([
+        ("metadata".into(), trace.metadata(&text)),
+        ("a_3".into(), softirqs.finish(4096)),
+        ("b_3".into(), switches.finish(4096)),
+    ]);
+    let pids: Vec<(u64, i32)> = events(files.clone()).iter().map(|e| (e.ts_ns, e.pid)).collect();
+    assert_eq!(pids, [(9, -1), (10, 0), (11, 44)]);
+    babeltrace_agrees(&files);
+}
+
+#[test]
+fn perfs_names_and_contexts_are_understood() {
+    // As `perf data convert --to-ctf` describes them: the kernel's names, and the sample as a context.
+    let trace = Lttng { clock: "perf_clock", ..Lttng::default() };
+    let context = "\tevent.context := struct { uint32_t perf_tid; uint32_t perf_pid; };\n};\n\n";
+    let text = trace.head().trim_end().strip_suffix("};").unwrap().replace("lttng-modules", "perf")
+        + context
+        + "event { name = \"sched:sched_switch\"; id = 0; stream_id = 0; fields := struct { uint32_t common_pid;
+               string prev_comm; uint32_t prev_pid; uint32_t prev_prio; uint64_t prev_state; string next_comm;
+               uint32_t next_pid; uint32_t next_prio; }; };
+           event { name = \"timer:tick_stop\"; id = 1; stream_id = 0;
+               fields := struct { uint32_t success; uint32_t dependency; }; };";
+    let mut packet = trace.packet(1, 1, 0, 0);
+    let bits = packet.event(0, 10).int(31, 32).int(30, 32).int(31, 32).text("a").int(31, 32).int(120, 32);
+    bits.int(1, 64).text("swapper/1").int(0, 32).int(120, 32);
+    packet.event(1, 12).int(0, 32).int(0, 32).int(1, 32).int(0, 32);
+    let files = Files::from([
+        ("metadata".into(), trace.metadata(&text)),
+        ("perf_stream_1".into(), packet.finish(4096)),
+    ]);
+    let file = open(files);
+    assert_eq!(file.meta().clock, "perf");
+    let mut stream = file.events().unwrap();
+    let switch =
+        EventKind::SchedSwitch { prev_pid: 31, prev_prio: 120, prev_state: 1, next_pid: 0, next_prio: 120 };
+    assert_eq!(
+        stream.by_ref().collect::<Vec<_>>(),
+        [event(10, 1, 31, switch), event(12, 1, 0, EventKind::TickStop { success: true, dependency: 0 })]
+    );
+    assert_eq!(stream.comm(31), Some("a"));
+}
+
+#[test]
+fn reading_twice_gives_the_same() {
+    let file = open(Lttng::default().write(&every_kind()));
+    let (mut first, mut second) = (file.events().unwrap(), file.events().unwrap());
+    // At the same time, too.
+    for event in first.by_ref() {
+        assert_eq!(Some(event), second.next());
+    }
+    assert!(second.next().is_none());
+    assert_eq!(first.counts(), second.counts());
+}
