@@ -36,7 +36,7 @@ use learned::Learned;
 
 pub use error::TraceError;
 use input::Input;
-pub use meta::{CpuStats, TraceMeta};
+pub use meta::{CpuStats, Guest, TraceMeta};
 
 /// A format's reader: a trace that was understood.
 trait Reader: Send + Sync {

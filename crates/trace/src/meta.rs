@@ -38,7 +38,22 @@ pub struct TraceMeta {
     pub recorder: String,
     /// Added to every timestamp of the buffers, ns, because the recording asked for it (already in every event's time).
     pub ts_offset_ns: i64,
+    /// The tracing session of this kernel, where the file names it; files of its hosts and guests refer to it.
+    pub trace_id: Option<u64>,
+    /// The guests of this host that were recorded at the same time.
+    pub guests: Vec<Guest>,
     pub(crate) symbols: Symbols,
+}
+
+/// A guest of the host that was traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guest {
+    /// Its name.
+    pub name: String,
+    /// The tracing session of its own file.
+    pub trace_id: u64,
+    /// Which task of the host is which CPU of the guest: CPU to pid.
+    pub vcpu_pids: BTreeMap<u32, i32>,
 }
 
 /// What the kernel counted for one CPU's buffer.

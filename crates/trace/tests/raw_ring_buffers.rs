@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::report::{Report, compare_fields};
-use common::writer::{Dat, Page, Shape, format, formats, payload, small};
+use common::writer::directory::Shape;
+use common::writer::{Dat, Page, format, formats, payload, small};
 use common::{has_trace_cmd, is_called, shared};
 use idlewise_model::{Event, EventKind, HealthKind};
 use idlewise_trace::{TraceError, TraceFile};

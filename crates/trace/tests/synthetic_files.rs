@@ -9,9 +9,8 @@ mod common;
 
 use std::path::Path;
 
-use common::report::{Report, compare_fields};
+use common::agree::trace_cmd_agrees;
 use common::writer::{Dat, Packed, Page, formats, payload, small};
-use common::{has_trace_cmd, is_called};
 use idlewise_model::{Event, EventKind, HealthKind, Ipi};
 use idlewise_trace::TraceFile;
 
@@ -21,34 +20,6 @@ fn open(dat: &Dat) -> TraceFile {
 
 fn events(dat: &Dat) -> Vec<Event> {
     open(dat).events().unwrap().collect()
-}
-
-/// Compares with what trace-cmd prints, if it is there.
-fn trace_cmd_agrees(dat: &Dat) {
-    if !has_trace_cmd() {
-        println!("skipped the comparison: no trace-cmd");
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("synthetic.dat");
-    std::fs::write(&path, dat.write()).unwrap();
-    let file = TraceFile::open(&path).unwrap();
-    let known =
-        |e: &Event| !matches!(e.kind, EventKind::Other { id } if !file.meta().event_names.contains_key(&id));
-    let mut events = file.events().unwrap();
-    let ours: Vec<_> =
-        events.by_ref().filter(|e| !matches!(e.kind, EventKind::Lost { .. }) && known(e)).collect();
-    let theirs: Vec<_> = Report::run(&path).collect();
-    let of_ours: Vec<_> = ours.iter().map(|e| (e.ts_ns, e.cpu, e.pid)).collect();
-    let of_theirs: Vec<_> = theirs.iter().map(|l| (l.ts_ns, l.cpu, l.pid)).collect();
-    assert_eq!(of_ours, of_theirs);
-    for (event, line) in ours.iter().zip(&theirs) {
-        assert!(is_called(&event.kind, file.meta(), &line.name), "{event:?} {line:?}");
-        if let Err(e) = compare_fields(event, line, file.meta(), &events) {
-            panic!("{e}");
-        }
-    }
-    assert!(!ours.is_empty());
 }
 
 #[test]
@@ -253,14 +224,6 @@ fn pages_of_any_size_and_of_32_bit_kernels() {
             }
         }
     }
-}
-
-#[test]
-fn facts_about_guests_are_left_out_and_noted() {
-    let dat = Dat { options: vec![(12, vec![0; 16]), (13, b"guest\0".to_vec())], ..small() };
-    let file = open(&dat);
-    assert_eq!((file.meta().health.count(HealthKind::Ignored), file.meta().notes.len()), (2, 2));
-    assert_eq!(file.events().unwrap().count(), 14);
 }
 
 #[test]

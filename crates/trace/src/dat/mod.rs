@@ -3,6 +3,7 @@
 //! Facts of the format: trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5).
 
 mod buffers;
+mod guests;
 mod header;
 mod options;
 mod sections;

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::HealthKind;
-
+use super::guests;
 use crate::input::text;
 use crate::kernel::clock;
 use crate::kernel::order::{ByteOrder, Order};
@@ -20,6 +19,7 @@ const UNAME: u16 = 5;
 const OFFSET: u16 = 7;
 const CPUCOUNT: u16 = 8;
 const VERSION: u16 = 9;
+const TRACEID: u16 = 11;
 const TIME_SHIFT: u16 = 12;
 const GUEST: u16 = 13;
 const TSC2NSEC: u16 = 14;
@@ -62,10 +62,9 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
         UNAME => meta.kernel = kernel_of(&text(bytes)),
         CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| order.u32(*b)),
         VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
-        TIME_SHIFT => {
-            ignored(meta, "the synchronisation of a guest's clock with its host (times are the guest's own)")
-        }
-        GUEST => ignored(meta, "the list of guests of a host"),
+        TRACEID => guests::trace_id(order, bytes, meta),
+        TIME_SHIFT => guests::time_shift(order, bytes, meta),
+        GUEST => guests::guest(order, bytes, meta),
         TSC2NSEC => {
             let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|b| order.u32(*b));
             if let (Some(mult), Some(shift), true) = (word(0), word(4), bytes.len() >= 16) {
@@ -73,14 +72,6 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
             }
         }
         _ => {}
-    }
-}
-
-fn ignored(meta: &mut TraceMeta, what: &str) {
-    meta.health.add(HealthKind::Ignored, 1, || what.to_owned());
-    let note = format!("left out: {what}");
-    if !meta.notes.contains(&note) {
-        meta.notes.push(note);
     }
 }
 

@@ -7,6 +7,26 @@ pub(crate) fn selected(list: &str) -> String {
     chosen.unwrap_or_else(|| list.trim()).to_owned()
 }
 
+/// What the user of a result should know of a clock. `in_ns` says that the file tells how to make nanoseconds of it.
+/// hrtimers expire on CLOCK_MONOTONIC, which is the clock "mono"; the distance of "local", "global" and "perf" from it is
+/// found in the events.
+pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<String> {
+    let what = match clock {
+        "counter" => "numbers the events: nothing can be said of time",
+        "uptime" => "counts ticks of 10 ms: times are in these units, far too coarse for idle periods",
+        "x86-tsc" | "ppc-tb" if !in_ns => {
+            "counts cycles, of which the file does not tell the length: times are in cycles"
+        }
+        "mono_raw" => {
+            "is not steered as CLOCK_MONOTONIC is: timers seem to drift against it by up to 500 ppm"
+        }
+        "boot" => "goes on in system suspend, unlike CLOCK_MONOTONIC: timers seem late after one",
+        "tai" => "is set when the time of day is: timers seem to jump then",
+        _ => return None,
+    };
+    Some(format!("the clock {clock:?} {what}; the clock \"mono\" is best"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ pub mod babeltrace;
 pub mod proto;
 pub mod ctf;
 pub mod damage;
+pub mod agree;
 pub mod report;
 pub mod writer;
 

@@ -10,6 +10,7 @@ pub(crate) use cpu::{COMMIT_FLAGS, Clock, JUMP_NS, seconds};
 pub(crate) use events::RingEvents;
 
 use super::bytes::Decoders;
+use super::clock;
 use super::format::PageLayout;
 use super::order::{Big, ByteOrder, Little};
 use crate::Source;
@@ -68,14 +69,7 @@ impl RingTrace {
         if meta.event_names.is_empty() {
             meta.notes.push("the trace describes no events: none can be understood".to_owned());
         }
-        if matches!(meta.clock.as_str(), "counter" | "uptime")
-            || (meta.clock == "x86-tsc" && self.clock.scale.is_none())
-        {
-            meta.notes.push(format!(
-                "the clock {:?} does not count nanoseconds: times are its own units",
-                meta.clock
-            ));
-        }
+        meta.notes.extend(clock::remark(&meta.clock, self.clock.scale.is_some()));
         for (cpu, s) in &meta.cpu_stats {
             let lost = s.overrun.saturating_add(s.commit_overrun).saturating_add(s.dropped);
             if lost > 0 {

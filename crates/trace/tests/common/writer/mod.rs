@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Writes small trace.dat files, byte by byte, so that a test can say what is in them.
 
-mod directory;
+pub mod directory;
 mod page;
 
 use std::io::Write;
 
-pub use directory::Shape;
 pub use page::{Page, payload};
 
 /// Bytes in the byte order of a machine.
