@@ -11,15 +11,22 @@ mod common;
 
 use std::path::Path;
 
-use common::proto;
 use common::damage::{Chance, damage, most_memory_mib};
+use common::proto;
+use common::writer::directory::Shape;
 use common::writer::{Dat, Packed, small};
 use idlewise_trace::TraceFile;
 
 /// Reads all there is, within bounds that no honest file of this size reaches.
 fn read(bytes: Vec<u8>) -> u64 {
     let len = bytes.len();
-    let Ok(file) = TraceFile::from_bytes(Path::new("hostile.dat"), bytes) else { return 0 };
+    match TraceFile::from_bytes(Path::new("hostile.dat"), bytes) {
+        Ok(file) => read_all(&file, len),
+        Err(_) => 0,
+    }
+}
+
+fn read_all(file: &TraceFile, len: usize) -> u64 {
     let mut events = file.events().unwrap();
     let mut n = 0u64;
     for _ in events.by_ref() {
@@ -40,6 +47,10 @@ fn bases() -> Vec<Vec<u8>> {
             (1, b"0x10\0".to_vec()),
             (2, b"CPU: 0\nentries: 3\noverrun: 1\n\0".to_vec()),
             (14, [1u32, 2, 3, 4].map(u32::to_le_bytes).concat()),
+            (2, b"\nBuffer: a\n\n\0".to_vec()),
+            // The shift of a guest's two CPUs, and a guest of a host.
+            (12, [7u32, 0, 0, 2, 1, 5, 0, 9, 0, 1, 0, 1, 5, 0, 9, 0, 1, 0].map(u32::to_le_bytes).concat()),
+            (13, [b"guest\0".as_slice(), &[1u32, 0, 1, 0, 99].map(u32::to_le_bytes).concat()].concat()),
         ];
         let mut dat = Dat { version, packed, page_size: 512, ..small() };
         dat.options.extend(options);
@@ -84,10 +95,14 @@ fn perfetto() -> [Vec<u8>; 2] {
     [plain.clone(), [trace(vec![packed]), plain].concat()]
 }
 
+/// How many inputs to try; `usual` if nobody says.
+fn inputs(usual: u64) -> u64 {
+    std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 #[test]
 fn damaged_files_never_break_the_reader() {
-    let inputs: u64 =
-        std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000);
+    let inputs = inputs(8_000);
     let bases = bases();
     if let Some(dir) = std::env::var_os("IDLEWISE_FUZZ_CORPUS") {
         for (i, base) in bases.iter().enumerate() {
@@ -110,6 +125,41 @@ fn damaged_files_never_break_the_reader() {
     assert!(opened > inputs / 10, "most damage must leave something to read");
     // The C library reserves 64 MiB for each thread; a believed length of 32 bits would be gigabytes.
     assert!(more < 512, "{more} MiB were asked for");
+}
+
+#[test]
+fn damaged_directories_never_break_the_reader() {
+    let shapes = [Shape::Tracefs, Shape::Record, Shape::Schedviz, Shape::TraceCmd];
+    let mut chance = Chance(20_261_121);
+    let dir = tempfile::tempdir().unwrap();
+    let mut opened = 0u64;
+    let inputs = inputs(2_000);
+    for _ in 0..inputs {
+        let dat = Dat { page_size: 512, big_endian: chance.below(2) == 0, ..small() };
+        let mut files = dat.files(shapes[chance.below(4)]);
+        for _ in 0..=chance.below(3) {
+            let (a, b) = (chance.below(files.len()), chance.below(files.len()));
+            if chance.below(8) == 0 && files.len() > 1 {
+                files.remove(a);
+            } else if !files[a].1.is_empty() {
+                files[a].1 = damage(&files[a].1, &files[b].1.clone(), &mut chance);
+            }
+        }
+        let len = files.iter().map(|(_, bytes)| bytes.len()).sum();
+        for (name, bytes) in &files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        if let Ok(file) = TraceFile::open(dir.path()) {
+            opened += u64::from(read_all(&file, len) > 0);
+        }
+        for (name, _) in &files {
+            std::fs::remove_file(dir.path().join(name)).unwrap();
+        }
+    }
+    println!("{inputs} directories, {opened} gave events");
+    assert!(opened > inputs / 10, "most damage must leave something to read");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn same(plain: &Path) -> Option<usize> {
     assert!(b.meta().format.ends_with("zlib") && b.meta().bytes < a.meta().bytes);
     let (mut of_a, mut of_b) = (a.events().unwrap(), b.events().unwrap());
     let mut n = 0;
-    while let Some(event) = of_a.next() {
+    for event in of_a.by_ref() {
         assert_eq!(of_b.next(), Some(event));
         n += 1;
     }

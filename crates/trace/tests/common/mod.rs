@@ -3,11 +3,11 @@
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "every test uses its part")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+pub mod agree;
 pub mod babeltrace;
-pub mod proto;
 pub mod ctf;
 pub mod damage;
-pub mod agree;
+pub mod proto;
 pub mod report;
 pub mod writer;
 
