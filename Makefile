@@ -34,7 +34,7 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
-	@tools/need.sh cargo cc trace-cmd
+	@tools/need.sh cargo cc trace-cmd perf
 	@LINT=$(LINT) tools/test.sh
 
 bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do

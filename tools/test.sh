@@ -49,6 +49,7 @@ fi
 [ -x "$IDLEWISE_PYTHON_PERFETTO/bin/python" ] ||
 	notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
 command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
+command -v perf >/dev/null || notes+=("not run: comparisons with perf (not installed)")
 
 lint rustfmt cargo fmt --all --check
 lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings

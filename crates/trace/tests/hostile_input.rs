@@ -14,6 +14,7 @@ use std::path::Path;
 use common::damage::{Chance, damage, most_memory_mib};
 use common::proto;
 use common::writer::directory::Shape;
+use common::writer::perf::{self, Perf, small_perf};
 use common::writer::{Dat, Packed, small};
 use idlewise_trace::TraceFile;
 
@@ -59,6 +60,13 @@ fn bases() -> Vec<Vec<u8>> {
         all.push(Dat { backwards: true, instances: vec![("a".into(), small().cpus)], ..dat }.write());
     }
     all.extend(perfetto());
+    for big_endian in [false, true] {
+        for pipe in [false, true] {
+            all.push(Perf { pipe, ..small_perf(big_endian) }.write());
+            let packed = if big_endian { perf::Packed::New } else { perf::Packed::Old };
+            all.push(Perf { pipe, packed, ..small_perf(big_endian) }.write());
+        }
+    }
     all
 }
 

@@ -24,6 +24,7 @@ fn refusal(bytes: &[u8]) -> String {
 fn other_formats_are_named() {
     for (bytes, word) in [
         (&b""[..], "an empty file"),
+        (b"PERFFILErest", "a perf.data file of perf before"),
         (b"<!DOCTYPE html><html>", "HTML"),
         (b"\xff\xfe#\0 \0t\0r\0", "UTF-16"),
         (

@@ -90,8 +90,9 @@ impl<'a, O: Order> PerfEvents<'a, O> {
         while queue.ready == 0 && !queue.ended {
             match records.next() {
                 Next::Record(record) => {
+                    let packed = record.packed;
                     let skip = queue.take(&record);
-                    if skip > 0 {
+                    if skip > 0 && !packed {
                         records.skip(skip);
                     }
                 }

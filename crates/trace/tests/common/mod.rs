@@ -7,6 +7,7 @@ pub mod agree;
 pub mod babeltrace;
 pub mod ctf;
 pub mod damage;
+pub mod perf_script;
 pub mod proto;
 pub mod report;
 pub mod writer;

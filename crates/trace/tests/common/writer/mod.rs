@@ -3,10 +3,11 @@
 
 pub mod directory;
 mod page;
+pub mod perf;
 
 use std::io::Write;
 
-pub use page::{Page, payload};
+pub use page::{Page, Payload, payload};
 
 /// Bytes in the byte order of a machine.
 pub struct Out {

@@ -23,7 +23,7 @@ impl Payload {
         self
     }
 
-    fn bytes(&self, big: bool) -> Vec<u8> {
+    pub fn bytes(&self, big: bool) -> Vec<u8> {
         let end = self.fields.iter().map(|(at, size, _)| at + size).max().unwrap_or(0);
         let mut out = vec![0; end];
         for (at, size, value) in &self.fields {
