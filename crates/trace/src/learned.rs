@@ -82,7 +82,9 @@ impl Learned {
 
     /// Interrupt `irq` has a handler of this name; the first one stays.
     pub(crate) fn irq(&mut self, irq: i32, name: &[u8]) {
-        self.irqs.entry(irq).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+        if self.irqs.len() < MOST_NAMES {
+            self.irqs.entry(irq).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+        }
     }
 
     pub(crate) fn irq_name(&self, irq: i32) -> Option<&str> {
@@ -91,12 +93,14 @@ impl Learned {
 
     /// Task `pid` is called `comm`; the newest name stays.
     pub(crate) fn comm(&mut self, pid: i32, comm: &str) {
+        let full = self.comms.len() >= MOST_NAMES;
         match self.comms.get_mut(&pid) {
             Some(known) if known == comm => {}
             Some(known) => comm.clone_into(known),
-            None => {
+            None if !full => {
                 self.comms.insert(pid, comm.to_owned());
             }
+            None => {}
         }
     }
 

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 
 use common::shared;
-use idlewise_model::{Event, HealthKind};
+use idlewise_model::{Event, EventKind, HealthKind};
 use idlewise_trace::TraceFile;
 
 /// What a file gave.
@@ -93,4 +93,48 @@ fn systrace_pages_old_and_new_are_read() {
         seen += 1;
     }
     assert!(seen >= 7);
+}
+
+/// Time in each idle state, us: of CPU 1, of CPU 2, and of both at once, in the shallower of their states.
+fn idle_us(events: &[Event]) -> [BTreeMap<u32, u64>; 3] {
+    let mut now = [None; 2];
+    let mut before = 0;
+    let mut sums = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    for e in events {
+        let us = e.ts_ns / 1000 - before;
+        before = e.ts_ns / 1000;
+        let both = match now {
+            [Some(a), Some(b)] => Some(std::cmp::min::<u32>(a, b)),
+            _ => None,
+        };
+        for (sum, state) in sums.iter_mut().zip([now[0], now[1], both]) {
+            if let Some(state) = state.filter(|_| us > 0) {
+                *sum.entry(state).or_default() += us;
+            }
+        }
+        if let EventKind::CpuIdle { cpu: cpu @ (1 | 2), state } = e.kind {
+            now[cpu as usize - 1] = state;
+        }
+    }
+    sums
+}
+
+#[test]
+fn idlestats_hand_written_traces_give_the_residencies_drawn_in_them() {
+    let Some(files) = folder("oracle") else { return };
+    let mut seen = 0;
+    for path in files {
+        let Got { events, health, names } = read(&path);
+        // Start and end of idlestat's own are no events.
+        assert_eq!(health, BTreeMap::from([(HealthKind::Ignored, 2)]));
+        assert_eq!(names.keys().collect::<Vec<_>>(), ["power:cpu_frequency", "power:cpu_idle"]);
+        assert!(events.is_sorted_by_key(|e| e.ts_ns) && events.iter().all(|e| e.pid == -1 && e.cpu < 5));
+        let [one, two, both] = idle_us(&events);
+        // Each of nine pieces of 100 us: CPU 1 C0 C0 C0 C1 C1 C1 Px Px Px, CPU 2 C0 C1 Px C0 C1 Px C0 C1 Px.
+        assert_eq!(one, BTreeMap::from([(0, 300), (1, 300)]));
+        assert_eq!(two, BTreeMap::from([(0, 300), (1, 300)]));
+        assert_eq!(both, BTreeMap::from([(0, 300), (1, 100)]));
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
 }

@@ -15,7 +15,7 @@
 use memchr::{memchr, memchr_iter};
 
 use super::MOST_CPUS;
-use super::values::{digits, trim, trim_start};
+use super::values::{MOST_NAME, digits, trim, trim_start};
 
 /// How fine a time is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl<'l> Head<'l> {
 
 /// `who [cpu] flags time: rest`.
 fn bracketed(line: &[u8]) -> Option<Head<'_>> {
-    memchr_iter(b'[', line).find_map(|at| {
+    memchr_iter(b'[', front(line)).find_map(|at| {
         let (cpu, n) = digits(line.get(at + 1..)?)?;
         let after = line.get(at + 1 + n..)?.strip_prefix(b"]")?;
         let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < MOST_CPUS)?;
@@ -83,13 +83,22 @@ fn bracketed(line: &[u8]) -> Option<Head<'_>> {
     })
 }
 
+/// The part of a line that the task is in.
+#[inline]
+fn front(line: &[u8]) -> &[u8] {
+    line.get(..MOST_TASK).unwrap_or(line)
+}
+
+/// A comm is 15 characters, with its process in front a few more.
+const MOST_TASK: usize = 256;
+
 /// Flags are six characters today.
 const MOST_FLAGS: usize = 12;
 
 /// `comm-pid cpuflags time: rest`.
 #[cold]
 fn latency(line: &[u8]) -> Option<Head<'_>> {
-    memchr_iter(b'-', line).take(64).find_map(|at| {
+    memchr_iter(b'-', front(line)).find_map(|at| {
         let (pid, n) = digits(line.get(at + 1..)?)?;
         let after = line.get(at + 1 + n..)?;
         let place = trim_start(after);
@@ -186,9 +195,6 @@ pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let sound = !name.is_empty() && name.len() <= MOST_NAME && !name.contains(&b' ');
     sound.then(|| (name, trim(fields.get(1..).unwrap_or_default())))
 }
-
-/// No event's name is longer.
-const MOST_NAME: usize = 128;
 
 #[cfg(test)]
 mod tests {

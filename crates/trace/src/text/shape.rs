@@ -122,7 +122,7 @@ impl Shape {
         let spelling = Spelling::of(event, fields);
         let mut wording = Wording { event, fields, spelling, keys: Vec::new(), timer: None };
         let op = Op::compile(system, event, &mut wording)?;
-        let last_counts = fields.starts_with(b"comm=");
+        let last_counts = fields.starts_with(b"comm=") || spelling == Spelling::TwoTasks;
         Ok(Self { op, spelling, keys: wording.keys, last_counts, timer: wording.timer })
     }
 
@@ -391,8 +391,8 @@ fn short_switch(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
     const ARROW: &[u8] = b" ==> ";
     let (_, next_pid, next_prio) = task(values::trim(fields))?;
     let mut until = fields;
-    // A comm may hold an arrow, too.
-    loop {
+    // A comm may hold an arrow, too, or two.
+    for _ in 0..4 {
         let arrow = memmem::rfind(until, ARROW)?;
         until = until.get(..arrow)?;
         let state_at = memrchr(b' ', until)? + 1;
@@ -407,6 +407,7 @@ fn short_switch(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
             return Some(());
         }
     }
+    None
 }
 
 fn short_wakeup(fields: &[u8], line: &mut Line<'_>) -> Option<()> {

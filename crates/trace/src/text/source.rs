@@ -67,7 +67,7 @@ impl Read for Region<'_> {
 }
 
 /// Bytes written as Base64 (RFC 4648); white space and what is no digit is skipped.
-struct Base64<R> {
+pub(super) struct Base64<R> {
     inner: R,
     buf: Vec<u8>,
     at: usize,
@@ -77,7 +77,7 @@ struct Base64<R> {
 }
 
 impl<R: Read> Base64<R> {
-    fn new(inner: R) -> Self {
+    pub(super) fn new(inner: R) -> Self {
         Self { inner, buf: vec![0; 32 << 10], at: 0, len: 0, bits: 0, pending: 0 }
     }
 

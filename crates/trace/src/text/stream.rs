@@ -262,17 +262,18 @@ impl Kind {
         fields: &[u8],
         words: &mut Words,
         last_irq: &mut Option<i32>,
-        line: u64,
+        number: u64,
     ) -> EventKind {
         for (i, shape) in self.shapes.iter().enumerate() {
-            let Some(values) = shape.read(fields, words) else { continue };
-            let what = shape.op.kind(self.id, &values);
+            let Some(line) = shape.read(fields, words) else { continue };
+            let what = shape.op.kind(self.id, &line);
             if let EventKind::IrqEntry { irq } = what
                 && *last_irq != Some(irq)
             {
                 *last_irq = Some(irq);
                 if let Op::IrqEntry { name: Some(name), .. } = shape.op {
-                    words.learned.irq(irq, values.text(name));
+                    let name = line.text(name);
+                    words.learned.irq(irq, name.get(..values::MOST_NAME).unwrap_or(name));
                 }
             }
             if i > 0 {
@@ -280,7 +281,7 @@ impl Kind {
             }
             return what;
         }
-        self.learn(fields, words, last_irq, line)
+        self.learn(fields, words, last_irq, number)
     }
 
     /// Learns one more spelling of this event from a line that no known one reads.
@@ -290,7 +291,7 @@ impl Kind {
         fields: &[u8],
         words: &mut Words,
         last_irq: &mut Option<i32>,
-        line: u64,
+        number: u64,
     ) -> EventKind {
         let why = match Shape::learn(self.system, &self.name, fields) {
             Ok(shape) if matches!(shape.op, Op::Other) => {
@@ -299,12 +300,12 @@ impl Kind {
             }
             Ok(shape) if self.shapes.len() < MOST_SHAPES && shape.read(fields, words).is_some() => {
                 self.shapes.insert(0, shape);
-                return self.understand(fields, words, last_irq, line);
+                return self.understand(fields, words, last_irq, number);
             }
             Ok(_) => "a field cannot be read".to_owned(),
             Err(field) => format!("no usable field {field}"),
         };
-        words.learned.health.add(HealthKind::BadEvent, 1, || format!("line {line}, {}: {why}", self.name));
+        words.learned.health.add(HealthKind::BadEvent, 1, || format!("line {number}, {}: {why}", self.name));
         EventKind::Other { id: self.id }
     }
 }

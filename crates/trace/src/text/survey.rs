@@ -9,7 +9,7 @@ use super::head::{Grain, Head, Style, event};
 use super::lines::Lines;
 use super::source::Packing;
 use super::values::{self, digits, trim};
-use super::wrapping::Wrapping;
+use super::wrapping::{BYTE_ORDER_MARK, Wrapping};
 use super::{MOST_CPUS, clean, is_known};
 use crate::meta::TraceMeta;
 
@@ -87,7 +87,7 @@ impl Survey {
     }
 
     fn line(&mut self, line: &[u8]) {
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         if let Some(comment) = line.strip_prefix(b"#") {
             self.comment(trim(comment));
         } else if let Some(head) = Head::parse(line) {

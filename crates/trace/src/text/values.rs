@@ -83,6 +83,9 @@ pub(super) fn pointer(text: &[u8]) -> Option<u64> {
     }
 }
 
+/// No name of an event, a function or a handler is longer.
+pub(super) const MOST_NAME: usize = 128;
+
 /// A function by name: without the offset, which is 0, and the module; an address stays one.
 pub(super) fn function(text: &[u8]) -> Result<u64, &[u8]> {
     if let Some(address) = text.strip_prefix(b"0x").and_then(hex) {
@@ -94,6 +97,7 @@ pub(super) fn function(text: &[u8]) -> Result<u64, &[u8]> {
     {
         return Ok(address);
     }
+    let text = text.get(..MOST_NAME).unwrap_or(text);
     let end = text.iter().position(|b| matches!(b, b'+' | b'/')).unwrap_or(text.len());
     Err(text.get(..end).unwrap_or_default())
 }

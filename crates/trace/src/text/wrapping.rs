@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Text inside something else: the page that systrace writes, the output of atrace.
 
+use std::io::Read;
+
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::source::{Packing, Part};
+use super::source::{Base64, Packing, Part};
 use super::survey::Survey;
 use crate::error::TraceError;
 use crate::input::Input;
@@ -29,6 +31,12 @@ const VARIABLE: &[u8] = b"linuxPerfData = \"";
 
 const END: &[u8] = b"</script>";
 
+/// No page has more places that look like its trace.
+const MOST_PLACES: usize = 256;
+
+/// What Windows puts before UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8; 3] = b"\xef\xbb\xbf";
+
 impl Wrapping {
     /// The wrapping of `atrace -z`, if the file starts like that.
     pub(crate) fn atrace(head: &[u8]) -> Option<Self> {
@@ -40,7 +48,12 @@ impl Wrapping {
     /// Where the text is.
     pub(super) fn part(self, input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
         match self {
-            Self::Plain => Ok(Part { from: 0, to: input.len(), packing: Packing::Plain }),
+            Self::Plain => {
+                let mut head = [0; 3];
+                read(input, 0, &mut head)?;
+                let from = if &head == BYTE_ORDER_MARK { 3 } else { 0 };
+                Ok(Part { from, to: input.len(), packing: Packing::Plain })
+            }
             Self::Atrace(from) => Ok(Part { from, to: input.len(), packing: Packing::Zlib }),
             Self::Html => page(input, meta),
         }
@@ -58,7 +71,8 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
     let mut found: Option<Part> = None;
     for (needle, line_start) in [(SCRIPT, true), (VARIABLE, false)] {
         let mut pos = 0;
-        while let Some(at) = find(input, needle, pos)? {
+        for _ in 0..MOST_PLACES {
+            let Some(at) = find(input, needle, pos)? else { break };
             pos = at + needle.len() as u64;
             if line_start && !starts_line(input, at)? {
                 continue;
@@ -66,7 +80,7 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
             let from = if line_start { find(input, b">", pos)?.map_or(pos, |p| p + 1) } else { pos };
             let to = find(input, END, from)?.unwrap_or(input.len());
             pos = to;
-            let part = Part { from, to, packing: packing(input, from)? };
+            let part = Part { from, to, packing: packing(input, from, to)? };
             if !Survey::of(&mut Lines::new(part.read(input))).is_trace() {
                 continue;
             }
@@ -87,22 +101,25 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
     })
 }
 
-/// How the text that starts at `from` is packed.
-fn packing(input: &Input, from: u64) -> Result<Packing, TraceError> {
+/// How the text between these places is packed.
+fn packing(input: &Input, from: u64, to: u64) -> Result<Packing, TraceError> {
     let mut head = [0; 256];
     let got = read(input, from, &mut head)?;
+    let got = got.min(usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX));
     let text = head.get(..got).unwrap_or_default().trim_ascii_start();
-    // The first bytes of gzip and of zlib at its three usual levels, as Base64 has them.
     let base64 =
         text.iter().all(|b| b.is_ascii_alphanumeric() || b.is_ascii_whitespace() || b"+/=".contains(b));
-    Ok(match text.get(..4) {
-        Some(b"H4sI") if base64 => Packing::GzipBase64,
-        Some(start) if base64 && [&b"eAE"[..], b"eJw", b"eNo"].iter().any(|s| start.starts_with(s)) => {
-            Packing::ZlibBase64
-        }
+    let mut start = [0; 2];
+    let decoded = base64 && matches!(Base64::new(text).read(&mut start), Ok(2));
+    Ok(match start {
+        GZIP if decoded => Packing::GzipBase64,
+        start if decoded && zlib(&start) => Packing::ZlibBase64,
         _ => Packing::Plain,
     })
 }
+
+/// The first bytes of gzip (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 fn read(input: &Input, at: u64, buf: &mut [u8]) -> Result<usize, TraceError> {
     input.read_at(at, buf).map_err(|source| TraceError::Read {
