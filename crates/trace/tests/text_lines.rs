@@ -274,6 +274,10 @@ fn markers_and_events_of_no_meaning() {
     let names: Vec<_> = (0..3).map(|id| events.event_name(id).unwrap_or("")).collect();
     assert_eq!(names, ["sched:sched_stat_wait", "my_event", "ftrace:print"]);
     assert_eq!(events.counts().into_iter().collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 1)]);
+    assert_eq!(
+        (file.meta().event_id("sched:sched_stat_wait"), file.meta().event_id("ftrace:print")),
+        (Some(0), Some(2))
+    );
 }
 
 #[test]

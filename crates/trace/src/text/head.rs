@@ -187,13 +187,21 @@ pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
             rest = trim_start(rest.get(n..)?);
         }
         let word = memchr(b' ', rest).unwrap_or(rest.len());
-        rest.get(..word)?.ends_with(b":").then(|| word - 1)?
+        let name = rest.get(..word)?.strip_suffix(b":")?;
+        is_tracepoint(name).then_some(name.len())?
     } else {
         memchr(b':', rest)?
     };
     let (name, fields) = rest.split_at_checked(end)?;
     let sound = !name.is_empty() && name.len() <= MOST_NAME && !name.contains(&b' ');
     sound.then(|| (name, trim(fields.get(1..).unwrap_or_default())))
+}
+
+/// What is no tracepoint has no system; `cycles:u` has modifiers instead (perf-list(1)).
+#[inline]
+fn is_tracepoint(name: &[u8]) -> bool {
+    let event = memchr(b':', name).and_then(|at| name.get(at + 1..)).unwrap_or_default();
+    event.len() > 3 || event.iter().any(|b| !b"ukhIGHpPSDeW".contains(b))
 }
 
 #[cfg(test)]
@@ -297,7 +305,7 @@ mod tests {
             ),
             (
                 "     lto cgu.0.r 31545 [000] 1.0:     250000          cpu-clock: ",
-                "lto cgu.0.r|cpu-clock",
+                "lto cgu.0.r|",
                 31545,
                 0,
                 1_000_000_000,
@@ -330,6 +338,8 @@ mod tests {
             assert_eq!(Head::parse(line.as_bytes()), None, "{line}");
         }
         assert_eq!(event(Style::Ftrace, b" schedule <-x: y"), None);
-        assert_eq!(event(Style::Perf, b" cycles"), None);
+        for name in ["cycles", "cycles:", "cycles:u:", "cycles:ppp:", "PERF_RECORD_LOST lost 1"] {
+            assert_eq!(event(Style::Perf, name.as_bytes()), None, "{name}");
+        }
     }
 }

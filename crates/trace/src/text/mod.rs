@@ -67,6 +67,10 @@ pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, 
         });
     }
     let facts = survey.tell(wrapping, part.packing, &mut meta);
+    // A text does not say what it may hold; what its first lines hold is there at least.
+    let nothing = TextEvents::new(Lines::new(Box::new(std::io::empty())), &facts);
+    let name = |id| nothing.learned().event_name(id).map(|name| (id, name.to_owned()));
+    meta.event_names = (0..=u16::MAX).map_while(name).collect();
     Ok(Box::new(TextFile { input, part, meta, facts }))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use idlewise_model::{Event, EventKind, HealthKind};
 
-use super::head::{Grain, Head, Style, event};
+use super::head::{Grain, Head, event};
 use super::lines::Lines;
 use super::shape::Shape;
 use super::survey::Facts;
@@ -94,7 +94,7 @@ impl<'a> TextEvents<'a> {
     pub(super) fn new(lines: Lines<'a>, facts: &Facts) -> Self {
         let mut learned = Learned::default();
         let addresses = facts.functions.iter().map(|(at, name)| (*at, learned.function_id(name))).collect();
-        Self {
+        let mut events = Self {
             lines,
             words: Words { addresses, learned, timer_flags_told: facts.timer_flags_told },
             kinds: Vec::new(),
@@ -104,7 +104,11 @@ impl<'a> TextEvents<'a> {
             lost: VecDeque::new(),
             waiting: None,
             ts_ns: 0,
+        };
+        for name in &facts.events {
+            meet(&mut events.names, &mut events.kinds, &mut events.words.learned, name);
         }
+        events
     }
 
     /// The next event, its losses aside.
@@ -318,17 +322,7 @@ fn say(line: &[u8]) -> Said<'_> {
     }
     let Some(head) = Head::parse(line) else { return aside(line) };
     let Some((name, fields)) = event(head.style, head.rest) else { return no_event(&head) };
-    if head.style != Style::Perf {
-        return Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start));
-    }
-    // What is no tracepoint has no system; `cycles:u` has modifiers instead.
-    let mut parts = name.splitn(2, |b| *b == b':');
-    match (parts.next(), parts.next()) {
-        (Some(_), Some(event)) if event.len() > 3 || event.iter().any(|b| !b"ukhGHpPSDeWI".contains(b)) => {
-            Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start))
-        }
-        _ => Said::Odd,
-    }
+    Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start))
 }
 
 /// What libtraceevent puts before the raw fields of an event whose format it does not understand.

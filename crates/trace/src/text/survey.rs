@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the first lines of a text tell about all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memmem;
 
@@ -20,10 +20,12 @@ const LINES: u64 = 10_000;
 const TRACER: &str = "ftrace text";
 
 /// What must be known before the first event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Facts {
     /// Functions that some lines name and others give the address of.
     pub(super) functions: BTreeMap<u64, String>,
+    /// Events by name, in the order in which they come.
+    pub(super) events: Vec<Box<[u8]>>,
     /// Timers with all flags really have them.
     pub(super) timer_flags_told: bool,
 }
@@ -44,6 +46,8 @@ pub(super) struct Survey {
     all_flags: bool,
     other_flags: bool,
     mode_missing: bool,
+    events: Vec<Box<[u8]>>,
+    known: BTreeSet<Box<[u8]>>,
     /// Lines that are nothing that is known.
     odd: u64,
     /// Functions of armed timers, by the timer's address.
@@ -94,6 +98,10 @@ impl Survey {
             self.style.get_or_insert(head.style);
             self.grain.get_or_insert(head.grain);
             let Some((name, fields)) = event(head.style, head.rest) else { return };
+            if !self.known.contains(name) {
+                self.known.insert(name.into());
+                self.events.push(name.into());
+            }
             self.timer(name.rsplit(|b| *b == b':').next().unwrap_or_default(), fields);
         } else if let Some(n) = line.strip_prefix(b"cpus=").and_then(digits) {
             self.heading.get_or_insert("trace-cmd report");
@@ -207,7 +215,7 @@ impl Survey {
                 "{lost} of {written} events were overwritten before the text was read: a larger buffer keeps more"
             ));
         }
-        Facts { functions: self.functions, timer_flags_told }
+        Facts { functions: self.functions, events: self.events, timer_flags_told }
     }
 }
 
