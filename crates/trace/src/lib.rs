@@ -61,6 +61,20 @@ pub struct Choice {
     pub instance: Option<String>,
 }
 
+impl Choice {
+    /// For formats that know no instances.
+    fn only_top(&self, path: &Path) -> Result<(), TraceError> {
+        match &self.instance {
+            Some(name) if !name.is_empty() => Err(TraceError::NoInstance {
+                path: path.to_path_buf(),
+                name: name.clone(),
+                there: "the top trace instance only".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A trace that was opened and understood.
 pub struct TraceFile {
     format: Format,
@@ -90,6 +104,7 @@ impl TraceFile {
     /// As [`TraceFile::open`], and when the trace has no such part.
     pub fn open_with(path: &Path, choice: &Choice) -> Result<Self, TraceError> {
         if path.is_dir() {
+            choice.only_top(path)?;
             return Self::understand_directory(path);
         }
         Self::understand(Input::open(path)?, choice)

@@ -16,7 +16,7 @@ use common::writer::directory::Shape;
 use common::writer::{Dat, Page, format, formats, payload, small};
 use common::{has_trace_cmd, is_called, shared};
 use idlewise_model::{Event, EventKind, HealthKind};
-use idlewise_trace::{TraceError, TraceFile};
+use idlewise_trace::{Choice, TraceError, TraceFile};
 use tempfile::{TempDir, tempdir};
 
 const SHAPES: [Shape; 4] = [Shape::Tracefs, Shape::Record, Shape::Schedviz, Shape::TraceCmd];
@@ -132,10 +132,19 @@ fn a_missing_part_is_named_with_the_way_to_get_it() {
 }
 
 #[test]
+fn a_directory_has_no_other_instances() {
+    let dir = written(&small(), Shape::Tracefs);
+    let choice = |name: &str| Choice { instance: Some(name.to_owned()) };
+    assert!(TraceFile::open_with(dir.path(), &choice("")).is_ok());
+    let error = TraceFile::open_with(dir.path(), &choice("mine")).err().unwrap();
+    assert!(matches!(error, TraceError::NoInstance { .. }), "{error}");
+}
+
+#[test]
 fn tracefs_itself_is_no_recording() {
     let dir = written(&Dat { cpus: vec![(0, vec![]), (1, vec![])], ..small() }, Shape::Tracefs);
     assert_eq!(events(&TraceFile::open(dir.path()).unwrap()), []);
-    for name in ["tracing_on", "set_event"] {
+    for name in ["tracing_on", "set_event", "events/header_page"] {
         fs::write(dir.path().join(name), b"").unwrap();
     }
     let text = TraceFile::open(dir.path()).err().unwrap().to_string();

@@ -227,6 +227,17 @@ fn pages_of_any_size_and_of_32_bit_kernels() {
 }
 
 #[test]
+fn a_32_bit_trace_cmd_may_record_a_64_bit_kernel() {
+    for version in [6, 7] {
+        let mut bytes = Dat { version, ..small() }.write();
+        assert_eq!(std::mem::replace(&mut bytes[13], 4), 8);
+        let file = TraceFile::from_bytes(Path::new("mixed.dat"), bytes).unwrap();
+        assert!(file.events().unwrap().eq(open(&Dat { version, ..small() }).events().unwrap()));
+        assert_eq!(file.meta().long_size, 8);
+    }
+}
+
+#[test]
 fn the_kernels_own_counts_of_lost_events_are_kept() {
     let stats = b"CPU: 3\nentries: 9\noverrun: 5\ncommit overrun: 0\ndropped events: 2\nread events: 44\n\0";
     let file = open(&Dat { options: vec![(2, stats.to_vec())], ..small() });

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use common::shared;
-use common::writer::small;
+use common::writer::{Dat, small};
 use idlewise_trace::{TraceError, TraceFile};
 
 fn refusal(bytes: &[u8]) -> String {
@@ -88,6 +88,27 @@ fn broken_headers_say_where_and_what() {
     // Version 7 has its options at the end: without them nothing is known.
     let text = refusal(&whole[..whole.len() / 2]);
     assert!(text.contains("the options") && text.contains("cut off"), "{text}");
+}
+
+#[test]
+fn traces_of_latency_tracers_are_refused_by_name() {
+    let mut bytes = Dat { version: 6, ..small() }.write();
+    let at = bytes.windows(10).position(|w| w == b"flyrecord\0").unwrap();
+    bytes[at..at + 10].copy_from_slice(b"latency  \0");
+    let text = [&[0; 8][..], b"\0mono\0"].concat();
+    let seven = Dat { options: vec![(22, text)], without: vec![3], ..small() }.write();
+    for bytes in [bytes, seven] {
+        let text = refusal(&bytes);
+        assert!(text.contains("a latency trace") && text.contains("latency tracer"), "{text}");
+    }
+    // Beside events it is only left out.
+    let text = [&[0; 8][..], b"slow\0mono\0"].concat();
+    let beside = Dat { options: vec![(22, text)], ..small() }.write();
+    let file = TraceFile::from_bytes(Path::new("it"), beside).unwrap();
+    assert_eq!(
+        (file.events().unwrap().count(), file.meta().other_instances.as_slice()),
+        (14, &["slow".to_owned()][..])
+    );
 }
 
 #[test]

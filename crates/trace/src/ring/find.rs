@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) kallsyms: Option<PathBuf>,
     pub(super) trace_clock: Option<PathBuf>,
     pub(super) uname: Option<PathBuf>,
-    /// This seems to be tracefs itself: its files have no length.
+    /// This is tracefs itself, or all of it.
     pub(super) is_live: bool,
 }
 

@@ -46,6 +46,10 @@ pub(crate) fn open(directory: &Path) -> Result<Option<RingTrace>, TraceError> {
     }
     let header_page = found.header_page.clone();
     let header_page = header_page.ok_or_else(|| missing("events/header_page is", COLLECT_FORMATS))?;
+    // Its files have no length, and reading its pages would take them away from others, or wait for them.
+    if found.is_live && std::fs::metadata(&header_page).is_ok_and(|m| m.len() == 0) {
+        return Err(missing("a copy of the files (this is the kernel's own tracefs) is", COLLECT_PAGES));
+    }
     let mut reader = Reader { hash: Xxh3::new(), meta: TraceMeta::default() };
     let page = reader.text(&header_page)?;
     let layout = PageLayout::parse(&page).filter(|l| (MIN_PAGE..=MAX_PAGE).contains(&(l.page as u32)));
@@ -78,9 +82,6 @@ pub(crate) fn open(directory: &Path) -> Result<Option<RingTrace>, TraceError> {
         packing: Packing::None,
         clock: Clock::default(),
     };
-    if found.is_live && trace.meta.bytes == 0 {
-        return Err(missing("a copy of the pages (this is the kernel's own tracefs) is", COLLECT_PAGES));
-    }
     trace.complete_meta();
     Ok(Some(trace))
 }
