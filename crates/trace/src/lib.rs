@@ -8,7 +8,8 @@
 //!
 //! Formats: `trace.dat` of trace-cmd, versions 6 and 7 (module `dat`); directories of raw ring buffers (module `ring`);
 //! `perf.data` of perf (`perf`); text of ftrace, trace-cmd, perf script, systrace and atrace (`text`);
-//! Perfetto protobuf (`perfetto`); CTF 1.8, the directories of LTTng (`ctf`).
+//! Perfetto protobuf (`perfetto`); CTF 1.8, the directories of LTTng (`ctf`). [`write`] goes the other way, to text and to
+//! Perfetto.
 
 mod ctf;
 mod dat;
@@ -25,6 +26,7 @@ mod sniff;
 mod symbols;
 mod text;
 mod unpack;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -142,6 +142,9 @@ fn a_switch_is_read_as_the_kernel_wrote_it() {
     let mut stream = file.events().unwrap();
     stream.by_ref().for_each(drop);
     assert_eq!((stream.comm(7), stream.comm(0)), (Some("after"), None));
+    let mut stream = file.events().unwrap();
+    stream.next();
+    assert_eq!(stream.comm(7), Some("after"), "a bundle is understood as a whole");
 }
 
 #[test]

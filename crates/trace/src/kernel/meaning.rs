@@ -427,8 +427,8 @@ fn compile<L: Layout>(system: &str, name: &str, n: &mut Needs<'_, L>) -> Option<
         ("irq", "softirq_exit") => Op::SoftirqExit { vec: n.get("vec")? },
         ("irq", "softirq_raise") => Op::SoftirqRaise { vec: n.get("vec")? },
         ("irq_vectors", name) => match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-            (Some(what), _) => Op::VectorEntry(vector_named(what)),
-            (_, Some(what)) => Op::VectorExit(vector_named(what)),
+            (Some(what), _) => Op::VectorEntry(vector(what)),
+            (_, Some(what)) => Op::VectorExit(vector(what)),
             _ => return None,
         },
         ("ipi", "ipi_entry") => Op::IpiEntry(reason(n)?),
@@ -504,7 +504,7 @@ fn marker(text: &[u8]) -> Option<EventKind> {
     Some(EventKind::CpuFrequency { cpu: value("cpu_id")?, khz: value("state")? })
 }
 
-fn vector_named(name: &str) -> Vector {
+fn vector(name: &str) -> Vector {
     match name {
         "local_timer" => Vector::LocalTimer,
         "reschedule" => Vector::Reschedule,

@@ -229,9 +229,10 @@ impl<'a> Decoder<'a> {
                         self.learned.irq(irq, name);
                     }
                 }
-                EventKind::SchedSwitch { next_pid, .. } => {
-                    if let Some(comm) = meaning.next_comm(slots) {
-                        name_task(&mut self.learned, next_pid, comm);
+                EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
+                    if let Some((prev, next)) = meaning.comms(slots) {
+                        name_task(&mut self.learned, prev_pid, prev);
+                        name_task(&mut self.learned, next_pid, next);
                     }
                 }
                 _ => {}

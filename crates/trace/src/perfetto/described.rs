@@ -17,7 +17,7 @@ const MOST_SHAPES: usize = 64;
 
 /// How a field's value is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// As a varint.
     Number,
     /// As a text.
@@ -26,10 +26,10 @@ pub(super) enum Kind {
 
 /// A field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field<N> {
-    pub(super) number: u8,
-    pub(super) name: N,
-    pub(super) kind: Kind,
+pub(crate) struct Field<N> {
+    pub(crate) number: u8,
+    pub(crate) name: N,
+    pub(crate) kind: Kind,
 }
 
 /// An event that a number or a name stands for.
@@ -204,9 +204,11 @@ pub(super) struct Meaning {
     described: Described,
     pub(super) id: u16,
     shapes: Vec<(u64, Result<Op<u8>, String>)>,
-    /// Where the name of an interrupt, or of the task that runs next, is found.
+    /// It means something without any field.
+    plain: bool,
+    /// Where the name of an interrupt, and those of the tasks of a switch, are found.
     irq_name: Option<u8>,
-    next_comm: Option<u8>,
+    comms: Option<(u8, u8)>,
 }
 
 impl Meaning {
@@ -216,14 +218,16 @@ impl Meaning {
             let fields = described.fields.iter().filter(|_| described.full == event);
             fields.into_iter().find(|f| f.name == field && f.kind == Kind::Text).map(|f| f.number)
         };
-        let (irq_name, next_comm) =
-            (text("irq:irq_handler_entry", "name"), text("sched:sched_switch", "next_comm"));
-        Self { described, id, shapes: Vec::new(), irq_name, next_comm }
+        let irq_name = text("irq:irq_handler_entry", "name");
+        let comms = text("sched:sched_switch", "prev_comm").zip(text("sched:sched_switch", "next_comm"));
+        let mut meaning = Self { described, id, shapes: Vec::new(), plain: false, irq_name, comms };
+        meaning.plain = matches!(meaning.compile(0), Ok(op) if !matches!(op, Op::Other));
+        meaning
     }
 
     /// Whether its fields have to be read.
     pub(super) fn reads(&self) -> bool {
-        !self.described.fields.is_empty()
+        self.plain || !self.described.fields.is_empty()
     }
 
     /// Reads the fields of `message`. Gives the number of the first that is not described.
@@ -281,11 +285,14 @@ impl Meaning {
         }
     }
 
+    fn compile(&self, present: u64) -> Result<Op<u8>, String> {
+        let (system, name) = self.described.full.split_once(':').unwrap_or(("", &self.described.full));
+        Op::compile(system, name, &mut Shape { fields: &self.described.fields, present })
+    }
+
     #[cold]
     fn learn(&mut self, present: u64) -> Result<Op<u8>, String> {
-        let (system, name) = self.described.full.split_once(':').unwrap_or(("", &self.described.full));
-        let mut shape = Shape { fields: &self.described.fields, present };
-        let compiled = Op::compile(system, name, &mut shape);
+        let compiled = self.compile(present);
         if self.shapes.len() < MOST_SHAPES {
             self.shapes.push((present, compiled.clone()));
         }
@@ -297,9 +304,10 @@ impl Meaning {
         slots.text_at(self.irq_name?)
     }
 
-    /// The name of the task that a `sched_switch` turns to.
-    pub(super) fn next_comm<'a>(&self, slots: &Slots<'a>) -> Option<&'a [u8]> {
-        slots.text_at(self.next_comm?)
+    /// The names of the tasks in a `sched_switch`.
+    pub(super) fn comms<'a>(&self, slots: &Slots<'a>) -> Option<(&'a [u8], &'a [u8])> {
+        let (prev, next) = self.comms?;
+        Some((slots.text_at(prev)?, slots.text_at(next)?))
     }
 
     pub(super) fn name(&self) -> &str {

@@ -193,6 +193,9 @@ impl Facts {
         }
         let mut clocks = self.clocks.iter().map(|clock| clock_name(*clock));
         meta.clock = clocks.next().unwrap_or_default().to_owned();
+        if meta.clock == "boot" && self.suspended_ns.is_some_and(|(_, most)| most < SAME_NS) {
+            meta.clock = "mono".to_owned();
+        }
         if clocks.next().is_some() {
             let names: Vec<&str> = self.clocks.iter().map(|clock| clock_name(*clock)).collect();
             meta.clock = String::new();

@@ -12,8 +12,10 @@
 //! `sched_waking` stand beside the others.
 //!
 //! Times are those of the bundles, nearly always `CLOCK_BOOTTIME` (the clock is called "boot" then). Hrtimers expire on
-//! `CLOCK_MONOTONIC`, which stands still while the machine is suspended; a trace's snapshots of both clocks give only a
-//! remark, because whoever follows timers finds the offset from `hrtimer_expire_entry` as with any other trace.
+//! `CLOCK_MONOTONIC`, which stands still while the machine is suspended. Where all of the trace's snapshots show both
+//! clocks alike, the machine was never suspended and the clock is called "mono". Elsewhere the snapshots, whose clocks
+//! are read one after the other, give only a remark: whoever follows timers finds the offset from
+//! `hrtimer_expire_entry` as with any other trace.
 //!
 //! The compact encoding leaves out who ran before a switch, and his priority: that is the task of the CPU's switch
 //! before, and -1 where that one is not in the trace. `prev_state` is the kernel's own value in both encodings.
@@ -26,6 +28,8 @@ mod index;
 mod numbers;
 mod packets;
 mod wire;
+
+pub(crate) use numbers::{EVENTS as EVENT_NUMBERS, FIELDS as EVENT_FIELDS};
 
 use crate::error::TraceError;
 use crate::input::Input;

@@ -6,7 +6,7 @@ use super::described::{Field, Kind};
 
 /// The fields of `FtraceEvent` that hold an event, by number.
 #[rustfmt::skip]
-pub(super) const EVENTS: [(u32, &str); 596] = [
+pub(crate) const EVENTS: [(u32, &str); 596] = [
     (3, "print"), (4, "sched_switch"), (11, "cpu_frequency"), (12, "cpu_frequency_limits"), (13, "cpu_idle"),
     (14, "clock_enable"), (15, "clock_disable"), (16, "clock_set_rate"), (17, "sched_wakeup"),
     (18, "sched_blocked_reason"), (19, "sched_cpu_hotplug"), (20, "sched_waking"), (21, "ipi_entry"),
@@ -213,7 +213,7 @@ const fn text(number: u8, name: &'static str) -> Field<&'static str> {
 
 /// The fields of the events whose values are read.
 #[rustfmt::skip]
-pub(super) const FIELDS: [(u32, &[Field<&str>]); 26] = [
+pub(crate) const FIELDS: [(u32, &[Field<&str>]); 26] = [
     (3, &[number(1, "ip"), text(2, "buf")]),
     (4, &[
         text(1, "prev_comm"), number(2, "prev_pid"), number(3, "prev_prio"), number(4, "prev_state"),
