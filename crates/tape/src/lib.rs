@@ -7,6 +7,7 @@
 
 mod causes;
 pub mod file;
+mod grid;
 mod maker;
 mod pelt;
 mod survey;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Each input of governors: how well it is known, and how it was made.
+
+use idlewise_model::{Confidence, CpuTape, Piece, TapeCpu, TapeInput, WakeCause};
+
+use super::Maker;
+use super::visits::SAME_VISIT_NS;
+use crate::survey::Facts;
+
+impl Maker<'_> {
+    pub(super) fn inputs(&self, cpus: &[CpuTape]) -> Vec<TapeInput> {
+        let f = self.facts;
+        let pieces = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable).flat_map(|c| &c.pieces);
+        let all = pieces().count() as u64;
+        let graded = |c: Confidence| {
+            let mut counts = [0; 4];
+            counts[c as usize] = all;
+            counts
+        };
+        let mut timers = [0; 4];
+        let mut wakes = [0; 4];
+        for p in pieces() {
+            timers[p.timer_confidence() as usize] += 1;
+            wakes[wake_confidence(p, f) as usize] += 1;
+        }
+        let input =
+            |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
+        let visits = if f.switches > 0 {
+            (Confidence::Recorded, "switches to and from the idle task".to_owned())
+        } else {
+            let how = format!(
+                "no sched events: idle again within {} us of the last handler counts as the same visit",
+                SAME_VISIT_NS / 1000
+            );
+            (Confidence::Bounded, how)
+        };
+        let tick_stop = if f.tick_stops > 0 {
+            (Confidence::Recorded, "tick_stop events".to_owned())
+        } else {
+            (Confidence::Bounded, "no tick_stop events: stopped where a stay spans a tick".to_owned())
+        };
+        let util = if f.switches > 0 { Confidence::Derived } else { Confidence::Bounded };
+        let iowait = if f.switches > 0 { Confidence::Bounded } else { Confidence::Assumed };
+        let limits = if f.qos_changes > 0 { Confidence::Recorded } else { Confidence::Assumed };
+        vec![
+            input("wake", wakes, self.wake_words()),
+            input("sleep length", timers, self.timer_words()),
+            input("visits", graded(visits.0), visits.1),
+            input("tick grid", graded(f.grid_confidence.unwrap_or(Confidence::Assumed)), f.grid_how.clone()),
+            input("tick stopped", graded(tick_stop.0), tick_stop.1),
+            input(
+                "utilisation",
+                graded(util),
+                "PELT (32 ms) of the CPU's busy time; frequency, migration, RT and interrupts are not considered".into(),
+            ),
+            input(
+                "iowait",
+                graded(iowait),
+                if f.switches > 0 { "tasks in uninterruptible sleep".into() } else { "no sched events: 0".into() },
+            ),
+            input(
+                "latency limit",
+                graded(limits),
+                if f.qos_changes > 0 { "pm_qos events; none before the first" } else { "no pm_qos events: none" }.into(),
+            ),
+            input("disabled states", graded(Confidence::Assumed), "the platform's defaults".into()),
+        ]
+    }
+
+    pub(super) fn wake_words(&self) -> String {
+        let timers = if self.facts.hrtimers > 0 { "timer expiries, else " } else { "" };
+        format!("{timers}the exit minus the state's exit latency, at most half of the stay")
+    }
+
+    pub(super) fn timer_words(&self) -> String {
+        let f = self.facts;
+        if f.hrtimers == 0 {
+            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to, else none"
+                .to_owned();
+        }
+        let wheel = match (f.wheel_timers > 0, f.timer_migration) {
+            (true, true) => "timer events, migration between CPUs guessed from who is idle",
+            (true, false) => "timer events",
+            (false, _) => "not recorded: taken as empty while the tick runs",
+        };
+        let rcu = if f.softirqs > 0 { "; a tick kept for RCU by the softirq that it asked for" } else { "" };
+        format!("hrtimer events; timer wheel: the stopped tick's own timer, else {wheel}{rcu}")
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.facts.misses > 0 {
+            notes.push(
+                "rejected entries are told by the missing cpu_idle_miss: a stay below the target residency \
+                 that the kernel did not count was refused by the driver"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+fn wake_confidence(p: &Piece, f: &Facts) -> Confidence {
+    match p.cause {
+        WakeCause::Hrtimer => Confidence::Recorded,
+        WakeCause::Tick | WakeCause::Wheel if f.hrtimers > 0 => Confidence::Recorded,
+        WakeCause::Tick | WakeCause::Wheel | WakeCause::PollLimit => Confidence::Derived,
+        _ if p.stay_ns() < 2 * u64::from(p.exit_lag_ns) + 2 => Confidence::Bounded,
+        _ => Confidence::Derived,
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From what was seen of a stay to what the tape keeps of it.
+
+use idlewise_model::{HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
+
+use super::{Maker, clip, place};
+
+/// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
+const TICK_SLACK_NS: u64 = 50_000;
+/// No CPU sleeps longer than this: the clock has jumped (which the reader counts), ns.
+pub(super) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
+
+impl Maker<'_> {
+    /// Writes down the stay that is over, if there is one.
+    pub(super) fn write_down(&mut self, cpu: u32, visit_end: bool) {
+        let Some(stay) = self.cpu(cpu).stay.take() else { return };
+        if stay.exit_ns.is_some_and(|exit_ns| exit_ns.saturating_sub(stay.piece.start_ns) > LONGEST_STAY_NS) {
+            self.cpu(cpu).forget();
+            return;
+        }
+        let Some(exit_ns) = stay.exit_ns else {
+            self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, stay.piece.start_ns));
+            return;
+        };
+        let mut piece = stay.piece;
+        let grid = self.facts.grid(cpu);
+        let table = self.table(cpu);
+        let state = table.and_then(|t| t.states().get(usize::from(piece.state)));
+        let polling = state.is_some_and(|s| s.polling);
+        let stay_ns = exit_ns.saturating_sub(piece.start_ns);
+        let declared_ns = state.map_or(0, |s| s.exit_ns().unsigned_abs());
+        let seen = &stay.seen;
+        piece.cause = seen.cause();
+        if piece.cause == WakeCause::Unknown && polling && !visit_end {
+            piece.cause = WakeCause::PollLimit;
+        }
+        let inside = seen.first.map(|(_, ts)| ts).filter(|ts| *ts <= exit_ns);
+        let shown_ns = inside.unwrap_or(exit_ns).saturating_sub(piece.start_ns);
+        // Menu's own estimate of the part of a stay that is exit latency (`governors.md` 4.2).
+        let share_ns = if shown_ns > 2 * declared_ns { declared_ns } else { shown_ns / 2 };
+        let by_latency = piece.start_ns + (shown_ns - share_ns);
+        let by_timer = match piece.cause {
+            WakeCause::Hrtimer => seen.hrtimer_at_ns,
+            WakeCause::Tick | WakeCause::Wheel => seen.tick_at_ns,
+            _ => None,
+        };
+        let mut wake_at = by_timer.unwrap_or(by_latency).clamp(piece.start_ns, exit_ns);
+        if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
+            let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
+            if let Some(tick) = tick_behind(grid, piece.start_ns, latest, declared_ns) {
+                wake_at = tick.clamp(piece.start_ns, exit_ns);
+                if piece.cause == WakeCause::Timer {
+                    piece.cause = WakeCause::Tick;
+                }
+            }
+        }
+        piece.wake_ns = wake_at - piece.start_ns;
+        piece.exit_lag_ns = clip(exit_ns - wake_at);
+        piece.response_ns = clip(inside.unwrap_or(exit_ns).saturating_sub(wake_at));
+        piece.handler_ns = clip(seen.handled_ns.saturating_sub(exit_ns));
+        let tick_ran = seen.tick || matches!(piece.cause, WakeCause::Tick);
+        piece.flags.set(PieceFlags::TICK_RAN, tick_ran);
+        piece.flags.set(PieceFlags::VISIT_END, visit_end);
+        let verdict = table
+            .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
+        let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
+        piece.flags.set(PieceFlags::REJECTED, self.facts.misses > 0 && uncounted);
+        let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
+        let spanned = late_ns < wake_at;
+        if !piece.flags.has(PieceFlags::TICK_KNOWN) {
+            piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
+        }
+        let c = self.cpu(cpu);
+        if piece.cause == WakeCause::Tick {
+            let from = inside.unwrap_or(exit_ns);
+            let took = seen.handled_ns.saturating_sub(from);
+            if took > 0 {
+                c.tick_handlers.push(clip(took));
+            }
+        }
+        c.pieces.push(piece);
+        if !visit_end && c.now_ns.is_none() {
+            c.now_ns = Some(exit_ns.max(seen.handled_ns));
+        }
+    }
+}
+
+/// The tick that a wake at `latest_ns` can belong to: the last one in the stay, not further back than the state takes
+/// to leave.
+fn tick_behind(grid: TickGrid, start_ns: u64, latest_ns: u64, declared_ns: u64) -> Option<u64> {
+    let tick = grid.at_or_before(latest_ns);
+    (tick >= start_ns && latest_ns - tick <= declared_ns + TICK_SLACK_NS).then_some(tick)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! When the idle task runs, and its entries into idle states.
+
+use idlewise_model::{Event, HealthKind, IdleTable, MAX_STATES, NEVER_NS, Piece, PieceFlags, WakeCause};
+
+use super::stays::LONGEST_STAY_NS;
+use super::{Maker, Stay, clip, place};
+use crate::causes::Evidence;
+
+/// Without sched events: idle again this soon after the last handler means that no task ran in between.
+pub(super) const SAME_VISIT_NS: u64 = 20_000;
+/// `prev_state` of a task that sleeps uninterruptibly (`TASK_UNINTERRUPTIBLE` and nothing else).
+const UNINTERRUPTIBLE: u64 = 2;
+
+impl Maker<'_> {
+    pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
+        if prev_pid == 0 {
+            self.visit_over(e.cpu, e.ts_ns);
+        } else if prev_state == UNINTERRUPTIBLE && self.uninterruptible.insert(prev_pid, e.cpu).is_none() {
+            let waiting = &mut self.cpu(e.cpu).iowait;
+            *waiting = waiting.saturating_add(1);
+        }
+        if next_pid == 0 && prev_pid != 0 {
+            let c = self.cpu(e.cpu);
+            c.pelt.update(e.ts_ns, true);
+            c.in_visit = true;
+            c.first_of_visit = true;
+            c.stopped = false;
+            c.stopped_before = false;
+            c.now_ns = Some(e.ts_ns);
+        }
+    }
+
+    /// Without sched events, any event of a task shows that the idle task was switched out.
+    pub(super) fn task_seen(&mut self, cpu: u32, ts_ns: u64) {
+        if self.cpu(cpu).stay.as_ref().is_some_and(|s| s.exit_ns.is_some()) {
+            self.visit_over(cpu, ts_ns);
+        }
+    }
+
+    pub(super) fn visit_over(&mut self, cpu: u32, ts_ns: u64) {
+        self.write_down(cpu, true);
+        let c = self.cpu(cpu);
+        c.pelt.update(ts_ns, false);
+        c.in_visit = false;
+        c.stopped = false;
+        c.now_ns = None;
+    }
+
+    /// Without sched events a visit is over when the CPU stayed awake longer than its interrupt handlers did.
+    pub(super) fn guess_visit(&mut self, cpu: u32, ts_ns: u64) {
+        let Some(stay) = &self.cpu(cpu).stay else { return };
+        let Some(exit_ns) = stay.exit_ns else { return };
+        let busy_from = exit_ns.max(stay.seen.handled_ns);
+        let same = ts_ns.saturating_sub(busy_from) <= SAME_VISIT_NS;
+        if !same {
+            self.visit_over(cpu, exit_ns);
+            let c = self.cpu(cpu);
+            c.pelt.update(ts_ns, true);
+            // A stop since the exit belongs to the visit that begins now.
+            c.stopped = c.stopped_at_ns > exit_ns;
+            c.stopped_before = false;
+        }
+    }
+
+    pub(super) fn entry(&mut self, cpu: u32, ts_ns: u64, state: u32) {
+        if self.cpu(cpu).stay.as_ref().is_some_and(|s| s.exit_ns.is_none()) {
+            self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, ts_ns));
+            self.cpu(cpu).stay = None;
+        }
+        if self.facts.switches == 0 {
+            self.guess_visit(cpu, ts_ns);
+        }
+        self.write_down(cpu, false);
+        if self.cpu(cpu).pieces.last().is_some_and(|p| ts_ns.saturating_sub(p.exit_at_ns()) > LONGEST_STAY_NS)
+        {
+            self.cpu(cpu).forget();
+        }
+        let n = self.table(cpu).map_or(MAX_STATES, IdleTable::len);
+        if state as usize >= n {
+            self.health
+                .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
+        }
+        let stopped_after = self.cpu(cpu).stopped;
+        self.forget_stale(cpu, ts_ns);
+        let timers = self.next_timers(cpu, ts_ns, stopped_after);
+        let stops_known = self.facts.tick_stops > 0;
+        let c = self.cpu(cpu);
+        if !c.in_visit {
+            // The visit began before the recording, or its first switch was lost.
+            c.in_visit = true;
+            c.first_of_visit = true;
+            c.stopped_before = false;
+        }
+        let mut flags = PieceFlags::default();
+        flags.set(PieceFlags::VISIT_START, c.first_of_visit);
+        flags.set(PieceFlags::STOPPED_BEFORE, c.stopped_before);
+        flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
+        flags.set(PieceFlags::TICK_KNOWN, stops_known);
+        flags.set(PieceFlags::AFTER_GAP, c.gap);
+        flags.set_timer_confidence(timers.confidence);
+        c.first_of_visit = false;
+        c.gap = false;
+        let since = |at: i64| if at == NEVER_NS { NEVER_NS } else { at.saturating_sub(ts_ns as i64) };
+        let piece = Piece {
+            start_ns: ts_ns,
+            wake_ns: 0,
+            hrtimer_ns: since(timers.hrtimer_at),
+            wheel_ns: since(timers.wheel_at),
+            exit_lag_ns: 0,
+            response_ns: 0,
+            handler_ns: 0,
+            entry_lag_ns: c.now_ns.map_or(0, |now| clip(ts_ns.saturating_sub(now))),
+            util: c.pelt.util(),
+            iowait: c.iowait,
+            state: u8::try_from(state).unwrap_or(Piece::NO_STATE),
+            cause: WakeCause::Unknown,
+            flags,
+        };
+        c.stay = Some(Stay { piece, exit_ns: None, seen: Evidence::default() });
+    }
+
+    pub(super) fn exit(&mut self, cpu: u32, ts_ns: u64) {
+        let open = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none());
+        match open {
+            Some(stay) => stay.exit_ns = Some(ts_ns),
+            None => self.health.add(HealthKind::ExitWithoutEntry, 1, || place(cpu, ts_ns)),
+        }
+        let c = self.cpu(cpu);
+        c.stopped_before = c.stopped;
+    }
+
+    pub(super) fn miss(&mut self, cpu: u32, ts_ns: u64, below: bool) {
+        let bit = if below { PieceFlags::MISS_BELOW } else { PieceFlags::MISS_ABOVE };
+        match self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_some()) {
+            Some(stay) => stay.piece.flags.set(bit, true),
+            None => self.health.add(HealthKind::MissWithoutStay, 1, || place(cpu, ts_ns)),
+        }
+    }
+}

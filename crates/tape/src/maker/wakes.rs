@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is seen around a wake: interrupts, handlers, other CPUs.
+
+use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
+
+use super::Maker;
+use crate::causes::{Evidence, IrqClass};
+
+/// The softirq that runs wheel timers.
+const TIMER_SOFTIRQ: u32 = 1;
+/// The softirq of RCU.
+const RCU_SOFTIRQ: u32 = 9;
+
+impl Maker<'_> {
+    /// An interrupt or softirq begins or ends.
+    pub(super) fn interrupt(&mut self, e: &Event) {
+        match e.kind {
+            EventKind::SoftirqEntry { vec } => {
+                let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
+                self.see(e, |seen, _| seen.wheel |= runs_wheel);
+            }
+            EventKind::SoftirqRaise { vec: RCU_SOFTIRQ } => self.cpu(e.cpu).rcu_raised.push(e.ts_ns),
+            EventKind::VectorEntry { vector } => {
+                let cause = match vector {
+                    Vector::LocalTimer => WakeCause::Timer,
+                    Vector::Other => WakeCause::Irq,
+                    _ => WakeCause::Ipi,
+                };
+                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+            }
+            EventKind::IrqEntry { irq } => {
+                let cause = match self.facts.irqs.get(&irq) {
+                    Some(IrqClass::Timer) => WakeCause::Timer,
+                    Some(IrqClass::Ipi) => WakeCause::Ipi,
+                    _ => WakeCause::Irq,
+                };
+                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+            }
+            EventKind::IpiEntry { ipi } => {
+                let broadcast = ipi == Ipi::TimerBroadcast;
+                let cause = if broadcast { WakeCause::Timer } else { WakeCause::Ipi };
+                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+            }
+            EventKind::VectorExit { .. }
+            | EventKind::IrqExit { .. }
+            | EventKind::IpiExit { .. }
+            | EventKind::SoftirqExit { .. } => self.handled(e),
+            _ => {}
+        }
+    }
+
+    /// Notes something that was seen while the CPU is idle or just woken.
+    pub(super) fn see(&mut self, e: &Event, note: impl FnOnce(&mut Evidence, u64)) {
+        if let Some(stay) = self.cpu(e.cpu).stay.as_mut() {
+            note(&mut stay.seen, e.ts_ns);
+            stay.seen.handled(e.ts_ns);
+        }
+    }
+
+    pub(super) fn handled(&mut self, e: &Event) {
+        let cpu = self.cpu(e.cpu);
+        if cpu.in_visit || cpu.stay.is_some() {
+            cpu.now_ns = Some(e.ts_ns);
+        }
+        if let Some(stay) = cpu.stay.as_mut() {
+            stay.seen.handled(e.ts_ns);
+        }
+    }
+
+    pub(super) fn remote_wake(&mut self, cpu: u32) {
+        if let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none()) {
+            stay.seen.remote_wake = true;
+        }
+    }
+
+    pub(super) fn waking(&mut self, e: &Event, pid: i32, target_cpu: u32) {
+        if let Some(cpu) = self.uninterruptible.remove(&pid) {
+            let waiting = &mut self.cpu(cpu).iowait;
+            *waiting = waiting.saturating_sub(1);
+        }
+        if e.cpu != target_cpu {
+            self.remote_wake(target_cpu);
+        }
+    }
+}
