@@ -107,6 +107,24 @@ pub struct CpuTape {
     pub disabled: Vec<Change<u16>>,
 }
 
+impl CpuTape {
+    /// What the CPU's clock was programmed for during `piece`, ns from its start, or [`crate::NEVER_NS`]: the earliest hrtimer,
+    /// the tick's own among them. May be negative.
+    ///
+    /// This is not the sleep length that a governor asks for: that leaves the tick out, and counts the timer wheel, which
+    /// wakes a CPU only through its tick.
+    #[must_use]
+    pub fn programmed_ns(&self, piece: &Piece) -> i64 {
+        let tick_ns = if piece.flags.has(PieceFlags::STOPPED_AFTER) {
+            piece.wheel_ns
+        } else {
+            let now_ns = piece.start_ns.saturating_sub(piece.entry_lag_ns.into());
+            self.tick.after(now_ns).wrapping_sub(piece.start_ns) as i64
+        };
+        piece.hrtimer_ns.min(tick_ns)
+    }
+}
+
 /// One recorded stay in an idle state: the governor was asked, the CPU slept, something woke it.
 ///
 /// All `_ns` fields but `start_ns` count from `start_ns`.
@@ -214,6 +232,7 @@ impl PieceFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NEVER_NS;
 
     #[test]
     fn changes_hold_until_the_next() {
@@ -233,6 +252,30 @@ mod tests {
             assert_eq!(p.timer_confidence(), c);
             assert!(f.has(PieceFlags::VISIT_START));
         }
+    }
+
+    #[test]
+    fn the_clock_is_programmed_for_the_first_of_tick_and_hrtimers() {
+        let cpu = CpuTape {
+            cpu: 0,
+            usable: TapeCpu::Usable,
+            tick: TickGrid { period_ns: 4_000, phase_ns: 0 },
+            tick_handler_ns: 0,
+            pieces: Vec::new(),
+            latency: Vec::new(),
+            disabled: Vec::new(),
+        };
+        let stopped = PieceFlags(PieceFlags::STOPPED_AFTER);
+        let mut p = Piece { start_ns: 9_000, hrtimer_ns: 50_000, wheel_ns: 20_000, ..EMPTY };
+        assert_eq!(cpu.programmed_ns(&p), 3_000, "the tick at 12000");
+        p.entry_lag_ns = 1_500;
+        assert_eq!(cpu.programmed_ns(&p), -1_000, "the tick at 8000 is overdue");
+        p.flags = stopped;
+        assert_eq!(cpu.programmed_ns(&p), 20_000, "the stopped tick's timer stands for the wheel");
+        p.hrtimer_ns = 2_000;
+        assert_eq!(cpu.programmed_ns(&p), 2_000);
+        let none = Piece { hrtimer_ns: NEVER_NS, wheel_ns: NEVER_NS, flags: stopped, ..EMPTY };
+        assert_eq!(cpu.programmed_ns(&none), NEVER_NS);
     }
 
     const EMPTY: Piece = Piece {

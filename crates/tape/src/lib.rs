@@ -5,6 +5,7 @@
 //! before the recording began and CPUs without idle events; [`maker`](crate::maker) then follows each CPU's idle task.
 //! [`file`](crate::file) keeps a tape on disk.
 
+mod armed;
 mod causes;
 pub mod file;
 mod grid;
@@ -12,6 +13,7 @@ mod maker;
 mod pelt;
 mod survey;
 mod timers;
+mod unseen;
 
 use idlewise_model::{Event, Source, Tape};
 use idlewise_platform::Platform;

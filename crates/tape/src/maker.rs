@@ -4,19 +4,18 @@
 mod ending;
 mod inputs;
 mod stays;
-mod timers;
 mod visits;
 mod wakes;
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Change, Event, EventKind, Health, IdleTable, NO_LATENCY_LIMIT_NS, Piece};
+use idlewise_model::{Change, Confidence, Event, EventKind, Health, IdleTable, NO_LATENCY_LIMIT_NS, Piece};
 use idlewise_platform::Platform;
 
+use crate::armed::Armed;
 use crate::causes::Evidence;
 use crate::pelt::Pelt;
 use crate::survey::Facts;
-use crate::timers::Pending;
 
 /// Global latency limit that means none, us (`governors.md` 1.7).
 const NO_LIMIT_US: i32 = 2_000_000_000;
@@ -26,13 +25,9 @@ pub(crate) struct Maker<'a> {
     facts: &'a Facts,
     machine: &'a Platform,
     cpus: BTreeMap<u32, Cpu>,
-    hrtimers: Pending,
-    /// Pinned wheel timers, and on kernels without timer migration all.
-    local: Pending,
-    /// Wheel timers that another CPU may run.
-    global: Pending,
-    /// Where each CPU's tick timer is armed: expiry, ns on the trace clock, and its id.
-    tick_timers: BTreeMap<u32, (u64, Option<i64>)>,
+    armed: Armed<'a>,
+    /// Without `tick_stop` events, `timer_base_idle` tells.
+    base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
     latency: Vec<Change<i64>>,
     health: Health,
@@ -53,6 +48,8 @@ struct Cpu {
     pelt: Pelt,
     iowait: u16,
     tick_handlers: Vec<u32>,
+    /// How well it is known what the clock was programmed for, counted by grade.
+    programmed: [u64; 4],
     /// When RCU asked for its softirq, ns.
     rcu_raised: Vec<u64>,
 }
@@ -72,31 +69,23 @@ impl Cpu {
 /// A stay that is not written down yet: its end or what followed is still to come.
 struct Stay {
     piece: Piece,
+    programmed: Confidence,
     exit_ns: Option<u64>,
     seen: Evidence,
 }
 
 impl<'a> Maker<'a> {
     pub(crate) fn new(facts: &'a Facts, machine: &'a Platform) -> Self {
-        let mut maker = Self {
+        Self {
             facts,
             machine,
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
-            hrtimers: Pending::default(),
-            local: Pending::default(),
-            global: Pending::default(),
-            tick_timers: BTreeMap::new(),
+            armed: Armed::new(facts),
+            base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),
             health: Health::default(),
-        };
-        for &(id, cpu, expires) in &facts.early_hrtimers {
-            maker.arm_hrtimer(id, cpu, expires);
         }
-        for &(id, cpu, jiffies) in &facts.early_wheel {
-            maker.local.arm(id, cpu, facts.jiffies_on_trace_clock(cpu, jiffies));
-        }
-        maker
     }
 
     pub(crate) fn event(&mut self, e: &Event) {
@@ -110,15 +99,16 @@ impl<'a> Maker<'a> {
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeup { pid, target_cpu, .. } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
-            EventKind::TickStop { success: true, .. } => {
-                let c = self.cpu(e.cpu);
-                c.stopped = true;
-                c.stopped_at_ns = e.ts_ns;
+            EventKind::TickStop { success: true, .. } => self.tick_stopped(e.cpu, e.ts_ns),
+            EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {
+                self.tick_stopped(cpu, e.ts_ns);
             }
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
-                self.timer(e);
+                if let Some(fired) = self.armed.event(e) {
+                    self.fired(e, fired);
+                }
                 self.interrupt(e);
             }
         }
@@ -131,12 +121,14 @@ impl<'a> Maker<'a> {
         self.cpus.entry(cpu).or_default()
     }
 
-    fn is_tick(&self, function: u64) -> bool {
-        self.facts.tick_functions.get(&function).copied().unwrap_or(false)
-    }
-
     fn table(&self, cpu: u32) -> Option<&'a IdleTable> {
         self.machine.cluster_of(cpu).map(|c| &c.table)
+    }
+
+    fn tick_stopped(&mut self, cpu: u32, ts_ns: u64) {
+        let c = self.cpu(cpu);
+        c.stopped = true;
+        c.stopped_at_ns = ts_ns;
     }
 
     fn latency_limit(&mut self, ts_ns: u64, us: i32) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! First pass over a trace: what holds for all of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use idlewise_model::{Confidence, Event, EventKind, TickGrid, Vector};
 use idlewise_platform::Platform;
@@ -9,6 +9,7 @@ use idlewise_trace::{Events, TraceMeta};
 
 use crate::causes::IrqClass;
 use crate::grid::find_grids;
+use crate::unseen::{Finder, Unseen};
 
 /// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14).
 const TICK_HANDLERS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
@@ -32,10 +33,7 @@ pub(crate) struct CpuSeen {
 pub(crate) struct Survey<'a> {
     meta: &'a TraceMeta,
     facts: Facts,
-    seen_hrtimers: BTreeSet<u64>,
-    seen_wheel: BTreeSet<u64>,
-    /// Wheel timers whose first event was a cancel: an expiry follows at once, or they were really cancelled.
-    cancelled_first: BTreeMap<u64, u32>,
+    finder: Finder,
     jiffies: Vec<(u64, u64)>,
 }
 
@@ -56,10 +54,10 @@ pub(crate) struct Facts {
     pub(crate) grid_how: String,
     /// Trace-clock time of jiffy 0, ns (mostly negative).
     pub(crate) jiffy_zero_ns: i128,
-    /// Timers that were armed before the recording: id, CPU, expiry on the clock of [`EventKind::HrtimerStart`].
-    pub(crate) early_hrtimers: Vec<(u64, u32, i64)>,
-    /// Wheel timers that were armed before the recording: id, CPU, jiffies.
-    pub(crate) early_wheel: Vec<(u64, u32, u64)>,
+    /// Timers that fired although nothing was seen to arm them, in order of the time since when they may be armed.
+    pub(crate) unseen: Vec<Unseen>,
+    /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, ns, then that CPU.
+    pub(crate) moved: BTreeMap<(u64, u64), u32>,
     /// Since 6.9 timers that are not pinned may be run by another CPU.
     pub(crate) timer_migration: bool,
     pub(crate) switches: u64,
@@ -67,6 +65,7 @@ pub(crate) struct Facts {
     pub(crate) wheel_timers: u64,
     pub(crate) softirqs: u64,
     pub(crate) tick_stops: u64,
+    pub(crate) base_idles: u64,
     pub(crate) misses: u64,
     pub(crate) qos_changes: u64,
     pub(crate) deepest_state: u32,
@@ -76,14 +75,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
         let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
         let facts = Facts { first_ns: u64::MAX, timer_migration, ..Facts::default() };
-        Self {
-            meta,
-            facts,
-            seen_hrtimers: BTreeSet::new(),
-            seen_wheel: BTreeSet::new(),
-            cancelled_first: BTreeMap::new(),
-            jiffies: Vec::new(),
-        }
+        Self { meta, facts, finder: Finder::default(), jiffies: Vec::new() }
     }
 
     /// An interrupt of the given name (where known) came.
@@ -103,6 +95,7 @@ impl<'a> Survey<'a> {
     }
 
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
+        self.finder.event(event);
         let f = &mut self.facts;
         f.first_ns = f.first_ns.min(event.ts_ns);
         f.last_ns = f.last_ns.max(event.ts_ns);
@@ -121,35 +114,22 @@ impl<'a> Survey<'a> {
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
             EventKind::TickStop { .. } => f.tick_stops += 1,
+            EventKind::TimerBaseIdle { .. } => f.base_idles += 1,
             EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
             EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
-            EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
+            EventKind::HrtimerStart { function, expires, .. } => {
                 f.hrtimers += 1;
-                self.seen_hrtimers.insert(hrtimer);
                 if self.is_tick(function, events) {
                     self.tick_expiry(event.cpu, expires);
                 }
             }
-            EventKind::HrtimerCancel { hrtimer } => {
-                self.seen_hrtimers.insert(hrtimer);
-            }
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
                 self.hrtimer_fired(event, hrtimer, function, now, events)
             }
-            EventKind::TimerStart { timer, now, .. } => {
+            EventKind::TimerStart { now, .. } => {
                 f.wheel_timers += 1;
-                self.seen_wheel.insert(timer);
-                self.cancelled_first.remove(&timer);
                 if self.jiffies.len() < SAMPLES {
                     self.jiffies.push((event.ts_ns, now));
-                }
-            }
-            EventKind::TimerCancel { timer } if self.seen_wheel.insert(timer) => {
-                self.cancelled_first.insert(timer, event.cpu);
-            }
-            EventKind::TimerExpireEntry { timer, now, .. } => {
-                if let Some(cpu) = self.cancelled_first.remove(&timer) {
-                    f.early_wheel.push((timer, cpu, now));
                 }
             }
             _ => {}
@@ -166,9 +146,8 @@ impl<'a> Survey<'a> {
             let offset = &mut self.facts.mono_offset_ns;
             *offset = if *offset == 0 { late } else { late.min(*offset) };
         }
-        let tick = self.is_tick(function, events);
-        if self.seen_hrtimers.insert(hrtimer) && !tick {
-            self.facts.early_hrtimers.push((hrtimer, event.cpu, now));
+        if !self.is_tick(function, events) {
+            self.finder.hrtimer_fired(event, hrtimer, now);
         }
     }
 
@@ -193,6 +172,7 @@ impl<'a> Survey<'a> {
         if self.meta.clock == "mono" {
             f.mono_offset_ns = 0;
         }
+        (f.unseen, f.moved) = self.finder.finish();
         find_grids(&mut f, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);
         let phase = f.grids.values().next().map_or(0, |g| g.phase_ns);
@@ -217,6 +197,21 @@ impl Facts {
         let period = self.grid(cpu).period_ns;
         let at = self.jiffy_zero_ns + i128::from(jiffies) * i128::from(period);
         i64::try_from(at).unwrap_or(i64::MAX)
+    }
+
+    /// Where the recording tells when a tick is stopped.
+    pub(crate) fn tick_told_by(&self) -> Option<&'static str> {
+        if self.tick_stops > 0 {
+            Some("tick_stop")
+        } else {
+            // Before 6.9 the wheel of a CPU counted as idle as soon as a governor had asked how long it may sleep.
+            (self.timer_migration && self.base_idles > 0).then_some("timer_base_idle")
+        }
+    }
+
+    /// Whether `function` handles the tick.
+    pub(crate) fn is_tick(&self, function: u64) -> bool {
+        self.tick_functions.get(&function).copied().unwrap_or(false)
     }
 
     pub(crate) fn grid(&self, cpu: u32) -> TickGrid {

@@ -31,7 +31,12 @@ impl Pending {
 
     /// The earliest expiry on `cpu`, or [`NEVER_NS`].
     pub(crate) fn earliest(&self, cpu: u32) -> i64 {
-        self.cpus.get(&cpu).and_then(BTreeSet::first).map_or(NEVER_NS, |(expires, _)| *expires)
+        self.first(cpu).0
+    }
+
+    /// The earliest expiry on `cpu` and its timer, or [`NEVER_NS`].
+    pub(crate) fn first(&self, cpu: u32) -> (i64, u64) {
+        self.cpus.get(&cpu).and_then(BTreeSet::first).copied().unwrap_or((NEVER_NS, 0))
     }
 
     /// The earliest expiry on any CPU but `cpu`, or [`NEVER_NS`].

@@ -19,6 +19,7 @@ impl Maker<'_> {
             self.close(*cpu);
         }
         let mut cpus = Vec::new();
+        let mut programmed = [0; 4];
         for (cpu, c) in std::mem::take(&mut self.cpus) {
             let mut tape = CpuTape {
                 cpu,
@@ -33,10 +34,13 @@ impl Maker<'_> {
                 bound_timers(&mut tape);
             }
             mark_rcu(&mut tape, &c.rcu_raised);
+            if tape.usable == TapeCpu::Usable {
+                programmed.iter_mut().zip(c.programmed).for_each(|(sum, n)| *sum += n);
+            }
             cpus.push(tape);
         }
         health.merge(&self.health);
-        let inputs = self.inputs(&cpus);
+        let inputs = self.inputs(&cpus, programmed);
         Tape { source, inputs, notes: self.notes(), health, cpus }
     }
 

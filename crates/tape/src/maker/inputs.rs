@@ -6,9 +6,10 @@ use idlewise_model::{Confidence, CpuTape, Piece, TapeCpu, TapeInput, WakeCause};
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
 use crate::survey::Facts;
+use crate::unseen::Expires;
 
 impl Maker<'_> {
-    pub(super) fn inputs(&self, cpus: &[CpuTape]) -> Vec<TapeInput> {
+    pub(super) fn inputs(&self, cpus: &[CpuTape], programmed: [u64; 4]) -> Vec<TapeInput> {
         let f = self.facts;
         let pieces = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable).flat_map(|c| &c.pieces);
         let all = pieces().count() as u64;
@@ -34,10 +35,11 @@ impl Maker<'_> {
             );
             (Confidence::Bounded, how)
         };
-        let tick_stop = if f.tick_stops > 0 {
-            (Confidence::Recorded, "tick_stop events".to_owned())
-        } else {
-            (Confidence::Bounded, "no tick_stop events: stopped where a stay spans a tick".to_owned())
+        let tick_stop = match f.tick_told_by() {
+            Some(event) => (Confidence::Recorded, format!("{event} events")),
+            None => {
+                (Confidence::Bounded, "no tick_stop events: stopped where a stay spans a tick".to_owned())
+            }
         };
         let util = if f.switches > 0 { Confidence::Derived } else { Confidence::Bounded };
         let iowait = if f.switches > 0 { Confidence::Bounded } else { Confidence::Assumed };
@@ -45,6 +47,7 @@ impl Maker<'_> {
         vec![
             input("wake", wakes, self.wake_words()),
             input("sleep length", timers, self.timer_words()),
+            input("programmed event", if f.hrtimers > 0 { programmed } else { timers }, self.programmed_words()),
             input("visits", graded(visits.0), visits.1),
             input("tick grid", graded(f.grid_confidence.unwrap_or(Confidence::Assumed)), f.grid_how.clone()),
             input("tick stopped", graded(tick_stop.0), tick_stop.1),
@@ -85,6 +88,19 @@ impl Maker<'_> {
         };
         let rcu = if f.softirqs > 0 { "; a tick kept for RCU by the softirq that it asked for" } else { "" };
         format!("hrtimer events; timer wheel: the stopped tick's own timer, else {wheel}{rcu}")
+    }
+
+    fn programmed_words(&self) -> String {
+        if self.facts.hrtimers == 0 {
+            return "no hrtimer events: as the sleep length, or the tick while it runs".to_owned();
+        }
+        let unseen = self.facts.unseen.iter().filter(|u| matches!(u.expires, Expires::By(_))).count();
+        let limit = if unseen == 0 {
+            String::new()
+        } else {
+            format!("; {unseen} timers that nobody was seen to arm: due when they fired, at the latest")
+        };
+        format!("hrtimer events, the tick's own timer among them{limit}")
     }
 
     pub(super) fn notes(&self) -> Vec<String> {

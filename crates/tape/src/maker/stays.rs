@@ -79,6 +79,7 @@ impl Maker<'_> {
             }
         }
         c.pieces.push(piece);
+        c.programmed[stay.programmed as usize] += 1;
         if !visit_end && c.now_ns.is_none() {
             c.now_ns = Some(exit_ns.max(seen.handled_ns));
         }

@@ -45,6 +45,7 @@ impl Maker<'_> {
         c.in_visit = false;
         c.stopped = false;
         c.now_ns = None;
+        self.armed.awake(cpu);
     }
 
     /// Without sched events a visit is over when the CPU stayed awake longer than its interrupt handlers did.
@@ -82,9 +83,9 @@ impl Maker<'_> {
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
         let stopped_after = self.cpu(cpu).stopped;
-        self.forget_stale(cpu, ts_ns);
-        let timers = self.next_timers(cpu, ts_ns, stopped_after);
-        let stops_known = self.facts.tick_stops > 0;
+        let others_idle = self.others_idle(cpu);
+        let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
+        let stops_known = self.facts.tick_told_by().is_some();
         let c = self.cpu(cpu);
         if !c.in_visit {
             // The visit began before the recording, or its first switch was lost.
@@ -117,7 +118,18 @@ impl Maker<'_> {
             cause: WakeCause::Unknown,
             flags,
         };
-        c.stay = Some(Stay { piece, exit_ns: None, seen: Evidence::default() });
+        c.stay =
+            Some(Stay { piece, programmed: timers.programmed, exit_ns: None, seen: Evidence::default() });
+    }
+
+    /// Whether all other CPUs have handed on their timers: a CPU that keeps its tick has not. Where a CPU's idle task is
+    /// hidden, being idle must do.
+    fn others_idle(&self, cpu: u32) -> bool {
+        let told = self.facts.tick_told_by().is_some();
+        let hidden = |other: &u32| self.facts.cpus.get(other).is_none_or(|seen| seen.idle_entries == 0);
+        self.cpus
+            .iter()
+            .all(|(other, c)| *other == cpu || c.in_visit && (c.stopped || !told || hidden(other)))
     }
 
     pub(super) fn exit(&mut self, cpu: u32, ts_ns: u64) {

@@ -4,6 +4,7 @@
 use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
 
 use super::Maker;
+use crate::armed::Fired;
 use crate::causes::{Evidence, IrqClass};
 
 /// The softirq that runs wheel timers.
@@ -47,6 +48,20 @@ impl Maker<'_> {
             | EventKind::SoftirqExit { .. } => self.handled(e),
             _ => {}
         }
+    }
+
+    pub(super) fn fired(&mut self, e: &Event, fired: Fired) {
+        self.see(e, |seen, ts| match fired {
+            Fired::Tick(due) => {
+                seen.tick = true;
+                seen.tick_at_ns = due;
+            }
+            Fired::Hrtimer(due) => {
+                let due = due.unwrap_or(ts);
+                seen.hrtimer_at_ns = Some(seen.hrtimer_at_ns.map_or(due, |t| t.min(due)));
+            }
+            Fired::Wheel => seen.wheel = true,
+        });
     }
 
     /// Notes something that was seen while the CPU is idle or just woken.

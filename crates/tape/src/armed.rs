@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which timers are armed at any time of a recording, and the next one that a CPU waits for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use idlewise_model::{Confidence, Event, EventKind, NEVER_NS, TimerFlags};
+
+use crate::survey::Facts;
+use crate::timers::Pending;
+use crate::unseen::Expires;
+
+/// A timer this long overdue was cancelled unseen, ns.
+const STALE_NS: i64 = 20_000_000;
+
+/// The armed timers of all CPUs.
+pub(crate) struct Armed<'a> {
+    facts: &'a Facts,
+    hrtimers: Pending,
+    /// Pinned wheel timers, and on kernels without timer migration all.
+    local: Pending,
+    /// Wheel timers that another CPU may run.
+    global: Pending,
+    /// Where each CPU's tick timer is armed: its id, and the expiry, ns on the trace clock.
+    ticks: BTreeMap<u32, (u64, Option<i64>)>,
+    /// Hrtimers whose expiry is known only from above.
+    upper: BTreeSet<u64>,
+    next_unseen: usize,
+    /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
+    handed_on: BTreeMap<u32, i64>,
+}
+
+/// What a CPU waits for, times on the trace clock, ns.
+pub(crate) struct NextTimers {
+    pub(crate) hrtimer_at: i64,
+    pub(crate) wheel_at: i64,
+    /// How well the two are known together.
+    pub(crate) confidence: Confidence,
+    /// How well it is known what the CPU's clock is programmed for.
+    pub(crate) programmed: Confidence,
+}
+
+/// A timer that fired, and when it was due, ns on the trace clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fired {
+    Tick(Option<u64>),
+    Hrtimer(Option<u64>),
+    Wheel,
+}
+
+impl<'a> Armed<'a> {
+    pub(crate) fn new(facts: &'a Facts) -> Self {
+        Self {
+            facts,
+            hrtimers: Pending::default(),
+            local: Pending::default(),
+            global: Pending::default(),
+            ticks: BTreeMap::new(),
+            upper: BTreeSet::new(),
+            next_unseen: 0,
+            handed_on: BTreeMap::new(),
+        }
+    }
+
+    /// A timer is armed, cancelled or fires.
+    pub(crate) fn event(&mut self, e: &Event) -> Option<Fired> {
+        self.arm_unseen(e.ts_ns);
+        match e.kind {
+            EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
+                if self.facts.is_tick(function) {
+                    self.ticks.insert(e.cpu, (hrtimer, self.facts.hrtimer_on_trace_clock(expires)));
+                } else {
+                    let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
+                    self.upper.remove(&hrtimer);
+                    self.arm_hrtimer(hrtimer, cpu, expires);
+                }
+            }
+            EventKind::HrtimerCancel { hrtimer } => {
+                self.hrtimers.disarm(hrtimer);
+                if let Some(tick) = self.ticks.get_mut(&e.cpu).filter(|t| t.0 == hrtimer) {
+                    tick.1 = None;
+                }
+            }
+            EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
+                return Some(self.hrtimer_fired(e, hrtimer, function, now));
+            }
+            EventKind::TimerStart { timer, expires, bucket_expiry, now, flags, .. } => {
+                let jiffy = bucket_expiry.unwrap_or_else(|| bucket(expires, now));
+                self.arm_wheel(timer, jiffy, flags);
+            }
+            EventKind::TimerCancel { timer } => self.disarm_wheel(timer),
+            EventKind::TimerExpireEntry { timer, .. } => {
+                self.disarm_wheel(timer);
+                return Some(Fired::Wheel);
+            }
+            EventKind::TmigrCpuIdle { cpu, nextevt, .. } => {
+                let first = i64::try_from(nextevt).ok().filter(|at| *at != NEVER_NS);
+                let at = first.and_then(|at| self.facts.hrtimer_on_trace_clock(at));
+                self.handed_on.insert(cpu, at.unwrap_or(NEVER_NS));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// `cpu` looks after its own timers again.
+    pub(crate) fn awake(&mut self, cpu: u32) {
+        self.handed_on.remove(&cpu);
+    }
+
+    /// Arms what nobody was seen to arm before `ts_ns`.
+    fn arm_unseen(&mut self, ts_ns: u64) {
+        while let Some(u) = self.facts.unseen.get(self.next_unseen).filter(|u| u.since_ns < ts_ns) {
+            self.next_unseen += 1;
+            match u.expires {
+                Expires::At(at) => self.arm_hrtimer(u.id, u.cpu, at),
+                Expires::By(by) => {
+                    self.upper.insert(u.id);
+                    self.arm_hrtimer(u.id, u.cpu, by);
+                }
+                Expires::Jiffy(jiffy) => {
+                    self.local.arm(u.id, u.cpu, self.facts.jiffies_on_trace_clock(u.cpu, jiffy));
+                }
+            }
+        }
+    }
+
+    fn arm_hrtimer(&mut self, id: u64, cpu: u32, expires: i64) {
+        match self.facts.hrtimer_on_trace_clock(expires) {
+            Some(at) => self.hrtimers.arm(id, cpu, at),
+            None => {
+                self.hrtimers.disarm(id);
+            }
+        }
+    }
+
+    fn arm_wheel(&mut self, id: u64, jiffy: u64, flags: TimerFlags) {
+        self.disarm_wheel(id);
+        if flags.deferrable() {
+            return;
+        }
+        let cpu = flags.cpu();
+        let migrates = self.facts.timer_migration && !flags.pinned();
+        let base = if migrates { &mut self.global } else { &mut self.local };
+        base.arm(id, cpu, self.facts.jiffies_on_trace_clock(cpu, jiffy));
+    }
+
+    fn disarm_wheel(&mut self, id: u64) {
+        self.local.disarm(id);
+        self.global.disarm(id);
+    }
+
+    fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
+        let fallback = self.facts.hrtimer_on_trace_clock(now);
+        let due = |armed: Option<i64>| armed.or(fallback).and_then(|t| u64::try_from(t).ok());
+        if self.facts.is_tick(function) {
+            return Fired::Tick(due(self.ticks.get_mut(&e.cpu).and_then(|t| t.1.take())));
+        }
+        self.upper.remove(&hrtimer);
+        Fired::Hrtimer(due(self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires)))
+    }
+
+    /// Forgets timers of `cpu` that are long overdue at `ts_ns`.
+    fn forget_stale(&mut self, cpu: u32, ts_ns: u64) {
+        let stale = (ts_ns as i64).saturating_sub(STALE_NS);
+        self.hrtimers.forget_before(cpu, stale);
+        self.local.forget_before(cpu, stale);
+        self.global.forget_before(cpu, stale);
+    }
+
+    /// What `cpu` waits for at `ts_ns`, its tick stopped or not; `last_awake` where all other CPUs sleep.
+    pub(crate) fn next(&mut self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> NextTimers {
+        self.arm_unseen(ts_ns);
+        self.forget_stale(cpu, ts_ns);
+        let (hrtimer_at, id) = self.hrtimers.first(cpu);
+        if self.facts.hrtimers == 0 {
+            let (confidence, programmed) = (Confidence::Assumed, Confidence::Assumed);
+            return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, programmed };
+        }
+        let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
+        let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
+        let tick_at = if stopped { wheel_at } else { self.facts.grid(cpu).after(ts_ns) as i64 };
+        let worst = |known: Confidence, other: i64| {
+            if from_above(other) { known.max(Confidence::Bounded) } else { known }
+        };
+        NextTimers {
+            hrtimer_at,
+            wheel_at,
+            confidence: worst(confidence, wheel_at),
+            programmed: worst(Confidence::Recorded, tick_at),
+        }
+    }
+
+    fn wheel(&self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> (i64, Confidence) {
+        // A stopped tick's timer is armed for the wheel's next expiry, or cancelled: the kernel's own answer.
+        if let Some((_, at)) = self.ticks.get(&cpu).filter(|_| stopped) {
+            return (at.unwrap_or(NEVER_NS), Confidence::Recorded);
+        }
+        if self.facts.wheel_timers == 0 {
+            return (NEVER_NS, Confidence::Bounded);
+        }
+        let local = self.local.earliest(cpu);
+        let own_global = self.global.earliest(cpu);
+        let grid = self.facts.grid(cpu);
+        let next_tick = grid.at_or_before(ts_ns) + grid.period_ns;
+        let soon = local.min(own_global) <= next_tick as i64;
+        let wheel_at = if soon || !self.facts.timer_migration {
+            local.min(own_global)
+        } else if last_awake {
+            // The last CPU awake takes over everybody's timers that may move (since 6.9).
+            let ahead = self.handed_on.values().filter(|at| **at >= ts_ns as i64);
+            let handed_on = ahead.min().copied().unwrap_or(NEVER_NS);
+            local.min(own_global).min(self.global.earliest_elsewhere(cpu)).min(handed_on)
+        } else {
+            local
+        };
+        (wheel_at, Confidence::Derived)
+    }
+}
+
+/// The jiffy at which the wheel looks at a timer, for kernels that do not record it: the wheel's levels hold 64 slots
+/// each, of 1, 8, 64, ... jiffies, and a timer is never early.
+fn bucket(expires: u64, now: u64) -> u64 {
+    let away = expires.wrapping_sub(now) as i64;
+    let level = (1..9).take_while(|level| away >= 63i64 << (3 * (level - 1))).count();
+    let slot = 1u64 << (3 * level);
+    (expires / slot).saturating_add(1).saturating_mul(slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_cpu_awake_waits_for_what_the_others_handed_on_before_they_were_recorded() {
+        let mut facts = Facts { hrtimers: 1, wheel_timers: 1, timer_migration: true, ..Facts::default() };
+        facts.grids.insert(0, idlewise_model::TickGrid { period_ns: 4_000_000, phase_ns: 0 });
+        let mut armed = Armed::new(&facts);
+        let event = |kind| Event { ts_ns: 1_000, cpu: 1, pid: 0, kind };
+        let handed_on = |nextevt| event(EventKind::TmigrCpuIdle { cpu: 1, nextevt, wakeup: u64::MAX });
+        armed.event(&handed_on(20_000_000));
+        assert_eq!(armed.next(0, 2_000, false, true).wheel_at, 20_000_000);
+        assert_eq!(armed.next(0, 2_000, false, false).wheel_at, NEVER_NS, "somebody else is awake");
+        assert_eq!(armed.next(0, 20_000_001, false, true).wheel_at, NEVER_NS, "long done");
+        armed.event(&handed_on(u64::MAX));
+        assert_eq!(armed.next(0, 2_000, false, true).wheel_at, NEVER_NS);
+        armed.event(&handed_on(20_000_000));
+        armed.awake(1);
+        assert_eq!(armed.next(0, 2_000, false, true).wheel_at, NEVER_NS, "it looks after its own again");
+    }
+
+    /// From `timer_start` events of a 6.18 kernel: expires, timeout, bucket_expiry.
+    #[test]
+    fn timers_are_rounded_up_as_the_wheel_does() {
+        for (expires, timeout, recorded) in WHEEL {
+            assert_eq!(bucket(expires, expires - timeout), recorded, "{expires} in {timeout}");
+        }
+    }
+
+    const WHEEL: [(u64, u64, u64); 10] = [
+        (4_296_522_178, 0, 4_296_522_179),
+        (4_296_522_239, 50, 4_296_522_240),
+        (4_296_521_773, 125, 4_296_521_776),
+        (4_295_902_000, 192, 4_295_902_008),
+        (4_296_522_500, 500, 4_296_522_504),
+        (4_295_818_358, 562, 4_295_818_368),
+        (4_295_905_358, 716, 4_295_905_408),
+        (4_295_906_052, 2_500, 4_295_906_112),
+        (4_296_529_740, 7_500, 4_296_529_920),
+        (4_296_537_188, 15_000, 4_296_537_600),
+    ];
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Timers that fire although the recording does not show who armed them: they were armed before it began, in a gap, or
+//! by a task whose own events are not recorded. The first pass finds them by their expiry, for the second to know.
+
+use std::collections::BTreeMap;
+
+use idlewise_model::{Event, EventKind};
+
+/// A timer's handler is told a time this much behind its expiry at the most, ns.
+const LATEST_NS: i64 = 2_000_000;
+
+/// One arming that no event shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    pub(crate) id: u64,
+    /// Where it fired.
+    pub(crate) cpu: u32,
+    /// It was not armed before this time, ns on the trace's clock.
+    pub(crate) since_ns: u64,
+    pub(crate) expires: Expires,
+}
+
+/// For when it was armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expires {
+    /// An hrtimer, for this time on its clock, ns.
+    At(i64),
+    /// An hrtimer, for this time or a little earlier: the clock when its handler ran.
+    By(i64),
+    /// A wheel timer, for this jiffy.
+    Jiffy(u64),
+}
+
+/// Follows all timers through a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Finder {
+    timers: BTreeMap<u64, Seen>,
+    /// When each task was last seen to run, ns.
+    ran: BTreeMap<i32, u64>,
+    current: BTreeMap<u32, (i32, u64)>,
+    /// By CPU: the handler that runs there belongs to an unseen arming.
+    handling: BTreeMap<u32, usize>,
+    found: Vec<Unseen>,
+    /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, then the CPU that they fired
+    /// on.
+    moved: BTreeMap<(u64, u64), u32>,
+}
+
+/// What was last seen of a timer.
+#[derive(Debug, Default)]
+struct Seen {
+    armed: Option<(u64, u32)>,
+    last_ns: u64,
+    /// A wheel timer that nobody was seen to arm was cancelled on this CPU; an expiry follows at once, or it really was.
+    cancelled: Option<u32>,
+    repeats: Option<Repeats>,
+}
+
+/// A timer that may be periodic: then its next two expiries give away the unseen one.
+#[derive(Debug)]
+struct Repeats {
+    index: usize,
+    /// When its handler ran, ns.
+    now: i64,
+    next: Option<i64>,
+}
+
+impl Finder {
+    pub(crate) fn event(&mut self, e: &Event) {
+        let current = self.current.entry(e.cpu).or_insert((e.pid, e.ts_ns));
+        if current.0 != e.pid {
+            self.ran.insert(current.0, current.1);
+        }
+        *current = (e.pid, e.ts_ns);
+        match e.kind {
+            EventKind::HrtimerStart { hrtimer, expires, .. } => {
+                let seen = self.timers.entry(hrtimer).or_default();
+                seen.arm(e);
+                if let Some((index, expires)) = seen.period(expires)
+                    && let Some(found) = self.found.get_mut(index)
+                {
+                    found.expires = expires;
+                }
+            }
+            EventKind::HrtimerCancel { hrtimer: id } => self.timers.entry(id).or_default().disarm(e),
+            EventKind::TimerStart { timer, .. } => self.timers.entry(timer).or_default().arm(e),
+            EventKind::TimerCancel { timer } => {
+                let seen = self.timers.entry(timer).or_default();
+                seen.cancelled = seen.armed.is_none().then_some(e.cpu);
+                // What it was armed since counts until the expiry that may follow.
+                seen.armed = None;
+                if seen.cancelled.is_none() {
+                    seen.last_ns = e.ts_ns;
+                }
+            }
+            EventKind::TimerExpireEntry { timer, now, .. } => {
+                let seen = self.timers.entry(timer).or_default();
+                if let Some(cpu) = seen.cancelled.take() {
+                    let expires = Expires::Jiffy(now);
+                    self.handling.insert(e.cpu, self.found.len());
+                    self.found.push(Unseen { id: timer, cpu, since_ns: seen.last_ns, expires });
+                }
+                seen.disarm(e);
+            }
+            EventKind::HrtimerExpireExit { .. }
+            | EventKind::TimerExpireExit { .. }
+            | EventKind::IrqExit { .. }
+            | EventKind::VectorExit { .. }
+            | EventKind::SchedSwitch { .. } => {
+                self.handling.remove(&e.cpu);
+            }
+            EventKind::SchedWaking { pid, .. } => self.wakes(e, pid),
+            _ => {}
+        }
+    }
+
+    /// An hrtimer other than a tick's fired.
+    pub(crate) fn hrtimer_fired(&mut self, e: &Event, id: u64, now: i64) {
+        let seen = self.timers.entry(id).or_default();
+        match seen.armed {
+            Some((_, cpu)) if cpu == e.cpu => {}
+            Some((ts_ns, _)) => {
+                self.moved.insert((id, ts_ns), e.cpu);
+            }
+            None => {
+                let index = self.found.len();
+                let expires = Expires::By(now);
+                self.found.push(Unseen { id, cpu: e.cpu, since_ns: seen.last_ns, expires });
+                self.handling.insert(e.cpu, index);
+                seen.repeats = Some(Repeats { index, now, next: None });
+            }
+        }
+        seen.disarm(e);
+    }
+
+    /// A timer's handler that wakes a task was most likely armed by that task, when it ran last.
+    fn wakes(&mut self, e: &Event, pid: i32) {
+        let Some(unseen) = self.handling.get(&e.cpu).and_then(|i| self.found.get_mut(*i)) else { return };
+        let ran = self.ran.get(&pid).copied().unwrap_or(0);
+        unseen.since_ns = unseen.since_ns.max(ran);
+    }
+
+    /// The unseen armings in order of time, and the hrtimers that fired elsewhere than armed.
+    pub(crate) fn finish(mut self) -> (Vec<Unseen>, BTreeMap<(u64, u64), u32>) {
+        self.found.sort_by_key(|u| u.since_ns);
+        (self.found, self.moved)
+    }
+}
+
+impl Seen {
+    fn arm(&mut self, e: &Event) {
+        self.armed = Some((e.ts_ns, e.cpu));
+        self.cancelled = None;
+        self.last_ns = e.ts_ns;
+    }
+
+    fn disarm(&mut self, e: &Event) {
+        self.armed = None;
+        self.last_ns = e.ts_ns;
+    }
+
+    /// A periodic timer goes on from where it expired, not from when its handler ran: of two expiries on such a grid the
+    /// one before them follows.
+    fn period(&mut self, expires: i64) -> Option<(usize, Expires)> {
+        let repeats = self.repeats.as_mut()?;
+        let Some(next) = repeats.next else {
+            repeats.next = Some(expires);
+            return None;
+        };
+        let (index, now) = (repeats.index, repeats.now);
+        self.repeats = None;
+        let before = next.checked_sub(expires.checked_sub(next)?)?;
+        let fits = before < next && before <= now && now.saturating_sub(before) <= LATEST_NS;
+        fits.then_some((index, Expires::At(before)))
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Timers that fire although the recording does not show who armed them, and timers that other CPUs look after.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use common::*;
+use idlewise_model::*;
+
+/// CPU 0 is idle from `at` for 50 us, then task `next` runs.
+fn nap(s: &mut Story, at: u64, next: i32) {
+    s.rest(0, at);
+    s.idle(0, at + US, 0);
+    s.exit(0, at + 51 * US);
+    s.switch(0, at + 60 * US, RUNNING, next);
+}
+
+/// CPU 0 has ticked, and a far wheel timer shows that those are recorded.
+fn ticked(cpus: u32) -> Story {
+    let mut s = Story::new(cpus);
+    s.prelude(0);
+    s.wheel(0, TICK + 9 * US, WHEEL, JIFFY + 5_000, JIFFY + 5_000, JIFFY, PINNED);
+    s
+}
+
+/// Interrupts the running task of CPU 0 with timer `id`, 5 us late, which wakes task `pid`.
+fn fire_late(s: &mut Story, due: u64, id: u64, pid: i32) {
+    let at = due + 5 * US;
+    s.timer_irq(0, at);
+    s.fire(0, at + US, id, OTHER_FN, at);
+    s.waking(0, at + 2 * US, pid, 0);
+    s.timer_irq_end(0, at + 3 * US);
+}
+
+/// For each stay of CPU 0: until which time it waits for an hrtimer, and how well that is known.
+fn waits(s: &Story) -> Vec<(Option<u64>, Confidence)> {
+    let tape = s.tape();
+    let at = |p: &Piece| (p.hrtimer_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.hrtimer_ns));
+    cpu(&tape, 0).pieces.iter().map(|p| (at(p), p.timer_confidence())).collect()
+}
+
+#[test]
+fn a_timer_armed_by_a_task_without_events_counts_since_that_task_ran() {
+    let mut s = ticked(1);
+    nap(&mut s, TICK + MS, 42);
+    // Task 7 arms a timer, but only its switch is recorded.
+    s.switch(0, TICK + 2 * MS, RUNNING, 7);
+    s.switch(0, TICK + 2 * MS + 100 * US, RUNNING, 42);
+    nap(&mut s, TICK + 3 * MS, 42);
+    fire_late(&mut s, TICK + 9 * MS, TIMER, 7);
+    nap(&mut s, TICK + 10 * MS, 42);
+    let fired = Some(TICK + 9 * MS + 5 * US);
+    let [before, waiting, after] = waits(&s)[..] else { panic!("three stays") };
+    assert_eq!(before.0, None, "task 7 had not run yet");
+    assert_eq!(waiting, (fired, Confidence::Bounded), "not later than its handler's time");
+    assert_eq!(after.0, None);
+}
+
+#[test]
+fn a_timer_is_missed_and_found_as_often_as_it_is_armed_unseen() {
+    let mut s = ticked(1);
+    for k in 1..4 {
+        nap(&mut s, TICK + k * 10 * MS, 42);
+        fire_late(&mut s, TICK + k * 10 * MS + 5 * MS, TIMER, 7);
+    }
+    let ends: Vec<Option<u64>> = waits(&s).iter().map(|w| w.0).collect();
+    assert_eq!(ends, [1, 2, 3].map(|k| Some(TICK + k * 10 * MS + 5 * MS + 5 * US)));
+}
+
+#[test]
+fn a_periodic_timer_armed_before_the_recording_is_known_to_the_nanosecond() {
+    let period = 7 * MS + 123;
+    let due = |k: u64| TICK + 2 * MS + k * period;
+    let story = |second_period: u64| {
+        let mut s = ticked(1);
+        nap(&mut s, TICK + MS, 42);
+        fire_late(&mut s, due(0), TIMER, 7);
+        s.arm(0, due(0) + 9 * US, TIMER, OTHER_FN, due(1));
+        fire_late(&mut s, due(1), TIMER, 7);
+        s.arm(0, due(1) + 9 * US, TIMER, OTHER_FN, due(1) + second_period);
+        s
+    };
+    assert_eq!(waits(&story(period))[0], (Some(due(0)), Confidence::Derived));
+    // Two armings that are no period: only the handler's time is known.
+    assert_eq!(waits(&story(3 * MS))[0], (Some(due(0) + 5 * US), Confidence::Bounded));
+}
+
+#[test]
+fn a_timer_counts_for_the_cpu_on_which_it_fires() {
+    // Since the interrupted CPU 1 is idle, the kernel arms the timer on CPU 0.
+    let mut s = ticked(2);
+    s.arm(1, TICK + 10 * US, TIMER, OTHER_FN, TICK + 9 * MS);
+    nap(&mut s, TICK + MS, 42);
+    fire_late(&mut s, TICK + 9 * MS, TIMER, 7);
+    assert_eq!(waits(&s), [(Some(TICK + 9 * MS), Confidence::Derived)]);
+}
+
+#[test]
+fn the_programmed_event_is_graded_apart_from_the_sleep_length() {
+    let mut s = ticked(1);
+    // The next tick comes before the timer: what is programmed is certain, how long to sleep without it is not.
+    nap(&mut s, TICK + MS, 42);
+    nap(&mut s, TICK + 8 * MS, 42);
+    fire_late(&mut s, TICK + 9 * MS, TIMER, 7);
+    let tape = s.tape();
+    let grades = |name: &str| tape.inputs.iter().find(|i| i.name == name).unwrap().counts;
+    assert_eq!(grades("sleep length"), [0, 0, 2, 0]);
+    assert_eq!(grades("programmed event"), [1, 0, 1, 0]);
+    let c = cpu(&tape, 0);
+    let programmed: Vec<u64> =
+        c.pieces.iter().map(|p| p.start_ns.saturating_add_signed(c.programmed_ns(p))).collect();
+    assert_eq!(programmed, [TICK + T, TICK + 9 * MS + 5 * US]);
+}
+
+/// The wheel's next expiry as CPU 0 sees it, where CPU 1 owns a movable timer three jiffies away and `does` something.
+fn taken_over(without: &'static str, does: impl Fn(&mut Story)) -> Option<u64> {
+    let mut s = Story::new(2).with_timer_migration().without(without);
+    s.prelude(0);
+    s.switch(1, TICK, RUNNING, 50);
+    s.wheel(1, TICK + 2 * US, WHEEL, JIFFY + 3, JIFFY + 3, JIFFY, 1);
+    does(&mut s);
+    nap(&mut s, TICK + MS, 42);
+    let p = cpu(&s.tape(), 0).pieces[0];
+    (p.wheel_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.wheel_ns))
+}
+
+#[test]
+fn an_idle_cpu_that_keeps_its_tick_looks_after_its_own_timers() {
+    let sleeps = |stops: bool| {
+        move |s: &mut Story| {
+            s.rest(1, TICK + 5 * US);
+            // Some CPU's stop, so that the recording is known to tell.
+            s.tick_stop(if stops { 1 } else { 0 }, TICK + 6 * US + US / 2);
+            s.idle(1, TICK + 7 * US, 1);
+            s.exit(1, TICK + 3 * MS);
+        }
+    };
+    assert_eq!(taken_over("nothing", sleeps(true)), Some(TICK + 3 * T));
+    assert_eq!(taken_over("nothing", sleeps(false)), None);
+}
