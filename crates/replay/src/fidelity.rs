@@ -3,10 +3,12 @@ use std::collections::BTreeMap;
 
 use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{
-    Confidence, CpuTape, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags,
-    TickChoice, WakeCause, at,
+    CpuTape, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, TickChoice,
+    WakeCause, at,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::parting::{Circumstances, PartingKind};
 
 /// How far a replayed governor makes the choices that the kernel made (design 4.7).
 ///
@@ -29,35 +31,6 @@ pub struct Fidelity {
     pub partings: BTreeMap<PartingKind, u64>,
 }
 
-/// Why a replayed choice and the recorded one part, as far as it can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum PartingKind {
-    /// The timers behind the sleep length are only bounded or assumed.
-    UnsureTimers,
-    /// The kernel kept the tick where the timers would let it go: it had reasons that no event tells (RCU, irq_work,
-    /// duties of the last CPU awake), or the sleep length is wrong.
-    KeptForOtherReasons,
-    /// The kernel stopped the tick, the replayed governor would have kept it.
-    StoppedByKernel,
-    /// Another state, timers derived or recorded: the governor's memory has drifted, or it is another version.
-    Memory,
-}
-
-impl PartingKind {
-    /// In words, for a table.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::UnsureTimers => "the next timer is only bounded or assumed",
-            Self::KeptForOtherReasons => "the kernel kept the tick where replay stops it",
-            Self::StoppedByKernel => "the kernel stopped the tick where replay keeps it",
-            Self::Memory => {
-                "another state although the timers are known: memory, version, or an input not recorded"
-            }
-        }
-    }
-}
-
 impl Fidelity {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
@@ -71,7 +44,7 @@ impl Fidelity {
         }
     }
 
-    fn compare(&mut self, piece: &Piece, fresh: Choice, seasoned: Choice) {
+    fn compare(&mut self, piece: &Piece, fresh: Choice, seasoned: Choice, circumstances: &Circumstances) {
         if fresh != seasoned {
             self.unknown_memory += 1;
             return;
@@ -87,15 +60,7 @@ impl Fidelity {
         if same_state && (same_tick || !tick_known) {
             return;
         }
-        let kind = if piece.timer_confidence() >= Confidence::Bounded {
-            PartingKind::UnsureTimers
-        } else if !same_state {
-            PartingKind::Memory
-        } else if recorded_stop {
-            PartingKind::StoppedByKernel
-        } else {
-            PartingKind::KeptForOtherReasons
-        };
+        let kind = circumstances.why(piece, fresh.state);
         *self.partings.entry(kind).or_default() += 1;
     }
 }
@@ -115,10 +80,12 @@ pub fn fidelity<C: Chooser>(
         seasoned.follow(piece);
     }
     let mut fresh = Follower::new(tape, table, capacity, fresh);
+    let mut circumstances = Circumstances::new(tape);
     for piece in &tape.pieces {
+        circumstances.stay(piece);
         let (a, b) = (fresh.follow(piece), seasoned.follow(piece));
         if piece.state != Piece::NO_STATE {
-            result.compare(piece, a, b);
+            result.compare(piece, a, b, &circumstances);
         }
     }
     result

@@ -8,9 +8,11 @@
 //! Replay is an open loop: events do not move in time when a state is slower.
 
 mod fidelity;
+mod parting;
 mod run;
 mod workload;
 
-pub use fidelity::{Fidelity, PartingKind, fidelity};
+pub use fidelity::{Fidelity, fidelity};
+pub use parting::PartingKind;
 pub use run::{OutOfRange, RunCounts, Setting, run};
 pub use workload::{Workload, WorkloadEvent};
