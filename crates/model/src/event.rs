@@ -97,18 +97,10 @@ pub enum EventKind {
     /// `timer:timer_base_idle`.
     TimerBaseIdle { is_idle: bool, cpu: u32 },
     /// `timer_migration:tmigr_cpu_idle` and `tmigr_cpu_new_timer_idle`: the next expiry among the timers that other CPUs
-    /// may run for this one, and when this CPU must wake up for anybody's; `u64::MAX` is never, ns on `CLOCK_MONOTONIC`.
+    /// may run for this one, and when this CPU must wake up for anybody's; values from `i64::MAX` on are never, ns on `CLOCK_MONOTONIC`.
     TmigrCpuIdle { cpu: u32, nextevt: u64, wakeup: u64 },
     /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
     TickStop { success: bool, dependency: u32 },
-    /// `timer_migration:tmigr_cpu_idle` and `tmigr_cpu_new_timer_idle`: the CPU leaves its timers that may move to others.
-    /// `nextevt` is the first of them, `wakeup` what it must wake up for on behalf of all; ns on `CLOCK_MONOTONIC`, values
-    /// from `i64::MAX` on mean none.
-    TmigrCpuIdle { cpu: u32, nextevt: u64, wakeup: u64 },
-    /// `sched:sched_blocked_reason`: the task that is woken had been blocked, for I/O or not.
-    SchedBlockedReason { pid: i32, io_wait: bool },
-    /// `sched_pelt_cfs` and the like (added by modules and vendors' kernels): utilisation of the CPU's root run queue.
-    PeltCfs { cpu: u32, util: u32 },
     /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0 where the
     /// kernel does not say how many.
     Lost { count: u64 },
