@@ -17,6 +17,11 @@ pub(crate) fn kernels_own(
     recording: &Recording,
     trees: &[PathBuf],
 ) -> Result<Result<FidelityHead, String>, LabError> {
+    if !recording.tells_states() {
+        return Ok(Err(
+            "not known: without cpu_idle events the kernel's choices are not in the recording".into()
+        ));
+    }
     let name = recording.tape.source.governor.as_str();
     if name.is_empty() {
         return Ok(Err(

@@ -3,7 +3,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::Tape;
+use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_tape::file as tape_file;
 use idlewise_trace::TraceFile;
@@ -100,6 +100,14 @@ impl Recording {
 }
 
 impl Recording {
+    /// Whether it tells the states that the kernel chose, for any stay.
+    #[must_use]
+    pub fn tells_states(&self) -> bool {
+        let usable = self.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+        let mut pieces = usable.flat_map(|c| &c.pieces).peekable();
+        pieces.peek().is_none() || pieces.any(|p| p.state != Piece::NO_STATE)
+    }
+
     /// The tape as a file that [`Recording::open`] reads.
     ///
     /// # Errors

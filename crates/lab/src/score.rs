@@ -62,6 +62,9 @@ pub struct Agreement {
 /// [`LabError`] when the recording or its machine cannot be read.
 pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
     let recording = Recording::open(path, options)?;
+    if !recording.tells_states() {
+        return Err(LabError::Request(not_scored(path, &recording)));
+    }
     let machine = &recording.machine;
     let missing = |cpu: u32| {
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
@@ -106,6 +109,21 @@ pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreR
         agreement: has_misses.then_some(agreement),
         head,
     })
+}
+
+/// What a recording without the kernel's states leaves open, and what it tells all the same.
+fn not_scored(path: &Path, recording: &Recording) -> String {
+    let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+    let stays: usize = usable().map(|c| c.pieces.len()).sum();
+    let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(Piece::stay_ns).sum();
+    format!(
+        "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
+         energy. Known are {stays} stays of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \
+         it lets governors choose",
+        path.display(),
+        usable().count(),
+        idle_ns as f64 / 1e9
+    )
 }
 
 fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {

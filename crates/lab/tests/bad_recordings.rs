@@ -232,7 +232,8 @@ fn mistakes_in_a_side_car_are_named() {
 fn a_trace_without_idle_events_says_how_to_record_them() {
     let bench = Bench::new();
     let mut s = Story::new(1);
-    s.rest(0, TICK);
+    // The idle task is never switched in.
+    s.switch(0, TICK, RUNNING, 41);
     s.switch(0, TICK + MS, RUNNING, 42);
     let text = error_text(bench.open(&s.write()));
     assert!(text.contains("cpu_idle") && text.contains("trace-cmd record"), "{text}");

@@ -209,6 +209,8 @@ impl PieceFlags {
     pub const TICK_KNOWN: u16 = 1 << 9;
     /// Events were lost during the stay, or between the one before and this.
     pub const AFTER_GAP: u16 = 1 << 10;
+    /// The next timer is only known to be no later than the timer fields say.
+    pub const TIMER_AT_MOST: u16 = 1 << 11;
     const TIMER_SHIFT: u16 = 14;
 
     /// Whether all of `bits` are set.

@@ -35,6 +35,8 @@ pub(crate) struct NextTimers {
     pub(crate) wheel_at: i64,
     /// How well the two are known together.
     pub(crate) confidence: Confidence,
+    /// They are upper limits.
+    pub(crate) at_most: bool,
     /// How well it is known what the CPU's clock is programmed for.
     pub(crate) programmed: Confidence,
 }
@@ -174,7 +176,7 @@ impl<'a> Armed<'a> {
         let (hrtimer_at, id) = self.hrtimers.first(cpu);
         if self.facts.hrtimers == 0 {
             let (confidence, programmed) = (Confidence::Assumed, Confidence::Assumed);
-            return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, programmed };
+            return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, at_most: false, programmed };
         }
         let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
         let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
@@ -182,10 +184,12 @@ impl<'a> Armed<'a> {
         let worst = |known: Confidence, other: i64| {
             if from_above(other) { known.max(Confidence::Bounded) } else { known }
         };
+        let confidence = worst(confidence, wheel_at);
         NextTimers {
             hrtimer_at,
             wheel_at,
-            confidence: worst(confidence, wheel_at),
+            confidence,
+            at_most: confidence == Confidence::Bounded,
             programmed: worst(Confidence::Recorded, tick_at),
         }
     }

@@ -14,6 +14,7 @@ mod pelt;
 mod survey;
 mod timers;
 mod unseen;
+mod util;
 
 use idlewise_model::{Event, Source, Tape};
 use idlewise_platform::Platform;
@@ -28,8 +29,8 @@ pub enum TapeError {
     Trace(#[from] TraceError),
     /// Nothing in the trace tells when a CPU was idle.
     #[error(
-        "{name}: no cpu_idle events, so nothing can be replayed or scored; record with the events of the `power` \
-             group, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})"
+        "{name}: no cpu_idle events and no switches to the idle task, so nothing can be replayed or scored; record with \
+             the events of the `power` and `sched` groups, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})"
     )]
     NoIdle {
         /// The file.

@@ -6,6 +6,7 @@ mod inputs;
 mod stays;
 mod visits;
 mod wakes;
+mod without_idle_events;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,8 @@ use idlewise_platform::Platform;
 
 use crate::armed::Armed;
 use crate::causes::Evidence;
-use crate::pelt::Pelt;
 use crate::survey::Facts;
+use crate::util::Utilisation;
 
 /// Global latency limit that means none, us (`governors.md` 1.7).
 const NO_LIMIT_US: i32 = 2_000_000_000;
@@ -26,6 +27,7 @@ pub(crate) struct Maker<'a> {
     machine: &'a Platform,
     cpus: BTreeMap<u32, Cpu>,
     armed: Armed<'a>,
+    util: Utilisation,
     /// Without `tick_stop` events, `timer_base_idle` tells.
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
@@ -45,7 +47,6 @@ struct Cpu {
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
-    pelt: Pelt,
     iowait: u16,
     tick_handlers: Vec<u32>,
     /// How well it is known what the clock was programmed for, counted by grade.
@@ -81,6 +82,7 @@ impl<'a> Maker<'a> {
             machine,
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
             armed: Armed::new(facts),
+            util: Utilisation::new(machine, facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz))),
             base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),
@@ -89,15 +91,27 @@ impl<'a> Maker<'a> {
     }
 
     pub(crate) fn event(&mut self, e: &Event) {
+        if self.facts.by_switches {
+            self.idle_task(e);
+        }
         match e.kind {
-            EventKind::CpuIdle { cpu, state: Some(state) } => self.entry(cpu, e.ts_ns, state),
+            EventKind::CpuIdle { cpu, state: Some(state) } => self.entry(cpu, e.ts_ns, Some(state)),
             EventKind::CpuIdle { cpu, state: None } => self.exit(cpu, e.ts_ns),
             EventKind::CpuIdleMiss { cpu, below, .. } => self.miss(cpu, e.ts_ns, below),
-            EventKind::SchedSwitch { prev_pid, prev_state, next_pid, .. } => {
+            EventKind::SchedSwitch { prev_pid, prev_state, next_pid, next_prio, .. } => {
+                self.util.switch(e.cpu, e.ts_ns, (prev_pid, prev_state), (next_pid, next_prio));
                 self.switch(e, prev_pid, prev_state, next_pid);
             }
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
-            EventKind::SchedWakeup { pid, target_cpu, .. } => self.waking(e, pid, target_cpu),
+            EventKind::SchedWakeup { pid, target_cpu, new } => {
+                if new {
+                    self.util.forked(pid, e.ts_ns, target_cpu);
+                }
+                self.waking(e, pid, target_cpu);
+            }
+            EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, e.ts_ns, dest_cpu),
+            EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, e.ts_ns, khz),
+            EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, e.ts_ns, util),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
             EventKind::TickStop { success: true, .. } => self.tick_stopped(e.cpu, e.ts_ns),
             EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {

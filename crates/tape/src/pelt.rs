@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Utilisation of one CPU by the kernel's PELT arithmetic (`signals.md` A1 to A4), fed with busy and idle time.
+//! The kernel's average of running time, PELT: its arithmetic (`signals.md` A1 to A4).
 
 /// `floor((2^32 - 1) * y^i)`, y^32 = 1/2 (`signals.md` A1).
 const INV: [u32; 32] = [
@@ -74,13 +74,43 @@ impl Pelt {
             self.util_sum += contribution << 10;
         }
         if periods > 0 {
-            self.util_avg = (self.util_sum / (MIN_DIV + self.frac)).min(1024) as u16;
+            self.util_avg = (self.util_sum / self.divider()).min(1024) as u16;
         }
     }
 
     /// Utilisation at the last update, 0..=1024.
     pub(crate) fn util(&self) -> u16 {
         self.util_avg
+    }
+
+    /// So long has it run that a clock that goes on would only take from it (`signals.md` A6).
+    pub(crate) fn is_full(&self) -> bool {
+        self.util_sum >= (MIN_DIV << 10) - MAX
+    }
+
+    /// Sets the average at its last update.
+    pub(crate) fn set(&mut self, util: u16) {
+        self.util_avg = util.min(1024);
+        self.util_sum = u64::from(self.util_avg) * self.divider();
+    }
+
+    /// Becomes part of `queue`, with its average as it is (`signals.md` A8, attach).
+    pub(crate) fn attach_to(&mut self, queue: &mut Self) {
+        (self.last_ns, self.frac) = (queue.last_ns, queue.frac);
+        self.set(self.util_avg);
+        queue.util_avg = (queue.util_avg + self.util_avg).min(1024);
+        queue.util_sum += self.util_sum;
+    }
+
+    /// Is no part of `queue` any more (`signals.md` A8).
+    pub(crate) fn detach_from(&self, queue: &mut Self) {
+        queue.util_avg = queue.util_avg.saturating_sub(self.util_avg);
+        let left = queue.util_sum.saturating_sub(u64::from(self.util_avg) * queue.divider());
+        queue.util_sum = left.max(u64::from(queue.util_avg) * MIN_DIV);
+    }
+
+    fn divider(&self) -> u64 {
+        MIN_DIV + self.frac
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct CpuSeen {
     pub(crate) idle_entries: u64,
     pub(crate) idle_exits: u64,
     pub(crate) switches_to_idle: u64,
+    /// The highest clock that was recorded, kHz.
+    pub(crate) highest_khz: u64,
     pub(crate) tick_expiries: Vec<i64>,
     pub(crate) timer_irqs: Vec<u64>,
 }
@@ -68,7 +70,14 @@ pub(crate) struct Facts {
     pub(crate) base_idles: u64,
     pub(crate) misses: u64,
     pub(crate) qos_changes: u64,
+    pub(crate) frequencies: u64,
+    pub(crate) pelts: u64,
+    pub(crate) migrations: u64,
+    /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
+    pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
     pub(crate) deepest_state: u32,
+    /// No idle events at all: idle is the time of the idle task.
+    pub(crate) by_switches: bool,
 }
 
 impl<'a> Survey<'a> {
@@ -116,6 +125,16 @@ impl<'a> Survey<'a> {
             EventKind::TickStop { .. } => f.tick_stops += 1,
             EventKind::TimerBaseIdle { .. } => f.base_idles += 1,
             EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
+            EventKind::SchedMigrateTask { .. } => f.migrations += 1,
+            EventKind::PeltCfs { .. } => f.pelts += 1,
+            EventKind::CpuFrequency { cpu, khz } => {
+                f.frequencies += 1;
+                let highest = &mut f.cpus.entry(cpu).or_default().highest_khz;
+                *highest = (*highest).max(khz.into());
+            }
+            EventKind::SchedBlockedReason { pid, io_wait } => {
+                f.blocked.entry(pid).or_default().push((event.ts_ns, io_wait));
+            }
             EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
             EventKind::HrtimerStart { function, expires, .. } => {
                 f.hrtimers += 1;
@@ -163,8 +182,12 @@ impl<'a> Survey<'a> {
         *self.facts.tick_functions.entry(function).or_insert_with(named)
     }
 
-    pub(crate) fn any_idle(&self) -> bool {
-        self.facts.cpus.values().any(|c| c.idle_entries > 0 && c.idle_exits > 0)
+    /// Whether anything tells when a CPU was idle: idle events, or in a trace without any, switches to the idle task.
+    pub(crate) fn any_idle(&mut self) -> bool {
+        let any = |of: fn(&CpuSeen) -> u64| self.facts.cpus.values().any(|c| of(c) > 0);
+        let events = any(|c| c.idle_entries.min(c.idle_exits));
+        self.facts.by_switches = !any(|c| c.idle_entries + c.idle_exits) && any(|c| c.switches_to_idle);
+        events || self.facts.by_switches
     }
 
     pub(crate) fn finish(self, machine: &Platform) -> Facts {
@@ -199,6 +222,12 @@ impl Facts {
         i64::try_from(at).unwrap_or(i64::MAX)
     }
 
+    /// Whether a task that blocks at `ts_ns` waits for I/O, which is told when it is woken.
+    pub(crate) fn waits_for_io(&self, pid: i32, ts_ns: u64) -> Option<bool> {
+        let woken = self.blocked.get(&pid)?;
+        woken.get(woken.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)
+    }
+
     /// Where the recording tells when a tick is stopped.
     pub(crate) fn tick_told_by(&self) -> Option<&'static str> {
         if self.tick_stops > 0 {
@@ -216,5 +245,19 @@ impl Facts {
 
     pub(crate) fn grid(&self, cpu: u32) -> TickGrid {
         self.grids.get(&cpu).copied().unwrap_or(TickGrid::from_hz(250))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_task_waited_for_is_told_when_it_is_woken() {
+        let mut facts = Facts::default();
+        facts.blocked.insert(7, vec![(100, true), (200, false)]);
+        let waits = [50, 100, 150, 201].map(|ts_ns| facts.waits_for_io(7, ts_ns));
+        assert_eq!(waits, [Some(true), Some(true), Some(false), None]);
+        assert_eq!(facts.waits_for_io(8, 50), None);
     }
 }

@@ -35,9 +35,8 @@ pub(crate) enum Expires {
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
     timers: BTreeMap<u64, Seen>,
-    /// When each task was last seen to run, ns.
+    /// When each task was last switched in or out, ns.
     ran: BTreeMap<i32, u64>,
-    current: BTreeMap<u32, (i32, u64)>,
     /// By CPU: the handler that runs there belongs to an unseen arming.
     handling: BTreeMap<u32, usize>,
     found: Vec<Unseen>,
@@ -67,11 +66,6 @@ struct Repeats {
 
 impl Finder {
     pub(crate) fn event(&mut self, e: &Event) {
-        let current = self.current.entry(e.cpu).or_insert((e.pid, e.ts_ns));
-        if current.0 != e.pid {
-            self.ran.insert(current.0, current.1);
-        }
-        *current = (e.pid, e.ts_ns);
         match e.kind {
             EventKind::HrtimerStart { hrtimer, expires, .. } => {
                 let seen = self.timers.entry(hrtimer).or_default();
@@ -106,8 +100,14 @@ impl Finder {
             | EventKind::TimerExpireExit { .. }
             | EventKind::IrqExit { .. }
             | EventKind::VectorExit { .. }
-            | EventKind::SchedSwitch { .. } => {
+                if !self.handling.is_empty() =>
+            {
                 self.handling.remove(&e.cpu);
+            }
+            EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
+                self.handling.remove(&e.cpu);
+                self.ran.insert(prev_pid, e.ts_ns);
+                self.ran.insert(next_pid, e.ts_ns);
             }
             EventKind::SchedWaking { pid, .. } => self.wakes(e, pid),
             _ => {}

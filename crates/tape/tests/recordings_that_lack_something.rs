@@ -41,7 +41,7 @@ fn a_cpu_that_was_never_idle_is_left_out_with_another_reason() {
 #[test]
 fn a_trace_without_idle_events_says_what_it_has_and_how_to_record() {
     let mut s = with_timer(6 * MS).without("cpu_idle");
-    s.rest(0, TICK + MS);
+    s.switch(0, TICK + MS, RUNNING, 41);
     s.idle(0, TICK + MS, 0);
     s.switch(0, TICK + 2 * MS, RUNNING, 42);
     let error = s.try_tape(&machine()).unwrap_err();

@@ -113,13 +113,16 @@ fn the_programmed_event_is_graded_apart_from_the_sleep_length() {
     assert_eq!(programmed, [TICK + T, TICK + 9 * MS + 5 * US]);
 }
 
-/// The wheel's next expiry as CPU 0 sees it, where CPU 1 owns a movable timer three jiffies away and `does` something.
-fn taken_over(without: &'static str, does: impl Fn(&mut Story)) -> Option<u64> {
+/// The wheel's next expiry as CPU 0 sees it, where CPU 1 owns a movable timer three jiffies away and does as told.
+fn taken_over(without: &'static str, stops: impl Fn(&mut Story, u64)) -> Option<u64> {
     let mut s = Story::new(2).with_timer_migration().without(without);
     s.prelude(0);
     s.switch(1, TICK, RUNNING, 50);
     s.wheel(1, TICK + 2 * US, WHEEL, JIFFY + 3, JIFFY + 3, JIFFY, 1);
-    does(&mut s);
+    s.rest(1, TICK + 5 * US);
+    stops(&mut s, TICK + 6 * US);
+    s.idle(1, TICK + 7 * US, 1);
+    s.exit(1, TICK + 3 * MS);
     nap(&mut s, TICK + MS, 42);
     let p = cpu(&s.tape(), 0).pieces[0];
     (p.wheel_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.wheel_ns))
@@ -127,15 +130,17 @@ fn taken_over(without: &'static str, does: impl Fn(&mut Story)) -> Option<u64> {
 
 #[test]
 fn an_idle_cpu_that_keeps_its_tick_looks_after_its_own_timers() {
-    let sleeps = |stops: bool| {
-        move |s: &mut Story| {
-            s.rest(1, TICK + 5 * US);
-            // Some CPU's stop, so that the recording is known to tell.
-            s.tick_stop(if stops { 1 } else { 0 }, TICK + 6 * US + US / 2);
-            s.idle(1, TICK + 7 * US, 1);
-            s.exit(1, TICK + 3 * MS);
-        }
-    };
-    assert_eq!(taken_over("nothing", sleeps(true)), Some(TICK + 3 * T));
-    assert_eq!(taken_over("nothing", sleeps(false)), None);
+    let far = Some(TICK + 3 * T);
+    assert_eq!(taken_over("timer_base_idle", |s, at| s.tick_stop(1, at)), far);
+    // Some other stop shows that the recording would tell.
+    assert_eq!(taken_over("timer_base_idle", |s, at| s.tick_stop(0, at)), None);
+    // Without any, being idle must do.
+    assert_eq!(taken_over("timer_base_idle", |_, _| ()), far);
+}
+
+#[test]
+fn where_stops_are_not_recorded_the_wheel_tells_that_it_sleeps() {
+    let far = Some(TICK + 3 * T);
+    assert_eq!(taken_over("tick_stop", |s, at| s.base_idle(1, at, 1)), far);
+    assert_eq!(taken_over("tick_stop", |s, at| s.base_idle(0, at, 0)), None);
 }

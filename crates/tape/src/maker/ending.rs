@@ -50,14 +50,15 @@ impl Maker<'_> {
         let (start_ns, ended) = (stay.piece.start_ns, stay.exit_ns.is_some());
         if ended {
             self.write_down(cpu, true);
-        } else {
+        } else if !self.facts.by_switches {
             self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, start_ns));
         }
     }
 
     pub(super) fn usable(&self, cpu: u32) -> TapeCpu {
         let seen = self.facts.cpus.get(&cpu).cloned().unwrap_or_default();
-        let why = if seen.idle_entries > 0 && seen.idle_exits > 0 {
+        let idle_task = self.facts.by_switches && seen.switches_to_idle > 0;
+        let why = if idle_task || seen.idle_entries > 0 && seen.idle_exits > 0 {
             return TapeCpu::Usable;
         } else if seen.switches_to_idle > 0 {
             format!(

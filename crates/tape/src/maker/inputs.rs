@@ -26,7 +26,10 @@ impl Maker<'_> {
         }
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
-        let visits = if f.switches > 0 {
+        let visits = if f.by_switches {
+            let how = "switches to and from the idle task; stays in between parted by interrupts";
+            (Confidence::Bounded, how.to_owned())
+        } else if f.switches > 0 {
             (Confidence::Recorded, "switches to and from the idle task".to_owned())
         } else {
             let how = format!(
@@ -35,36 +38,52 @@ impl Maker<'_> {
             );
             (Confidence::Bounded, how)
         };
+        let states = if f.by_switches {
+            (Confidence::Assumed, "no cpu_idle events: unknown".to_owned())
+        } else {
+            (Confidence::Recorded, "cpu_idle events".to_owned())
+        };
         let tick_stop = match f.tick_told_by() {
             Some(event) => (Confidence::Recorded, format!("{event} events")),
             None => {
                 (Confidence::Bounded, "no tick_stop events: stopped where a stay spans a tick".to_owned())
             }
         };
-        let util = if f.switches > 0 { Confidence::Derived } else { Confidence::Bounded };
-        let iowait = if f.switches > 0 { Confidence::Bounded } else { Confidence::Assumed };
+        let util = self.util_words();
+        let iowait = match (f.blocked.is_empty(), f.switches) {
+            (false, _) => (
+                Confidence::Recorded,
+                "sched_blocked_reason: tasks that waited for I/O until they were woken",
+            ),
+            (true, 0) => (Confidence::Assumed, "no sched events: 0"),
+            (true, _) => {
+                (Confidence::Bounded, "tasks in uninterruptible sleep, whatever for: not more than these")
+            }
+        };
         let limits = if f.qos_changes > 0 { Confidence::Recorded } else { Confidence::Assumed };
         vec![
             input("wake", wakes, self.wake_words()),
             input("sleep length", timers, self.timer_words()),
-            input("programmed event", if f.hrtimers > 0 { programmed } else { timers }, self.programmed_words()),
+            input(
+                "programmed event",
+                if f.hrtimers > 0 { programmed } else { timers },
+                self.programmed_words(),
+            ),
             input("visits", graded(visits.0), visits.1),
+            input("kernel's states", graded(states.0), states.1),
             input("tick grid", graded(f.grid_confidence.unwrap_or(Confidence::Assumed)), f.grid_how.clone()),
             input("tick stopped", graded(tick_stop.0), tick_stop.1),
-            input(
-                "utilisation",
-                graded(util),
-                "PELT (32 ms) of the CPU's busy time; frequency, migration, RT and interrupts are not considered".into(),
-            ),
-            input(
-                "iowait",
-                graded(iowait),
-                if f.switches > 0 { "tasks in uninterruptible sleep".into() } else { "no sched events: 0".into() },
-            ),
+            input("utilisation", graded(util.0), util.1),
+            input("iowait", graded(iowait.0), iowait.1.to_owned()),
             input(
                 "latency limit",
                 graded(limits),
-                if f.qos_changes > 0 { "pm_qos events; none before the first" } else { "no pm_qos events: none" }.into(),
+                if f.qos_changes > 0 {
+                    "pm_qos events; none before the first"
+                } else {
+                    "no pm_qos events: none"
+                }
+                .into(),
             ),
             input("disabled states", graded(Confidence::Assumed), "the platform's defaults".into()),
         ]
@@ -72,7 +91,36 @@ impl Maker<'_> {
 
     pub(super) fn wake_words(&self) -> String {
         let timers = if self.facts.hrtimers > 0 { "timer expiries, else " } else { "" };
-        format!("{timers}the exit minus the state's exit latency, at most half of the stay")
+        let else_by = if self.facts.by_switches {
+            "the first interrupt or the switch away: not later than that"
+        } else {
+            "the exit minus the state's exit latency, at most half of the stay"
+        };
+        format!("{timers}{else_by}")
+    }
+
+    fn util_words(&self) -> (Confidence, String) {
+        let f = self.facts;
+        if f.pelts > 0 {
+            return (Confidence::Recorded, "pelt events, aged by PELT (32 ms) in between".to_owned());
+        }
+        let clock = if f.frequencies > 0 {
+            "cpu_frequency and capacity"
+        } else {
+            "capacity, no cpu_frequency events"
+        };
+        if f.switches == 0 {
+            return (
+                Confidence::Bounded,
+                format!("no sched events: PELT (32 ms) of the time not idle; {clock}"),
+            );
+        }
+        let moves = if f.migrations > 0 { "sched_migrate_task" } else { "seen when they run elsewhere" };
+        let how = format!(
+            "PELT (32 ms) of fair and real-time tasks; speed: {clock}; tasks take theirs along ({moves}); interrupts \
+             count as their task"
+        );
+        (Confidence::Derived, how)
     }
 
     pub(super) fn timer_words(&self) -> String {
@@ -105,6 +153,13 @@ impl Maker<'_> {
 
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.facts.by_switches {
+            notes.push(
+                "no cpu_idle events: idle is the time of the idle task, and an interrupt in it ends a stay; which \
+                 states the kernel chose, and how long it took to leave them, is not known"
+                    .to_owned(),
+            );
+        }
         if self.facts.misses > 0 {
             notes.push(
                 "rejected entries are told by the missing cpu_idle_miss: a stay below the target residency \
@@ -120,6 +175,7 @@ fn wake_confidence(p: &Piece, f: &Facts) -> Confidence {
     match p.cause {
         WakeCause::Hrtimer => Confidence::Recorded,
         WakeCause::Tick | WakeCause::Wheel if f.hrtimers > 0 => Confidence::Recorded,
+        _ if f.by_switches => Confidence::Bounded,
         WakeCause::Tick | WakeCause::Wheel | WakeCause::PollLimit => Confidence::Derived,
         _ if p.stay_ns() < 2 * u64::from(p.exit_lag_ns) + 2 => Confidence::Bounded,
         _ => Confidence::Derived,

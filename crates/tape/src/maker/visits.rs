@@ -16,18 +16,23 @@ impl Maker<'_> {
     pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
         if prev_pid == 0 {
             self.visit_over(e.cpu, e.ts_ns);
-        } else if prev_state == UNINTERRUPTIBLE && self.uninterruptible.insert(prev_pid, e.cpu).is_none() {
+        } else if prev_state == UNINTERRUPTIBLE
+            && self.facts.waits_for_io(prev_pid, e.ts_ns) != Some(false)
+            && self.uninterruptible.insert(prev_pid, e.cpu).is_none()
+        {
             let waiting = &mut self.cpu(e.cpu).iowait;
             *waiting = waiting.saturating_add(1);
         }
         if next_pid == 0 && prev_pid != 0 {
             let c = self.cpu(e.cpu);
-            c.pelt.update(e.ts_ns, true);
             c.in_visit = true;
             c.first_of_visit = true;
             c.stopped = false;
             c.stopped_before = false;
             c.now_ns = Some(e.ts_ns);
+            if self.facts.by_switches {
+                self.entry(e.cpu, e.ts_ns, None);
+            }
         }
     }
 
@@ -40,8 +45,10 @@ impl Maker<'_> {
 
     pub(super) fn visit_over(&mut self, cpu: u32, ts_ns: u64) {
         self.write_down(cpu, true);
+        if self.facts.switches == 0 {
+            self.util.spent(cpu, ts_ns, false);
+        }
         let c = self.cpu(cpu);
-        c.pelt.update(ts_ns, false);
         c.in_visit = false;
         c.stopped = false;
         c.now_ns = None;
@@ -56,15 +63,16 @@ impl Maker<'_> {
         let same = ts_ns.saturating_sub(busy_from) <= SAME_VISIT_NS;
         if !same {
             self.visit_over(cpu, exit_ns);
+            self.util.spent(cpu, ts_ns, true);
             let c = self.cpu(cpu);
-            c.pelt.update(ts_ns, true);
             // A stop since the exit belongs to the visit that begins now.
             c.stopped = c.stopped_at_ns > exit_ns;
             c.stopped_before = false;
         }
     }
 
-    pub(super) fn entry(&mut self, cpu: u32, ts_ns: u64, state: u32) {
+    /// A state is entered; `None` where the recording does not tell which.
+    pub(super) fn entry(&mut self, cpu: u32, ts_ns: u64, state: Option<u32>) {
         if self.cpu(cpu).stay.as_ref().is_some_and(|s| s.exit_ns.is_none()) {
             self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, ts_ns));
             self.cpu(cpu).stay = None;
@@ -78,7 +86,7 @@ impl Maker<'_> {
             self.cpu(cpu).forget();
         }
         let n = self.table(cpu).map_or(MAX_STATES, IdleTable::len);
-        if state as usize >= n {
+        if let Some(state) = state.filter(|s| *s as usize >= n) {
             self.health
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
@@ -86,6 +94,7 @@ impl Maker<'_> {
         let others_idle = self.others_idle(cpu);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
         let stops_known = self.facts.tick_told_by().is_some();
+        let util = self.util.of(cpu);
         let c = self.cpu(cpu);
         if !c.in_visit {
             // The visit began before the recording, or its first switch was lost.
@@ -100,6 +109,7 @@ impl Maker<'_> {
         flags.set(PieceFlags::TICK_KNOWN, stops_known);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
         flags.set_timer_confidence(timers.confidence);
+        flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
         c.first_of_visit = false;
         c.gap = false;
         let since = |at: i64| if at == NEVER_NS { NEVER_NS } else { at.saturating_sub(ts_ns as i64) };
@@ -112,9 +122,9 @@ impl Maker<'_> {
             response_ns: 0,
             handler_ns: 0,
             entry_lag_ns: c.now_ns.map_or(0, |now| clip(ts_ns.saturating_sub(now))),
-            util: c.pelt.util(),
+            util,
             iowait: c.iowait,
-            state: u8::try_from(state).unwrap_or(Piece::NO_STATE),
+            state: state.and_then(|s| u8::try_from(s).ok()).unwrap_or(Piece::NO_STATE),
             cause: WakeCause::Unknown,
             flags,
         };
@@ -126,7 +136,9 @@ impl Maker<'_> {
     /// hidden, being idle must do.
     fn others_idle(&self, cpu: u32) -> bool {
         let told = self.facts.tick_told_by().is_some();
-        let hidden = |other: &u32| self.facts.cpus.get(other).is_none_or(|seen| seen.idle_entries == 0);
+        let hidden = |other: &u32| {
+            !self.facts.by_switches && self.facts.cpus.get(other).is_none_or(|seen| seen.idle_entries == 0)
+        };
         self.cpus
             .iter()
             .all(|(other, c)| *other == cpu || c.in_visit && (c.stopped || !told || hidden(other)))

@@ -101,6 +101,7 @@ const FORMATS: &[Format] = &[
         &[("void * timer", 8, 8, 0), ("unsigned long now", 16, 8, 0), ("void * function", 24, 8, 0)],
     ),
     ("timer", "tick_stop", 56, &[("int success", 8, 4, 1), ("int dependency", 12, 4, 1)]),
+    ("timer", "timer_base_idle", 57, &[("bool is_idle", 8, 1, 0), ("unsigned int cpu", 12, 4, 0)]),
     ("timer_migration", "tmigr_cpu_idle", 60, &[("u64 nextevt", 8, 8, 0)]),
 ];
 
@@ -276,6 +277,11 @@ impl Story {
 
     pub fn tick_stop(&mut self, cpu: u32, ts: u64) {
         self.tell(cpu, ts, "tick_stop", &[1, 0]);
+    }
+
+    /// The timer wheel of `target` sleeps.
+    pub fn base_idle(&mut self, cpu: u32, ts: u64, target: u32) {
+        self.tell(cpu, ts, "timer_base_idle", &[1, target.into()]);
     }
 
     /// Events were lost; the next one is the first after the gap.
