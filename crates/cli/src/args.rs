@@ -89,8 +89,12 @@ pub(crate) struct ReplayArgs {
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
+    /// Replay also with the least and the greatest sleep lengths that the recording allows, where it does not tell them
+    /// for certain: does the ranking of the governors hold?
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
     /// Ask again what a JSON result records of its own making; files must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "platform", "baseline", "cluster"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "platform", "baseline", "cluster", "sensitivity"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

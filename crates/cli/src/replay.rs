@@ -46,5 +46,6 @@ fn request(a: &ReplayArgs) -> ReplayRequest {
         baseline: a.baseline.clone(),
         per,
         seed: a.stage.seed,
+        sensitivity: a.sensitivity,
     }
 }

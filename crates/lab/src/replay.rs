@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings, governors, one answer: `idlewise replay`.
 
+mod sensitivity;
+
 use std::path::PathBuf;
 
 use idlewise_platform::Cluster;
@@ -15,6 +17,7 @@ use crate::fidelity::kernels_own;
 use crate::governors::{self, ForeignHead};
 use crate::scene::Scene;
 use crate::{FidelityHead, LabError, RecordingOptions, TraceHead};
+pub use sensitivity::{GovernorSensitivity, MetricSensitivity, Sensitivity, TRIED};
 
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "idlewise.replay/1";
@@ -56,6 +59,9 @@ pub struct ReplayRequest {
     pub per: Per,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
+    /// Replay also with the least and the greatest sleep lengths that the recordings allow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sensitivity: bool,
 }
 
 /// The answer.
@@ -102,6 +108,8 @@ pub struct TraceResult {
     pub same_machine: bool,
     /// How far replay makes the kernel's own choices.
     pub fidelity: Result<FidelityHead, String>,
+    /// Sleep lengths that are not certain, and what hangs on them.
+    pub sensitivity: Sensitivity,
     /// One for each governor, in the order asked.
     pub governors: Vec<GovernorResult>,
 }
@@ -195,7 +203,11 @@ pub fn replay(
     )?;
     let stage = Stage { scene: &scene, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
-    Ok(stage.report(runs, baseline))
+    let mut report = stage.report(runs, baseline);
+    if request.sensitivity {
+        stage.try_bounds(&mut report)?;
+    }
+    Ok(report)
 }
 
 /// Everything that stays the same during the runs.
@@ -223,6 +235,12 @@ struct CpuRuns<'a> {
 }
 
 impl CpuRuns<'_> {
+    /// All CPUs together. Several traces together are no result if one of them is missing.
+    fn score(&self) -> Score {
+        let counted = if self.failure.is_none() { self.cpus.as_slice() } else { &[] };
+        Score::of(&counted.iter().map(|(_, t)| t).collect::<Vec<_>>())
+    }
+
     fn merge(&mut self, other: Self) {
         self.cpus.extend(other.cpus);
         self.counts.merge(&other.counts);
@@ -236,25 +254,8 @@ impl<'a> Stage<'a> {
         let recordings = &self.scene.recordings;
         let workloads: Vec<Vec<Workload>> =
             recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
-        let mut jobs = Vec::new();
-        for (t, w) in workloads.iter().enumerate() {
-            for (c, candidate) in self.candidates.iter().chain([&Candidate::Oracle]).enumerate() {
-                jobs.extend(
-                    chunks(w, candidate.is_foreign()).into_iter().map(|cpus| (t, c, candidate, cpus)),
-                );
-            }
-        }
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        let total = jobs.len();
-        let finished: Vec<(usize, usize, CpuRuns<'a>)> = jobs
-            .par_iter()
-            .map(|(t, c, candidate, cpus)| {
-                let same_machine = recordings.get(*t).is_some_and(|r| self.scene.same_machine(r));
-                let runs = self.run_cpus(candidate, cpus, same_machine)?;
-                progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
-                Ok((*t, *c, runs))
-            })
-            .collect::<Result<_, LabError>>()?;
+        let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
+        let finished = self.run_on(&workloads, &candidates, progress)?;
         let trees = &self.request.kernel_trees;
         let fidelities: Vec<_> =
             recordings.par_iter().map(|r| kernels_own(r, trees)).collect::<Result<_, _>>()?;
@@ -271,6 +272,33 @@ impl<'a> Stage<'a> {
             trace.governors.get_mut(c).unwrap_or(&mut trace.oracle).merge(runs);
         }
         Ok(all)
+    }
+
+    /// Runs all `candidates` on the workloads of each trace; gives the numbers of trace and candidate with each run.
+    fn run_on(
+        &self,
+        workloads: &[Vec<Workload>],
+        candidates: &[&Candidate],
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<(usize, usize, CpuRuns<'a>)>, LabError> {
+        let mut jobs = Vec::new();
+        for (t, w) in workloads.iter().enumerate() {
+            for (c, candidate) in candidates.iter().enumerate() {
+                let parts = chunks(w, candidate.is_foreign());
+                jobs.extend(parts.into_iter().map(|cpus| (t, c, *candidate, cpus)));
+            }
+        }
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let total = jobs.len();
+        jobs.par_iter()
+            .map(|(t, c, candidate, cpus)| {
+                let recording = self.scene.recordings.get(*t);
+                let same_machine = recording.is_some_and(|r| self.scene.same_machine(r));
+                let runs = self.run_cpus(candidate, cpus, same_machine)?;
+                progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
+                Ok((*t, *c, runs))
+            })
+            .collect()
     }
 
     fn run_cpus(
@@ -310,6 +338,7 @@ impl<'a> Stage<'a> {
                 head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)),
                 same_machine: self.scene.same_machine(recording),
                 fidelity: r.fidelity.clone(),
+                sensitivity: Sensitivity::of(recording),
                 governors: self.results(&r.governors, &r.oracle, baseline),
             })
             .collect();
@@ -337,13 +366,8 @@ impl<'a> Stage<'a> {
     }
 
     fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {
-        // Several traces together are no result if one of them is missing.
-        let score = |r: &CpuRuns<'a>| {
-            let counted = if r.failure.is_none() { r.cpus.as_slice() } else { &[] };
-            Score::of(&counted.iter().map(|(_, t)| t).collect::<Vec<_>>())
-        };
-        let scores: Vec<Score> = runs.iter().map(score).collect();
-        let best = score(oracle).energy;
+        let scores: Vec<Score> = runs.iter().map(CpuRuns::score).collect();
+        let best = oracle.score().energy;
         let base = scores.get(baseline).filter(|s| !s.is_nothing());
         let result = |((candidate, r), s): ((&Candidate, &CpuRuns<'a>), &Score)| GovernorResult {
             governor: candidate.name().to_owned(),

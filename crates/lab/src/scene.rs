@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use idlewise_model::{CpuTape, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
-use idlewise_replay::Workload;
+use idlewise_replay::{SleepLengths, Workload};
 use rayon::prelude::*;
 
 use crate::replay::Per;
@@ -70,8 +70,18 @@ impl Scene {
 
     /// What happens to the CPUs of `recording` that run somewhere, at least one.
     pub(crate) fn workloads(&self, recording: &Recording) -> Result<Vec<Workload>, LabError> {
+        self.workloads_with(recording, SleepLengths::Taped)
+    }
+
+    /// The same with other sleep lengths, where the recording does not tell for certain.
+    pub(crate) fn workloads_with(
+        &self,
+        recording: &Recording,
+        lengths: SleepLengths,
+    ) -> Result<Vec<Workload>, LabError> {
         let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
-        let workloads: Vec<Workload> = recording.tape.cpus.iter().filter(usable).map(Workload::new).collect();
+        let workloads: Vec<Workload> =
+            recording.tape.cpus.iter().filter(usable).map(|c| Workload::with(c, lengths)).collect();
         if workloads.is_empty() { Err(self.nothing_left(recording)) } else { Ok(workloads) }
     }
 

@@ -3,6 +3,7 @@
 
 mod compare;
 mod info;
+mod sensitivity;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
@@ -25,6 +26,7 @@ pub fn replay(r: &ReplayReport) -> Report {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
         out.preamble.extend(t.lines(&r.platform, cluster));
+        out.preamble.extend(sensitivity::lines(&trace.sensitivity));
     }
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.extend(model_lines(&r.platform));

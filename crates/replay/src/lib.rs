@@ -10,9 +10,11 @@
 mod fidelity;
 mod parting;
 mod run;
+mod sleep_lengths;
 mod workload;
 
 pub use fidelity::{Fidelity, fidelity};
 pub use parting::PartingKind;
 pub use run::{OutOfRange, RunCounts, Setting, run};
-pub use workload::{Workload, WorkloadEvent};
+pub use sleep_lengths::SleepLengths;
+pub use workload::{Workload, WorkloadEvent, unsure_waits};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_idle::NEVER_AT_NS;
-use idlewise_model::{Change, CpuTape, NEVER_NS, Piece, PieceFlags, TickGrid, WakeCause};
+use idlewise_model::{Change, Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TickGrid, WakeCause};
+
+use crate::sleep_lengths::SleepLengths;
 
 /// One event that wakes a CPU whatever governor runs, with what the kernel knew when the CPU began to wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,26 +61,19 @@ impl Workload {
     /// Takes the ticks out of `tape`.
     #[must_use]
     pub fn new(tape: &CpuTape) -> Self {
+        Self::with(tape, SleepLengths::Taped)
+    }
+
+    /// The same; where `tape` does not tell for certain how long a CPU might have slept, `lengths` decides.
+    #[must_use]
+    pub fn with(tape: &CpuTape, lengths: SleepLengths) -> Self {
         let mut events = Vec::with_capacity(tape.pieces.len());
-        let mut waiting: Option<WorkloadEvent> = None;
-        for piece in &tape.pieces {
-            let event = match waiting.take() {
-                Some(mut e) if !piece.flags.has(PieceFlags::VISIT_START) => {
-                    e.take_end_of(piece);
-                    e
-                }
-                _ => WorkloadEvent::from_piece(piece),
-            };
-            let over = piece.flags.has(PieceFlags::VISIT_END);
-            let not_an_event = piece.flags.has(PieceFlags::REJECTED)
-                || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
-            if not_an_event && !over {
-                waiting = Some(event);
-            } else if event.is_sane() {
-                events.push(event);
+        waits(tape, |mut event, first| {
+            if lengths != SleepLengths::Taped && unsure(&event, first) {
+                lengths.apply(&mut event, first.flags.has(PieceFlags::TIMER_AT_MOST));
             }
-        }
-        // What the last visit waited for lies beyond the recording: it is left out.
+            events.push(event);
+        });
         Self {
             cpu: tape.cpu,
             grid: tape.tick,
@@ -88,6 +83,46 @@ impl Workload {
             disabled: tape.disabled.clone(),
         }
     }
+}
+
+/// How many waits of `tape` have a sleep length that is not certain, and how many there are.
+#[must_use]
+pub fn unsure_waits(tape: &CpuTape) -> (u64, u64) {
+    let mut counts = (0, 0);
+    waits(tape, |event, first| {
+        counts.0 += u64::from(unsure(&event, first));
+        counts.1 += 1;
+    });
+    counts
+}
+
+/// A timer that ends a wait was what the CPU waited for, whatever else is known.
+fn unsure(event: &WorkloadEvent, first: &Piece) -> bool {
+    first.timer_confidence() >= Confidence::Bounded && !event.cause.is_timer()
+}
+
+/// Tells `each` of every wait of `tape` and its first piece.
+#[inline]
+fn waits<'t>(tape: &'t CpuTape, mut each: impl FnMut(WorkloadEvent, &'t Piece)) {
+    let mut waiting: Option<(WorkloadEvent, &'t Piece)> = None;
+    for piece in &tape.pieces {
+        let (event, first) = match waiting.take() {
+            Some((mut e, first)) if !piece.flags.has(PieceFlags::VISIT_START) => {
+                e.take_end_of(piece);
+                (e, first)
+            }
+            _ => (WorkloadEvent::from_piece(piece), piece),
+        };
+        let over = piece.flags.has(PieceFlags::VISIT_END);
+        let not_an_event = piece.flags.has(PieceFlags::REJECTED)
+            || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
+        if not_an_event && !over {
+            waiting = Some((event, first));
+        } else if event.is_sane() {
+            each(event, first);
+        }
+    }
+    // What the last visit waited for lies beyond the recording: it is left out.
 }
 
 /// Waits longer than this and times beyond this are no kernel's, ns: an hour, and 146 years. Replaying the ticks of such
