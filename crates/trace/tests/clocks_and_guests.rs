@@ -9,7 +9,8 @@ mod common;
 use std::path::Path;
 
 use common::agree::trace_cmd_agrees;
-use common::writer::{Dat, Out, Page, payload, small};
+use common::writer::samples::small;
+use common::writer::{Dat, Out, Page, payload};
 use idlewise_trace::TraceFile;
 
 fn open(dat: &Dat) -> TraceFile {

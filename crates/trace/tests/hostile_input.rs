@@ -15,7 +15,8 @@ use common::damage::{Chance, damage, most_memory_mib};
 use common::proto;
 use common::writer::directory::Shape;
 use common::writer::perf::{self, Perf, small_perf};
-use common::writer::{Dat, Packed, small};
+use common::writer::samples::small;
+use common::writer::{Dat, Packed};
 use idlewise_trace::TraceFile;
 
 /// Reads all there is, within bounds that no honest file of this size reaches.

@@ -11,7 +11,8 @@ use std::process::Command;
 
 use common::has_trace_cmd;
 use common::report::Report;
-use common::writer::{Cpus, Dat, Packed, Page, payload, small};
+use common::writer::samples::small;
+use common::writer::{Cpus, Dat, Packed, Page, payload};
 use idlewise_model::{Event, EventKind, HealthKind};
 use idlewise_trace::{Choice, TraceError, TraceFile};
 

@@ -13,7 +13,8 @@ use std::process::Command;
 
 use common::report::{Report, compare_fields};
 use common::writer::directory::Shape;
-use common::writer::{Dat, Page, format, formats, payload, small};
+use common::writer::samples::{formats, small};
+use common::writer::{Dat, Page, format, payload};
 use common::{has_trace_cmd, is_called, shared};
 use idlewise_model::{Event, EventKind, HealthKind};
 use idlewise_trace::{Choice, TraceError, TraceFile};

@@ -10,7 +10,8 @@ mod common;
 use std::path::Path;
 
 use common::agree::trace_cmd_agrees;
-use common::writer::{Dat, Packed, Page, formats, payload, small};
+use common::writer::samples::{formats, small};
+use common::writer::{Dat, Packed, Page, payload};
 use idlewise_model::{Event, EventKind, HealthKind, Ipi};
 use idlewise_trace::TraceFile;
 

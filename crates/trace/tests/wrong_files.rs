@@ -10,7 +10,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use common::shared;
-use common::writer::{Dat, small};
+use common::writer::Dat;
+use common::writer::samples::small;
 use idlewise_trace::{TraceError, TraceFile};
 
 fn refusal(bytes: &[u8]) -> String {

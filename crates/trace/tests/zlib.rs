@@ -9,7 +9,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::writer::{Dat, Packed, small};
+use common::writer::samples::small;
+use common::writer::{Dat, Packed};
 use common::{has_trace_cmd, shared};
 use idlewise_trace::{Events, TraceFile};
 
