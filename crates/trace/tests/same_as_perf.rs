@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use common::perf_script::{agrees, has_perf};
 use common::shared;
 use common::writer::perf::{Packed, Perf, small_perf};
-use idlewise_model::{Event, EventKind};
+use idlewise_model::EventKind;
 use idlewise_trace::TraceFile;
 
 /// The recordings that belong to the project.
@@ -78,14 +78,26 @@ fn every_sample_of_recordings_newer_than_perf() {
     }
 }
 
+/// Our own recordings: idle entries and exits, starts of the tick's timer, all events.
+const OWN: [(&str, u64, u64, u64); 2] = [("idle.data", 73, 65, 447), ("idle.pipe.data", 46, 38, 291)];
+
 #[test]
 fn every_event_of_our_own_recordings() {
-    let files = files_of(&own());
-    assert_eq!(files.len(), 2);
-    for path in &files {
+    for (name, idle, ticks, all) in OWN {
+        let path = &own().join(name);
         let file = TraceFile::open(path).unwrap();
-        let idle = |e: Event| matches!(e.kind, EventKind::CpuIdle { .. });
-        assert!(file.events().unwrap().any(idle), "{}: no idle entries", path.display());
+        let meta = file.meta();
+        assert_eq!((meta.clock.as_str(), meta.cpus.as_slice(), meta.long_size), ("mono", &[0, 1][..], 8));
+        let mut events = file.events().unwrap();
+        let (mut n, mut ticked) = (0, 0);
+        for event in events.by_ref() {
+            n += u64::from(matches!(event.kind, EventKind::CpuIdle { .. }));
+            if let EventKind::HrtimerStart { function, .. } = event.kind {
+                ticked += u64::from(meta.function(function) == Some("tick_nohz_handler"));
+            }
+        }
+        assert_eq!((n, ticked, events.counts().values().sum()), (idle, ticks, all), "{name}");
+        assert!(events.health().is_empty() && meta.health.is_empty());
         if !has_perf() {
             println!("skipped the comparison: no perf with Python");
             continue;
