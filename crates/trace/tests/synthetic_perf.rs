@@ -306,6 +306,30 @@ fn records_of_perf_itself_are_used_or_passed_over() {
 }
 
 #[test]
+fn what_was_lost_after_the_last_event_of_a_cpu_is_told_at_its_end() {
+    let number = |n: u64| n.to_le_bytes().to_vec();
+    let mut perf = small_perf(false);
+    let index: Vec<u8> =
+        [2, 101, 0, 0, u64::MAX, 202, 1, 1, u64::MAX].iter().flat_map(|n| number(*n)).collect();
+    perf.entries.insert(0, Entry::Record(69, 0, index));
+    let lost = |perf: &Perf| {
+        let (events, health) = read(&open(perf));
+        let lost = events.iter().filter_map(|e| match e.kind {
+            EventKind::Lost { count } => Some((e.ts_ns, e.cpu, count)),
+            _ => None,
+        });
+        (lost.collect::<Vec<_>>(), health.count(HealthKind::LostEvents))
+    };
+    assert_eq!(lost(&perf), (vec![(2_700, 1, 5), (2_700, 1, 3)], 8));
+    // Eight of CPU 1, of which the kernel told five, and four of CPU 0.
+    perf.entries.push(Entry::Trailed(13, number(4), 101, 0, 0));
+    assert_eq!(lost(&perf), (vec![(2_600, 0, 4), (2_700, 1, 5), (2_700, 1, 3)], 12));
+    // What a filter left out is no loss.
+    perf.entries.push(Entry::Record(13, 1 << 15, vec![9; 48]));
+    assert_eq!(lost(&perf).1, 12);
+}
+
+#[test]
 fn the_ticks_function_is_found_by_when_it_starts() {
     let start = format(
         "hrtimer_start",

@@ -10,6 +10,7 @@ use idlewise_model::{Event, EventKind, HealthKind};
 use super::PerfFile;
 use super::attr::{Sample, u32_at, u64_at};
 use super::header::MAX_CPUS;
+use super::losses::Losses;
 use super::records::{Next, Record, Records, kind};
 use crate::Stream;
 use crate::kernel::bytes::Decoded;
@@ -51,12 +52,11 @@ struct Queue<'a, O> {
     settled: u64,
     /// The last time that was given out.
     last_given: Option<u64>,
-    /// The time and CPU of the last sample in the file.
+    /// The time and CPU of the last sample in the file, and the last time of each CPU.
     last: (u64, u32),
+    last_of: Vec<u64>,
     last_irq: Option<i32>,
-    /// What records about losses sum up to: those of the kernel, and those that perf adds at its end.
-    lost: u64,
-    lost_in_all: u64,
+    losses: Losses,
     ended: bool,
 }
 
@@ -74,9 +74,9 @@ impl<'a, O: Order> PerfEvents<'a, O> {
             settled: 0,
             last_given: None,
             last: (0, 0),
+            last_of: Vec::new(),
             last_irq: None,
-            lost: 0,
-            lost_in_all: 0,
+            losses: Losses::default(),
             ended: false,
         };
         Self { records: Records::new(&file.input, order, file.data.clone()), queue }
@@ -173,6 +173,10 @@ impl<O: Order> Queue<'_, O> {
         };
         let Sample { time: ts_ns, cpu, tid, raw } = sample;
         self.last = (ts_ns, cpu);
+        match self.last_of.get_mut(cpu as usize) {
+            Some(last) => *last = ts_ns,
+            None => self.last_of.resize(cpu as usize + 1, ts_ns),
+        }
         let other = |id| Event { ts_ns, cpu, pid: tid, kind: EventKind::Other { id } };
         let (event, id) = match raw {
             // Without its time or CPU no event can mean anything.
@@ -272,13 +276,23 @@ impl<O: Order> Queue<'_, O> {
 
     /// All was read.
     fn end(&mut self) {
+        for (cpu, count) in std::mem::take(&mut self.losses).untold() {
+            let health = &mut self.learned.health;
+            match cpu {
+                Some(cpu) => {
+                    health.add(HealthKind::LostEvents, count, || format!("CPU {cpu} after its last event"));
+                    let last = self.last_of.get(cpu as usize).copied().unwrap_or(0);
+                    let ts_ns = last.max(self.settled);
+                    self.push(Event { ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } }, 0);
+                }
+                None => {
+                    health
+                        .add(HealthKind::LostEvents, count, || "after the last event of a buffer".to_owned());
+                }
+            }
+        }
         self.settle(u64::MAX);
         self.ended = true;
-        // What perf asked the kernel at the end includes what the kernel told on the way.
-        let more = self.lost_in_all.saturating_sub(self.lost);
-        self.learned
-            .health
-            .add(HealthKind::LostEvents, more, || "after the last event of a buffer".to_owned());
     }
 
     #[cold]
@@ -289,15 +303,20 @@ impl<O: Order> Queue<'_, O> {
         match record.kind {
             kind::LOST => {
                 let count = u64_at(16).unwrap_or(0);
-                self.lost = self.lost.saturating_add(count);
-                self.lost_before(record, count);
+                let cpu = self.lost_before(record, count);
+                self.losses.told(cpu, count);
             }
             kind::LOST_SAMPLES if record.misc & MISC_FILTERED == 0 => {
                 let count = u64_at(8).unwrap_or(0);
                 let trail = self.file.attrs.trail(self.order, bytes);
                 match trail.and_then(|t| t.time(self.order, bytes)) {
-                    Some(1..) => self.lost_before(record, count),
-                    _ => self.lost_in_all = self.lost_in_all.saturating_add(count),
+                    Some(1..) => {
+                        self.lost_before(record, count);
+                    }
+                    _ => {
+                        let id = trail.and_then(|t| t.id(self.order, bytes));
+                        self.losses.in_all(id.and_then(|id| self.file.cpu_of(id)), count);
+                    }
                 }
             }
             kind::THROTTLE => {
@@ -331,8 +350,8 @@ impl<O: Order> Queue<'_, O> {
         0
     }
 
-    /// Events were lost before this record; 0 if nobody knows how many.
-    fn lost_before(&mut self, record: &Record<'_>, count: u64) {
+    /// Events were lost before this record, 0 if nobody knows how many; says on which CPU.
+    fn lost_before(&mut self, record: &Record<'_>, count: u64) -> u32 {
         let bytes = record.bytes();
         let trail = self.file.attrs.trail(self.order, bytes);
         let ts_ns = trail.and_then(|t| t.time(self.order, bytes)).unwrap_or(self.last.0);
@@ -342,5 +361,6 @@ impl<O: Order> Queue<'_, O> {
             .health
             .add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu} before {}", seconds(ts_ns)));
         self.push(Event { ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } }, 0);
+        cpu
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Header {
     pub(crate) order: ByteOrder,
     pub(crate) decoders: Decoders,
     pub(crate) attrs: Attrs,
+    /// Which CPU's buffer an id means; sorted.
+    pub(crate) buffers: Vec<(u64, u32)>,
     /// Where the records are.
     pub(crate) data: Range<u64>,
 }
@@ -46,7 +48,7 @@ struct Reader<'a> {
     features: Features,
     attrs: Vec<Attr>,
     ids: Vec<(u64, u32)>,
-    cpus: BTreeSet<u32>,
+    buffers: Vec<(u64, u32)>,
     /// There are compressed records.
     packed: bool,
     simpleperf: bool,
@@ -65,7 +67,7 @@ pub(crate) fn read(input: &Input) -> Result<Header, TraceError> {
         features: Features::default(),
         attrs: Vec::new(),
         ids: Vec::new(),
-        cpus: BTreeSet::new(),
+        buffers: Vec::new(),
         packed: false,
         simpleperf: false,
     };
@@ -279,10 +281,12 @@ impl Reader<'_> {
     /// Learns from the list of ids of which CPUs there are buffers.
     fn id_index(&mut self, record: &[u8]) {
         // Entries of id, number, CPU and task; in a recording of tasks all CPUs are -1.
-        let entries = record.get(16..).unwrap_or_default().chunks_exact(32);
-        let cpus =
-            entries.filter_map(|e| u64_at(self.order, e, 16)).filter_map(|cpu| u32::try_from(cpu).ok());
-        self.cpus.extend(cpus.filter(|cpu| *cpu < MAX_CPUS));
+        for entry in record.get(16..).unwrap_or_default().chunks_exact(32) {
+            let cpu = u64_at(self.order, entry, 16).and_then(|cpu| u32::try_from(cpu).ok());
+            if let (Some(id), Some(cpu)) = (u64_at(self.order, entry, 0), cpu.filter(|c| *c < MAX_CPUS)) {
+                self.buffers.push((id, cpu));
+            }
+        }
     }
 
     fn finish(mut self, data: Range<u64>, mode: &str) -> Result<Header, TraceError> {
@@ -299,10 +303,13 @@ impl Reader<'_> {
         self.meta.format = format!("perf.data, {mode}{packed}{big}");
         self.meta.kernel = [f.release.as_str(), f.machine.as_str()].join(" ").trim().to_owned();
         self.meta.recorder = if f.version.is_empty() { String::new() } else { format!("perf {}", f.version) };
-        if self.cpus.is_empty() {
-            self.cpus.extend(0..f.cpus.min(MAX_CPUS));
-        }
-        self.meta.cpus = self.cpus.iter().copied().collect();
+        let with_buffers: BTreeSet<u32> = self.buffers.iter().map(|(_, cpu)| *cpu).collect();
+        self.meta.cpus = if with_buffers.is_empty() {
+            (0..f.cpus.min(MAX_CPUS)).collect()
+        } else {
+            with_buffers.into_iter().collect()
+        };
+        self.buffers.sort_unstable();
         self.meta.clock = self.clock();
         let described = !self.meta.event_names.is_empty();
         self.name_events();
@@ -312,7 +319,14 @@ impl Reader<'_> {
             what: "a perf.data whose samples do not say of which event they are is".to_owned(),
             advice: "record all events in one call of a newer perf (3.12 or later)",
         })?;
-        Ok(Header { meta: self.meta, order: self.order, decoders: self.decoders, attrs, data })
+        Ok(Header {
+            meta: self.meta,
+            order: self.order,
+            decoders: self.decoders,
+            attrs,
+            buffers: self.buffers,
+            data,
+        })
     }
 
     /// The clock of the tracepoints' times, in the words of trace.dat.

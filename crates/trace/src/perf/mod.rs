@@ -8,6 +8,7 @@ mod attr;
 mod events;
 mod features;
 mod header;
+mod losses;
 mod records;
 
 use std::ops::Range;
@@ -36,6 +37,7 @@ struct PerfFile {
     order: ByteOrder,
     decoders: Decoders,
     attrs: Attrs,
+    buffers: Vec<(u64, u32)>,
     data: Range<u64>,
 }
 
@@ -64,8 +66,8 @@ fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, 
     if let Some(symbols) = symbols {
         header.meta.symbols = symbols;
     }
-    let header::Header { meta, order, decoders, attrs, data } = header;
-    let mut file = PerfFile { input, meta, order, decoders, attrs, data };
+    let header::Header { meta, order, decoders, attrs, buffers, data } = header;
+    let mut file = PerfFile { input, meta, order, decoders, attrs, buffers, data };
     if file.meta.symbols.is_empty() {
         // perf leaves the kernel's symbols out.
         let found = tick::find(&mut *file.events()?);
@@ -75,6 +77,14 @@ fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, 
         }
     }
     Ok(Box::new(file))
+}
+
+impl PerfFile {
+    /// The CPU of the buffer that an id means.
+    fn cpu_of(&self, id: u64) -> Option<u32> {
+        let at = self.buffers.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.buffers.get(at).map(|(_, cpu)| *cpu)
+    }
 }
 
 impl Reader for PerfFile {
