@@ -47,7 +47,7 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 
 fuzz: ## broken traces through the reader: INPUTS of them, 100000 unless told
 	@tools/need.sh cargo cc
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace --test hostile_input
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace --test hostile_input --test hostile_text
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
