@@ -138,17 +138,22 @@ fn who(text: &[u8]) -> Option<Who<'_>> {
     };
     let pid = i32::try_from(pid).ok()?;
     Some(match comm.split_last() {
-        // perf writes -1 for a task that it does not know.
+        // perf writes -1 for a task that is ending.
         Some((b'-', comm)) if comm.ends_with(b" ") => (trim(comm), -1, true),
-        Some((b'-', comm)) => (comm, pid, false),
-        Some((b' ', comm)) => (trim(comm), pid, true),
-        Some((b'/', process)) => {
-            let at = process.iter().rposition(|b| !b.is_ascii_digit())?;
-            let comm = process.get(..at)?;
-            (process.get(at) == Some(&b' ')).then(|| (trim(comm), pid, true))?
+        Some((b'-', comm)) => {
+            comm.strip_suffix(b"/").and_then(process).map_or((comm, pid, false), |comm| (comm, -1, true))
         }
+        Some((b' ', comm)) => (trim(comm), pid, true),
+        Some((b'/', comm)) => process(comm).map(|comm| (comm, pid, true))?,
         _ => (text, -1, false),
     })
+}
+
+/// The comm of `comm pid`.
+fn process(text: &[u8]) -> Option<&[u8]> {
+    let at = text.iter().rposition(|b| !b.is_ascii_digit())?;
+    let comm = text.get(..at)?;
+    (text.get(at) == Some(&b' ') && at + 1 < text.len()).then(|| trim(comm))
 }
 
 /// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows.
@@ -311,6 +316,15 @@ mod tests {
                 1_000_000_000,
                 Perf,
             ),
+            (
+                "             :-1 31719/-1    [000] 1.0: ipi:ipi_send_cpu: ",
+                ":-1|ipi:ipi_send_cpu",
+                -1,
+                0,
+                1_000_000_000,
+                Perf,
+            ),
+            ("  kworker/-1 [000] 1.0: e: x", "kworker/|e", 1, 0, 1_000_000_000, Ftrace),
             ("             :-1    -1 [000] 1.0: a:b: ", ":-1|a:b", -1, 0, 1_000_000_000, Perf),
         ] {
             assert_eq!(read(line), (comm.to_owned(), pid, cpu, ns, style), "{line}");
