@@ -126,8 +126,16 @@ pub fn kernel_name(name: &str) -> &str {
     if inner { name.split_once('_').unwrap().1 } else { name }
 }
 
-/// Compares every event with babeltrace2's; gives how many there were, and how many of each name.
-pub fn compare(path: &Path) -> (u64, BTreeMap<String, u64>) {
+/// What a comparison without a difference was about.
+pub struct Same {
+    pub events: u64,
+    pub names: BTreeMap<String, u64>,
+    /// For people.
+    pub seen: String,
+}
+
+/// Compares every event with babeltrace2's.
+pub fn compare(path: &Path) -> Same {
     let file = TraceFile::open(path).unwrap();
     let meta = file.meta();
     // Events of the same time on two CPUs may come in any order, so each CPU is compared for itself.
@@ -170,12 +178,17 @@ pub fn compare(path: &Path) -> (u64, BTreeMap<String, u64>) {
     assert!(events.health().is_empty(), "{:?}", events.health());
     let again: Vec<_> = file.events().unwrap().collect();
     assert!(again.into_iter().eq(file.events().unwrap()), "a second reading differs");
-    println!("{}: {n} events, {numbers} numbers equal; {} kinds", path.display(), names.len());
-    println!(
-        "   {} | {} | clock {:?} | {:?} | {:?}",
-        meta.format, meta.kernel, meta.clock, meta.health, meta.notes
+    let seen = format!(
+        "{}: {n} events, {numbers} numbers equal; {} kinds; {} | {} | clock {:?} | {:?} | {:?}",
+        path.display(),
+        names.len(),
+        meta.format,
+        meta.kernel,
+        meta.clock,
+        meta.health,
+        meta.notes
     );
-    (n, names)
+    Same { events: n, names, seen }
 }
 
 /// `a = 1, b = { c = 2 }, d = "x, y"` as pairs.
