@@ -10,7 +10,7 @@ mod common;
 use std::path::Path;
 
 use common::babeltrace::{compare, has_babeltrace};
-use common::ctf::{Bits, Files, Lttng, store};
+use common::ctf::{Bits, Files, Lttng, has_bt2, store, write_with_bt2};
 use idlewise_model::{Event, EventKind, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::TraceFile;
 
@@ -154,6 +154,20 @@ fn every_kind_of_event_comes_back_from_every_kind_of_trace() {
             }
         }
     }
+}
+
+#[test]
+fn every_kind_of_event_comes_back_from_babeltraces_own_writer() {
+    if !has_bt2() {
+        println!("skipped: no python3-bt2");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("written");
+    write_with_bt2(&every_kind(), &path);
+    let file = TraceFile::open(&path).unwrap();
+    assert_eq!(file.events().unwrap().collect::<Vec<_>>(), every_kind());
+    assert_eq!((file.meta().clock.as_str(), file.meta().cpus.as_slice()), ("mono", &[0, 1][..]));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 use idlewise_model::{Event, EventKind, Ipi, Vector};
 
@@ -299,6 +300,41 @@ impl Lttng {
         }
         files
     }
+}
+
+/// Whether babeltrace's library can be asked to write a trace.
+pub fn has_bt2() -> bool {
+    Command::new(PYTHON).args(["-c", "import bt2"]).output().is_ok_and(|o| o.status.success())
+}
+
+/// The Python that Debian's packages are for.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Lets babeltrace's library write a trace of `events` to `dir`; lost events are left out.
+pub fn write_with_bt2(events: &[Event], dir: &Path) {
+    let mut lines = String::new();
+    for event in events.iter().filter(|e| !matches!(e.kind, EventKind::Lost { .. })) {
+        let (name, fields) = fields_of(&event.kind);
+        write!(lines, "{} {} {name}", event.ts_ns, event.cpu).unwrap();
+        for (name, value) in &fields {
+            let (kind, name) = name.split_once(' ').unwrap_or(("u", name));
+            match value {
+                Value::Number(n, 64) if kind == "s" => write!(lines, " s:{name}={}", *n as i64),
+                Value::Number(n, _) if kind == "s" => write!(lines, " s:{name}={}", *n as i32),
+                Value::Number(n, _) => write!(lines, " u:{name}={n}"),
+                Value::Text(text) | Value::Comm(text) => {
+                    write!(lines, " t:{name}={}", text.replace(' ', "%20"))
+                }
+            }
+            .unwrap();
+        }
+        lines.push('\n');
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/ctf/write.py");
+    let list = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(list.path(), lines).unwrap();
+    let output = Command::new(PYTHON).arg(script).arg(list.path()).arg(dir).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[derive(Default)]
