@@ -34,7 +34,7 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
-	@tools/need.sh cargo cc trace-cmd perf
+	@tools/need.sh cargo cc trace-cmd perf babeltrace2
 	@LINT=$(LINT) tools/test.sh
 
 bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
@@ -47,7 +47,8 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 
 fuzz: ## broken traces through the reader: INPUTS of them, 100000 unless told
 	@tools/need.sh cargo cc
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace --test hostile_input --test hostile_text
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace \
+		--test hostile_input --test hostile_text --test hostile_ctf
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -50,6 +50,7 @@ fi
 	notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
 command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
 command -v perf >/dev/null || notes+=("not run: comparisons with perf (not installed)")
+command -v babeltrace2 >/dev/null || notes+=("not run: comparisons with babeltrace2 (not installed)")
 
 lint rustfmt cargo fmt --all --check
 lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -9,7 +9,8 @@ mod common;
 use std::path::Path;
 
 use common::writer::perf::*;
-use common::writer::{Dat, Out, format, formats, payload};
+use common::writer::samples::formats;
+use common::writer::{Dat, Out, format, payload};
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 use idlewise_trace::{TraceError, TraceFile};
 

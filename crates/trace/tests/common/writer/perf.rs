@@ -3,7 +3,8 @@
 
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 
-use super::{COMMS, Dat, Out, Payload, formats, payload};
+use super::samples::formats;
+use super::{COMMS, Dat, Out, Payload, payload};
 
 /// Bits of `sample_type` as `perf record -a -e TRACEPOINT` sets them.
 pub const USUAL: u64 = IDENTIFIER | IP | TID | TIME | CPU | PERIOD | RAW;
