@@ -39,6 +39,7 @@ fn table(path: &Path) -> u64 {
         baseline: None,
         per: Per::All,
         seed: 0,
+        sensitivity: false,
     };
     let report = replay(&request, &|_, _| ()).unwrap();
     report.traces.iter().flat_map(|t| &t.governors).map(|g| g.decisions).sum()
