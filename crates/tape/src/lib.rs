@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a recorded trace to a tape: what a governor would have seen, each input with its confidence (design D4 and 4).
 //!
-//! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock, the tick's grid, timers that were armed
-//! before the recording began and CPUs without idle events; [`maker`](crate::maker) then follows each CPU's idle task.
+//! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock, the tick's [`grid`](crate::grid), timers that
+//! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
+//! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
+//! [`util`](crate::util) what it was told of its load.
 //! [`file`](crate::file) keeps a tape on disk.
 
 mod armed;

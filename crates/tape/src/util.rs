@@ -146,6 +146,13 @@ impl Utilisation {
         queue.speed = (u64::from(khz) * FULL / queue.max_khz).min(FULL);
     }
 
+    /// The CPU is idle. Where a task's own events are missing, its switch away is too, and this shows that it happened.
+    pub(crate) fn asleep(&mut self, cpu: u32, ts_ns: u64) {
+        let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.running != Running::Idle) else { return };
+        queue.update(ts_ns);
+        queue.run(Running::Idle);
+    }
+
     /// A task makes way for another.
     pub(crate) fn switch(&mut self, cpu: u32, ts_ns: u64, prev: (i32, u64), next: (i32, i32)) {
         let Some(queue) = self.cpus.get_mut(&cpu) else { return };
@@ -309,6 +316,19 @@ mod tests {
         u.switch(0, MS, (0, 0), (8, NORMAL));
         u.switch(0, MS, (8, 0x10), (0, NORMAL));
         assert_eq!(u.of(0), 512);
+    }
+
+    #[test]
+    fn a_cpu_that_sleeps_does_not_run_whatever_switch_is_missing() {
+        let mut u = two_cpus(1024, 0);
+        on(&mut u, 0, 7);
+        u.asleep(0, 34 * MS);
+        let before = u.of(0);
+        assert!((512..=530).contains(&before), "{before}");
+        u.asleep(0, 50 * MS);
+        assert_eq!(u.of(0), before, "nobody ages it while it sleeps");
+        on(&mut u, 68 * MS, 7);
+        assert!(u.of(0).abs_diff(before / 2) <= 10, "{before} {}", u.of(0));
     }
 
     #[test]

@@ -94,6 +94,7 @@ impl Maker<'_> {
         let others_idle = self.others_idle(cpu);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
         let stops_known = self.facts.tick_told_by().is_some();
+        self.util.asleep(cpu, ts_ns);
         let util = self.util.of(cpu);
         let c = self.cpu(cpu);
         if !c.in_visit {
