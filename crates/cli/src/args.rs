@@ -338,6 +338,9 @@ pub(crate) struct RecordingArgs {
     /// The idle governor that the kernel ran, to see how far replay repeats its choices
     #[arg(long, value_name = "GOVERNOR")]
     kernel_governor: Option<String>,
+    /// The trace instance to read, of a trace.dat that holds several [default: the top one]
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
 }
 
 impl RecordingArgs {
@@ -345,6 +348,7 @@ impl RecordingArgs {
         RecordingOptions {
             recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),
             kernel_governor: self.kernel_governor.clone(),
+            instance: self.instance.clone(),
             otherwise: None,
         }
     }

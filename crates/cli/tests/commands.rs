@@ -316,3 +316,19 @@ fn a_reader_that_goes_away_is_no_error() {
     let o = child.wait_with_output().unwrap();
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_format_or_tape_without_instances_refuses_to_choose_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("trace.txt");
+    fs::write(
+        &text,
+        "# tracer: nop\n          <idle>-0     [000] d..1.     1.000001: cpu_idle: state=1 cpu_id=0\n",
+    )
+    .unwrap();
+    refused(&["info", &text.display().to_string(), "--instance", "other"], &["other"]);
+    refused(&["info", &data("mixed.dat"), "--instance", "other"], &["other"]);
+    let tape = dir.path().join("mixed.tape").display().to_string();
+    assert!(idlewise(&["tape", &data("mixed.dat"), "-o", &tape]).status.success());
+    refused(&["replay", &tape, "--instance", "other"], &["--instance"]);
+}

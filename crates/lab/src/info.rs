@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Event, EventKind};
-use idlewise_trace::{Events, TraceFile};
+use idlewise_trace::Events;
 use serde::Serialize;
 
 use crate::fidelity::kernels_own;
@@ -133,7 +133,7 @@ pub struct Replayed {
 /// # Errors
 /// [`LabError`] when the trace cannot be read, or the machine that is named cannot be found.
 pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, LabError> {
-    let trace = TraceFile::open(path)?;
+    let trace = options.open(path)?;
     let mut events = trace.events()?;
     let mut seen = Seen::default();
     for event in events.by_ref() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_tape::file as tape_file;
-use idlewise_trace::TraceFile;
+use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -18,6 +18,9 @@ pub struct RecordingOptions {
     pub recorded_on: Option<String>,
     /// The idle governor that the kernel ran.
     pub kernel_governor: Option<String>,
+    /// The trace instance to read, of a file that holds several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
     /// The machine to take where nothing says which was recorded.
     #[serde(skip)]
     pub otherwise: Option<String>,
@@ -49,6 +52,13 @@ struct Sidecar {
     _made: Option<toml::Value>,
 }
 
+impl RecordingOptions {
+    /// Opens the trace at `path`.
+    pub(crate) fn open(&self, path: &Path) -> Result<TraceFile, TraceError> {
+        TraceFile::open_with(path, &Choice { instance: self.instance.clone() })
+    }
+}
+
 impl Recording {
     /// Opens a trace or a tape.
     ///
@@ -60,22 +70,21 @@ impl Recording {
     pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
         if let Some(tape) = read_tape(path)? {
             let name = format!("{}: machine of the tape", path.display());
-            let machine = match &options.recorded_on {
-                Some(_) => {
-                    return Err(LabError::Request(format!(
-                        "{}: a tape knows its machine; --recorded-on is for traces",
-                        path.display()
-                    )));
-                }
-                None => Platform::from_toml(&tape.source.machine, &name)?,
-            };
+            let not_of_a_tape = [
+                ("knows its machine; --recorded-on is", options.recorded_on.is_some()),
+                ("has no instances; --instance is", options.instance.is_some()),
+            ];
+            if let Some((why, _)) = not_of_a_tape.iter().find(|(_, asked)| *asked) {
+                return Err(LabError::Request(format!("{}: a tape {why} for traces", path.display())));
+            }
+            let machine = Platform::from_toml(&tape.source.machine, &name)?;
             let mut tape = tape;
             if let Some(governor) = &options.kernel_governor {
                 tape.source.governor.clone_from(governor);
             }
             return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false });
         }
-        let trace = TraceFile::open(path)?;
+        let trace = options.open(path)?;
         let sidecar_path = path.with_extension("toml");
         let sidecar = read_sidecar(&sidecar_path)?;
         let beside = |platform: &str| {
@@ -123,6 +132,9 @@ fn file_name(path: &Path) -> String {
 }
 
 fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
+    if path.is_dir() {
+        return Ok(None);
+    }
     let mut file = fs::File::open(path).map_err(|e| LabError::file(path, e))?;
     let mut start = [0; 8];
     let n = file.read(&mut start).map_err(|e| LabError::file(path, e))?;

@@ -146,7 +146,11 @@ impl TraceFile {
         })?;
         head.truncate(got);
         let wrapping = input.wrapping();
-        let format = match sniff::look(&head) {
+        let look = sniff::look(&head);
+        if matches!(look, sniff::Look::Text(_) | sniff::Look::Perf | sniff::Look::Perfetto) {
+            choice.only_top(input.path())?;
+        }
+        let format = match look {
             sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
             sniff::Look::Perf => Format::Other(perf::open(input)?),
             sniff::Look::Text(wrapping) => Format::Other(text::open(input, wrapping)?),

@@ -25,7 +25,7 @@ pub fn known(platform: &str, governor: &str) -> RecordingOptions {
     RecordingOptions {
         recorded_on: Some(platform.to_owned()),
         kernel_governor: (!governor.is_empty()).then(|| governor.to_owned()),
-        otherwise: None,
+        ..RecordingOptions::default()
     }
 }
 
