@@ -28,6 +28,8 @@ What did the kernel itself choose?
 Why did it choose that, and where do two part?
   idlewise explain trace.dat --governor teo-util --at 12.345 --cpu 3
   idlewise explain trace.dat --why-differ menu,teo-util
+A recording, and what governors did in it, in the Perfetto UI (https://ui.perfetto.dev):
+  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
 A governor of your own, and one out of a kernel tree:
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Score(ScoreArgs),
     /// Keep what governors would have seen of a trace in a small file that replay reads
     Tape(TapeArgs),
+    /// Write a trace as Perfetto protobuf or ftrace text, with governors' choices as tracks beside it
+    Convert(ConvertArgs),
     /// Hold a governor against decisions that were recorded from kernel code, step by step
     Drive(DriveArgs),
     /// List the governors, or show one's manual page and parameters
@@ -229,6 +233,44 @@ pub(crate) struct TapeArgs {
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT)]
+pub(crate) struct ConvertArgs {
+    /// A trace (trace.dat, Perfetto)
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The file to write; an existing file is left alone
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The format [default: by the ending of FILE: .perfetto-trace, .pftrace; .txt, .trace]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<ConvertTo>,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Governors to replay, with parameters where wanted; each CPU's idle stays become a track (Perfetto only)
+    #[arg(short, long, value_name = "LIST")]
+    pub(crate) governor: Option<String>,
+    #[command(flatten)]
+    pub(crate) stage: StageArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ConvertTo {
+    Text,
+    Perfetto,
+}
+
+const CONVERT: &str = "\
+Look at a recording in the Perfetto UI (https://ui.perfetto.dev, \"Open trace file\"):
+  idlewise convert trace.dat -o trace.perfetto-trace
+With what two governors would have done in it, in tracks beside the recording:
+  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util --recorded-on pixel6
+As text, as the kernel's own trace file has it:
+  idlewise convert trace.perfetto-trace -o trace.txt
+
+Events that idlewise does not understand keep their time, CPU, task and name, and lose their fields.";
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]

@@ -4,6 +4,7 @@
 mod again;
 mod args;
 mod compare;
+mod convert;
 mod drive;
 mod explain;
 mod governors;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Compare(a) => compare::run(&a),
         Command::Score(a) => score::run(&a),
         Command::Tape(a) => tape::run(&a),
+        Command::Convert(a) => convert::run(&a),
         Command::Drive(a) => drive::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),

@@ -56,13 +56,27 @@ pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) 
 
 /// Writes to `path`, whole or not at all; an existing file is left alone unless `force`.
 pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    let fail = |e: io::Error| Failure::Error(format!("{}: {e}", path.display()));
+    write_new_with(path, force, |file| file.write_all(bytes).map_err(|e| failed(path, &e)))
+}
+
+fn failed(path: &Path, e: &io::Error) -> Failure {
+    Failure::Error(format!("{}: {e}", path.display()))
+}
+
+/// As [`write_new`], with bytes that `write` writes one after the other; asked before it begins.
+pub(crate) fn write_new_with<T>(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let fail = |e: io::Error| failed(path, &e);
     if !force && path.exists() {
         return Err(Failure::Error(format!("{}: exists; name another file or remove it", path.display())));
     }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
+    let mut file = io::BufWriter::new(tempfile::NamedTempFile::new_in(folder).map_err(fail)?);
+    let result = write(&mut file)?;
+    let file = file.into_inner().map_err(|e| fail(e.into_error()))?;
     if force {
         file.persist(path).map_err(|e| fail(e.error))?;
     } else {
@@ -72,7 +86,8 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Fa
     let ordinary = OpenOptions::new().read(true).open(path).and_then(|f| f.metadata());
     let mut permissions = ordinary.map_err(fail)?.permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
-    fs::set_permissions(path, permissions).map_err(fail)
+    fs::set_permissions(path, permissions).map_err(fail)?;
+    Ok(result)
 }
 
 /// Progress on standard error, shown only on a terminal and only when it takes longer than a second.

@@ -332,3 +332,35 @@ fn a_format_or_tape_without_instances_refuses_to_choose_one() {
     assert!(idlewise(&["tape", &data("mixed.dat"), "-o", &tape]).status.success());
     refused(&["replay", &tape, "--instance", "other"], &["--instance"]);
 }
+
+#[test]
+fn a_trace_is_converted_and_reads_as_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (perfetto, text) = (path("it.perfetto-trace"), path("it.txt"));
+    let o = idlewise(&["convert", &data("sleeploop.dat"), "-o", &perfetto, "-g", "menu,oracle"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    for words in ["11903 events", "without their fields: ", "tracks of menu: ", "tracks of oracle: "] {
+        assert!(out(&o).contains(words), "{}", out(&o));
+    }
+    let judged = |trace: &str| {
+        let o = idlewise(&["score", trace, "--recorded-on", "kvm-guest", "-f", "csv"]);
+        assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+        out(&o).replace("it.perfetto-trace", "it").replace("sleeploop.dat", "it")
+    };
+    assert_eq!(judged(&perfetto), judged(&data("sleeploop.dat")));
+    let o = idlewise(&["convert", &perfetto, "-o", &text]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let written = fs::read_to_string(&text).unwrap();
+    assert!(written.starts_with("# tracer: nop\n") && written.lines().count() > 11_903);
+    refused(&["convert", &perfetto, "-o", &text], &["exists"]);
+    assert_eq!(idlewise(&["convert", &perfetto, "-o", &text, "--force"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&text).unwrap(), written);
+    refused(&["convert", &perfetto, "-o", &path("it.odd")], &["--to perfetto", "it.odd"]);
+    refused(&["convert", &perfetto, "-o", &path("new.txt"), "-g", "menu"], &["text has no tracks"]);
+    assert!(!dir.path().join("new.txt").exists(), "nothing is left of what could not be done");
+    assert_eq!(
+        idlewise(&["convert", &perfetto, "-o", &path("it.odd"), "--to", "text"]).status.code(),
+        Some(0)
+    );
+}

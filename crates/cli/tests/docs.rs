@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 5] = [
+const DOCUMENTS: [(&str, Part); 6] = [
     ("README.md", Part::Table),
     ("docs/guide/first-replay.md", Part::Whole),
     ("docs/guide/comparing-two-governors.md", Part::Table),
     ("docs/guide/explaining-a-decision.md", Part::Table),
     ("docs/guide/your-own-governor.md", Part::Table),
+    ("docs/guide/looking-at-a-trace.md", Part::Whole),
 ];
 
 /// Commands whose result begins with what it rests on.
@@ -31,10 +32,16 @@ fn root() -> PathBuf {
 }
 
 fn printed(command: &str, part: Part) -> String {
-    let args = command.split_whitespace().skip(2);
+    // What a command writes does not belong among the sources.
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("{}/", folder.path().display());
+    let mut args: Vec<String> = command.split_whitespace().skip(2).map(str::to_owned).collect();
+    if let Some(at) = args.iter().position(|arg| arg == "-o") {
+        args[at + 1].insert_str(0, &place);
+    }
     let o = Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).current_dir(root()).output().unwrap();
     assert!(o.status.success(), "{command}: {}", String::from_utf8_lossy(&o.stderr));
-    let all = String::from_utf8(o.stdout).unwrap();
+    let all = String::from_utf8(o.stdout).unwrap().replace(&place, "");
     let shown = match part {
         Part::Whole => all.as_str(),
         Part::Table if !HEADED.iter().any(|c| command.contains(c)) => all.as_str(),

@@ -6,6 +6,7 @@
 
 mod candidate;
 pub mod compare;
+pub mod convert;
 pub mod drive;
 mod error;
 pub mod explain;

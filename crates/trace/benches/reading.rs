@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many events a second are read, beside `trace-cmd report` on the same file in the same run.
+//! How many events a second are read, beside `trace-cmd report` on the same file in the same run; and of the same events
+//! written for Perfetto, which trace-cmd does not read.
 //!
 //! `IDLEWISE_BENCH_FILE` (a version 7 file; default: a recording of ../shared), `IDLEWISE_BENCH_TIMES` (how often its
 //! pages are repeated to make a large file, default 10), `IDLEWISE_BENCH_RUNS` (default 5).
@@ -15,6 +16,7 @@ use std::time::Instant;
 
 use common::{env, plain as plain_of, repeat_pages, trace_cmd};
 use idlewise_trace::TraceFile;
+use idlewise_trace::write::PerfettoWriter;
 
 fn recording() -> PathBuf {
     let default = common::shared().join("traces/kvm-guest/hp200_sleeploop.dat");
@@ -30,6 +32,20 @@ fn read(path: &Path) -> (u64, u64) {
         hash = (hash ^ event.ts_ns ^ u64::from(event.cpu) << 56).wrapping_mul(0x0000_0100_0000_01b3);
     }
     (n, hash)
+}
+
+/// Writes the events of `path` to `out` for Perfetto; gives the time that took, reading included, s.
+fn write_perfetto(path: &Path, out: &Path) -> f64 {
+    let start = Instant::now();
+    let file = TraceFile::open(path).unwrap();
+    let out = std::io::BufWriter::new(std::fs::File::create(out).unwrap());
+    let mut writer = PerfettoWriter::new(out, file.meta()).unwrap();
+    let mut events = file.events().unwrap();
+    while let Some(event) = events.next() {
+        writer.event(&event, &events).unwrap();
+    }
+    writer.finish().unwrap();
+    start.elapsed().as_secs_f64()
 }
 
 /// What this thread spent on a CPU so far, s; a busy machine disturbs the clock on the wall more.
@@ -57,6 +73,9 @@ fn main() {
     repeat_pages(&plain, &large, times);
     assert!(trace_cmd(&["convert", "--file-version", "7", "--compression", "zstd"], &large, Some(&packed)));
 
+    let perfetto = dir.path().join("n.perfetto-trace");
+    let writing = write_perfetto(&large, &perfetto);
+
     println!(
         "{:<34} {:>10} {:>12} {:>12} {:>12} {:>7}  hash",
         "file", "events", "ours/s", "ours/CPU s", "trace-cmd/s", "ratio"
@@ -65,6 +84,7 @@ fn main() {
         ("as recorded".to_owned(), &source),
         (format!("{times} times, not compressed"), &large),
         (format!("{times} times, zstd"), &packed),
+        (format!("{times} times, Perfetto"), &perfetto),
     ] {
         let (mut ours, mut on_cpu, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         let mut result = (0, 0);
@@ -74,8 +94,9 @@ fn main() {
             ours.push(start.elapsed().as_secs_f64());
             on_cpu.push(cpu_time() - cpu_start);
             let start = Instant::now();
-            assert!(trace_cmd(&["report"], path, None));
-            theirs.push(start.elapsed().as_secs_f64());
+            let read = path == &perfetto || trace_cmd(&["report"], path, None);
+            assert!(read);
+            theirs.push(if path == &perfetto { f64::NAN } else { start.elapsed().as_secs_f64() });
         }
         let (ours, on_cpu, theirs) = (median(ours), median(on_cpu), median(theirs));
         let rate = |s: f64| result.0 as f64 / s;
@@ -89,4 +110,5 @@ fn main() {
             result.1
         );
     }
+    println!("written for Perfetto in {writing:.2} s");
 }

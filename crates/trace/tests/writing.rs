@@ -218,17 +218,18 @@ fn perfettos_own_messages_hold_what_was_written() {
     let parent = writer.track("teo-6.1", None).unwrap();
     let track = writer.track("CPU 3", Some(parent)).unwrap();
     let notes = [("tick", Note::Text("kept")), ("latency_ns", Note::Number(-5))];
-    let slice = Slice { start_ns: 1_000, end_ns: 3_000, name: "1 c2", category: "right", notes: &notes };
+    let mark = Some((2_500, "too deep"));
+    let slice =
+        Slice { start_ns: 1_000, end_ns: 3_000, name: "1 c2", category: "right", notes: &notes, mark };
     writer.slice(track, &slice).unwrap();
-    writer.instant(track, &Slice { start_ns: 2_000, name: "too deep", notes: &[], ..slice }).unwrap();
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
     let path = path.to_str().unwrap();
     assert_eq!(perfettos_opinion(&python, &["check", path]), Ok("\n".to_owned()));
     assert_eq!(
         perfettos_opinion(&python, &["tracks", path]).unwrap(),
         "teo-6.1/CPU 3\tbegin\t1000\t1 c2\ttick=kept\tlatency_ns=-5\n\
-         teo-6.1/CPU 3\tend\t3000\t\n\
-         teo-6.1/CPU 3\tinstant\t2000\ttoo deep\n"
+         teo-6.1/CPU 3\tinstant\t2500\ttoo deep\n\
+         teo-6.1/CPU 3\tend\t3000\t\n"
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();

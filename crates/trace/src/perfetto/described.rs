@@ -55,7 +55,7 @@ impl Described {
         for (number, value) in parts.by_ref() {
             match number {
                 1 => name = value.text(),
-                2 => fields.extend(field_of(value.bytes())),
+                2 if fields.len() < MOST_FIELDS => fields.extend(field_of(value.bytes())),
                 _ => {}
             }
         }

@@ -132,8 +132,9 @@ pub(super) struct Blocks {
     kept: VecDeque<(u64, Rc<Vec<u8>>)>,
 }
 
-/// Unpacked blocks are kept up to so many bytes.
+/// Unpacked blocks are kept up to so many bytes, and so many of them.
 const MOST_KEPT: usize = 32 << 20;
+const MOST_BLOCKS: usize = 256;
 
 impl Blocks {
     /// The block at byte `at`, unpacked by `unpack` if it is not here any more.
@@ -149,7 +150,8 @@ impl Blocks {
         }
         let block = Rc::new(unpack()?);
         self.kept.push_back((at, Rc::clone(&block)));
-        while self.kept.len() > 1 && self.kept.iter().map(|(_, b)| b.len()).sum::<usize>() > MOST_KEPT {
+        let held = |kept: &VecDeque<(u64, Rc<Vec<u8>>)>| kept.iter().map(|(_, b)| b.len()).sum::<usize>();
+        while self.kept.len() > MOST_BLOCKS || self.kept.len() > 1 && held(&self.kept) > MOST_KEPT {
             self.kept.pop_front();
         }
         Ok(block)

@@ -115,6 +115,8 @@ pub struct Slice<'a> {
     pub category: &'a str,
     /// Names and values to read when it is clicked on.
     pub notes: &'a [(&'a str, Note<'a>)],
+    /// A moment in it, ns, that is marked with a word.
+    pub mark: Option<(u64, &'a str)>,
 }
 
 impl<W: Write> PerfettoWriter<W> {
@@ -370,16 +372,12 @@ impl<W: Write> PerfettoWriter<W> {
     /// As [`PerfettoWriter::new`].
     pub fn slice(&mut self, track: Track, slice: &Slice<'_>) -> io::Result<()> {
         self.track_event(track, BEGIN, slice)?;
-        let end = Slice { start_ns: slice.end_ns.max(slice.start_ns), name: "", notes: &[], ..*slice };
-        self.track_event(track, END, &end)
-    }
-
-    /// Marks the time at which `slice` starts on `track`.
-    ///
-    /// # Errors
-    /// As [`PerfettoWriter::new`].
-    pub fn instant(&mut self, track: Track, slice: &Slice<'_>) -> io::Result<()> {
-        self.track_event(track, INSTANT, slice)
+        let bare = Slice { name: "", notes: &[], mark: None, ..*slice };
+        if let Some((at_ns, name)) = slice.mark {
+            let start_ns = at_ns.clamp(slice.start_ns, slice.end_ns.max(slice.start_ns));
+            self.track_event(track, INSTANT, &Slice { start_ns, name, ..bare })?;
+        }
+        self.track_event(track, END, &Slice { start_ns: slice.end_ns.max(slice.start_ns), ..bare })
     }
 
     fn track_event(&mut self, Track(track): Track, kind: u64, slice: &Slice<'_>) -> io::Result<()> {

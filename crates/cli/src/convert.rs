@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fs;
+
+use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
+use idlewise_lab::replay::split_governors;
+
+use crate::args::{ConvertArgs, ConvertTo};
+use crate::output::{Done, Failure, Progress, say, write_new_with};
+
+/// So many kinds of events that lost their fields are named.
+const NAMED: usize = 3;
+
+pub(crate) fn run(a: &ConvertArgs) -> Done {
+    let to = match a.to {
+        Some(ConvertTo::Text) => Some(Form::Text),
+        Some(ConvertTo::Perfetto) => Some(Form::Perfetto),
+        None => Form::of(&a.output),
+    };
+    let Some(to) = to else {
+        return Err(Failure::Error(format!(
+            "{}: which format? Say --to perfetto or --to text, or end the name with .perfetto-trace or .txt",
+            a.output.display()
+        )));
+    };
+    let request = ConvertRequest {
+        trace: a.trace.clone(),
+        to,
+        output: a.output.clone(),
+        governors: a.governor.as_deref().map(split_governors).unwrap_or_default(),
+        recording: a.stage.recording.options(),
+        platform: a.stage.platform.clone(),
+        cluster: a.stage.cluster.clone(),
+        kernel_trees: a.stage.kernels.trees.clone(),
+        seed: a.stage.seed,
+    };
+    let progress = Progress::new("converting");
+    let report = write_new_with(&a.output, a.force, |out| {
+        Ok(convert(&request, out, &|done, of| progress.step("replaying", done, of))?)
+    })?;
+    drop(progress);
+    say(&summary(a, &report))?;
+    let failures: Vec<&str> = report.tracks.iter().filter_map(|t| t.failure.as_deref()).collect();
+    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+}
+
+fn summary(a: &ConvertArgs, report: &ConvertReport) -> String {
+    let bytes = fs::metadata(&a.output).map_or(0, |m| m.len());
+    let mut out = format!("{}: {} events, {bytes} bytes\n", a.output.display(), report.events);
+    let bare: u64 = report.bare.iter().map(|(_, n)| n).sum();
+    if bare > 0 {
+        let names: Vec<String> =
+            report.bare.iter().take(NAMED).map(|(name, n)| format!("{name} {n}")).collect();
+        let more = if report.bare.len() > NAMED { ", ..." } else { "" };
+        out += &format!("without their fields: {bare} events ({}{more})\n", names.join(", "));
+    }
+    for tracks in report.tracks.iter().filter(|t| t.failure.is_none()) {
+        let cpus: Vec<String> = tracks.cpus.iter().map(u32::to_string).collect();
+        let of = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+        out +=
+            &format!("tracks of {}: {} idle stays, {of} {}\n", tracks.governor, tracks.stays, cpus.join(" "));
+    }
+    out
+}
