@@ -15,6 +15,8 @@ use crate::unseen::{Finder, Unseen};
 const TICK_HANDLERS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 /// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
 const REALTIME_NS: i64 = 1_000_000_000_000_000_000;
+/// The earliest of many handlers runs no later than this after its expiry, ns.
+const NEAR_MONO_NS: i64 = 20_000;
 /// Samples kept to find a grid or an offset.
 const SAMPLES: usize = 20_000;
 
@@ -192,7 +194,9 @@ impl<'a> Survey<'a> {
 
     pub(crate) fn finish(self, machine: &Platform) -> Facts {
         let mut f = self.facts;
-        if self.meta.clock == "mono" {
+        // Handlers run a little late. A clock that is no further away than that, and does not say which it is, is mono.
+        let unnamed = self.meta.clock.is_empty() && (0..NEAR_MONO_NS).contains(&f.mono_offset_ns);
+        if self.meta.clock == "mono" || unnamed {
             f.mono_offset_ns = 0;
         }
         (f.unseen, f.moved) = self.finder.finish();

@@ -1,21 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How fast each other format is read, beside the format's own tool on the same file in the same run.
 //!
-//! CTF against `babeltrace2` printing text and decoding only (`-c sink.utils.dummy`), `perf.data` against `perf script`,
-//! text (as `trace-cmd report -t` prints it) against `wc -w`, which only looks for blanks. What is printed goes nowhere.
-//! `IDLEWISE_BENCH_RUNS` (default 5). A recording or a tool that is not here is left out by name.
+//! CTF (written here as LTTng would, and real) against `babeltrace2` printing text and decoding only (`-c
+//! sink.utils.dummy`), `perf.data` against `perf script`, text (as `trace-cmd report -t` prints it) against `wc -w`, which only
+//! looks for blanks. What is printed goes nowhere. `IDLEWISE_BENCH_RUNS` (default 5), `IDLEWISE_BENCH_EVENTS` (default
+//! 2000000, of the CTF that is made here). A recording or a tool that is not here is left out by name.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
 mod common;
+#[path = "../tests/common/ctf.rs"]
+#[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests use the rest")]
+mod ctf;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use idlewise_model::{Event, EventKind, HrtimerMode, Vector};
 use idlewise_trace::TraceFile;
+
+/// What four CPUs do that wake for a timer, run a task and sleep again.
+fn busy_and_idle(n: usize) -> Vec<Event> {
+    let mut all = Vec::with_capacity(n);
+    let mut ts_ns = 5_000_000_000;
+    for round in 0u64.. {
+        let cpu = (round % 4) as u32;
+        let pid = 100 + (round % 50) as i32;
+        let expires = (ts_ns + 4_000_000) as i64;
+        let switch = |prev_pid, next_pid| EventKind::SchedSwitch {
+            prev_pid,
+            prev_prio: 120,
+            prev_state: 1,
+            next_pid,
+            next_prio: 120,
+        };
+        for kind in [
+            EventKind::CpuIdle { cpu, state: None },
+            EventKind::VectorEntry { vector: Vector::LocalTimer },
+            EventKind::HrtimerCancel { hrtimer: 77 },
+            EventKind::HrtimerExpireEntry { hrtimer: 77, function: 7, now: expires },
+            EventKind::SchedWaking { pid, target_cpu: cpu },
+            EventKind::SchedWakeup { pid, target_cpu: cpu, new: false },
+            EventKind::HrtimerExpireExit { hrtimer: 77 },
+            EventKind::HrtimerStart {
+                hrtimer: 77,
+                function: 7,
+                expires,
+                softexpires: expires,
+                mode: HrtimerMode(2),
+                was_armed: None,
+            },
+            EventKind::VectorExit { vector: Vector::LocalTimer },
+            switch(0, pid),
+            EventKind::IrqEntry { irq: 19 },
+            EventKind::IrqExit { irq: 19 },
+            switch(pid, 0),
+            EventKind::CpuIdle { cpu, state: Some(1 + (round % 3) as u32) },
+        ] {
+            if all.len() == n {
+                return all;
+            }
+            ts_ns += 700 + round % 300;
+            all.push(Event { ts_ns, cpu, pid: 0, kind });
+        }
+    }
+    all
+}
 
 /// Seconds that a command takes; `None` if it is not here or fails.
 fn takes(command: &[&str]) -> Option<f64> {
@@ -62,6 +115,13 @@ fn compare(what: &str, path: &Path, theirs: &[(&str, Vec<&str>)]) {
     }
 }
 
+fn compare_ctf(what: &str, path: &Path) {
+    let at = path.to_str().unwrap();
+    let text = vec!["babeltrace2", at];
+    let dummy = vec!["babeltrace2", at, "-c", "sink.utils.dummy"];
+    compare(what, path, &[("babeltrace2, text", text), ("babeltrace2, dummy", dummy)]);
+}
+
 /// The trace in an archive of ../shared, unpacked into `dir`.
 fn unpacked(archive: &str, dir: &Path) -> Option<PathBuf> {
     let archive = common::shared().join("traces/ctf").join(archive);
@@ -77,15 +137,15 @@ fn main() {
         "{:<24} {:>9} {:>12} {:<22} {:>12} {:>7}",
         "file", "events", "ours/s", "against", "theirs/s", "ratio"
     );
+    let written = dir.path().join("written");
+    let trace = ctf::Lttng { per_packet: 4000, packet_size: 4096, ..ctf::Lttng::default() };
+    ctf::store(&written, &trace.write(&busy_and_idle(common::env("IDLEWISE_BENCH_EVENTS", 2_000_000))));
+    compare_ctf("CTF, made here", &written);
     for archive in ["ctf_many-threads.tar.zst", "ctf_uneven-streams.tar.zst"] {
-        let Some(path) = unpacked(archive, dir.path()) else {
-            println!("{archive:<24} left out: no ../shared (IDLEWISE_SHARED), or no tar or zstd");
-            continue;
-        };
-        let at = path.to_str().unwrap();
-        let text = vec!["babeltrace2", at];
-        let dummy = vec!["babeltrace2", at, "-c", "sink.utils.dummy"];
-        compare(archive, &path, &[("babeltrace2, text", text), ("babeltrace2, dummy", dummy)]);
+        match unpacked(archive, dir.path()) {
+            Some(path) => compare_ctf(archive, &path),
+            None => println!("{archive:<24} left out: no ../shared (IDLEWISE_SHARED), or no tar or zstd"),
+        }
     }
     let perf = dir.path().join("bench.data");
     let events = "power:cpu_idle,sched:*,timer:*,irq:*,irq_vectors:*";
