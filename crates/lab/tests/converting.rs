@@ -36,6 +36,19 @@ fn written(request: &ConvertRequest, to: &Path) -> ConvertReport {
 }
 
 #[test]
+fn text_gives_the_tape_of_the_recording_to_the_nanosecond() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("it.txt");
+    for path in [Some(mixed()), recording("mt8196/trace_6_12_sleep_length.dat")].into_iter().flatten() {
+        written(&conversion(&path, Form::Text, &[]), &to);
+        let (then, now) = (open(&path, "kvm-guest", "menu").tape, open(&to, "kvm-guest", "menu").tape);
+        assert!(now.cpus == then.cpus, "{}", path.display());
+        assert_eq!((&now.inputs, &now.notes), (&then.inputs, &then.notes));
+        assert_eq!((&now.source.clock, now.source.events), (&then.source.clock, then.source.events));
+    }
+}
+
+#[test]
 fn a_perfetto_trace_gives_the_tape_of_the_recording_to_the_nanosecond() {
     let dir = tempfile::tempdir().unwrap();
     let shared = [

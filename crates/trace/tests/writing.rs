@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use common::proto::{bundle, cpu_idle, described, event, message, packet, sched_switch, trace};
 use common::{perfettos_opinion, python_perfetto, recordings};
-use idlewise_model::{Event, EventKind};
+use idlewise_model::{Event, EventKind, Vector};
 use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice};
 use idlewise_trace::{Events, TraceFile};
 
@@ -199,6 +199,41 @@ fn text_is_what_the_kernel_prints() {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
     assert_eq!(body.len(), 43);
+}
+
+/// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
+fn told(event: &Event, events: &Events<'_>) -> (Event, Vec<String>) {
+    let (mut event, mut names) = named(event, events);
+    names.iter_mut().for_each(|n| *n = n.rsplit(':').next().unwrap_or_default().to_owned());
+    if let EventKind::VectorEntry { vector: Vector::Other } = event.kind {
+        (event.kind, names) = (EventKind::Other { id: 0 }, vec!["other_entry".to_owned()]);
+    }
+    if let EventKind::VectorExit { vector: Vector::Other } = event.kind {
+        (event.kind, names) = (EventKind::Other { id: 0 }, vec!["other_exit".to_owned()]);
+    }
+    (event, names)
+}
+
+#[test]
+fn text_gives_back_every_event_of_every_recording() {
+    for path in test_data().into_iter().chain(recordings()) {
+        let file = TraceFile::open(&path).unwrap();
+        let text = text(&file);
+        let (lines, bytes) = (text.lines().count(), text.len());
+        let written = read(text.into_bytes());
+        let (mut ours, mut theirs) = (file.events().unwrap(), written.events().unwrap());
+        let mut n = 0;
+        loop {
+            let one = ours.next().map(|e| told(&e, &ours));
+            let other = theirs.next().map(|e| told(&e, &theirs));
+            assert_eq!(other, one, "{}, event {n}", path.display());
+            if one.is_none() {
+                break;
+            }
+            n += 1;
+        }
+        println!("{}: {n} events the same, {lines} lines, {bytes} bytes", path.display());
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub(super) struct Survey {
     heading: Option<&'static str>,
     kernel: String,
     machine: String,
+    clock: String,
     cpus: u32,
     /// Events that the kernel overwrote before the text was read, with those that were written.
     overwritten: (u64, u64),
@@ -164,6 +165,9 @@ impl Survey {
             self.kernel = kernel;
         } else if let Some(machine) = after(text, b"arch : ") {
             self.machine = machine;
+        } else if text.starts_with(b"clock : ") {
+            // Only [`crate::write::FtraceText`] tells it.
+            self.clock = after(text, b"clock : ").unwrap_or_default();
         } else if memmem::find(text, b" latency trace v").is_some() {
             self.kernel = after(text, b" on ").unwrap_or_default();
         }
@@ -185,6 +189,7 @@ impl Survey {
         let latency = if self.style == Some(Style::Latency) { ", latency format" } else { "" };
         meta.format = format!("{by}{latency}{inside}{packed}");
         meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
+        meta.clock = self.clock;
         meta.cpus = (0..self.cpus).collect();
         let mut note = |text: &str| meta.notes.push(text.to_owned());
         match self.grain {
