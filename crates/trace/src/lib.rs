@@ -126,13 +126,8 @@ impl TraceFile {
     /// # Errors
     /// As [`TraceFile::open`].
     pub fn from_files(name: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<Self, TraceError> {
-        let mut metadata = Input::memory(&name.join("metadata"), Vec::new());
-        let mut others = Vec::new();
-        for (file, bytes) in files {
-            let input = Input::memory(&name.join(&file), bytes);
-            if file == "metadata" { metadata = input } else { others.push(input) }
-        }
-        Ok(Self { format: Format::Other(ctf::open_files(metadata, others)?), wrapping: None })
+        let files = ctf::Files::in_memory(name, files);
+        Ok(Self { format: Format::Other(ctf::open_files(files)?), wrapping: None })
     }
 
     fn understand(input: Input, choice: &Choice) -> Result<Self, TraceError> {

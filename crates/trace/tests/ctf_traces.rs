@@ -189,6 +189,23 @@ fn what_the_metadata_says_is_kept() {
 }
 
 #[test]
+fn functions_are_named_where_the_kernels_symbols_lie_beside_the_trace() {
+    let symbols = b"ffffffff81102000 T before\nffffffff81102030 t tick_nohz_handler\n".to_vec();
+    let mut files = Lttng::default().write(&every_kind());
+    let bare = open(files.clone());
+    assert_eq!(bare.meta().function(0xffff_ffff_8110_2030), None);
+    let dir = tempfile::tempdir().unwrap();
+    store(&dir.path().join("kernel"), &files);
+    std::fs::write(dir.path().join("kallsyms"), &symbols).unwrap();
+    files.insert("kallsyms".into(), symbols);
+    for file in [open(files), TraceFile::open(dir.path()).unwrap()] {
+        assert_eq!(file.meta().function(0xffff_ffff_8110_2030), Some("tick_nohz_handler"));
+        assert_eq!(file.events().unwrap().symbol(0xffff_ffff_8110_2030), Some("tick_nohz_handler"));
+        assert!(file.meta().hash != bare.meta().hash && file.meta().notes.is_empty());
+    }
+}
+
+#[test]
 fn the_hash_covers_every_file() {
     let trace = Lttng::default();
     let hash = |files: &Files| open(files.clone()).meta().hash.clone();

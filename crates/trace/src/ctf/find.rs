@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what the user names to the directory of one trace: LTTng nests it in directories of session, date and domain.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ use crate::input::Input;
 
 /// The name of the metadata's file in every trace.
 pub(super) const METADATA: &str = "metadata";
+
+/// The name of a copy of the kernel's symbols, which people put beside a trace.
+const KALLSYMS: &str = "kallsyms";
 
 /// So many directories are looked through, and so deep.
 const MOST_DIRECTORIES: usize = 10_000;
@@ -81,16 +85,44 @@ pub(super) fn trace_in(dir: &Path) -> Result<Option<PathBuf>, TraceError> {
     }
 }
 
-/// The metadata and the other files of the trace in `dir`, in order of their names.
-pub(super) fn files(dir: &Path) -> Result<(Input, Vec<Input>), TraceError> {
-    let metadata = Input::open(&dir.join(METADATA))?;
-    let mut others = Vec::new();
-    for entry in entries(dir)? {
-        let name = entry.file_name();
-        let file = entry.path().is_file();
-        if file && name != METADATA && !name.to_string_lossy().starts_with('.') {
-            others.push(Input::open(&entry.path())?);
+/// The files of a trace.
+pub(crate) struct Files {
+    pub(super) metadata: Input,
+    /// In order of their names.
+    pub(super) streams: Vec<Input>,
+    /// What `/proc/kallsyms` said, for LTTng stores no names of functions.
+    pub(super) kallsyms: Option<Input>,
+}
+
+impl Files {
+    /// Sorts out a trace's files in memory; `dir` stands for the path in errors.
+    pub(crate) fn in_memory(dir: &Path, files: BTreeMap<String, Vec<u8>>) -> Self {
+        let empty = Input::memory(&dir.join(METADATA), Vec::new());
+        let mut all = Self { metadata: empty, streams: Vec::new(), kallsyms: None };
+        for (name, bytes) in files {
+            let input = Input::memory(&dir.join(&name), bytes);
+            match name.as_str() {
+                METADATA => all.metadata = input,
+                KALLSYMS => all.kallsyms = Some(input),
+                _ => all.streams.push(input),
+            }
         }
+        all
     }
-    Ok((metadata, others))
+
+    /// Finds the files of the trace in `dir`. The kernel's symbols are there or beside it, in the session's directory.
+    pub(super) fn in_directory(dir: &Path) -> Result<Self, TraceError> {
+        let metadata = Input::open(&dir.join(METADATA))?;
+        let mut streams = Vec::new();
+        for entry in entries(dir)? {
+            let name = entry.file_name();
+            let other = name == METADATA || name == KALLSYMS || name.to_string_lossy().starts_with('.');
+            if !other && entry.path().is_file() {
+                streams.push(Input::open(&entry.path())?);
+            }
+        }
+        let beside = [Some(dir), dir.parent()].into_iter().flatten().map(|dir| dir.join(KALLSYMS));
+        let kallsyms = beside.into_iter().find(|path| path.is_file());
+        Ok(Self { metadata, streams, kallsyms: kallsyms.map(|path| Input::open(&path)).transpose()? })
+    }
 }

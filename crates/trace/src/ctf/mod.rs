@@ -9,6 +9,9 @@
 //! Times stay on the clock's own origin: LTTng's clock `monotonic` is `CLOCK_MONOTONIC`, so they agree with the expiries
 //! of hrtimers. The clock's offset to 1970, which babeltrace adds, is left out.
 //!
+//! LTTng stores addresses of functions but not their names. A copy of `/proc/kallsyms` from the same boot, called
+//! `kallsyms`, in the trace's directory or the one around it, gives them.
+//!
 //! [`Event::pid`](idlewise_model::Event::pid) is what the recording noted with the event (the context `tid`; else
 //! `pid`), or what the switches on its CPU tell; -1 before the first, and after lost events until the next.
 
@@ -36,15 +39,17 @@ use xxhash_rust::xxh3::Xxh3;
 
 use describe::Description;
 use events::CtfEvents;
+pub(crate) use find::Files;
 use kinds::Kinds;
 use types::Order;
 
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::meta::TraceMeta;
+use crate::symbols::Symbols;
 use crate::{Reader, Stream};
 
-/// Larger metadata is damage: LTTng's with all events and system calls has half a megabyte.
+/// Larger metadata is damage: LTTng's with all events and system calls has half a megabyte. So are larger symbols.
 const MOST_METADATA: u64 = 256 << 20;
 /// No more remarks of one kind are made.
 const MOST_NOTES: usize = 20;
@@ -71,8 +76,7 @@ struct StreamFile {
 /// Opens the trace in a directory or in one of its inner directories; `None` when there is none.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<Box<dyn Reader>>, TraceError> {
     let Some(dir) = find::trace_in(path)? else { return Ok(None) };
-    let (metadata, others) = find::files(&dir)?;
-    open_files(metadata, others).map(Some)
+    open_files(Files::in_directory(&dir)?).map(Some)
 }
 
 /// Opens the trace whose metadata was named.
@@ -86,13 +90,12 @@ pub(crate) fn open_beside(metadata: &Input) -> Result<Box<dyn Reader>, TraceErro
             advice: "name the directory that holds it, as `metadata`, and its streams",
         });
     }
-    let (metadata, others) = find::files(dir)?;
-    open_files(metadata, others)
+    open_files(Files::in_directory(dir)?)
 }
 
 /// Opens a trace of which these are the files.
-pub(crate) fn open_files(metadata: Input, others: Vec<Input>) -> Result<Box<dyn Reader>, TraceError> {
-    CtfTrace::open(metadata, others).map(|trace| Box::new(trace) as Box<dyn Reader>)
+pub(crate) fn open_files(files: Files) -> Result<Box<dyn Reader>, TraceError> {
+    CtfTrace::open(files).map(|trace| Box::new(trace) as Box<dyn Reader>)
 }
 
 impl Reader for CtfTrace {
@@ -106,7 +109,8 @@ impl Reader for CtfTrace {
 }
 
 impl CtfTrace {
-    fn open(metadata: Input, others: Vec<Input>) -> Result<Self, TraceError> {
+    fn open(files: Files) -> Result<Self, TraceError> {
+        let Files { metadata, streams, kallsyms } = files;
         let mut meta = TraceMeta::default();
         let description = read_metadata(&metadata, &mut meta)?;
         let kinds = Kinds::compile(&description).map_err(|why| TraceError::Unsupported {
@@ -121,8 +125,12 @@ impl CtfTrace {
         let mut hash = Xxh3::new();
         metadata.feed(&mut hash)?;
         trace.meta.bytes = metadata.len();
-        for input in others {
+        for input in streams {
             trace.add_stream(input, &mut hash)?;
+        }
+        if let Some(input) = kallsyms.filter(|input| input.len() <= MOST_METADATA) {
+            input.feed(&mut hash)?;
+            trace.meta.symbols = Symbols::new(input.bytes(0, input.len(), "the symbols of the kernel")?);
         }
         if trace.files.is_empty() {
             return Err(TraceError::Malformed {
