@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
 mod common;
-#[path = "../../trace/tests/common/ctf.rs"]
+#[path = "../../trace/tests/common/ctf/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the reader's tests use the rest")]
 mod ctf;
 

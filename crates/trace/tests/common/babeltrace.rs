@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use idlewise_model::EventKind;
 use idlewise_trace::TraceFile;
 
+use super::ctf::{Files, store};
 use super::is_called;
 use super::report::{Line, compare_fields};
 
@@ -132,6 +133,18 @@ pub struct Same {
     pub names: BTreeMap<String, u64>,
     /// For people.
     pub seen: String,
+}
+
+/// Compares a trace with what babeltrace2 prints of it, if that is there.
+#[allow(clippy::print_stdout, reason = "tests say what they skip")]
+pub fn babeltrace_agrees(files: &Files) {
+    if !has_babeltrace() {
+        println!("skipped the comparison: no babeltrace2");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    store(dir.path(), files);
+    assert!(compare(dir.path()).events > 0);
 }
 
 /// Compares every event with babeltrace2's.
