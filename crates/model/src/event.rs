@@ -7,7 +7,7 @@ pub struct Event {
     pub ts_ns: u64,
     /// CPU whose buffer holds it.
     pub cpu: u32,
-    /// Task that was current; 0 is the idle task.
+    /// Task that was current; 0 is the idle task, -1 one that the recording does not tell.
     pub pid: i32,
     /// What happened.
     pub kind: EventKind,
@@ -30,7 +30,8 @@ pub enum EventKind {
     PmQosUpdateTarget { curr_value: i32 },
     /// `power:guest_halt_poll_ns`.
     GuestHaltPollNs { grow: bool, new: u32, old: u32 },
-    /// `sched:sched_switch`. `prev_state` 0 means preempted, still runnable.
+    /// `sched:sched_switch`. `prev_state` 0 means still runnable; kernels since 4.14 say 0x100 (or 0x1000 and
+    /// more, as they have more states) where the task was preempted.
     SchedSwitch { prev_pid: i32, prev_prio: i32, prev_state: u64, next_pid: i32, next_prio: i32 },
     /// `sched:sched_waking`.
     SchedWaking { pid: i32, target_cpu: u32 },

@@ -126,7 +126,7 @@ impl<'a> Maker<'a> {
                 self.interrupt(e);
             }
         }
-        if e.pid != 0 && self.facts.switches == 0 {
+        if e.pid > 0 && self.facts.switches == 0 {
             self.task_seen(e.cpu, e.ts_ns);
         }
     }

@@ -194,9 +194,8 @@ impl<'a> Survey<'a> {
 
     pub(crate) fn finish(self, machine: &Platform) -> Facts {
         let mut f = self.facts;
-        // Handlers run a little late. A clock that is no further away than that, and does not say which it is, is mono.
-        let unnamed = self.meta.clock.is_empty() && (0..NEAR_MONO_NS).contains(&f.mono_offset_ns);
-        if self.meta.clock == "mono" || unnamed {
+        // Handlers run a little late: a clock no further away than that is mono by another name (boot, perf's).
+        if self.meta.clock == "mono" || (0..NEAR_MONO_NS).contains(&f.mono_offset_ns) {
             f.mono_offset_ns = 0;
         }
         (f.unseen, f.moved) = self.finder.finish();

@@ -10,7 +10,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
 mod common;
-#[path = "../tests/common/ctf.rs"]
+#[path = "../tests/common/ctf/mod.rs"]
 #[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests use the rest")]
 mod ctf;
 

@@ -45,6 +45,7 @@ use types::Order;
 
 use crate::error::TraceError;
 use crate::input::Input;
+use crate::kernel::tick;
 use crate::meta::TraceMeta;
 use crate::symbols::Symbols;
 use crate::{Reader, Stream};
@@ -145,6 +146,12 @@ impl CtfTrace {
         trace.files.sort_by_key(|file| file.cpu);
         trace.meta.hash = format!("{:032x}", hash.digest128());
         trace.describe(&description);
+        if trace.meta.symbols.is_empty() {
+            let found = tick::find(&mut CtfEvents::new(&trace));
+            if let Some(tick) = found {
+                tick.tell(&mut trace.meta);
+            }
+        }
         Ok(trace)
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use idlewise_model::EventKind;
 
 use crate::Stream;
+use crate::meta::TraceMeta;
 use crate::symbols::Symbols;
 
 /// So many events are looked at.
@@ -36,6 +37,12 @@ pub(crate) fn find(events: &mut dyn Stream) -> Option<Tick> {
             EventKind::TickStop { success, .. } => {
                 stopped.insert(event.cpu, success);
             }
+            // Where functions are recorded by name there is nothing to find.
+            EventKind::HrtimerStart { function, .. }
+                if events.learned().function_name(function).is_some() =>
+            {
+                return None;
+            }
             EventKind::HrtimerStart { function, .. } if stopped.remove(&event.cpu) == Some(true) => {
                 *started.entry(function).or_default() += 1;
             }
@@ -52,16 +59,13 @@ pub(crate) fn find(events: &mut dyn Stream) -> Option<Tick> {
 }
 
 impl Tick {
-    /// Symbols that name just this function.
-    pub(crate) fn symbols(&self) -> Symbols {
-        Symbols::new(format!("{:x} t {NAME}\n", self.function).into_bytes())
-    }
-
-    pub(crate) fn note(&self) -> String {
-        format!(
-            "no kernel symbols in the file: the timer function at {:#x} is taken for the tick's, because it was \
-             started right after the tick was stopped {} times of {}",
-            self.function, self.times, self.of
-        )
+    /// Names the function in `meta`, with a note.
+    pub(crate) fn tell(self, meta: &mut TraceMeta) {
+        let Self { function, times, of } = self;
+        meta.symbols = Symbols::new(format!("{function:x} t {NAME}\n").into_bytes());
+        meta.notes.push(format!(
+            "timers have no names here: the timer function at {function:#x} is taken for the tick's, because it was \
+             started right after the tick was stopped {times} times of {of}"
+        ));
     }
 }

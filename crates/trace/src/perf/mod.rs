@@ -72,8 +72,7 @@ fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, 
         // perf leaves the kernel's symbols out.
         let found = tick::find(&mut *file.events()?);
         if let Some(tick) = found {
-            file.meta.symbols = tick.symbols();
-            file.meta.notes.push(tick.note());
+            tick.tell(&mut file.meta);
         }
     }
     Ok(Box::new(file))

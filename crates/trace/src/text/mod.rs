@@ -17,6 +17,7 @@ mod wrapping;
 
 use crate::error::TraceError;
 use crate::input::Input;
+use crate::kernel::tick;
 use crate::meta::TraceMeta;
 use crate::{Reader, Stream};
 
@@ -71,7 +72,12 @@ pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, 
     let nothing = TextEvents::new(Lines::new(Box::new(std::io::empty())), &facts);
     let name = |id| nothing.learned().event_name(id).map(|name| (id, name.to_owned()));
     meta.event_names = (0..=u16::MAX).map_while(name).collect();
-    Ok(Box::new(TextFile { input, part, meta, facts }))
+    let mut file = TextFile { input, part, meta, facts };
+    let found = tick::find(&mut *file.events()?);
+    if let Some(tick) = found {
+        tick.tell(&mut file.meta);
+    }
+    Ok(Box::new(file))
 }
 
 impl Reader for TextFile {
