@@ -11,7 +11,7 @@ mod common;
 
 use std::path::Path;
 
-use common::damage::{Chance, damage, most_memory_mib};
+use common::damage::{Chance, damage, inputs, survives};
 use common::proto;
 use common::writer::directory::Shape;
 use common::writer::perf::{self, Perf, small_perf};
@@ -104,36 +104,18 @@ fn perfetto() -> [Vec<u8>; 2] {
     [plain.clone(), [trace(vec![packed]), plain].concat()]
 }
 
-/// How many inputs to try; `usual` if nobody says.
-fn inputs(usual: u64) -> u64 {
-    std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
-}
-
 #[test]
 fn damaged_files_never_break_the_reader() {
-    let inputs = inputs(8_000);
     let bases = bases();
     if let Some(dir) = std::env::var_os("IDLEWISE_FUZZ_CORPUS") {
         for (i, base) in bases.iter().enumerate() {
             std::fs::write(Path::new(&dir).join(format!("{i}.dat")), base).unwrap();
         }
     }
-    let mut chance = Chance(20_240_607);
-    let (mut events, mut opened) = (0, 0u64);
-    let before = most_memory_mib();
-    for _ in 0..inputs {
+    survives(inputs(8_000), 20_240_607, 10, |chance| {
         let (a, b) = (chance.below(bases.len()), chance.below(bases.len()));
-        let n = read(damage(&bases[a], &bases[b], &mut chance));
-        events += n;
-        opened += u64::from(n > 0);
-    }
-    let more = most_memory_mib().saturating_sub(before);
-    println!(
-        "{inputs} inputs, {opened} gave events ({events} in all), {more} MiB more asked for than at the start"
-    );
-    assert!(opened > inputs / 10, "most damage must leave something to read");
-    // The C library reserves 64 MiB for each thread; a believed length of 32 bits would be gigabytes.
-    assert!(more < 512, "{more} MiB were asked for");
+        read(damage(&bases[a], &bases[b], chance))
+    });
 }
 
 #[test]

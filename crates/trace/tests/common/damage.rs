@@ -80,3 +80,28 @@ pub fn most_memory_mib() -> u64 {
     let line = status.lines().find_map(|l| l.strip_prefix("VmPeak:"));
     line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) >> 10
 }
+
+/// How many inputs to try; `usual` if nobody says (`IDLEWISE_FUZZ_INPUTS`).
+pub fn inputs(usual: u64) -> u64 {
+    std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// Has `read` damage and read `inputs` traces; it gives the number of events that were left in one. At least one trace in
+/// `some` must have any.
+pub fn survives(inputs: u64, seed: u64, some: u64, read: impl Fn(&mut Chance) -> u64) {
+    let mut chance = Chance(seed);
+    let (mut events, mut opened) = (0, 0u64);
+    let before = most_memory_mib();
+    for _ in 0..inputs {
+        let n = read(&mut chance);
+        events += n;
+        opened += u64::from(n > 0);
+    }
+    let more = most_memory_mib().saturating_sub(before);
+    println!(
+        "{inputs} inputs, {opened} gave events ({events} in all), {more} MiB more asked for than at the start"
+    );
+    assert!(opened > inputs / some, "most damage must leave something to read");
+    // The C library reserves 64 MiB for each thread; a believed length of 32 bits would be gigabytes.
+    assert!(more < 512, "{more} MiB were asked for");
+}
