@@ -83,7 +83,9 @@ pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -
     for event in seen {
         maker.event(&event);
     }
-    Ok(maker.finish(source, health))
+    let mut tape = maker.finish(source, health);
+    tape.notes.splice(0..0, trace.meta().notes.iter().cloned());
+    Ok(tape)
 }
 
 fn most_frequent(events: &Events<'_>) -> String {
