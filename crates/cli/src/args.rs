@@ -391,7 +391,7 @@ impl RecordingArgs {
             recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),
             kernel_governor: self.kernel_governor.clone(),
             instance: self.instance.clone(),
-            otherwise: None,
+            ..RecordingOptions::default()
         }
     }
 }

@@ -98,16 +98,23 @@ impl Candidate {
     ) -> Result<Runs<B::Pages>, LabError> {
         let governor = match self {
             Self::Hosted { governor, .. } => governor,
-            Self::Oracle => return Ok(run_oracle(cpus, scene, setting, open)),
+            Self::Oracle => {
+                let runs = run_oracle(cpus, scene, setting, open);
+                return failure(cpus).map_or(Ok(runs), |why| Err(LabError::Stays(why)));
+            }
         };
         let answer = governor.run(|loader| run_hosted(loader, cpus, scene, setting, open))?;
+        if let Some(why) = answer.2 {
+            return Err(LabError::Stays(why));
+        }
         let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
         Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
     }
 }
 
-/// What comes back from a governor's own process: CPU, pages and counts of each run, and whether CPUs share state.
-type Answer<P> = (Vec<(u32, P, RunCounts)>, bool);
+/// What comes back from a governor's own process: CPU, pages and counts of each run, whether CPUs share state, and why the
+/// events could not all be read.
+type Answer<P> = (Vec<(u32, P, RunCounts)>, bool, Option<String>);
 
 fn run_hosted<'w, 's, B: Book>(
     loader: &Loader<'_>,
@@ -126,7 +133,12 @@ fn run_hosted<'w, 's, B: Book>(
         let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book);
         out.push((workload.cpu, book.pages(), counts));
     }
-    Ok((out, instance.keeps_shared_state()))
+    Ok((out, instance.keeps_shared_state(), failure(cpus)))
+}
+
+/// Why the events of `cpus` could not all be read.
+fn failure(cpus: &[&Workload]) -> Option<String> {
+    cpus.iter().find_map(|w| w.events.failure()).map(str::to_owned)
 }
 
 fn run_oracle<'w, 's, B: Book>(

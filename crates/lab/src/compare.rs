@@ -244,6 +244,7 @@ pub fn compare(
     report.verdict = Verdict::new(&report);
     report.verdict.notes.extend(stage.shared_state(&runs));
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
+    scene.check()?;
     Ok(report)
 }
 
@@ -381,7 +382,7 @@ impl<'s> Stage<'s> {
 
 fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> ((Tally<'s>, EqualSteps<'s>), Waits<'s>) {
     let tally = Tally::new(&place.table, &place.energy);
-    let waits = Waits::new(&workload.events, &place.table, &place.energy);
+    let waits = Waits::new(workload.events.len(), &place.table, &place.energy);
     ((tally, EqualSteps::new(place)), waits)
 }
 

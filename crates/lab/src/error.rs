@@ -31,6 +31,11 @@ pub enum LabError {
         /// Why.
         source: TapeFileError,
     },
+    /// The idle stays of a long recording were put aside and cannot be read again.
+    #[error(
+        "temporary file with the idle stays: {0}; is the file system of the temporary directory (TMPDIR) in order?"
+    )]
+    Stays(String),
     /// A platform.
     #[error(transparent)]
     Platform(#[from] PlatformError),

@@ -38,14 +38,16 @@ pub(crate) fn kernels_own(
         Err(e) => return Err(e),
     };
     match governor.run(|loader| followed(loader, recording)) {
-        Ok(sum) => Ok(Ok(FidelityHead::new(&governor.label(), &sum))),
+        Ok((_, Some(why))) => Err(LabError::Stays(why)),
+        Ok((sum, None)) => Ok(Ok(FidelityHead::new(&governor.label(), &sum))),
         Err(e) if governor.is_foreign() && e.is_misbehaviour() => Ok(Err(format!("not known: {e}"))),
         Err(e) => Err(e.into()),
     }
 }
 
-/// Two copies of a governor are led through a recording.
-fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<Fidelity, GovernorError> {
+/// Two copies of a governor are led through a recording. Tells also what kept it from being read to its end: a foreign
+/// governor follows it in a process of its own.
+fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<(Fidelity, Option<String>), GovernorError> {
     let mut sum = Fidelity::default();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
@@ -59,5 +61,6 @@ fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<Fidelity, Gove
             sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
         }
     }
-    Ok(sum)
+    let failure = recording.tape.cpus.iter().find_map(|c| c.pieces.failure());
+    Ok((sum, failure.map(str::to_owned)))
 }

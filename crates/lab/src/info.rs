@@ -263,6 +263,7 @@ fn replayed(
     };
     let head = TraceHead::new(&recording, missing);
     let fidelity = kernels_own(&recording, trees)?;
+    recording.check()?;
     Ok(Some(Replayed { head, fidelity }))
 }
 

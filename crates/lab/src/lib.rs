@@ -26,4 +26,5 @@ mod waits;
 
 pub use error::LabError;
 pub use head::{FidelityHead, TraceHead};
+pub use idlewise_tape::Limits;
 pub use recording::{Recording, RecordingOptions};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
-use idlewise_tape::file as tape_file;
+use idlewise_tape::{Limits, file as tape_file};
 use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub struct RecordingOptions {
     /// The machine to take where nothing says which was recorded.
     #[serde(skip)]
     pub otherwise: Option<String>,
+    /// How much of a trace's idle stays to hold in memory; no answer depends on it.
+    #[serde(skip)]
+    pub limits: Limits,
 }
 
 /// A trace or tape, understood.
@@ -103,7 +106,7 @@ impl Recording {
         let machine = idlewise_platform::find(&named)?;
         let governor =
             options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
-        let tape = idlewise_tape::make(&trace, &file_name(path), &machine, &governor)?;
+        let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         Ok(Self { path: path.to_owned(), tape, machine, machine_assumed })
     }
 }
@@ -120,10 +123,21 @@ impl Recording {
     /// The tape as a file that [`Recording::open`] reads.
     ///
     /// # Errors
-    /// [`LabError::TapeFile`] when the packing library refuses.
+    /// [`LabError::TapeFile`] when the packing library refuses, [`LabError::Stays`] when the tape cannot be read again.
     pub fn tape_bytes(&self) -> Result<Vec<u8>, LabError> {
         let path = self.path.display().to_string();
-        tape_file::write(&self.tape).map_err(|source| LabError::TapeFile { path, source })
+        let bytes = tape_file::write(&self.tape).map_err(|source| LabError::TapeFile { path, source })?;
+        self.check()?;
+        Ok(bytes)
+    }
+
+    /// What was made of the tape so far was made of all of it. To be asked before it is told to anybody.
+    ///
+    /// # Errors
+    /// [`LabError::Stays`] when the tape could not be read again.
+    pub(crate) fn check(&self) -> Result<(), LabError> {
+        let failure = self.tape.cpus.iter().find_map(|c| c.pieces.failure());
+        failure.map_or(Ok(()), |why| Err(LabError::Stays(why.to_owned())))
     }
 }
 

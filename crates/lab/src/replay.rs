@@ -207,6 +207,7 @@ pub fn replay(
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
+    scene.check()?;
     Ok(report)
 }
 

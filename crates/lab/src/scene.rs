@@ -52,6 +52,11 @@ impl Scene {
         Ok(Self { recordings, platform: chosen, cluster })
     }
 
+    /// Whether what was made of the recordings was made of all of them ([`Recording::check`]).
+    pub(crate) fn check(&self) -> Result<(), LabError> {
+        self.recordings.iter().try_for_each(Recording::check)
+    }
+
     /// Where a recorded CPU runs.
     pub(crate) fn place(&self, cpu: u32) -> Option<&Cluster> {
         match self.cluster {
@@ -133,4 +138,70 @@ fn find_cluster(platform: &Platform, name: &str) -> Result<usize, LabError> {
     platform.clusters.iter().position(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         LabError::Request(format!("platform {} has no cluster {name}; it has {}", platform.id, names()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use idlewise_model::{Piece, PieceStore, Pieces};
+    use idlewise_replay::Setting;
+    use idlewise_score::Tally;
+
+    use super::*;
+    use crate::candidate::Candidate;
+    use crate::fidelity::kernels_own;
+    use crate::governors::find_one;
+
+    /// Can be read up to the middle.
+    #[derive(Debug)]
+    struct Failing(Vec<Piece>);
+
+    impl PieceStore for Failing {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()> {
+            if at >= self.0.len() / 2 {
+                return Err(io::Error::other("a worn disk"));
+            }
+            block.extend(self.0.get(at));
+            Ok(())
+        }
+    }
+
+    fn failing() -> Scene {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
+        let options =
+            RecordingOptions { kernel_governor: Some("menu".to_owned()), ..RecordingOptions::default() };
+        let mut scene = Scene::open(&[path], &options, None, None).unwrap();
+        for cpu in scene.recordings.iter_mut().flat_map(|r| &mut r.tape.cpus) {
+            cpu.pieces = Pieces::kept(Failing(cpu.pieces.to_vec()));
+        }
+        scene
+    }
+
+    #[test]
+    fn stays_that_cannot_be_read_again_are_an_error_for_every_command() {
+        let told = |e: LabError| e.to_string().contains("a worn disk");
+        let setting = Setting { same_machine: true, seed: 0 };
+        let menu = Candidate::of(find_one("menu", &[]).unwrap());
+        for candidate in [menu, Candidate::Oracle] {
+            let scene = failing();
+            let recording = &scene.recordings[0];
+            let workloads = scene.workloads(recording).unwrap();
+            let cpus: Vec<&Workload> = workloads.iter().collect();
+            let ran =
+                candidate.run(&cpus, &scene, setting, |_, place| Tally::new(&place.table, &place.energy));
+            assert!(ran.is_err_and(told));
+            assert!(scene.check().is_err_and(told));
+        }
+        let scene = failing();
+        assert!(scene.check().is_ok(), "nobody has read them yet");
+        assert!(kernels_own(&scene.recordings[0], &[]).is_err_and(told));
+        let scene = failing();
+        assert!(scene.recordings[0].tape_bytes().is_err_and(told));
+    }
 }

@@ -62,7 +62,9 @@ pub struct Agreement {
 /// [`LabError`] when the recording or its machine cannot be read.
 pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
     let recording = Recording::open(path, options)?;
-    if !recording.tells_states() {
+    let tells_states = recording.tells_states();
+    recording.check()?;
+    if !tells_states {
         return Err(LabError::Request(not_scored(path, &recording)));
     }
     let machine = &recording.machine;
@@ -76,12 +78,13 @@ pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreR
         let Some(place) = machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
         for piece in &cpu.pieces {
-            let entry = recorded_entry(cpu, piece, &place.table);
-            agreement.compare(piece, &place.table);
+            let entry = recorded_entry(cpu, &piece, &place.table);
+            agreement.compare(&piece, &place.table);
             tally.entry(&entry);
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
     }
+    recording.check()?;
     if tallies.is_empty() {
         let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
         return Err(LabError::Request(format!(
@@ -115,7 +118,7 @@ pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreR
 fn not_scored(path: &Path, recording: &Recording) -> String {
     let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
     let stays: usize = usable().map(|c| c.pieces.len()).sum();
-    let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(Piece::stay_ns).sum();
+    let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(|p| p.stay_ns()).sum();
     format!(
         "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
          energy. Known are {stays} stays of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \

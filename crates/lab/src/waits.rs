@@ -6,7 +6,6 @@
 
 use idlewise_model::{Entry, IdleTable, Ledger, Miss, Outcome, TickChoice, WakeCause};
 use idlewise_platform::EnergyTable;
-use idlewise_replay::WorkloadEvent;
 use idlewise_score::entry_fj;
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +49,9 @@ pub(crate) struct Waits<'w> {
 const FNV_PRIME: u64 = 0x100_0000_01b3;
 
 impl<'w> Waits<'w> {
-    pub(crate) fn new(events: &[WorkloadEvent], table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
-        Self { table, energy, decisions: 0, now: 0, waits: vec![Wait::default(); events.len()] }
+    /// Of a workload with so many events.
+    pub(crate) fn new(events: usize, table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
+        Self { table, energy, decisions: 0, now: 0, waits: vec![Wait::default(); events] }
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use idlewise_idle::{Hosted, NEVER_AT_NS};
     use idlewise_model::{IdleState, TickGrid};
     use idlewise_platform::Fall;
-    use idlewise_replay::{Setting, Workload, run};
+    use idlewise_replay::{Setting, Workload, WorkloadEvent, run};
 
     const TICK_NS: u64 = 4_000_000;
 
@@ -161,7 +161,7 @@ mod tests {
         let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
         let mut instance = Instance::load(&governor.parse::<Spec>().unwrap(), TICK_NS).unwrap();
         let slot = instance.add_cpu(0, &table, 1024).unwrap();
-        let mut ledger = Waits::new(&workload.events, &table, &energy);
+        let mut ledger = Waits::new(workload.events.len(), &table, &energy);
         let setting = Setting { same_machine: false, seed: 0 };
         run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger);
         ledger.pages()

@@ -46,9 +46,9 @@ fn entries_and_residency_of_every_cpu_and_state_stay_within_the_counters() {
             let states = &counted.counters.cpus[&cpu.cpu];
             let mut idle_us = 0;
             for (i, kernel) in states.iter().enumerate() {
-                let of_state = |p: &&Piece| usize::from(p.state) == i;
-                let refused = |p: &&Piece| p.flags.has(PieceFlags::REJECTED);
-                let stays: Vec<&Piece> = cpu.pieces.iter().filter(|p| of_state(p) && !refused(p)).collect();
+                let of_state = |p: &Piece| usize::from(p.state) == i;
+                let refused = |p: &Piece| p.flags.has(PieceFlags::REJECTED);
+                let stays: Vec<Piece> = cpu.pieces.iter().filter(|p| of_state(p) && !refused(p)).collect();
                 let entries = stays.len() as u64;
                 let time_us = stays.iter().map(|p| p.stay_ns()).sum::<u64>() / 1000;
                 let refused = cpu.pieces.iter().filter(|p| of_state(p) && refused(p)).count() as u64;
@@ -72,7 +72,7 @@ fn misses_in_the_trace_stay_within_the_counters_too() {
         for cpu in &open(&path, "mt8196", "").tape.cpus {
             for (i, kernel) in counted.counters.cpus[&cpu.cpu].iter().enumerate() {
                 let n = |bit: u16| {
-                    let of = |p: &&Piece| usize::from(p.state) == i && p.flags.has(bit);
+                    let of = |p: &Piece| usize::from(p.state) == i && p.flags.has(bit);
                     cpu.pieces.iter().filter(of).count() as u64
                 };
                 assert!(n(PieceFlags::MISS_ABOVE) <= kernel.above.unwrap());

@@ -58,10 +58,10 @@ fn same(what: &str, wheel: Wheel, a: &Tape, b: &Tape) -> usize {
     for (a, b) in usable(a).into_iter().zip(usable(b)) {
         assert_eq!(a.pieces.len(), b.pieces.len(), "{what}, CPU {}", a.cpu);
         for (n, (a, b)) in a.pieces.iter().zip(&b.pieces).enumerate() {
-            let seen = |p: &Piece| match wheel {
-                Wheel::Told => *p,
+            let seen = |p: Piece| match wheel {
+                Wheel::Told => p,
                 Wheel::FlagsUnknown => {
-                    let mut p = Piece { wheel_ns: 0, ..*p };
+                    let mut p = Piece { wheel_ns: 0, ..p };
                     p.flags.set_timer_confidence(Confidence::Recorded);
                     p.flags.set(PieceFlags::TIMER_AT_MOST, false);
                     p

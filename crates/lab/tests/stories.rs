@@ -20,7 +20,7 @@ use idlewise_lab::explain::view::readable;
 use idlewise_model::{
     Change, Entry, IdleTable, Ledger, NO_LATENCY_LIMIT_NS, Piece, TickChoice, TickGrid, WakeCause,
 };
-use idlewise_replay::{Setting, Workload, WorkloadEvent, run};
+use idlewise_replay::{Events, Setting, Workload, WorkloadEvent, run};
 
 fn stories() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stories")
@@ -197,10 +197,11 @@ impl Scene {
             cpu: 0,
             grid: TickGrid::from_hz(self.hz),
             tick_handler_ns: 2_000,
-            events: Vec::new(),
+            events: Events::default(),
             latency: Vec::new(),
             disabled: Vec::new(),
         };
+        let mut events = Vec::new();
         let mut now_ns = 1_000_000_000;
         let mut visit_start = true;
         for row in &self.rows {
@@ -212,7 +213,7 @@ impl Scene {
                 workload.latency.push(Change { at_ns: now_ns, value: row.limit_ns });
                 workload.disabled.push(Change { at_ns: now_ns, value: row.disabled });
                 let by_timer = row.timer_ns == Some(row.woken_ns);
-                workload.events.push(WorkloadEvent {
+                events.push(WorkloadEvent {
                     start_ns: now_ns,
                     at_ns: now_ns + row.woken_ns,
                     hrtimer_at_ns: row.timer_ns.map_or(NEVER_AT_NS, |ns| now_ns + ns),
@@ -233,6 +234,7 @@ impl Scene {
                 visit_start = !row.wakes_nobody;
             }
         }
+        workload.events = events.into();
         workload
     }
 }
@@ -306,14 +308,14 @@ fn play(scene: &Scene, aloud: bool) -> Vec<String> {
     let mut last = 0;
     for row in &scene.rows {
         last += row.times;
-        let waits = workload.events[last - row.times..last].iter();
+        let waits = workload.events.iter().skip(last - row.times).take(row.times);
         if waits.clone().any(|w| teller.answers.iter().all(|a| a.wait_at_ns != w.at_ns)) {
             wrong.push(format!(
                 "{}:{}: a wait that began too late: let it be busy longer",
                 scene.story, row.line
             ));
         }
-        let wait_at_ns = waits.as_slice()[row.times - 1].at_ns;
+        let wait_at_ns = waits.last().unwrap().at_ns;
         let asked: Vec<(&Answer, &str)> = (teller.answers.iter().zip(ticks.0.iter().copied()))
             .filter(|(a, _)| a.wait_at_ns == wait_at_ns)
             .collect();

@@ -225,8 +225,8 @@ fn reached(dat: &Path) -> Reached {
         // The kernel's own time of the entry is a little before the event; a row belongs to the first event behind it.
         let n = truths.partition_point(|t| t.entry_ns <= piece.start_ns as i64);
         if let Some(truth) = n.checked_sub(1).map(|i| &truths[i]).filter(|t| t.entry_ns > before_ns) {
-            reached.programmed(cpu, piece, truth);
-            reached.sleep(cpu, piece, *sleep_length_ns, truth);
+            reached.programmed(cpu, &piece, truth);
+            reached.sleep(cpu, &piece, *sleep_length_ns, truth);
         }
         before_ns = piece.start_ns as i64;
     }

@@ -5,19 +5,23 @@
 //! (`_ns`); a CPU is its number in the kernel that was recorded.
 
 mod confidence;
+mod counted;
 mod event;
 mod health;
 mod idle_table;
 mod ledger;
+mod pieces;
 mod tape;
 mod tick;
 mod wake;
 
 pub use confidence::Confidence;
+pub use counted::{Counted, nth};
 pub use event::{Event, EventKind, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, TableError};
 pub use ledger::{Entry, Ledger, Outcome, TickChoice};
+pub use pieces::{PieceIter, PieceStore, Pieces};
 pub use tape::{Change, CpuTape, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, at};
 pub use tick::TickGrid;
 pub use wake::WakeCause;

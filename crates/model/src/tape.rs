@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::{Confidence, Health, TickGrid, WakeCause};
+use crate::{Confidence, Health, Pieces, TickGrid, WakeCause};
 
 /// What a governor would have seen during a recording, and what the kernel chose (design D4).
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ pub struct CpuTape {
     /// How long the tick's handlers take, ns (median of the recording's own, or assumed).
     pub tick_handler_ns: u32,
     /// Idle stays in order of time.
-    pub pieces: Vec<Piece>,
+    pub pieces: Pieces,
     /// Changes of the latency limit, ns.
     pub latency: Vec<Change<i64>>,
     /// Changes of the disabled states, bit i for state i.
@@ -263,7 +263,7 @@ mod tests {
             usable: TapeCpu::Usable,
             tick: TickGrid { period_ns: 4_000, phase_ns: 0 },
             tick_handler_ns: 0,
-            pieces: Vec::new(),
+            pieces: Pieces::default(),
             latency: Vec::new(),
             disabled: Vec::new(),
         };

@@ -77,15 +77,15 @@ pub fn fidelity<C: Chooser>(
     let mut result = Fidelity::default();
     let mut seasoned = Follower::new(tape, table, capacity, seasoned);
     for piece in &tape.pieces {
-        seasoned.follow(piece);
+        seasoned.follow(&piece);
     }
     let mut fresh = Follower::new(tape, table, capacity, fresh);
     let mut circumstances = Circumstances::new(tape);
     for piece in &tape.pieces {
-        circumstances.stay(piece);
-        let (a, b) = (fresh.follow(piece), seasoned.follow(piece));
+        circumstances.stay(&piece);
+        let (a, b) = (fresh.follow(&piece), seasoned.follow(&piece));
         if piece.state != Piece::NO_STATE {
-            result.compare(piece, a, b, &circumstances);
+            result.compare(&piece, a, b, &circumstances);
         }
     }
     result

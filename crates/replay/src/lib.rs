@@ -7,12 +7,14 @@
 //!
 //! Replay is an open loop: events do not move in time when a state is slower.
 
+mod events;
 mod fidelity;
 mod parting;
 mod run;
 mod sleep_lengths;
 mod workload;
 
+pub use events::{EventIter, Events};
 pub use fidelity::{Fidelity, fidelity};
 pub use parting::PartingKind;
 pub use run::{OutOfRange, RunCounts, Setting, run};

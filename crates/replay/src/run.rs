@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Borrow;
+
 use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{IdleTable, Ledger, NO_LATENCY_LIMIT_NS, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
+use crate::events::{Ahead, Window};
 use crate::workload::{Workload, WorkloadEvent};
 
 /// How a run is set up beside governor and workload.
@@ -61,11 +64,28 @@ pub fn run<C: Chooser, L: Ledger>(
     chooser: &mut C,
     ledger: &mut L,
 ) -> RunCounts {
+    match workload.events.in_memory() {
+        Some(all) => play(workload, all, table, capacity, setting, chooser, ledger),
+        None => play(workload, Window::new(&workload.events), table, capacity, setting, chooser, ledger),
+    }
+}
+
+#[inline]
+fn play<E: Ahead, C: Chooser, L: Ledger>(
+    workload: &Workload,
+    events: E,
+    table: &IdleTable,
+    capacity: u32,
+    setting: Setting,
+    chooser: &mut C,
+    ledger: &mut L,
+) -> RunCounts {
     let mut player = Player {
         idle: IdleCpu::new(workload.cpu, table, workload.grid),
         chooser,
         ledger,
         workload,
+        events,
         capacity,
         setting,
         random: setting.seed ^ u64::from(workload.cpu) << 32,
@@ -80,7 +100,8 @@ pub fn run<C: Chooser, L: Ledger>(
     let mut ready_ns = 0;
     // Left the polling loop at its limit, with nothing to do before the next question.
     let mut still_idle = false;
-    while let Some(event) = workload.events.get(next) {
+    while let Some(event) = player.events.now(next) {
+        let event: &WorkloadEvent = event.borrow();
         if event.start_ns >= player.changes.next_at_ns {
             player.apply_changes(event.start_ns);
         }
@@ -97,11 +118,12 @@ pub fn run<C: Chooser, L: Ledger>(
     player.counts
 }
 
-struct Player<'a, C, L> {
+struct Player<'a, E, C, L> {
     idle: IdleCpu<'a>,
     chooser: &'a mut C,
     ledger: &'a mut L,
     workload: &'a Workload,
+    events: E,
     capacity: u32,
     setting: Setting,
     random: u64,
@@ -112,7 +134,7 @@ struct Player<'a, C, L> {
     exit_at_ns: u64,
 }
 
-impl<C: Chooser, L: Ledger> Player<'_, C, L> {
+impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     /// Asks and sleeps until event number `n` is met; gives the number of the next event to wait for, when the CPU is
     /// ready to wait for it, and whether it has been idle all the time since.
     #[inline]
@@ -240,7 +262,8 @@ impl<C: Chooser, L: Ledger> Player<'_, C, L> {
         // The loop looks at the clock again when the last handler is done.
         let mut handled_ns = 0;
         loop {
-            let event = self.workload.events.get(n).filter(|e| n == first || !e.visit_start);
+            let event = self.events.later(n);
+            let event = event.as_ref().map(E::Event::borrow).filter(|e| n == first || !e.visit_start);
             let event_ns = event.map_or(NEVER_AT_NS, |e| e.at_ns);
             let tick_ns = self.idle.tick_due_ns();
             let limit_ns = entered.poll_until_ns.max(handled_ns);

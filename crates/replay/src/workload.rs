@@ -2,6 +2,7 @@
 use idlewise_idle::NEVER_AT_NS;
 use idlewise_model::{Change, Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TickGrid, WakeCause};
 
+use crate::events::{Events, Waits};
 use crate::sleep_lengths::SleepLengths;
 
 /// One event that wakes a CPU whatever governor runs, with what the kernel knew when the CPU began to wait for it.
@@ -50,7 +51,7 @@ pub struct Workload {
     /// How long the tick's handlers take, ns.
     pub tick_handler_ns: u64,
     /// Events in order of time.
-    pub events: Vec<WorkloadEvent>,
+    pub events: Events,
     /// Changes of the latency limit.
     pub latency: Vec<Change<i64>>,
     /// Changes of the disabled states.
@@ -67,18 +68,11 @@ impl Workload {
     /// The same; where `tape` does not tell for certain how long a CPU might have slept, `lengths` decides.
     #[must_use]
     pub fn with(tape: &CpuTape, lengths: SleepLengths) -> Self {
-        let mut events = Vec::with_capacity(tape.pieces.len());
-        waits(tape, |mut event, first| {
-            if lengths != SleepLengths::Taped && unsure(&event, first) {
-                lengths.apply(&mut event, first.flags.has(PieceFlags::TIMER_AT_MOST));
-            }
-            events.push(event);
-        });
         Self {
             cpu: tape.cpu,
             grid: tape.tick,
             tick_handler_ns: tape.tick_handler_ns.into(),
-            events,
+            events: Events::new(&tape.pieces, lengths),
             latency: tape.latency.clone(),
             disabled: tape.disabled.clone(),
         }
@@ -88,41 +82,13 @@ impl Workload {
 /// How many waits of `tape` have a sleep length that is not certain, and how many there are.
 #[must_use]
 pub fn unsure_waits(tape: &CpuTape) -> (u64, u64) {
-    let mut counts = (0, 0);
-    waits(tape, |event, first| {
-        counts.0 += u64::from(unsure(&event, first));
-        counts.1 += 1;
-    });
-    counts
+    Waits::new(&tape.pieces)
+        .fold((0, 0), |(unsures, all), (event, first)| (unsures + u64::from(unsure(&event, &first)), all + 1))
 }
 
 /// A timer that ends a wait was what the CPU waited for, whatever else is known.
-fn unsure(event: &WorkloadEvent, first: &Piece) -> bool {
+pub(crate) fn unsure(event: &WorkloadEvent, first: &Piece) -> bool {
     first.timer_confidence() >= Confidence::Bounded && !event.cause.is_timer()
-}
-
-/// Tells `each` of every wait of `tape` and its first piece.
-#[inline]
-fn waits<'t>(tape: &'t CpuTape, mut each: impl FnMut(WorkloadEvent, &'t Piece)) {
-    let mut waiting: Option<(WorkloadEvent, &'t Piece)> = None;
-    for piece in &tape.pieces {
-        let (event, first) = match waiting.take() {
-            Some((mut e, first)) if !piece.flags.has(PieceFlags::VISIT_START) => {
-                e.take_end_of(piece);
-                (e, first)
-            }
-            _ => (WorkloadEvent::from_piece(piece), piece),
-        };
-        let over = piece.flags.has(PieceFlags::VISIT_END);
-        let not_an_event = piece.flags.has(PieceFlags::REJECTED)
-            || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
-        if not_an_event && !over {
-            waiting = Some((event, first));
-        } else if event.is_sane() {
-            each(event, first);
-        }
-    }
-    // What the last visit waited for lies beyond the recording: it is left out.
 }
 
 /// Waits longer than this and times beyond this are no kernel's, ns: an hour, and 146 years. Replaying the ticks of such
@@ -131,11 +97,11 @@ const LONGEST_WAIT_NS: u64 = 3_600_000_000_000;
 const LATEST_NS: u64 = NEVER_AT_NS / 2;
 
 impl WorkloadEvent {
-    fn is_sane(&self) -> bool {
+    pub(crate) fn is_sane(&self) -> bool {
         self.at_ns < LATEST_NS && self.at_ns.saturating_sub(self.start_ns) <= LONGEST_WAIT_NS
     }
 
-    fn from_piece(p: &Piece) -> Self {
+    pub(crate) fn from_piece(p: &Piece) -> Self {
         let at = |rel_ns: i64| {
             if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) }
         };
@@ -159,7 +125,7 @@ impl WorkloadEvent {
     }
 
     /// The wait that began as `self` goes on in `p`.
-    fn take_end_of(&mut self, p: &Piece) {
+    pub(crate) fn take_end_of(&mut self, p: &Piece) {
         self.at_ns = p.start_ns.saturating_add(p.wake_ns);
         self.exit_lag_ns = p.exit_lag_ns;
         self.response_ns = p.response_ns;

@@ -55,7 +55,14 @@ fn visit(mut events: Vec<WorkloadEvent>) -> Vec<WorkloadEvent> {
 }
 
 fn workload(events: Vec<WorkloadEvent>) -> Workload {
-    Workload { cpu: 2, grid: GRID, tick_handler_ns: TICK_WORK, events, latency: vec![], disabled: vec![] }
+    Workload {
+        cpu: 2,
+        grid: GRID,
+        tick_handler_ns: TICK_WORK,
+        events: events.into(),
+        latency: vec![],
+        disabled: vec![],
+    }
 }
 
 struct Played {
@@ -565,7 +572,9 @@ proptest! {
     fn the_oracle_is_never_wrong_and_never_woken_by_a_tick_that_it_may_stop(
         mut w in workloads(), kernel_needs_ticks: bool,
     ) {
-        w.events.iter_mut().filter(|_| !kernel_needs_ticks).for_each(|e| e.tick_needed_ns = 0);
+        if !kernel_needs_ticks {
+            w.events = w.events.iter().map(|e| WorkloadEvent { tick_needed_ns: 0, ..e }).collect();
+        }
         // States that sleep: an interrupt that wakes nobody does not end a polling loop, so polling may last longer
         // than the wait that the oracle knows.
         let table = IdleTable::new(table().states()[1..].to_vec()).unwrap();

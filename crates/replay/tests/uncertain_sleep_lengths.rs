@@ -39,7 +39,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         usable: TapeCpu::Usable,
         tick: GRID,
         tick_handler_ns: 0,
-        pieces,
+        pieces: pieces.into(),
         latency: vec![],
         disabled: vec![],
     }
@@ -47,7 +47,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
 
 /// When the first wait's next timer is due under `lengths`, in ms after the wait began; `None` for never.
 fn due(pieces: Vec<Piece>, lengths: SleepLengths) -> Option<u64> {
-    let event = Workload::with(&tape(pieces), lengths).events[0];
+    let event = Workload::with(&tape(pieces), lengths).events.iter().next().unwrap();
     let at = event.hrtimer_at_ns.min(event.wheel_at_ns);
     (at != NEVER_AT_NS).then(|| (at - event.start_ns) / MS as u64)
 }

@@ -49,7 +49,7 @@ fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Fidelity {
         usable: TapeCpu::Usable,
         tick: GRID,
         tick_handler_ns: 0,
-        pieces,
+        pieces: pieces.into(),
         latency: vec![],
         disabled: vec![],
     };

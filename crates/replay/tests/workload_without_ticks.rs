@@ -38,14 +38,14 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         usable: TapeCpu::Usable,
         tick: TickGrid { period_ns: 4_000_000, phase_ns: 7 },
         tick_handler_ns: 5_000,
-        pieces,
+        pieces: pieces.into(),
         latency: vec![Change { at_ns: 3, value: 1 }],
         disabled: vec![Change { at_ns: 4, value: 2 }],
     }
 }
 
 fn events(pieces: Vec<Piece>) -> Vec<WorkloadEvent> {
-    Workload::new(&tape(pieces)).events
+    Workload::new(&tape(pieces)).events.iter().collect()
 }
 
 #[test]

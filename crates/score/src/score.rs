@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_model::WakeCause;
+use idlewise_model::{Counted, WakeCause, nth};
 use serde::Serialize;
 
 use crate::Tally;
@@ -118,19 +118,18 @@ impl Score {
 
 impl Latency {
     fn of(tallies: &[&Tally<'_>]) -> Self {
-        let mut all: Vec<u32> = tallies.iter().flat_map(|t| &t.counts.latencies_ns).copied().collect();
-        let wakes = all.len() as u64;
-        let sum: u64 = all.iter().map(|v| u64::from(*v)).sum();
-        all.sort_unstable();
+        let all = Counted::ranks(tallies.iter().map(|t| &t.counts.latencies_ns));
+        let wakes: u64 = all.iter().map(|(_, times)| times).sum();
+        let sum: u64 = all.iter().map(|(value, times)| u64::from(*value) * times).sum();
         // Nearest rank: the smallest value that at least this share does not exceed.
-        let rank = |share: usize| (all.len() * share).div_ceil(100).saturating_sub(1);
-        let at = |share: usize| all.get(rank(share)).copied().unwrap_or(0).into();
+        let rank = |share: u64| (wakes * share).div_ceil(100).saturating_sub(1);
+        let at = |share: u64| nth(&all, rank(share)).unwrap_or(0).into();
         Self {
             wakes,
             mean_ns: if wakes == 0 { 0.0 } else { sum as f64 / wakes as f64 },
             p50_ns: at(50),
             p99_ns: at(99),
-            max_ns: all.last().copied().unwrap_or(0).into(),
+            max_ns: all.last().map_or(0, |(value, _)| u64::from(*value)),
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause};
+use idlewise_model::{Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause};
 use idlewise_platform::EnergyTable;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct Counts {
     /// Energy of the stays and of being awake for the tick alone, fJ or the table's relative equivalent.
     pub energy_fj: u128,
     /// Wakeup latency of every wake that was not the tick or the poll limit, and of events that came during an exit, ns.
-    pub latencies_ns: Vec<u32>,
+    pub latencies_ns: Counted,
     /// Events that came while the CPU was still on its way out of a state.
     pub overtaken: u64,
 }

@@ -172,8 +172,9 @@ impl From<&Tape> for Stored {
 
 impl From<&CpuTape> for StoredCpu {
     fn from(t: &CpuTape) -> Self {
+        let pieces = t.pieces.to_vec();
         let mut before = 0;
-        let column = |get: fn(&Piece) -> u32| t.pieces.iter().map(get).collect();
+        let column = |get: fn(&Piece) -> u32| pieces.iter().map(get).collect();
         Self {
             cpu: t.cpu,
             usable: t.usable.clone(),
@@ -181,8 +182,7 @@ impl From<&CpuTape> for StoredCpu {
             tick_handler_ns: t.tick_handler_ns,
             latency: t.latency.clone(),
             disabled: t.disabled.clone(),
-            start: t
-                .pieces
+            start: pieces
                 .iter()
                 .map(|p| {
                     let d = p.start_ns.wrapping_sub(before);
@@ -190,18 +190,18 @@ impl From<&CpuTape> for StoredCpu {
                     d
                 })
                 .collect(),
-            wake: t.pieces.iter().map(|p| p.wake_ns).collect(),
-            hrtimer: t.pieces.iter().map(|p| p.hrtimer_ns).collect(),
-            wheel: t.pieces.iter().map(|p| p.wheel_ns).collect(),
+            wake: pieces.iter().map(|p| p.wake_ns).collect(),
+            hrtimer: pieces.iter().map(|p| p.hrtimer_ns).collect(),
+            wheel: pieces.iter().map(|p| p.wheel_ns).collect(),
             exit_lag: column(|p| p.exit_lag_ns),
             response: column(|p| p.response_ns),
             handler: column(|p| p.handler_ns),
             entry_lag: column(|p| p.entry_lag_ns),
-            util: t.pieces.iter().map(|p| p.util).collect(),
-            iowait: t.pieces.iter().map(|p| p.iowait).collect(),
-            state: t.pieces.iter().map(|p| p.state).collect(),
-            cause: t.pieces.iter().map(|p| p.cause as u8).collect(),
-            flags: t.pieces.iter().map(|p| p.flags.0).collect(),
+            util: pieces.iter().map(|p| p.util).collect(),
+            iowait: pieces.iter().map(|p| p.iowait).collect(),
+            state: pieces.iter().map(|p| p.state).collect(),
+            cause: pieces.iter().map(|p| p.cause as u8).collect(),
+            flags: pieces.iter().map(|p| p.flags.0).collect(),
         }
     }
 }
@@ -280,7 +280,7 @@ impl StoredCpu {
             usable: self.usable,
             tick,
             tick_handler_ns: self.tick_handler_ns,
-            pieces,
+            pieces: pieces.into(),
             latency: self.latency,
             disabled: self.disabled,
         })

@@ -5,7 +5,7 @@
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
 //! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
 //! [`util`](crate::util) what it was told of its load.
-//! [`file`](crate::file) keeps a tape on disk.
+//! The stays of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk.
 
 mod armed;
 mod causes;
@@ -13,10 +13,13 @@ pub mod file;
 mod grid;
 mod maker;
 mod pelt;
+mod spool;
 mod survey;
 mod timers;
 mod unseen;
 mod util;
+
+pub use spool::Limits;
 
 use idlewise_model::{Event, Source, Tape};
 use idlewise_platform::Platform;
@@ -40,6 +43,11 @@ pub enum TapeError {
         /// Its events, most frequent first.
         events: String,
     },
+    /// The idle stays cannot be read again.
+    #[error(
+        "temporary file with the idle stays: {0}; is the file system of the temporary directory (TMPDIR) in order?"
+    )]
+    Spool(#[from] std::io::Error),
 }
 
 /// Makes the tape of `trace`, a file called `name`, which was recorded on `machine`.
@@ -48,8 +56,22 @@ pub enum TapeError {
 /// trace has no tick. `governor` is the idle governor that the kernel ran, empty where it is not known.
 ///
 /// # Errors
-/// [`TapeError`] when the trace cannot be read or has no idle events.
+/// [`TapeError`] when the trace cannot be read or has no idle events, or the temporary file of a long one fails.
 pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -> Result<Tape, TapeError> {
+    make_within(Limits::default(), trace, name, machine, governor)
+}
+
+/// The same with other limits than the usual ones. The tape does not depend on them, only where it is kept.
+///
+/// # Errors
+/// As [`make`].
+pub fn make_within(
+    limits: Limits,
+    trace: &TraceFile,
+    name: &str,
+    machine: &Platform,
+    governor: &str,
+) -> Result<Tape, TapeError> {
     let name = name.to_owned();
     let mut survey = survey::Survey::new(trace.meta());
     let mut events = trace.events()?;
@@ -78,12 +100,12 @@ pub fn make(trace: &TraceFile, name: &str, machine: &Platform, governor: &str) -
         machine: machine.to_toml(),
         governor: governor.to_owned(),
     };
-    let mut maker = maker::Maker::new(&facts, machine);
+    let mut maker = maker::Maker::new(&facts, machine, limits);
     let seen: &mut dyn Iterator<Item = Event> = &mut trace.events()?;
     for event in seen {
         maker.event(&event);
     }
-    let mut tape = maker.finish(source, health);
+    let mut tape = maker.finish(source, health)?;
     tape.notes.splice(0..0, trace.meta().notes.iter().cloned());
     Ok(tape)
 }

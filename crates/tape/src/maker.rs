@@ -3,6 +3,7 @@
 
 mod ending;
 mod inputs;
+mod rcu;
 mod stays;
 mod visits;
 mod wakes;
@@ -10,11 +11,14 @@ mod without_idle_events;
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Change, Confidence, Event, EventKind, Health, IdleTable, NO_LATENCY_LIMIT_NS, Piece};
+use idlewise_model::{
+    Change, Confidence, Counted, Event, EventKind, Health, IdleTable, NO_LATENCY_LIMIT_NS, Piece,
+};
 use idlewise_platform::Platform;
 
 use crate::armed::Armed;
 use crate::causes::Evidence;
+use crate::spool::{Limits, Spool, Stays};
 use crate::survey::Facts;
 use crate::util::Utilisation;
 
@@ -28,6 +32,7 @@ pub(crate) struct Maker<'a> {
     cpus: BTreeMap<u32, Cpu>,
     armed: Armed<'a>,
     util: Utilisation,
+    spool: Spool,
     /// Without `tick_stop` events, `timer_base_idle` tells.
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
@@ -37,7 +42,7 @@ pub(crate) struct Maker<'a> {
 
 #[derive(Default)]
 struct Cpu {
-    pieces: Vec<Piece>,
+    stays: Stays,
     in_visit: bool,
     first_of_visit: bool,
     /// The kernel's `idle_entrytime`, ns, where the trace shows it.
@@ -48,10 +53,10 @@ struct Cpu {
     gap: bool,
     stay: Option<Stay>,
     iowait: u16,
-    tick_handlers: Vec<u32>,
+    tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.
     programmed: [u64; 4],
-    /// When RCU asked for its softirq, ns.
+    /// When RCU asked for its softirq, ns, as far as that can still matter.
     rcu_raised: Vec<u64>,
 }
 
@@ -76,13 +81,14 @@ struct Stay {
 }
 
 impl<'a> Maker<'a> {
-    pub(crate) fn new(facts: &'a Facts, machine: &'a Platform) -> Self {
+    pub(crate) fn new(facts: &'a Facts, machine: &'a Platform, limits: Limits) -> Self {
         Self {
             facts,
             machine,
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
             armed: Armed::new(facts),
             util: Utilisation::new(machine, facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz))),
+            spool: Spool::new(limits),
             base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),

@@ -67,7 +67,7 @@ fn an_exit_without_entry_and_an_entry_without_exit_are_counted_and_left_out() {
     s.rest(0, TICK + 2 * MS);
     s.idle(0, TICK + 2 * MS, 1);
     let tape = s.tape();
-    let starts: Vec<u64> = cpu(&tape, 0).pieces.iter().map(|p| p.start_ns).collect();
+    let starts: Vec<u64> = stays(&tape, 0).iter().map(|p| p.start_ns).collect();
     assert_eq!(starts, [TICK + MS, TICK + MS + 70 * US]);
     assert_eq!(tape.health.count(HealthKind::ExitWithoutEntry), 1);
     assert_eq!(tape.health.count(HealthKind::EntryWithoutExit), 2);
@@ -102,8 +102,7 @@ fn lost_events_cost_the_stay_in_which_they_were_lost_and_mark_the_next() {
     s.exit(0, TICK + 7 * MS);
     s.switch(0, TICK + 7 * MS + 9 * US, RUNNING, 42);
     let tape = s.tape();
-    let brief: Vec<_> =
-        cpu(&tape, 0).pieces.iter().map(|p| (p.start_ns, has(p, PieceFlags::AFTER_GAP))).collect();
+    let brief: Vec<_> = stays(&tape, 0).iter().map(|p| (p.start_ns, has(p, PieceFlags::AFTER_GAP))).collect();
     assert_eq!(brief, [(TICK + 3 * MS + 10 * US, true), (TICK + 6 * MS, false)]);
     assert_eq!(tape.health.count(HealthKind::LostEvents), 12);
     assert_eq!(tape.health.count(HealthKind::ExitWithoutEntry), 1);
@@ -138,7 +137,7 @@ fn a_state_that_the_platform_lacks_is_counted_with_its_place() {
     assert_eq!(tape.health.count(HealthKind::StateOutOfTable), 2);
     let first = tape.health.iter().find(|h| h.0 == HealthKind::StateOutOfTable).unwrap().1.first.clone();
     assert!(first.contains("state 2") && first.contains("CPU 0"), "{first}");
-    assert_eq!(cpu(&tape, 0).pieces.len(), 3);
+    assert_eq!(stays(&tape, 0).len(), 3);
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn a_cpu_that_the_platform_lacks_still_has_its_stays() {
     s.exit(1, TICK + 2 * MS);
     s.switch(1, TICK + 3 * MS, RUNNING, 42);
     let tape = s.try_tape(&states("0", &[("WFI", 1, 1, false)])).unwrap();
-    assert_eq!((cpu(&tape, 1).pieces.len(), tape.health.count(HealthKind::StateOutOfTable)), (1, 0));
+    assert_eq!((stays(&tape, 1).len(), tape.health.count(HealthKind::StateOutOfTable)), (1, 0));
 }
 
 #[test]
@@ -181,7 +180,7 @@ fn without_timer_events_the_timer_is_the_one_that_woke_and_a_bound_elsewhere() {
         s.switch(0, at + MS + 9 * US, RUNNING, 42);
     }
     let tape = s.tape();
-    let [a, b, c] = cpu(&tape, 0).pieces[..] else { panic!("three stays") };
+    let [a, b, c] = stays(&tape, 0)[..] else { panic!("three stays") };
     assert_eq!([a.cause, b.cause, c.cause], [WakeCause::Irq, WakeCause::Timer, WakeCause::Irq]);
     let at = |p: &Piece| p.start_ns as i64 + p.hrtimer_ns.min(p.wheel_ns);
     let woke = (b.start_ns + b.wake_ns) as i64;
@@ -210,7 +209,7 @@ fn without_timer_names_a_timer_interrupt_right_behind_a_tick_is_the_tick() {
     s.timer_irq_end(0, at + T + 505 * US);
     s.switch(0, at + T + 600 * US, RUNNING, 42);
     let tape = s.tape();
-    let [a, b] = cpu(&tape, 0).pieces[..] else { panic!("two stays") };
+    let [a, b] = stays(&tape, 0)[..] else { panic!("two stays") };
     assert_eq!((a.cause, a.start_ns + a.wake_ns), (WakeCause::Tick, at + T));
     assert_eq!(b.cause, WakeCause::Timer);
 }
@@ -293,7 +292,7 @@ fn without_sched_events_a_stop_just_before_the_entry_counts_for_it() {
     s.idle(0, TICK + 2 * MS, 1);
     s.exit(0, TICK + 12 * MS);
     let t = s.tape();
-    let p = cpu(&t, 0).pieces[1];
+    let p = stays(&t, 0)[1];
     assert!(p.flags.has(PieceFlags::VISIT_START | PieceFlags::TICK_KNOWN));
     assert!(p.flags.has(PieceFlags::STOPPED_AFTER));
 }
@@ -308,7 +307,7 @@ fn after_a_gap_a_stopped_tick_is_forgotten() {
     s.exit(0, TICK + 4 * MS);
     s.switch(0, TICK + 5 * MS + 9 * US, RUNNING, 42);
     let t = s.tape();
-    let p = cpu(&t, 0).pieces[0];
+    let p = stays(&t, 0)[0];
     assert!(p.flags.has(PieceFlags::AFTER_GAP));
     assert!(
         !p.flags.has(PieceFlags::STOPPED_AFTER) || !p.flags.has(PieceFlags::TICK_KNOWN),
@@ -330,7 +329,7 @@ fn a_clock_that_jumps_makes_no_stay() {
     s.exit(0, TICK + year + 2 * MS);
     s.switch(0, TICK + year + 2 * MS + US, RUNNING, 42);
     let t = s.tape();
-    let stays: Vec<u64> = cpu(&t, 0).pieces.iter().map(Piece::stay_ns).collect();
+    let stays: Vec<u64> = stays(&t, 0).iter().map(Piece::stay_ns).collect();
     assert_eq!(stays, [MS - US]);
     assert!(t.health.count(HealthKind::ClockJump) > 0);
 }
@@ -346,6 +345,6 @@ fn a_recording_at_the_end_of_time_is_survived() {
         s.timer_irq_end(0, first + MS + 2 * US);
         s.switch(0, first + MS + 9 * US, RUNNING, 42);
         let t = s.tape();
-        assert!(cpu(&t, 0).pieces.iter().all(|p| p.wake_ns <= MS), "{first}");
+        assert!(stays(&t, 0).iter().all(|p| p.wake_ns <= MS), "{first}");
     }
 }

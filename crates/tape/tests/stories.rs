@@ -8,7 +8,7 @@ mod common;
 
 use common::{
     DEFERRABLE, JIFFY, MS, OTHER_FN, PINNED, RCU_SOFTIRQ, RUNNING, SLEEPS, Story, T, TICK, TICK_FN, TIMER,
-    TIMER_SOFTIRQ, US, WAITS, WHEEL, cpu, has, machine, only, polling_machine, tick_timer, weakest,
+    TIMER_SOFTIRQ, US, WAITS, WHEEL, cpu, has, machine, only, polling_machine, stays, tick_timer, weakest,
     with_timer,
 };
 use idlewise_model::{Confidence, HealthKind, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, WakeCause};
@@ -165,7 +165,7 @@ fn timers_that_may_move_count_for_the_last_cpu_awake_only() {
         s.idle(0, TICK + MS + 5 * US, 0);
         s.exit(0, TICK + MS + 50 * US);
         s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
-        let p = cpu(&s.tape(), 0).pieces[0];
+        let p = stays(&s.tape(), 0)[0];
         (p.wheel_ns != NEVER_NS).then(|| p.start_ns.checked_add_signed(p.wheel_ns).unwrap())
     };
     let far = Some(TICK + 3 * T);
@@ -258,7 +258,7 @@ fn wakes_by_the_tick_alone_are_pieces_of_one_visit() {
     s.irq(0, TICK + 10 * MS + US, 9, "eth0", US);
     s.switch(0, TICK + 10 * MS + 9 * US, RUNNING, 42);
     let tape = s.tape();
-    let pieces = &cpu(&tape, 0).pieces;
+    let pieces = &stays(&tape, 0);
     let brief: Vec<_> = pieces
         .iter()
         .map(|p| {
@@ -301,8 +301,7 @@ fn a_tick_that_was_stopped_stays_so_until_the_visit_ends() {
     visit(&mut s, TICK + MS, true);
     visit(&mut s, TICK + 2 * MS, false);
     let tape = s.tape();
-    let tick: Vec<_> = cpu(&tape, 0)
-        .pieces
+    let tick: Vec<_> = stays(&tape, 0)
         .iter()
         .map(|p| {
             (
@@ -326,9 +325,9 @@ fn without_tick_stop_events_a_stay_across_a_tick_shows_that_it_was_stopped() {
         s.switch(0, at + ns + 9 * US, RUNNING, 42);
     }
     let tape = s.tape();
-    let stopped: Vec<_> = cpu(&tape, 0).pieces.iter().map(|p| has(p, PieceFlags::STOPPED_AFTER)).collect();
+    let stopped: Vec<_> = stays(&tape, 0).iter().map(|p| has(p, PieceFlags::STOPPED_AFTER)).collect();
     assert_eq!(stopped, [true, false]);
-    assert!(cpu(&tape, 0).pieces.iter().all(|p| !has(p, PieceFlags::TICK_KNOWN)));
+    assert!(stays(&tape, 0).iter().all(|p| !has(p, PieceFlags::TICK_KNOWN)));
     assert_eq!(weakest(&tape, "tick stopped"), Confidence::Bounded);
 }
 
@@ -438,10 +437,10 @@ fn a_timer_armed_before_the_recording_is_known_from_its_first_expiry() {
     s.timer_irq_end(0, TICK + 2 * MS + 7 * US);
     s.switch(0, TICK + 2 * MS + 9 * US, RUNNING, 42);
     let tape = s.tape();
-    let seen: Vec<u64> = cpu(&tape, 0).pieces.iter().map(|p| p.start_ns + p.hrtimer_ns as u64).collect();
+    let seen: Vec<u64> = stays(&tape, 0).iter().map(|p| p.start_ns + p.hrtimer_ns as u64).collect();
     // Its expiry is not in the event; the time of its handler is the nearest.
     assert_eq!(seen, [TICK + 2 * MS + 5 * US; 2]);
-    assert_eq!(cpu(&tape, 0).pieces[1].cause, WakeCause::Hrtimer);
+    assert_eq!(stays(&tape, 0)[1].cause, WakeCause::Hrtimer);
 }
 
 #[test]
@@ -511,7 +510,7 @@ fn an_interrupt_that_wakes_nobody_parts_a_visit_into_stays() {
     s.irq(0, TICK + 3 * MS + US, 9, "eth0", 10 * US);
     s.switch(0, TICK + 3 * MS + 20 * US, RUNNING, 42);
     let tape = s.tape();
-    let [a, b] = cpu(&tape, 0).pieces[..] else { panic!("two stays") };
+    let [a, b] = stays(&tape, 0)[..] else { panic!("two stays") };
     assert!(has(&a, PieceFlags::VISIT_START) && !has(&a, PieceFlags::VISIT_END));
     assert!(!has(&b, PieceFlags::VISIT_START) && has(&b, PieceFlags::VISIT_END));
     assert_eq!((u64::from(a.handler_ns), u64::from(a.entry_lag_ns)), (17 * US, 2 * US));
@@ -531,7 +530,7 @@ fn a_switch_from_task_to_task_begins_no_visit_and_every_switch_to_idle_begins_on
     }
     let tape = s.tape();
     let both = PieceFlags::VISIT_START | PieceFlags::VISIT_END;
-    assert_eq!(cpu(&tape, 0).pieces.iter().filter(|p| has(p, both)).count(), 3);
+    assert_eq!(stays(&tape, 0).iter().filter(|p| has(p, both)).count(), 3);
     assert_eq!(weakest(&tape, "visits"), Confidence::Recorded);
 }
 
@@ -555,7 +554,7 @@ fn without_sched_events_soon_idle_again_is_the_same_visit() {
         let tape = s.tape();
         assert_eq!(weakest(&tape, "visits"), Confidence::Bounded);
         let flags = |p: &Piece| (has(p, PieceFlags::VISIT_START), has(p, PieceFlags::VISIT_END));
-        cpu(&tape, 0).pieces.iter().map(flags).collect::<Vec<_>>()
+        stays(&tape, 0).iter().map(flags).collect::<Vec<_>>()
     };
     assert_eq!(starts(10 * US, false), [(true, false), (false, true)]);
     assert_eq!(starts(100 * US, false), [(true, true), (true, true)]);
@@ -577,7 +576,7 @@ fn polled(end: impl Fn(&mut Story, u64), goes_on: bool) -> Piece {
         s.exit(0, at + 50 * US);
     }
     s.switch(0, at + 60 * US, RUNNING, 42);
-    cpu(&s.try_tape(&polling_machine()).unwrap(), 0).pieces[0]
+    stays(&s.try_tape(&polling_machine()).unwrap(), 0)[0]
 }
 
 #[test]
@@ -612,7 +611,7 @@ fn misses_go_to_the_stay_that_just_ended() {
     }
     let tape = s.tape();
     let bits = [PieceFlags::MISS_ABOVE, PieceFlags::MISS_BELOW, PieceFlags::REJECTED];
-    let got: Vec<_> = cpu(&tape, 0).pieces.iter().map(|p| bits.map(|b| has(p, b))).collect();
+    let got: Vec<_> = stays(&tape, 0).iter().map(|p| bits.map(|b| has(p, b))).collect();
     // The second would have been "above" if the driver had entered the state.
     assert_eq!(got[1], [false, false, true]);
     assert_eq!(got[2], [true, false, false]);
@@ -670,7 +669,7 @@ fn tasks_that_wait_for_io_are_counted_where_they_went_to_sleep_until_they_are_wo
     s.idle(0, TICK + 95 * US, 0);
     s.exit(0, TICK + 99 * US);
     s.switch(0, TICK + 100 * US, RUNNING, 7);
-    let iowait: Vec<u16> = cpu(&s.tape(), 0).pieces.iter().map(|p| p.iowait).collect();
+    let iowait: Vec<u16> = stays(&s.tape(), 0).iter().map(|p| p.iowait).collect();
     assert_eq!(iowait, [2, 1, 0]);
 }
 
@@ -690,7 +689,7 @@ fn utilisation_is_high_after_work_and_decays_by_half_in_32_ms() {
     s.exit(0, at + 40 * MS);
     s.switch(0, at + 41 * MS, RUNNING, 42);
     let tape = s.tape();
-    let util: Vec<u16> = cpu(&tape, 0).pieces.iter().map(|p| p.util).collect();
+    let util: Vec<u16> = stays(&tape, 0).iter().map(|p| p.util).collect();
     assert!((1010..=1024).contains(&util[0]), "{util:?}");
     assert!((490..=530).contains(&util[1]), "{util:?}");
 }

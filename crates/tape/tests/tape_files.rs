@@ -52,7 +52,7 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
             usable,
             tick,
             tick_handler_ns,
-            pieces,
+            pieces: pieces.into(),
             latency,
             disabled,
         },
@@ -201,6 +201,13 @@ fn the_reasons_for_refusing_are_told_apart() {
     }
 }
 
+/// Changes stay `n` of the first CPU.
+fn change(tape: &mut Tape, n: usize, how: impl Fn(&mut Piece)) {
+    let mut pieces = tape.cpus[0].pieces.to_vec();
+    how(&mut pieces[n]);
+    tape.cpus[0].pieces = pieces.into();
+}
+
 #[test]
 fn two_tapes_that_differ_in_one_number_are_two_files() {
     let bytes = write(&small()).unwrap();
@@ -212,9 +219,9 @@ fn two_tapes_that_differ_in_one_number_are_two_files() {
         |t| t.health.add(HealthKind::LostEvents, 1, String::new),
         |t| t.cpus[0].usable = TapeCpu::Unusable(String::new()),
         |t| t.cpus[0].tick.phase_ns += 1,
-        |t| t.cpus[0].pieces[3].wheel_ns = -1,
-        |t| t.cpus[0].pieces[19].handler_ns += 1,
-        |t| t.cpus[0].pieces[0].flags.set(PieceFlags::AFTER_GAP, true),
+        |t| change(t, 3, |p| p.wheel_ns = -1),
+        |t| change(t, 19, |p| p.handler_ns += 1),
+        |t| change(t, 0, |p| p.flags.set(PieceFlags::AFTER_GAP, true)),
         |t| t.cpus[0].latency[0].value = -1,
         |t| t.cpus[0].disabled[0].at_ns += 1,
     ];

@@ -37,7 +37,7 @@ fn fire_late(s: &mut Story, due: u64, id: u64, pid: i32) {
 fn waits(s: &Story) -> Vec<(Option<u64>, Confidence)> {
     let tape = s.tape();
     let at = |p: &Piece| (p.hrtimer_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.hrtimer_ns));
-    cpu(&tape, 0).pieces.iter().map(|p| (at(p), p.timer_confidence())).collect()
+    stays(&tape, 0).iter().map(|p| (at(p), p.timer_confidence())).collect()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_programmed_event_is_graded_apart_from_the_sleep_length() {
     assert_eq!(grades("programmed event"), [1, 0, 1, 0]);
     let c = cpu(&tape, 0);
     let programmed: Vec<u64> =
-        c.pieces.iter().map(|p| p.start_ns.saturating_add_signed(c.programmed_ns(p))).collect();
+        c.pieces.iter().map(|p| p.start_ns.saturating_add_signed(c.programmed_ns(&p))).collect();
     assert_eq!(programmed, [TICK + T, TICK + 9 * MS + 5 * US]);
 }
 
@@ -124,7 +124,7 @@ fn taken_over(without: &'static str, stops: impl Fn(&mut Story, u64)) -> Option<
     s.idle(1, TICK + 7 * US, 1);
     s.exit(1, TICK + 3 * MS);
     nap(&mut s, TICK + MS, 42);
-    let p = cpu(&s.tape(), 0).pieces[0];
+    let p = stays(&s.tape(), 0)[0];
     (p.wheel_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.wheel_ns))
 }
 

@@ -10,7 +10,7 @@ use idlewise_model::*;
 
 /// Start and stay of each of CPU 0's pieces, from [`TICK`], and its cause.
 fn brief(tape: &Tape) -> Vec<(u64, u64, WakeCause)> {
-    cpu(tape, 0).pieces.iter().map(|p| (p.start_ns - TICK, p.stay_ns(), p.cause)).collect()
+    stays(tape, 0).iter().map(|p| (p.start_ns - TICK, p.stay_ns(), p.cause)).collect()
 }
 
 /// One visit of CPU 0, from 1 ms after the tick on, with `inside` in it.
@@ -52,7 +52,7 @@ fn an_interrupt_parts_a_visit_and_the_last_one_wakes_the_task() {
         [(MS, MS, WakeCause::Irq), (2 * MS + 4 * US, MS - 4 * US, WakeCause::Ipi)],
         "the second stay begins when the handler is done"
     );
-    let [a, b] = cpu(&tape, 0).pieces[..] else { panic!("two stays") };
+    let [a, b] = stays(&tape, 0)[..] else { panic!("two stays") };
     assert_eq!((a.flags.has(PieceFlags::VISIT_END), b.flags.has(PieceFlags::VISIT_START)), (false, false));
     assert_eq!((a.handler_ns, b.handler_ns), (4_000, 2_000));
 }
@@ -87,7 +87,7 @@ fn timers_and_a_stopped_tick_are_known_as_with_idle_events() {
 fn ticks_in_the_idle_task_are_ticks() {
     let inside = |s: &mut Story| s.tick(0, TICK + T + US, TICK + T);
     let tape = visit(with_timer(200 * MS).without("cpu_idle"), inside, T + 2 * MS);
-    let causes: Vec<WakeCause> = cpu(&tape, 0).pieces.iter().map(|p| p.cause).collect();
+    let causes: Vec<WakeCause> = stays(&tape, 0).iter().map(|p| p.cause).collect();
     assert_eq!(causes, [WakeCause::Tick, WakeCause::Unknown]);
-    assert!(has(&cpu(&tape, 0).pieces[0], PieceFlags::TICK_RAN));
+    assert!(has(&stays(&tape, 0)[0], PieceFlags::TICK_RAN));
 }

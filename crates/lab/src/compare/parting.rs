@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use idlewise_model::WakeCause;
-use idlewise_replay::WorkloadEvent;
+use idlewise_replay::Events;
 use serde::Serialize;
 
 use crate::waits::Wait;
@@ -144,7 +144,7 @@ pub(crate) struct SideBySide {
 
 impl SideBySide {
     /// Lays `a` beside `b`, both over `events`.
-    pub(crate) fn new(events: &[WorkloadEvent], a: &[Wait], b: &[Wait]) -> Self {
+    pub(crate) fn new(events: &Events, a: &[Wait], b: &[Wait]) -> Self {
         let mut out = Self::default();
         for ((event, a), b) in events.iter().zip(a).zip(b) {
             let wait_ns = event.at_ns.saturating_sub(event.start_ns);

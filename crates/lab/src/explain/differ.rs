@@ -135,6 +135,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
             Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?))
         })
         .collect::<Result<_, LabError>>()?;
+    recording.check()?;
     let moments = worth_showing(&compared);
     let sum = |get: fn(&Compared) -> u64| compared.iter().map(get).sum();
     Ok(WhyDiffer {
@@ -155,7 +156,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
 
 fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<Vec<Wait>, LabError> {
     cpu.run(&Candidate::of(governor.clone()), |workload, place| {
-        Waits::new(&workload.events, &place.table, &place.energy)
+        Waits::new(workload.events.len(), &place.table, &place.energy)
     })
 }
 

@@ -125,6 +125,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
     let workload = pick_cpu(&workloads, request.cpu)?;
     let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
     let explanation = cpu.explain(&governor, request.which, &others)?;
+    recording.check()?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -274,9 +275,12 @@ impl<'a> OnCpu<'a> {
             let mut watch = Watch::new(&mut instance, slot, number);
             let mut keep = Keep::number(number);
             run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
-            Ok((watch.seen, keep))
+            Ok((watch.seen, keep, self.workload.events.failure().map(str::to_owned)))
         })?;
-        Ok(watched)
+        match watched {
+            (_, _, Some(why)) => Err(LabError::Stays(why)),
+            (seen, keep, None) => Ok((seen, keep)),
+        }
     }
 
     fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, LabError> {
@@ -294,11 +298,9 @@ impl<'a> OnCpu<'a> {
     /// How well the inputs of the decision that led to `entry` are known.
     fn known(&self, entry: &Entry) -> Known {
         // The timers of a wait are those that were pending when it began, however often the tick ends a sleep in it.
-        let events = &self.workload.events;
-        let event = events.get(events.partition_point(|e| e.at_ns < entry.start_ns));
-        let pieces = self.cpu_tape.map(|c| c.pieces.as_slice()).unwrap_or_default();
-        let began_at = |ns: u64| pieces.binary_search_by_key(&ns, |p| p.start_ns).ok();
-        let piece = event.and_then(|e| began_at(e.start_ns)).and_then(|i| pieces.get(i));
+        let event = self.workload.events.iter().find(|e| e.at_ns >= entry.start_ns);
+        let began_at = |ns: u64| self.cpu_tape?.pieces.iter().find(|p| p.start_ns == ns);
+        let piece = event.and_then(|e| began_at(e.start_ns));
         let weakest = |name: &str| {
             let input = self.tape.inputs.iter().find(|i| i.name == name);
             input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()

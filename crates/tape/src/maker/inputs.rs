@@ -22,7 +22,7 @@ impl Maker<'_> {
         let mut wakes = [0; 4];
         for p in pieces() {
             timers[p.timer_confidence() as usize] += 1;
-            wakes[wake_confidence(p, f) as usize] += 1;
+            wakes[wake_confidence(&p, f) as usize] += 1;
         }
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };

@@ -3,7 +3,7 @@
 
 use idlewise_model::{HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
 
-use super::{Maker, clip, place};
+use super::{Maker, clip, place, rcu};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
@@ -78,10 +78,30 @@ impl Maker<'_> {
                 c.tick_handlers.push(clip(took));
             }
         }
-        c.pieces.push(piece);
+        c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
         if !visit_end && c.now_ns.is_none() {
             c.now_ns = Some(exit_ns.max(seen.handled_ns));
+        }
+        self.make_room(cpu);
+    }
+
+    /// Moves stays to the spool, of `cpu` or of all where there is too much in memory.
+    fn make_room(&mut self, cpu: u32) {
+        let all = self.spool.overflows();
+        for (number, c) in self.cpus.iter_mut().filter(|(number, _)| all || **number == cpu) {
+            let grid = self.facts.grid(*number);
+            let newest_ns = c.stays.rest.last().map_or(0, |p| p.start_ns);
+            while let Some(block) =
+                self.spool.due(&mut c.stays, newest_ns.saturating_sub(rcu::horizon_ns(grid)))
+            {
+                rcu::mark(block, grid, &c.rcu_raised);
+                let marked_ns = block.last().map_or(0, |p| p.start_ns);
+                if !self.spool.take(&mut c.stays) {
+                    break;
+                }
+                rcu::forget(&mut c.rcu_raised, marked_ns);
+            }
         }
     }
 }

@@ -81,7 +81,12 @@ impl Maker<'_> {
             self.guess_visit(cpu, ts_ns);
         }
         self.write_down(cpu, false);
-        if self.cpu(cpu).pieces.last().is_some_and(|p| ts_ns.saturating_sub(p.exit_at_ns()) > LONGEST_STAY_NS)
+        if self
+            .cpu(cpu)
+            .stays
+            .rest
+            .last()
+            .is_some_and(|p| ts_ns.saturating_sub(p.exit_at_ns()) > LONGEST_STAY_NS)
         {
             self.cpu(cpu).forget();
         }

@@ -20,7 +20,10 @@ impl Maker<'_> {
                 let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
                 self.see(e, |seen, _| seen.wheel |= runs_wheel);
             }
-            EventKind::SoftirqRaise { vec: RCU_SOFTIRQ } => self.cpu(e.cpu).rcu_raised.push(e.ts_ns),
+            EventKind::SoftirqRaise { vec: RCU_SOFTIRQ } => {
+                let grid = self.facts.grid(e.cpu);
+                self.cpu(e.cpu).rcu_asks(e.ts_ns, grid);
+            }
             EventKind::VectorEntry { vector } => {
                 let cause = match vector {
                     Vector::LocalTimer => WakeCause::Timer,

@@ -467,9 +467,14 @@ pub fn cpu(tape: &Tape, cpu: u32) -> &CpuTape {
     tape.cpus.iter().find(|c| c.cpu == cpu).unwrap()
 }
 
+/// The stays of CPU `number`.
+pub fn stays(tape: &Tape, number: u32) -> Vec<Piece> {
+    cpu(tape, number).pieces.to_vec()
+}
+
 /// The only stay of CPU 0.
 pub fn only(tape: &Tape) -> Piece {
-    let [piece] = cpu(tape, 0).pieces[..] else { panic!("{:#?}", cpu(tape, 0).pieces) };
+    let [piece] = stays(tape, 0)[..] else { panic!("{:#?}", stays(tape, 0)) };
     piece
 }
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
+/// Values sorted at a time, at the least.
+const RECENT: usize = 4096;
+
+/// Numbers of which only the ranks are wanted: each value is kept once, with how often it came. So the memory goes with
+/// the number of different values, not with how many there are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Counted {
+    /// Not sorted in yet.
+    recent: Vec<u32>,
+    /// Different values in order, and how often each came.
+    sorted: Vec<(u32, u64)>,
+}
+
+impl Counted {
+    /// Adds a value.
+    #[inline]
+    pub fn push(&mut self, value: u32) {
+        if self.recent.len() >= RECENT && self.recent.len() >= self.sorted.len() {
+            self.fold();
+        }
+        self.recent.push(value);
+    }
+
+    /// Forgets all values.
+    pub fn clear(&mut self) {
+        self.recent.clear();
+        self.sorted.clear();
+    }
+
+    /// The different values of all of `parts` in order, each with how often it came.
+    #[must_use]
+    pub fn ranks<'c>(parts: impl Iterator<Item = &'c Self>) -> Vec<(u32, u64)> {
+        let mut all = Self::default();
+        for part in parts {
+            all.recent.extend_from_slice(&part.recent);
+            all.fold();
+            all.sorted = merged(&all.sorted, &part.sorted);
+        }
+        all.sorted
+    }
+
+    #[cold]
+    fn fold(&mut self) {
+        self.recent.sort_unstable();
+        let mut new: Vec<(u32, u64)> = Vec::new();
+        for value in self.recent.drain(..) {
+            match new.last_mut() {
+                Some((last, n)) if *last == value => *n += 1,
+                _ => new.push((value, 1)),
+            }
+        }
+        self.sorted = merged(&self.sorted, &new);
+    }
+}
+
+/// The same values the same number of times, in whatever order they came.
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        Self::ranks(std::iter::once(self)) == Self::ranks(std::iter::once(other))
+    }
+}
+
+impl Eq for Counted {}
+
+/// Value number `n`, counted from 0 in order, of [`Counted::ranks`].
+#[must_use]
+pub fn nth(ranks: &[(u32, u64)], n: u64) -> Option<u32> {
+    let mut before = 0;
+    ranks.iter().find_map(|(value, times)| {
+        before += times;
+        (n < before).then_some(*value)
+    })
+}
+
+fn merged(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let mut out = Vec::with_capacity(a.len().max(b.len()));
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    loop {
+        let next = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.0 == y.0 => {
+                let sum = (x.0, x.1 + y.1);
+                a.next();
+                b.next();
+                Some(sum)
+            }
+            (Some(x), Some(y)) if x.0 > y.0 => b.next(),
+            (Some(_), _) => a.next(),
+            (None, _) => b.next(),
+        };
+        let Some(next) = next else { return out };
+        out.push(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ranks_are_those_of_all_values_sorted() {
+        // A simple generator; many values come more than once.
+        let mut seed = 1u32;
+        let mut all = Vec::new();
+        let mut parts = [Counted::default(), Counted::default()];
+        for n in 0..3 * RECENT {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let value = seed >> 20;
+            all.push(value);
+            parts[usize::from(n % 5 == 0)].push(value);
+        }
+        assert!(parts[0].recent.len() <= RECENT && parts[0].sorted.len() <= 4096);
+        all.sort_unstable();
+        let ranks = Counted::ranks(parts.iter());
+        assert_eq!(ranks.iter().map(|r| r.1).sum::<u64>(), all.len() as u64);
+        assert!((0..all.len()).all(|n| nth(&ranks, n as u64) == all.get(n).copied()));
+        assert_eq!(nth(&ranks, all.len() as u64), None);
+    }
+
+    #[test]
+    fn the_order_makes_no_difference() {
+        let of = |values: &mut dyn Iterator<Item = u32>| {
+            let mut c = Counted::default();
+            values.for_each(|v| c.push(v));
+            c
+        };
+        let n = 2 * RECENT as u32 + 3;
+        assert_eq!(of(&mut (0..n)), of(&mut (0..n).rev()));
+        assert_ne!(of(&mut (0..n)), of(&mut (1..n)));
+    }
+}

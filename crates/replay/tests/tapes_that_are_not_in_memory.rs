@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a replay come out the same when its events are put together from the tape on the way?
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+#[path = "../../idle/tests/common/mod.rs"]
+mod common;
+
+use std::io;
+
+use common::{GRID, Script, TICK, table};
+use idlewise_model::{Confidence, CpuTape, Entry, Piece, PieceFlags, PieceStore, Pieces, TapeCpu, WakeCause};
+use idlewise_replay::{Setting, SleepLengths, Workload, run, unsure_waits};
+
+/// Gives 100 stays at a time.
+#[derive(Debug)]
+struct Elsewhere(Vec<Piece>);
+
+impl PieceStore for Elsewhere {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()> {
+        block.extend(self.0.iter().skip(at).take(100 - at % 100));
+        Ok(())
+    }
+}
+
+/// Visits of up to `longest` stays, of all causes.
+fn stays(n: usize, longest: u64) -> Vec<Piece> {
+    let mut seed = 3u64;
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut at = TICK;
+    let mut left = 0;
+    let mut pieces = Vec::new();
+    while pieces.len() < n {
+        let mut flags = PieceFlags::default();
+        if left == 0 {
+            left = 1 + next(longest);
+            at += next(50_000);
+            flags.set(PieceFlags::VISIT_START, true);
+        }
+        left -= 1;
+        flags.set(PieceFlags::VISIT_END, left == 0);
+        flags.set(PieceFlags::REJECTED, next(50) == 0);
+        flags.set_timer_confidence(Confidence::ALL[next(4) as usize]);
+        let wake_ns = next(if longest > 100 { 400 } else { 3_000_000 });
+        pieces.push(Piece {
+            start_ns: at,
+            wake_ns,
+            hrtimer_ns: next(9_000_000) as i64,
+            wheel_ns: next(90_000_000) as i64,
+            exit_lag_ns: next(9_000) as u32,
+            response_ns: next(5_000) as u32,
+            handler_ns: next(700) as u32,
+            entry_lag_ns: 0,
+            util: 0,
+            iowait: 0,
+            state: next(4) as u8,
+            cause: WakeCause::ALL[next(WakeCause::ALL.len() as u64) as usize],
+            flags,
+        });
+        at += wake_ns + 1_000;
+    }
+    pieces
+}
+
+fn tape(pieces: Pieces) -> CpuTape {
+    CpuTape {
+        cpu: 1,
+        usable: TapeCpu::Usable,
+        tick: GRID,
+        tick_handler_ns: 3_000,
+        pieces,
+        latency: Vec::new(),
+        disabled: Vec::new(),
+    }
+}
+
+#[test]
+fn a_run_is_the_same_however_far_a_polling_loop_looks_ahead() {
+    // The first state polls; visits of thousands of short stays fit into one polling loop.
+    let answers = [(0, false), (2, true), (0, true), (1, false), (3, true), (0, false)];
+    for (n, longest) in [(0, 1), (1, 1), (5_000, 1), (5_000, 6), (9_000, 3_000)] {
+        let all = stays(n, longest);
+        let tapes = [tape(all.clone().into()), tape(Pieces::kept(Elsewhere(all)))];
+        assert_eq!(unsure_waits(&tapes[0]), unsure_waits(&tapes[1]));
+        for lengths in [SleepLengths::Taped, SleepLengths::Least, SleepLengths::Most] {
+            let [memory, elsewhere] = tapes.each_ref().map(|t| Workload::with(t, lengths));
+            assert!(memory.events.in_memory().is_some() && elsewhere.events.in_memory().is_none());
+            assert_eq!(memory.events.len(), elsewhere.events.len());
+            assert!(memory.events.iter().eq(elsewhere.events.iter()));
+            for first in 0..answers.len() {
+                let ran = [&memory, &elsewhere].map(|w| {
+                    let mut script =
+                        Script::new(&[&answers[first..], &answers[..first]].concat().repeat(2_000));
+                    let mut ledger: Vec<Entry> = Vec::new();
+                    let setting = Setting { same_machine: true, seed: 1 };
+                    let counts = run(w, &table(), 1024, setting, &mut script, &mut ledger);
+                    (counts, ledger)
+                });
+                assert_eq!(ran[0], ran[1], "{n} stays, visits of up to {longest}, {lengths:?}");
+            }
+        }
+    }
+}
