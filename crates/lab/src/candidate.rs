@@ -38,7 +38,8 @@ pub(crate) trait Book: Ledger {
 
 impl Book for Tally<'_> {
     type Pages = Counts;
-    fn pages(self) -> Counts {
+    fn pages(mut self) -> Counts {
+        self.counts.latencies_ns.settle();
         self.counts
     }
 }

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Values sorted at a time, at the least.
-const RECENT: usize = 4096;
+const RECENT: usize = 32_768;
 
 /// Numbers of which only the ranks are wanted: each value is kept once, with how often it came. So the memory goes with
 /// the number of different values, not with how many there are.
@@ -22,6 +22,13 @@ impl Counted {
             self.fold();
         }
         self.recent.push(value);
+    }
+
+    /// No value is added for now: takes no more room than it must.
+    pub fn settle(&mut self) {
+        self.fold();
+        self.recent = Vec::new();
+        self.sorted.shrink_to_fit();
     }
 
     /// Forgets all values.
@@ -111,7 +118,9 @@ mod tests {
             all.push(value);
             parts[usize::from(n % 5 == 0)].push(value);
         }
-        assert!(parts[0].recent.len() <= RECENT && parts[0].sorted.len() <= 4096);
+        assert!(parts[0].recent.len() <= RECENT && !parts[0].sorted.is_empty());
+        parts[1].settle();
+        assert!(parts[1].recent.is_empty() && parts[1].sorted.len() <= 4096);
         all.sort_unstable();
         let ranks = Counted::ranks(parts.iter());
         assert_eq!(ranks.iter().map(|r| r.1).sum::<u64>(), all.len() as u64);
