@@ -148,7 +148,7 @@ fn main() {
         }
     }
     let perf = dir.path().join("bench.data");
-    let events = "power:cpu_idle,sched:*,timer:*,irq:*,irq_vectors:*";
+    let events = "power:cpu_idle,sched:sched_switch,sched:sched_waking,timer:*,irq:*";
     let at = perf.to_str().unwrap();
     // Work for the scheduler, so that there is something to read.
     let record = [
