@@ -65,6 +65,9 @@ fn reword(text: &[u8], chance: &mut Chance) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', '\t', ';']).collect();
     for _ in 0..=chance.below(3) {
+        if words.is_empty() {
+            break;
+        }
         let (at, from) = (chance.below(words.len()), chance.below(words.len()));
         match chance.below(5) {
             0 => words[at] = WORDS[chance.below(WORDS.len())],
