@@ -331,6 +331,7 @@ fn a_format_or_tape_without_instances_refuses_to_choose_one() {
     let tape = dir.path().join("mixed.tape").display().to_string();
     assert!(idlewise(&["tape", &data("mixed.dat"), "-o", &tape]).status.success());
     refused(&["replay", &tape, "--instance", "other"], &["--instance"]);
+    refused(&["info", &tape], &["a tape", "replay"]);
 }
 
 #[test]

@@ -183,15 +183,13 @@ impl Book for Vec<Entry> {
 impl Stage {
     fn open(request: &ConvertRequest) -> Result<Self, LabError> {
         let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
-        let scene = Scene::open(
-            std::slice::from_ref(&request.trace),
+        let scene = Scene::open_one(
+            &request.trace,
             &request.recording,
             request.platform.as_deref(),
             request.cluster.as_deref(),
         )?;
-        let Some(recording) = scene.recordings.first() else {
-            return Err(LabError::Request("no trace given".to_owned()));
-        };
+        let recording = scene.first()?;
         let workloads = scene.workloads(recording)?;
         let setting = Setting { same_machine: scene.same_machine(recording), seed: request.seed };
         Ok(Self { scene, candidates, workloads, setting })

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::fidelity::kernels_own;
 use crate::head::{HealthHead, health_heads};
+use crate::recording::is_tape;
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that an info gives.
@@ -133,6 +134,12 @@ pub struct Replayed {
 /// # Errors
 /// [`LabError`] when the trace cannot be read, or the machine that is named cannot be found.
 pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, LabError> {
+    if is_tape(path)? {
+        return Err(LabError::Request(format!(
+            "{}: a tape; info is about traces. replay and explain take it, and show what it rests on",
+            path.display()
+        )));
+    }
     let trace = options.open(path)?;
     let mut events = trace.events()?;
     let mut seen = Seen::default();
@@ -281,7 +288,7 @@ const INPUTS: [Need; 7] = [
         name: "wake",
         from: &["cpu_idle", "hrtimer_expire_entry", "local_timer_entry", "irq_handler_entry", "ipi_entry"],
         better: &["hrtimer_expire_entry"],
-        instead: "the exit minus the state's exit latency",
+        instead: "the end of the stay minus the state's exit latency",
     },
     Need {
         name: "sleep length",

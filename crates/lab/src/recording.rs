@@ -145,14 +145,19 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
 }
 
-fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
+/// Whether the file at `path` is a tape.
+pub(crate) fn is_tape(path: &Path) -> Result<bool, LabError> {
     if path.is_dir() {
-        return Ok(None);
+        return Ok(false);
     }
     let mut file = fs::File::open(path).map_err(|e| LabError::file(path, e))?;
     let mut start = [0; 8];
     let n = file.read(&mut start).map_err(|e| LabError::file(path, e))?;
-    if !tape_file::is_tape(start.get(..n).unwrap_or_default()) {
+    Ok(tape_file::is_tape(start.get(..n).unwrap_or_default()))
+}
+
+fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
+    if !is_tape(path)? {
         return Ok(None);
     }
     let bytes = fs::read(path).map_err(|e| LabError::file(path, e))?;

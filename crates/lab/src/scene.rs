@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where recorded CPUs run: recordings and the machine that they are replayed on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use idlewise_model::{CpuTape, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
@@ -19,6 +19,10 @@ pub(crate) struct Scene {
     cluster: Option<usize>,
 }
 
+fn no_trace() -> LabError {
+    LabError::Request("no trace given".to_owned())
+}
+
 impl Scene {
     /// Reads `traces`; they are replayed on `platform`, or where they were recorded, `cluster` taking every CPU if named.
     pub(crate) fn open(
@@ -31,7 +35,7 @@ impl Scene {
         let recordings: Vec<Recording> =
             traces.par_iter().map(|path| Recording::open(path, &options)).collect::<Result<_, _>>()?;
         let Some(first) = recordings.first() else {
-            return Err(LabError::Request("no trace given".to_owned()));
+            return Err(no_trace());
         };
         let chosen = match platform {
             Some(name) => idlewise_platform::find(name)?,
@@ -50,6 +54,21 @@ impl Scene {
         }
         let cluster = cluster.map(|name| find_cluster(&chosen, name)).transpose()?;
         Ok(Self { recordings, platform: chosen, cluster })
+    }
+
+    /// As [`Scene::open`], of one trace.
+    pub(crate) fn open_one(
+        trace: &Path,
+        recording: &RecordingOptions,
+        platform: Option<&str>,
+        cluster: Option<&str>,
+    ) -> Result<Self, LabError> {
+        Self::open(&[trace.to_owned()], recording, platform, cluster)
+    }
+
+    /// The first recording, or the only one.
+    pub(crate) fn first(&self) -> Result<&Recording, LabError> {
+        self.recordings.first().ok_or_else(no_trace)
     }
 
     /// Whether what was made of the recordings was made of all of them ([`Recording::check`]).

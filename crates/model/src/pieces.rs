@@ -220,24 +220,10 @@ fn refill(kept: &Kept, at: &mut usize, block: &mut Vec<Piece>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PieceFlags, WakeCause};
+    use crate::tape::EMPTY;
 
     fn piece(start_ns: u64) -> Piece {
-        Piece {
-            start_ns,
-            wake_ns: 0,
-            hrtimer_ns: 0,
-            wheel_ns: 0,
-            exit_lag_ns: 0,
-            response_ns: 0,
-            handler_ns: 0,
-            entry_lag_ns: 0,
-            util: 0,
-            iowait: 0,
-            state: 0,
-            cause: WakeCause::Unknown,
-            flags: PieceFlags(0),
-        }
+        Piece { start_ns, ..EMPTY }
     }
 
     /// Three at a time; from `broken` on nothing can be read.

@@ -231,6 +231,24 @@ impl PieceFlags {
     }
 }
 
+/// A stay with nothing in it, for tests.
+#[cfg(test)]
+pub(crate) const EMPTY: Piece = Piece {
+    start_ns: 0,
+    wake_ns: 0,
+    hrtimer_ns: 0,
+    wheel_ns: 0,
+    exit_lag_ns: 0,
+    response_ns: 0,
+    handler_ns: 0,
+    entry_lag_ns: 0,
+    util: 0,
+    iowait: 0,
+    state: 0,
+    cause: WakeCause::Unknown,
+    flags: PieceFlags(0),
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,20 +297,4 @@ mod tests {
         let none = Piece { hrtimer_ns: NEVER_NS, wheel_ns: NEVER_NS, flags: stopped, ..EMPTY };
         assert_eq!(cpu.programmed_ns(&none), NEVER_NS);
     }
-
-    const EMPTY: Piece = Piece {
-        start_ns: 0,
-        wake_ns: 0,
-        hrtimer_ns: 0,
-        wheel_ns: 0,
-        exit_lag_ns: 0,
-        response_ns: 0,
-        handler_ns: 0,
-        entry_lag_ns: 0,
-        util: 0,
-        iowait: 0,
-        state: 0,
-        cause: WakeCause::Unknown,
-        flags: PieceFlags(0),
-    };
 }

@@ -107,15 +107,13 @@ struct Compared {
 /// # Errors
 /// [`LabError`] when recording, platform or governors cannot be read or found.
 pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
-    let scene = Scene::open(
-        std::slice::from_ref(&request.trace),
+    let scene = Scene::open_one(
+        &request.trace,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let Some(recording) = scene.recordings.first() else {
-        return Err(LabError::Request("no trace given".to_owned()));
-    };
+    let recording = scene.first()?;
     let [a, b] = &request.governors;
     let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
     let [a, b] = pair;

@@ -110,15 +110,13 @@ impl ExplainReport {
 /// # Errors
 /// [`LabError`] when recording, platform or governor cannot be read or found, or there is no such decision.
 pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
-    let scene = Scene::open(
-        std::slice::from_ref(&request.trace),
+    let scene = Scene::open_one(
+        &request.trace,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let Some(recording) = scene.recordings.first() else {
-        return Err(LabError::Request("no trace given".to_owned()));
-    };
+    let recording = scene.first()?;
     let governor = hosted(&request.governor, &request.kernel_trees)?;
     let others = beside(&request.others, &request.kernel_trees)?;
     let workloads = scene.workloads(recording)?;
