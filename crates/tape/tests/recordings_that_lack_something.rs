@@ -5,9 +5,12 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::*;
 use idlewise_model::*;
 use idlewise_tape::TapeError;
+use idlewise_trace::TraceFile;
 
 #[test]
 fn a_cpu_whose_idle_events_are_missing_is_left_out_with_the_reason() {
@@ -332,6 +335,25 @@ fn a_clock_that_jumps_makes_no_stay() {
     let stays: Vec<u64> = stays(&t, 0).iter().map(Piece::stay_ns).collect();
     assert_eq!(stays, [MS - US]);
     assert!(t.health.count(HealthKind::ClockJump) > 0);
+}
+
+#[test]
+fn a_clock_that_goes_back_makes_no_stay() {
+    let line = |at: &str, state: u32| {
+        format!("          <idle>-0     [000] d..1.   {at}: cpu_idle: state={state} cpu_id=0\n")
+    };
+    let text = "# tracer: nop\n".to_owned()
+        + &line("10.000000", 1)
+        + &line("10.002000", u32::MAX)
+        + &line("10.005000", 1)
+        + &line("3.000000", u32::MAX)
+        + &line("3.001000", 1)
+        + &line("3.004000", u32::MAX);
+    let trace = TraceFile::from_bytes(Path::new("back.txt"), text.into_bytes()).unwrap();
+    let t = idlewise_tape::make(&trace, "back.txt", &machine(), "menu").unwrap();
+    let stays: Vec<u64> = stays(&t, 0).iter().map(Piece::stay_ns).collect();
+    assert_eq!(stays, [2 * MS, 3 * MS]);
+    assert_eq!(t.health.count(HealthKind::ClockBackwards), 1);
 }
 
 #[test]

@@ -7,14 +7,16 @@ use super::{Maker, clip, place, rcu};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
-/// No CPU sleeps longer than this: the clock has jumped (which the reader counts), ns.
+/// No CPU sleeps longer than this: the clock has jumped, ns.
 pub(super) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 
 impl Maker<'_> {
     /// Writes down the stay that is over, if there is one.
     pub(super) fn write_down(&mut self, cpu: u32, visit_end: bool) {
         let Some(stay) = self.cpu(cpu).stay.take() else { return };
-        if stay.exit_ns.is_some_and(|exit_ns| exit_ns.saturating_sub(stay.piece.start_ns) > LONGEST_STAY_NS) {
+        let start_ns = stay.piece.start_ns;
+        // The clock went back or jumped meanwhile, which the reader counts: how long the stay was is not known.
+        if stay.exit_ns.is_some_and(|at| at < start_ns || at - start_ns > LONGEST_STAY_NS) {
             self.cpu(cpu).forget();
             return;
         }
