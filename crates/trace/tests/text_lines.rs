@@ -340,6 +340,27 @@ fn losses_are_told_before_the_next_event() {
 }
 
 #[test]
+fn between_two_recordings_in_one_file_something_was_lost_on_every_cpu() {
+    let one = "# tracer: nop\n#\n a-1 [002] 1.0: x: \n a-1 [000] 1.5: x: \n";
+    let two = "# tracer: nop\n#\n a-1 [002] 9.0: x: \n a-1 [001] 9.5: x: \n";
+    let (events, health) = read(&format!("{one}{two}"));
+    let got: Vec<_> = events.iter().map(|e| (e.cpu, e.kind)).collect();
+    let (x, lost) = (Other { id: 0 }, Lost { count: 0 });
+    assert_eq!(got, [(2, x), (0, x), (0, lost), (2, lost), (2, x), (1, x)]);
+    assert!(health.iter().any(|(_, c)| c.first.contains("line 5")), "{health:?}");
+    assert!(read(one).1.is_empty());
+}
+
+#[test]
+fn stacks_between_events_do_no_harm() {
+    let text = " a-1 [000] ..... 5.1: x: \n a-1 [000] ..... 5.2: <stack trace>\n => schedule\n => \n\
+                 a-1 [000] ..... 5.3: <user stack trace>\n =>  <00007f4d0a531353>\n a-1 [000] ..... 5.4: x: \n";
+    let (events, health) = read(text);
+    assert_eq!(events.iter().map(|e| e.ts_ns / 100_000_000).collect::<Vec<_>>(), [51, 54]);
+    assert!(health.is_empty(), "{health:?}");
+}
+
+#[test]
 fn clocks_that_go_back_or_leap_are_counted_for_each_cpu() {
     let text = " a-1 [000] 5.0: x: \n a-1 [001] 4.0: x: \n a-1 [000] 4.9: x: \n a-1 [000] 4.9: x: \n a-1 [001] 9999.0: x: \n";
     let (events, health) = read(text);

@@ -84,6 +84,8 @@ const JUMP_NS: u64 = 3_600_000_000_000;
 enum Said<'l> {
     Event(Head<'l>, &'l [u8], &'l [u8]),
     Lost(u32, u64),
+    /// The first line of a `trace` file: here one begins, whatever stood before.
+    Begin,
     /// A heading, a stack, an empty line.
     Nothing,
     /// Something else, which is counted.
@@ -128,6 +130,15 @@ impl<'a> TextEvents<'a> {
                 Said::Nothing => continue,
                 Said::Lost(cpu, count) => {
                     self.lost(cpu, count);
+                    continue;
+                }
+                // Nobody knows what happened between two recordings that were put into one file.
+                Said::Begin => {
+                    for cpu in 0..self.cpus.len() {
+                        if self.cpus.get(cpu).is_some_and(|c| c.ts_ns.is_some()) {
+                            self.lost(cpu as u32, 0);
+                        }
+                    }
                     continue;
                 }
                 Said::Odd => {
@@ -318,7 +329,7 @@ impl Kind {
 #[inline]
 fn say(line: &[u8]) -> Said<'_> {
     if line.is_empty() || line.starts_with(b"#") {
-        return Said::Nothing;
+        return if line.starts_with(b"# tracer:") { Said::Begin } else { Said::Nothing };
     }
     let Some(head) = Head::parse(line) else { return aside(line) };
     let Some((name, fields)) = event(head.style, head.rest) else { return no_event(&head) };
@@ -336,8 +347,11 @@ fn no_event<'l>(head: &Head<'l>) -> Said<'l> {
         let count = rest.rsplit(|b| *b == b' ').next().and_then(values::number);
         return Said::Lost(head.cpu, count.unwrap_or(0));
     }
-    Said::Odd
+    if STACKS.iter().any(|s| rest.starts_with(s)) { Said::Nothing } else { Said::Odd }
 }
+
+/// What the kernel prints in place of an event's name before a stack.
+const STACKS: [&[u8]; 2] = [b"<stack trace", b"<user stack trace"];
 
 /// A line without a time.
 #[cold]
