@@ -21,7 +21,7 @@ mod util;
 
 pub use spool::Limits;
 
-use idlewise_model::{Event, Source, Tape};
+use idlewise_model::{Event, Health, HealthKind, Source, Tape};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
@@ -34,12 +34,14 @@ pub enum TapeError {
     Trace(#[from] TraceError),
     /// Nothing in the trace tells when a CPU was idle.
     #[error(
-        "{name}: no cpu_idle events and no switches to the idle task, so nothing can be replayed or scored; record with \
-             the events of the `power` and `sched` groups, for example `trace-cmd record -e power -e sched -e timer -e irq` (events here: {events})"
+        "{name}: no cpu_idle events and no switches to the idle task, so nothing can be replayed or scored; {advice} \
+             (events here: {events})"
     )]
     NoIdle {
         /// The file.
         name: String,
+        /// The way out.
+        advice: String,
         /// Its events, most frequent first.
         events: String,
     },
@@ -81,12 +83,12 @@ pub fn make_within(
         }
         survey.event(&event, &events);
     }
-    if !survey.any_idle() {
-        return Err(TapeError::NoIdle { name, events: most_frequent(&events) });
-    }
-    let total = events.counts().values().sum();
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
+    if !survey.any_idle() {
+        return Err(TapeError::NoIdle { name, advice: way_out(&health), events: most_frequent(&events) });
+    }
+    let total = events.counts().values().sum();
     let facts = survey.finish(machine);
     let source = Source {
         name,
@@ -108,6 +110,20 @@ pub fn make_within(
     let mut tape = maker.finish(source, health)?;
     tape.notes.splice(0..0, trace.meta().notes.iter().cloned());
     Ok(tape)
+}
+
+/// What to do about a recording without idle stays: it may be that a part of it is missing.
+fn way_out(health: &Health) -> String {
+    let cut_off = health.iter().find(|(kind, _)| matches!(kind, HealthKind::Truncated | HealthKind::BadPage));
+    match cut_off {
+        Some((kind, c)) => {
+            let what = kind.describe();
+            format!("copy the file again, a part of it is missing: {} {what} (first: {})", c.count, c.first)
+        }
+        None => "record with the events of the `power` and `sched` groups, for example `trace-cmd record -e power \
+                 -e sched -e timer -e irq`"
+            .to_owned(),
+    }
 }
 
 fn most_frequent(events: &Events<'_>) -> String {

@@ -56,6 +56,18 @@ fn a_trace_without_idle_events_says_what_it_has_and_how_to_record() {
 }
 
 #[test]
+fn a_trace_without_idle_events_that_was_cut_off_is_to_be_copied_again() {
+    let mut bytes = with_timer(6 * MS).write();
+    bytes.truncate(bytes.len() - 4096);
+    let trace = TraceFile::from_bytes(Path::new("cut.dat"), bytes).unwrap();
+    let text = idlewise_tape::make(&trace, "cut.dat", &machine(), "menu").unwrap_err().to_string();
+    for part in ["cut.dat", "copy the file again", "ends in the middle", "events here: none"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!text.contains("trace-cmd record"), "{text}");
+}
+
+#[test]
 fn an_exit_without_entry_and_an_entry_without_exit_are_counted_and_left_out() {
     let mut s = with_timer(200 * MS);
     s.exit(0, TICK + 100 * US);
