@@ -184,6 +184,9 @@ fn a_tape_gives_the_same_table_as_its_trace() {
         assert_eq!(from_tape.status.code(), Some(0), "{}", err(&from_tape));
         assert_eq!(out(&from_tape), out(&from_trace));
     }
+    // The machine of a tape is that of its trace's side-car.
+    let o = idlewise(&["replay", &tape, &data("sleeploop.dat"), "-g", "menu"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     refused(&["tape", &data("mixed.dat"), "-o", &tape], &["exists"]);
     let cut = fs::read(&tape).unwrap();
     fs::write(&tape, &cut[..cut.len() / 2]).unwrap();

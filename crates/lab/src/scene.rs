@@ -42,7 +42,7 @@ impl Scene {
             None => first.machine.clone(),
         };
         if platform.is_none()
-            && let Some(other) = recordings.iter().find(|r| r.machine != chosen)
+            && let Some(other) = recordings.iter().find(|r| !r.machine.same_as(&chosen))
         {
             return Err(LabError::Request(format!(
                 "{} was recorded on {}, {} on {}: say with --platform which machine to replay on",

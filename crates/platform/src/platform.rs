@@ -76,6 +76,14 @@ pub struct Cluster {
     pub source: String,
 }
 
+impl Platform {
+    /// Whether this describes the same machine, wherever either was read.
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        Self { origin: other.origin.clone(), ..self.clone() } == *other
+    }
+}
+
 impl Cluster {
     /// The energy table if the powers that are assumed fell in equal steps; none where none are assumed.
     #[must_use]
