@@ -40,6 +40,7 @@ pub const SCHEMA: &str = "idlewise.compare/1";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompareRequest {
     /// Traces or tapes.
+    #[serde(serialize_with = "crate::lossy::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
     pub recording: RecordingOptions,
@@ -52,7 +53,7 @@ pub struct CompareRequest {
     /// The governor to go to.
     pub b: String,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
     /// How to break the result down.
     pub per: Per,

@@ -24,6 +24,7 @@ pub struct Info {
     /// Version of idlewise.
     pub version: String,
     /// The file.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
     /// Format in words.
     pub format: String,

@@ -15,6 +15,7 @@ mod golden_file;
 pub mod governors;
 mod head;
 pub mod info;
+mod lossy;
 mod recording;
 pub mod replay;
 mod scene;

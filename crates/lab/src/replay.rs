@@ -41,6 +41,7 @@ pub enum Per {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRequest {
     /// Traces or tapes.
+    #[serde(serialize_with = "crate::lossy::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
     pub recording: RecordingOptions,
@@ -51,7 +52,7 @@ pub struct ReplayRequest {
     /// Governors with their parameters, and [`ORACLE`].
     pub governors: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
     /// The governor that the others are compared with; the first where nothing is given.
     pub baseline: Option<String>,

@@ -22,6 +22,7 @@ const SCHEMA: &str = "idlewise.why-differ/1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhyDifferRequest {
     /// A trace or tape.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub trace: PathBuf,
     /// What is known about it beside its file.
     pub recording: RecordingOptions,
@@ -32,7 +33,7 @@ pub struct WhyDifferRequest {
     /// The two governors with their parameters.
     pub governors: [String; 2],
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
     /// Only this CPU.
     pub cpu: Option<u32>,

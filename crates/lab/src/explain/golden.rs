@@ -18,6 +18,7 @@ use crate::golden_file::{GoldenFile, Row};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowRequest {
     /// The golden file (`*.csv.gz`).
+    #[serde(serialize_with = "crate::lossy::path")]
     pub golden: PathBuf,
     /// The row, by its `step`, from 0.
     pub row: u64,
@@ -26,6 +27,7 @@ pub struct RowRequest {
     /// Governors to show beside it.
     pub others: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
 }
 

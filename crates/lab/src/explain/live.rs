@@ -18,6 +18,7 @@ use crate::truth::{Answer, Follower, LiveFile, Row};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRequest {
     /// The file of recorded decisions.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub decisions: PathBuf,
     /// Its line, from 1, as `idlewise drive` names it.
     pub line: u64,
@@ -30,6 +31,7 @@ pub struct LineRequest {
     /// Governors to show beside it.
     pub others: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
 }
 

@@ -34,6 +34,7 @@ pub enum Which {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainRequest {
     /// A trace or tape.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub trace: PathBuf,
     /// What is known about it beside its file.
     pub recording: RecordingOptions,
@@ -46,7 +47,7 @@ pub struct ExplainRequest {
     /// Governors to show beside it.
     pub others: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
     pub kernel_trees: Vec<PathBuf>,
     /// The CPU; needed where the recording has several.
     pub cpu: Option<u32>,
