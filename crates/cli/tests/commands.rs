@@ -331,6 +331,8 @@ fn a_format_or_tape_without_instances_refuses_to_choose_one() {
     .unwrap();
     refused(&["info", &text.display().to_string(), "--instance", "other"], &["other"]);
     refused(&["info", &data("mixed.dat"), "--instance", "other"], &["other"]);
+    let converted = dir.path().join("other.txt").display().to_string();
+    refused(&["convert", &data("mixed.dat"), "-o", &converted, "--instance", "other"], &["other"]);
     let tape = dir.path().join("mixed.tape").display().to_string();
     assert!(idlewise(&["tape", &data("mixed.dat"), "-o", &tape]).status.success());
     refused(&["replay", &tape, "--instance", "other"], &["--instance"]);

@@ -13,6 +13,7 @@ use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track};
 use crate::candidate::{Book, Candidate};
 use crate::explain::Came;
 use crate::scene::Scene;
+use crate::steady::Steady;
 use crate::{LabError, RecordingOptions, governors};
 
 /// A format to write.
@@ -105,7 +106,8 @@ pub fn convert(
     }
     // What may be wrong with the request is said before the work begins.
     let stage = (!request.governors.is_empty()).then(|| Stage::open(request)).transpose()?;
-    let trace = TraceFile::open(&request.trace)?;
+    let steady = Steady::of(&request.trace);
+    let trace = request.recording.open(&request.trace)?;
     let failed = |e: io::Error| LabError::file(&request.output, e);
     let mut report = ConvertReport::default();
     match request.to {
@@ -126,6 +128,7 @@ pub fn convert(
             writer.finish().map_err(failed)?;
         }
     }
+    steady.check()?;
     Ok(report)
 }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::fidelity::kernels_own;
 use crate::head::{HealthHead, health_heads};
 use crate::recording::is_tape;
+use crate::steady::Steady;
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that an info gives.
@@ -141,6 +142,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
             path.display()
         )));
     }
+    let steady = Steady::of(path);
     let trace = options.open(path)?;
     let mut events = trace.events()?;
     let mut seen = Seen::default();
@@ -149,6 +151,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     }
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
+    steady.check()?;
     let counts = counts(&events);
     let (score, replay) = verdicts(&seen);
     let replayed = if replay.yes { replayed(path, options, trees)? } else { None };

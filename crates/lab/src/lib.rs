@@ -20,6 +20,7 @@ mod recording;
 pub mod replay;
 mod scene;
 pub mod score;
+mod steady;
 mod tidy;
 pub mod truth;
 pub mod view;

@@ -10,6 +10,7 @@ use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::steady::Steady;
 
 /// What to know about a recording beside its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +88,7 @@ impl Recording {
             }
             return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false });
         }
+        let steady = Steady::of(path);
         let trace = options.open(path)?;
         let sidecar_path = path.with_extension("toml");
         let sidecar = read_sidecar(&sidecar_path)?;
@@ -107,6 +109,7 @@ impl Recording {
         let governor =
             options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
+        steady.check()?;
         Ok(Self { path: path.to_owned(), tape, machine, machine_assumed })
     }
 }
