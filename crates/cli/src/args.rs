@@ -79,7 +79,7 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Traces (trace.dat) or tapes
+    /// Traces, of any format that is read, or tapes
     #[arg(required_unless_present = "again", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo,oracle
@@ -98,7 +98,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) sensitivity: bool,
     /// Ask again what a JSON result records of its own making; files must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "platform", "baseline", "cluster", "sensitivity"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -107,7 +107,7 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ", "row", "line"]))]
 pub(crate) struct ExplainArgs {
-    /// A trace (trace.dat) or a tape
+    /// A trace, of any format that is read, or a tape
     #[arg(value_name = "TRACE", required_unless_present_any = ["golden", "decisions"])]
     pub(crate) trace: Option<PathBuf>,
     /// The governor, with parameters where wanted
@@ -135,13 +135,13 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "seed"])]
     pub(crate) golden: Option<PathBuf>,
     /// The row of the golden file, from 0
-    #[arg(long, value_name = "N", requires = "golden")]
+    #[arg(long, value_name = "N", requires = "golden", conflicts_with = "trace")]
     pub(crate) row: Option<u64>,
     /// Decisions recorded on a live kernel (see `idlewise drive`) instead of a trace; --platform names the machine
     #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "seed"])]
     pub(crate) decisions: Option<PathBuf>,
     /// The line of the file of decisions, as `idlewise drive` names it
-    #[arg(long, value_name = "N", requires = "decisions")]
+    #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
     pub(crate) line: Option<u64>,
     /// Find where two governors part: the first wait, and those that cost most energy and latency
     #[arg(long, value_name = "A,B")]
@@ -164,7 +164,7 @@ pub(crate) struct CompareArgs {
     /// The governor to go to; changes are from A to B
     #[arg(value_name = "B", required_unless_present = "again")]
     pub(crate) b: Option<String>,
-    /// Traces (trace.dat) or tapes
+    /// Traces, of any format that is read, or tapes
     #[arg(short, long, required_unless_present = "again", value_name = "TRACE", num_args = 1..)]
     pub(crate) trace: Vec<PathBuf>,
     #[command(flatten)]
@@ -176,7 +176,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_if: Vec<String>,
     /// Ask again what a JSON result records of its own making; files must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["a", "b", "trace", "platform", "cluster", "fail_if"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["a", "b", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -207,7 +207,7 @@ Exit status: 0 done, 1 a --fail-if holds, 2 not done.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {
-    /// A trace (trace.dat) or a tape
+    /// A trace, of any format that is read, or a tape
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     #[command(flatten)]
@@ -221,7 +221,7 @@ pub(crate) struct ScoreArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TapeArgs {
-    /// A trace (trace.dat)
+    /// A trace, of any format that is read
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// The tape to write; an existing file is left alone
@@ -237,7 +237,7 @@ pub(crate) struct TapeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT)]
 pub(crate) struct ConvertArgs {
-    /// A trace (trace.dat, Perfetto)
+    /// A trace, of any format that is read
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// The file to write; an existing file is left alone
@@ -350,6 +350,10 @@ pub(crate) enum PlatformCommand {
     /// Describe the running machine as a platform file
     Scan,
 }
+
+/// What of [`StageArgs`] a result that is asked again has told already.
+const STAGE: [&str; 8] =
+    ["platform", "cluster", "seed", "recorded_on", "sysfs", "kernel_governor", "instance", "trees"];
 
 /// Where governors are run.
 #[derive(Debug, Args)]

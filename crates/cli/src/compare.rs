@@ -8,6 +8,7 @@ use crate::args::{CompareArgs, PerArg, PerChoice};
 use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
+    a.output.check()?;
     let (request, recorded) = match &a.again {
         Some(path) => {
             let (request, value) = again::request(path, "compare", SCHEMA)?;

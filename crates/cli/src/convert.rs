@@ -5,7 +5,7 @@ use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
 use idlewise_lab::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
-use crate::output::{Done, Failure, Progress, say, write_new_with};
+use crate::output::{Done, Failure, Progress, check_beside, say, write_new_with};
 
 /// So many kinds of events that lost their fields are named.
 const NAMED: usize = 3;
@@ -22,6 +22,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
             a.output.display()
         )));
     };
+    check_beside(&a.output, a.force, &a.trace)?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,

@@ -12,6 +12,7 @@ use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
 use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: &ExplainArgs) -> Done {
+    a.output.check()?;
     let governor = a.governor.as_deref().unwrap_or_default();
     match (&a.why_differ, &a.golden, &a.decisions) {
         (Some(pair), _, _) => differ(a, pair),

@@ -5,6 +5,7 @@ use crate::args::InfoArgs;
 use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &InfoArgs) -> Done {
+    a.output.check()?;
     let info = {
         let _progress = Progress::new("reading");
         info::info(&a.trace, &a.recording.options(), &a.kernels.trees)?

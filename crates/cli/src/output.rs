@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -44,6 +45,13 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
     })
 }
 
+impl OutputArgs {
+    /// Whether the result can go where it is asked for; asked before the work begins.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_new(path, false))
+    }
+}
+
 /// Prints a result in the form and to the place asked for.
 pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) -> Done {
     let text = view.render(to.format, result).map_err(|e| e.to_string())?;
@@ -63,6 +71,41 @@ fn failed(path: &Path, e: &io::Error) -> Failure {
     Failure::Error(format!("{}: {e}", path.display()))
 }
 
+/// Whether `path` may be written, asked before the work begins: it is new, or an ordinary file and `force` is given.
+pub(crate) fn check_new(path: &Path, force: bool) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::Error(format!("{}: {why}", path.display())));
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => {
+            return refuse("is a directory, a device or a pipe; name a file");
+        }
+        Ok(_) if !force => return refuse("exists; name another file or remove it"),
+        Ok(_) => {}
+        Err(_) if fs::symlink_metadata(path).is_ok() => {
+            return refuse("is a symbolic link to nowhere; name another file or remove it");
+        }
+        Err(_) => {}
+    }
+    if !folder(path).is_dir() {
+        return refuse("its directory does not exist; make it first, or name a file elsewhere");
+    }
+    Ok(())
+}
+
+/// [`check_new`] of a file that is made of `trace`, which is not overwritten even by `force`.
+pub(crate) fn check_beside(path: &Path, force: bool, trace: &Path) -> Result<(), Failure> {
+    check_new(path, force)?;
+    let place = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
+    if place(path).is_some_and(|of| place(trace) == Some(of)) {
+        let why = "is the trace itself, which would be lost; name another file";
+        return Err(Failure::Error(format!("{}: {why}", path.display())));
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// As [`write_new`], with bytes that `write` writes one after the other; asked before it begins.
 pub(crate) fn write_new_with<T>(
     path: &Path,
@@ -70,23 +113,20 @@ pub(crate) fn write_new_with<T>(
     write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fail = |e: io::Error| failed(path, &e);
-    if !force && path.exists() {
-        return Err(Failure::Error(format!("{}: exists; name another file or remove it", path.display())));
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = io::BufWriter::new(tempfile::NamedTempFile::new_in(folder).map_err(fail)?);
+    check_new(path, force)?;
+    // Of a symbolic link the file that it leads to is replaced, not the link.
+    let to = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    // A temporary file is readable by its owner only; a result is an ordinary file, as the umask has it.
+    let ordinary = fs::Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().permissions(ordinary).tempfile_in(folder(&to)).map_err(fail)?;
+    let mut file = io::BufWriter::new(file);
     let result = write(&mut file)?;
     let file = file.into_inner().map_err(|e| fail(e.into_error()))?;
     if force {
-        file.persist(path).map_err(|e| fail(e.error))?;
+        file.persist(&to).map_err(|e| fail(e.error))?;
     } else {
-        file.persist_noclobber(path).map_err(|e| fail(e.error))?;
+        file.persist_noclobber(&to).map_err(|e| fail(e.error))?;
     }
-    // A temporary file is readable by its owner only; a result is an ordinary file.
-    let ordinary = OpenOptions::new().read(true).open(path).and_then(|f| f.metadata());
-    let mut permissions = ordinary.map_err(fail)?.permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
-    fs::set_permissions(path, permissions).map_err(fail)?;
     Ok(result)
 }
 

@@ -7,6 +7,7 @@ use crate::args::{PerChoice, ReplayArgs};
 use crate::output::{Done, Failure, Progress, deliver};
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
+    a.output.check()?;
     let (request, recorded) = match &a.again {
         Some(path) => {
             let (request, value) = again::request(path, "replay", SCHEMA)?;

@@ -5,6 +5,7 @@ use crate::args::{PerChoice, ScoreArgs};
 use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
+    a.output.check()?;
     let PerChoice(per) = a.per.into();
     let report = {
         let _progress = Progress::new("reading");

@@ -4,18 +4,21 @@ use std::fs;
 use idlewise_lab::Recording;
 
 use crate::args::TapeArgs;
-use crate::output::{Done, Progress, say, write_new};
+use crate::output::{Done, Progress, check_beside, say, write_new};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
+    check_beside(&a.output, a.force, &a.trace)?;
     let progress = Progress::new("reading");
     let recording = Recording::open(&a.trace, &a.recording.options())?;
     let bytes = recording.tape_bytes()?;
     drop(progress);
     write_new(&a.output, &bytes, a.force)?;
     let stays: usize = recording.tape.cpus.iter().map(|c| c.pieces.len()).sum();
-    let trace_bytes = fs::metadata(&a.trace).map_or(0, |m| m.len());
+    // A directory's own length says nothing about the trace in it.
+    let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);
+    let beside = trace.map_or_else(String::new, |m| format!(" (the trace has {})", m.len()));
     say(&format!(
-        "{}: {stays} idle stays of {} CPUs, {} bytes (the trace has {trace_bytes})\n",
+        "{}: {stays} idle stays of {} CPUs, {} bytes{beside}\n",
         a.output.display(),
         recording.tape.cpus.len(),
         bytes.len()

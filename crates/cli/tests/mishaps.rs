@@ -21,6 +21,68 @@ fn err(o: &Output) -> String {
     String::from_utf8(o.stderr.clone()).unwrap()
 }
 
+/// Runs and expects exit status 2, nothing on standard output, and all of `words` in the error.
+fn refused(args: &[&str], words: &[&str]) {
+    let o = idlewise(args);
+    assert_eq!(o.status.code(), Some(2), "{args:?}: {}", err(&o));
+    assert!(o.stdout.is_empty(), "{args:?}");
+    for word in words {
+        assert!(err(&o).contains(word), "{args:?}: no {word:?} in {}", err(&o));
+    }
+}
+
+#[test]
+fn what_must_not_be_overwritten_is_left_alone_even_by_force() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let trace = at("own.dat");
+    fs::copy(data("sleeploop.dat"), &trace).unwrap();
+    fs::copy(data("sleeploop.toml"), at("own.toml")).unwrap();
+    let before = fs::read(&trace).unwrap();
+    std::os::unix::fs::symlink("own.dat", at("link.txt")).unwrap();
+    for to in ["own.dat", "link.txt"] {
+        refused(&["tape", &trace, "-o", &at(to), "--force"], &[to, "the trace itself", "another file"]);
+        let convert = ["convert", &trace, "--to", "text", "-o", &at(to), "--force"];
+        refused(&convert, &[to, "the trace itself", "another file"]);
+    }
+    assert_eq!(fs::read(&trace).unwrap(), before);
+    let pipe = at("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for to in [&pipe, &dir.path().display().to_string()] {
+        refused(&["tape", &trace, "-o", to, "--force"], &[to, "a device or a pipe", "name a file"]);
+        refused(&["replay", &trace, "-o", to], &[to, "a device or a pipe", "name a file"]);
+    }
+    assert!(!fs::metadata(&pipe).unwrap().is_file());
+    // A symbolic link stays one, and its file is replaced.
+    fs::write(at("kept.tape"), "old").unwrap();
+    std::os::unix::fs::symlink("kept.tape", at("link.tape")).unwrap();
+    let o = idlewise(&["tape", &trace, "-o", &at("link.tape"), "--force"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    assert!(fs::symlink_metadata(at("link.tape")).unwrap().is_symlink());
+    assert!(fs::read(at("kept.tape")).unwrap().starts_with(b"IWTAPE"));
+}
+
+#[test]
+fn where_a_result_cannot_go_is_said_before_the_work_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = dir.path().join("none/x.txt").display().to_string();
+    let there = dir.path().join("there").display().to_string();
+    fs::write(&there, "precious").unwrap();
+    for (to, words) in [(&nowhere, "directory does not exist"), (&there, "exists")] {
+        // The trace is not looked at.
+        let common = ["no-such.dat", "-o", to];
+        let governor = ["--governor", "menu", "--decision", "0"];
+        refused(&[&["info"][..], &common].concat(), &[to, words]);
+        refused(&[&["replay"][..], &common].concat(), &[to, words]);
+        refused(&[&["score"][..], &common].concat(), &[to, words]);
+        refused(&[&["tape"][..], &common].concat(), &[to, words]);
+        refused(&[&["convert"][..], &common, &["--to", "text"]].concat(), &[to, words]);
+        refused(&[&["explain"][..], &common, &governor].concat(), &[to, words]);
+        refused(&["compare", "menu", "teo-6.1", "-o", to, "--trace", "no-such.dat"], &[to, words]);
+    }
+    assert_eq!(fs::read_to_string(&there).unwrap(), "precious");
+}
+
 #[test]
 fn names_that_are_no_utf8_are_written_as_far_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
@@ -39,5 +101,39 @@ fn names_that_are_no_utf8_are_written_as_far_as_they_are() {
         assert_eq!(o.status.code(), Some(0), "{args:?}: {}", err(&o));
         let json: serde_json::Value = serde_json::from_slice(&o.stdout).unwrap();
         assert!(json.to_string().contains("odd\u{fffd}\u{fffd}.dat"), "{args:?}");
+    }
+}
+
+#[test]
+fn a_file_that_has_no_length_is_not_taken_for_an_empty_one() {
+    for args in [&["info"][..], &["replay"], &["convert", "-o", "never.txt"]] {
+        let words = ["/proc/version", "while it is read", "in a file first"];
+        refused(&[args, &["/proc/version"]].concat(), &words);
+    }
+}
+
+#[test]
+fn options_that_would_be_passed_over_are_refused() {
+    let trace = data("sleeploop.dat");
+    for (option, value) in [
+        ("--governor", "menu"),
+        ("--seed", "7"),
+        ("--per", "cpu"),
+        ("--platform", "pixel6"),
+        ("--recorded-on", "pixel6"),
+        ("--instance", "x"),
+        ("--kernel-governor", "teo"),
+        ("--kernel-tree", "x"),
+    ] {
+        refused(&["replay", "--again", "x.json", option, value], &["--again", option, "cannot be used with"]);
+        if option != "--governor" {
+            refused(
+                &["compare", "--again", "x.json", option, value],
+                &["--again", option, "cannot be used with"],
+            );
+        }
+    }
+    for number in ["--row", "--line"] {
+        refused(&["explain", &trace, "-g", "menu", number, "3"], &[number, "cannot be used with"]);
     }
 }

@@ -37,6 +37,13 @@ impl Input {
                 advice: "a trace is read at many places, so store it in a file first",
             });
         }
+        if info.len() == 0 && !matches!(file.read_at(&mut [0], 0), Ok(0)) {
+            return Err(TraceError::NotATrace {
+                path: path.to_path_buf(),
+                looks_like: "a file that the kernel makes up while it is read (tracefs, procfs)",
+                advice: "store what it says in a file first (cat ... > trace.txt)",
+            });
+        }
         Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len(), wrapping: None })
     }
 
