@@ -52,6 +52,8 @@ struct Cpu {
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
+    /// When the last stay that was written down ended, ns.
+    told_to_ns: u64,
     iowait: u16,
     tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.

@@ -360,12 +360,15 @@ fn a_clock_that_goes_back_makes_no_stay() {
         + &line("10.005000", 1)
         + &line("3.000000", u32::MAX)
         + &line("3.001000", 1)
-        + &line("3.004000", u32::MAX);
+        + &line("3.004000", u32::MAX)
+        + &line("11.000000", 1)
+        + &line("11.007000", u32::MAX);
     let trace = TraceFile::from_bytes(Path::new("back.txt"), text.into_bytes()).unwrap();
     let t = idlewise_tape::make(&trace, "back.txt", &machine(), "menu").unwrap();
     let stays: Vec<u64> = stays(&t, 0).iter().map(Piece::stay_ns).collect();
-    assert_eq!(stays, [2 * MS, 3 * MS]);
+    assert_eq!(stays, [2 * MS, 7 * MS], "what lies before the end of a stay is no stay");
     assert_eq!(t.health.count(HealthKind::ClockBackwards), 1);
+    assert_eq!(t.health.count(HealthKind::Ignored), 1);
 }
 
 #[test]

@@ -20,6 +20,14 @@ impl Maker<'_> {
             self.cpu(cpu).forget();
             return;
         }
+        // What happened then is told already; stays one after the other do not overlap.
+        if start_ns < self.cpu(cpu).told_to_ns {
+            self.health.add(HealthKind::Ignored, 1, || {
+                format!("a stay on {}, before the end of the last one", place(cpu, start_ns))
+            });
+            self.cpu(cpu).forget();
+            return;
+        }
         let Some(exit_ns) = stay.exit_ns else {
             self.health.add(HealthKind::EntryWithoutExit, 1, || place(cpu, stay.piece.start_ns));
             return;
@@ -80,6 +88,7 @@ impl Maker<'_> {
                 c.tick_handlers.push(clip(took));
             }
         }
+        c.told_to_ns = exit_ns;
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
         if !visit_end && c.now_ns.is_none() {
