@@ -49,7 +49,7 @@ mod tests {
         let old = || {
             fs::write(&path, "0123456789").unwrap();
             let file = fs::File::options().write(true).open(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(9)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9)).unwrap();
             Steady::of(&path)
         };
         let steady = old();
