@@ -343,7 +343,7 @@ fn losses_are_told_before_the_next_event() {
 fn between_two_recordings_in_one_file_something_was_lost_on_every_cpu() {
     let one = "# tracer: nop\n#\n a-1 [002] 1.0: x: \n a-1 [000] 1.5: x: \n";
     let two = "# tracer: nop\n#\n a-1 [002] 9.0: x: \n a-1 [001] 9.5: x: \n";
-    let (events, health) = read(&format!("{one}{two}"));
+    let (events, health) = read(format!("{one}{two}"));
     let got: Vec<_> = events.iter().map(|e| (e.cpu, e.kind)).collect();
     let (x, lost) = (Other { id: 0 }, Lost { count: 0 });
     assert_eq!(got, [(2, x), (0, x), (0, lost), (2, lost), (2, x), (1, x)]);
