@@ -24,6 +24,11 @@ pub(crate) struct Armed<'a> {
     ticks: BTreeMap<u32, (u64, Option<i64>)>,
     /// Hrtimers whose expiry is known only from above.
     upper: BTreeSet<u64>,
+    /// Hrtimers on `CLOCK_REALTIME`.
+    realtime: BTreeSet<u64>,
+    /// How often the offset of the trace clock has changed, and by how much in all, ns.
+    changes: usize,
+    moved_ns: i64,
     next_unseen: usize,
     /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
     handed_on: BTreeMap<u32, i64>,
@@ -58,9 +63,43 @@ impl<'a> Armed<'a> {
             global: Pending::default(),
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
+            realtime: BTreeSet::new(),
+            changes: 0,
+            moved_ns: 0,
             next_unseen: 0,
             handed_on: BTreeMap::new(),
         }
+    }
+
+    /// Time goes on to `ts_ns`; says whether the trace clock has jumped against the timers' since. What is armed keeps
+    /// its expiry on its own clock.
+    pub(crate) fn clock_jumps(&mut self, ts_ns: u64) -> bool {
+        let before = self.changes;
+        while let Some(at) = self.facts.offsets.change_ns(self.changes + 1).filter(|at| *at <= ts_ns) {
+            // Those that were armed unseen are known by now.
+            self.arm_unseen(at);
+            self.changes += 1;
+            let by_ns = self.facts.offsets.moved_ns(self.changes).saturating_sub(self.moved_ns);
+            self.moved_ns = self.moved_ns.saturating_add(by_ns);
+            self.hrtimers.shift(by_ns, &self.realtime);
+            self.local.shift(by_ns, &BTreeSet::new());
+            self.global.shift(by_ns, &BTreeSet::new());
+            let ticks = self.ticks.values_mut().filter_map(|t| t.1.as_mut());
+            let handed_on = self.handed_on.values_mut().filter(|at| **at != NEVER_NS);
+            ticks.chain(handed_on).for_each(|at| *at = at.saturating_add(by_ns));
+        }
+        self.changes > before
+    }
+
+    /// An hrtimer's expiry on the trace clock as it is now, ns.
+    fn hrtimer_at(&self, expires: i64) -> Option<i64> {
+        let at = self.facts.hrtimer_on_trace_clock(expires)?;
+        Some(if Facts::is_realtime(expires) { at } else { at.saturating_add(self.moved_ns) })
+    }
+
+    /// A wheel timer's expiry on the trace clock as it is now, ns.
+    fn jiffy_at(&self, cpu: u32, jiffy: u64) -> i64 {
+        self.facts.jiffies_on_trace_clock(cpu, jiffy).saturating_add(self.moved_ns)
     }
 
     /// A timer is armed, cancelled or fires.
@@ -69,7 +108,7 @@ impl<'a> Armed<'a> {
         match e.kind {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 if self.facts.is_tick(function) {
-                    self.ticks.insert(e.cpu, (hrtimer, self.facts.hrtimer_on_trace_clock(expires)));
+                    self.ticks.insert(e.cpu, (hrtimer, self.hrtimer_at(expires)));
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
                     self.upper.remove(&hrtimer);
@@ -96,7 +135,7 @@ impl<'a> Armed<'a> {
             }
             EventKind::TmigrCpuIdle { cpu, nextevt, .. } => {
                 let first = i64::try_from(nextevt).ok().filter(|at| *at != NEVER_NS);
-                let at = first.and_then(|at| self.facts.hrtimer_on_trace_clock(at));
+                let at = first.and_then(|at| self.hrtimer_at(at));
                 self.handed_on.insert(cpu, at.unwrap_or(NEVER_NS));
             }
             _ => {}
@@ -120,14 +159,19 @@ impl<'a> Armed<'a> {
                     self.arm_hrtimer(u.id, u.cpu, by);
                 }
                 Expires::Jiffy(jiffy) => {
-                    self.local.arm(u.id, u.cpu, self.facts.jiffies_on_trace_clock(u.cpu, jiffy));
+                    self.local.arm(u.id, u.cpu, self.jiffy_at(u.cpu, jiffy));
                 }
             }
         }
     }
 
     fn arm_hrtimer(&mut self, id: u64, cpu: u32, expires: i64) {
-        match self.facts.hrtimer_on_trace_clock(expires) {
+        if Facts::is_realtime(expires) {
+            self.realtime.insert(id);
+        } else {
+            self.realtime.remove(&id);
+        }
+        match self.hrtimer_at(expires) {
             Some(at) => self.hrtimers.arm(id, cpu, at),
             None => {
                 self.hrtimers.disarm(id);
@@ -142,8 +186,9 @@ impl<'a> Armed<'a> {
         }
         let cpu = flags.cpu();
         let migrates = self.facts.timer_migration && !flags.pinned();
+        let at = self.jiffy_at(cpu, jiffy);
         let base = if migrates { &mut self.global } else { &mut self.local };
-        base.arm(id, cpu, self.facts.jiffies_on_trace_clock(cpu, jiffy));
+        base.arm(id, cpu, at);
     }
 
     fn disarm_wheel(&mut self, id: u64) {
@@ -152,7 +197,7 @@ impl<'a> Armed<'a> {
     }
 
     fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
-        let fallback = self.facts.hrtimer_on_trace_clock(now);
+        let fallback = self.hrtimer_at(now);
         let due = |armed: Option<i64>| armed.or(fallback).and_then(|t| u64::try_from(t).ok());
         if self.facts.is_tick(function) {
             return Fired::Tick(due(self.ticks.get_mut(&e.cpu).and_then(|t| t.1.take())));

@@ -12,7 +12,7 @@ const EXACT_SHARE: (usize, usize) = (9, 10);
 
 /// Finds period and phase of the ticks, from the tick timer's own expiries or from the times of timer interrupts.
 pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
-    let offset = f.mono_offset_ns;
+    let offset = f.offsets.first_ns();
     let all: Vec<i64> =
         f.cpus.values().flat_map(|c| c.tick_expiries.iter().map(|e| e.saturating_add(offset))).collect();
     if let Some(grid) = exact_grid(&all, machine_hz) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a recorded trace to a tape: what a governor would have seen, each input with its confidence (design D4 and 4).
 //!
-//! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock, the tick's [`grid`](crate::grid), timers that
+//! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock ([`offset`](crate::offset)), the tick's [`grid`](crate::grid), timers that
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
 //! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
 //! [`util`](crate::util) what it was told of its load.
@@ -12,6 +12,7 @@ mod causes;
 pub mod file;
 mod grid;
 mod maker;
+mod offset;
 mod pelt;
 mod spool;
 mod survey;

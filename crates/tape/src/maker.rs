@@ -99,6 +99,10 @@ impl<'a> Maker<'a> {
     }
 
     pub(crate) fn event(&mut self, e: &Event) {
+        if self.armed.clock_jumps(e.ts_ns) {
+            // The machine was suspended, or who knows what: no governor's matter.
+            self.cpus.values_mut().for_each(Cpu::forget);
+        }
         if self.facts.by_switches {
             self.idle_task(e);
         }

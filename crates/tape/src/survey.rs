@@ -9,6 +9,7 @@ use idlewise_trace::{Events, TraceMeta};
 
 use crate::causes::IrqClass;
 use crate::grid::find_grids;
+use crate::offset::{OffsetFinder, Offsets};
 use crate::unseen::{Finder, Unseen};
 
 /// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14).
@@ -38,6 +39,7 @@ pub(crate) struct Survey<'a> {
     meta: &'a TraceMeta,
     facts: Facts,
     finder: Finder,
+    offsets: OffsetFinder,
     jiffies: Vec<(u64, u64)>,
 }
 
@@ -47,8 +49,8 @@ pub(crate) struct Facts {
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
     pub(crate) cpus: BTreeMap<u32, CpuSeen>,
-    /// Trace clock minus `CLOCK_MONOTONIC`, ns.
-    pub(crate) mono_offset_ns: i64,
+    /// Trace clock minus `CLOCK_MONOTONIC`.
+    pub(crate) offsets: Offsets,
     /// `CLOCK_REALTIME` minus trace clock, ns, where a timer of that clock fired.
     pub(crate) realtime_offset_ns: Option<i64>,
     pub(crate) tick_functions: BTreeMap<u64, bool>,
@@ -86,7 +88,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
         let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
         let facts = Facts { first_ns: u64::MAX, timer_migration, ..Facts::default() };
-        Self { meta, facts, finder: Finder::default(), jiffies: Vec::new() }
+        Self { meta, facts, finder: Finder::default(), offsets: OffsetFinder::default(), jiffies: Vec::new() }
     }
 
     /// An interrupt of the given name (where known) came.
@@ -107,6 +109,7 @@ impl<'a> Survey<'a> {
 
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         self.finder.event(event);
+        self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
         f.first_ns = f.first_ns.min(event.ts_ns);
         f.last_ns = f.last_ns.max(event.ts_ns);
@@ -159,13 +162,11 @@ impl<'a> Survey<'a> {
 
     fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64, events: &Events<'_>) {
         self.facts.hrtimers += 1;
-        let late = (event.ts_ns as i64).wrapping_sub(now);
         if now >= REALTIME_NS {
             let offset = self.facts.realtime_offset_ns.get_or_insert(i64::MIN);
-            *offset = (*offset).max(late.wrapping_neg());
+            *offset = (*offset).max(now.wrapping_sub(event.ts_ns as i64));
         } else {
-            let offset = &mut self.facts.mono_offset_ns;
-            *offset = if *offset == 0 { late } else { late.min(*offset) };
+            self.offsets.handler(event.ts_ns, now);
         }
         if !self.is_tick(function, events) {
             self.finder.hrtimer_fired(event, hrtimer, now);
@@ -195,14 +196,18 @@ impl<'a> Survey<'a> {
     pub(crate) fn finish(self, machine: &Platform) -> Facts {
         let mut f = self.facts;
         // Handlers run a little late: a clock no further away than that is mono by another name (boot, perf's).
-        if self.meta.clock == "mono" || (0..NEAR_MONO_NS).contains(&f.mono_offset_ns) {
-            f.mono_offset_ns = 0;
+        f.offsets = self.offsets.finish();
+        if self.meta.clock == "mono" || (0..NEAR_MONO_NS).contains(&f.offsets.first_ns()) {
+            f.offsets.start_at_zero();
         }
         (f.unseen, f.moved) = self.finder.finish();
         find_grids(&mut f, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);
         let phase = f.grids.values().next().map_or(0, |g| g.phase_ns);
-        let zero = |(ts, now): &(u64, u64)| i128::from(*ts) - i128::from(*now) * i128::from(period);
+        let zero = |(ts, now): &(u64, u64)| {
+            // Jiffies stand still with CLOCK_MONOTONIC.
+            i128::from(*ts) - i128::from(f.offsets.moved_at(*ts)) - i128::from(*now) * i128::from(period)
+        };
         let lowest = self.jiffies.iter().map(zero).min().unwrap_or_default();
         f.jiffy_zero_ns = lowest - (lowest - i128::from(phase)).rem_euclid(i128::from(period));
         f
@@ -210,19 +215,24 @@ impl<'a> Survey<'a> {
 }
 
 impl Facts {
-    /// An hrtimer's expiry on the trace clock, ns; `None` for a clock whose offset is not known.
+    /// An hrtimer's expiry on the trace clock as it is at the start, ns; `None` for a clock whose offset is not known.
     pub(crate) fn hrtimer_on_trace_clock(&self, expires: i64) -> Option<i64> {
-        if expires >= REALTIME_NS {
+        if Self::is_realtime(expires) {
             return self.realtime_offset_ns.map(|off| expires.saturating_sub(off));
         }
-        Some(expires.saturating_add(self.mono_offset_ns))
+        Some(expires.saturating_add(self.offsets.first_ns()))
     }
 
-    /// A wheel timer's expiry on the trace clock, ns.
+    /// A wheel timer's expiry on the trace clock as it is at the start, ns.
     pub(crate) fn jiffies_on_trace_clock(&self, cpu: u32, jiffies: u64) -> i64 {
         let period = self.grid(cpu).period_ns;
         let at = self.jiffy_zero_ns + i128::from(jiffies) * i128::from(period);
         i64::try_from(at).unwrap_or(i64::MAX)
+    }
+
+    /// Whether an hrtimer's expiry is on `CLOCK_REALTIME`, which a suspend does not stop.
+    pub(crate) fn is_realtime(expires: i64) -> bool {
+        expires >= REALTIME_NS
     }
 
     /// Whether a task that blocks at `ts_ns` waits for I/O, which is told when it is woken.

@@ -45,6 +45,16 @@ impl Pending {
         others.filter_map(|(_, set)| set.first()).map(|(expires, _)| *expires).min().unwrap_or(NEVER_NS)
     }
 
+    /// Moves all expiries but those of `but` by `by_ns`: the clock that they are told on jumped.
+    pub(crate) fn shift(&mut self, by_ns: i64, but: &BTreeSet<u64>) {
+        for (id, (cpu, expires)) in self.at.iter_mut().filter(|(id, _)| !but.contains(id)) {
+            let Some(set) = self.cpus.get_mut(cpu) else { continue };
+            set.remove(&(*expires, *id));
+            *expires = expires.saturating_add(by_ns);
+            set.insert((*expires, *id));
+        }
+    }
+
     /// Forgets timers on `cpu` that were due before `limit`: an event of theirs was lost.
     pub(crate) fn forget_before(&mut self, cpu: u32, limit: i64) -> u64 {
         let mut forgotten = 0;

@@ -693,3 +693,38 @@ fn utilisation_is_high_after_work_and_decays_by_half_in_32_ms() {
     assert!((1010..=1024).contains(&util[0]), "{util:?}");
     assert!((490..=530).contains(&util[1]), "{util:?}");
 }
+
+#[test]
+fn a_trace_clock_that_runs_through_a_suspend_leaves_timers_on_theirs() {
+    const ASLEEP: u64 = 30_000 * MS;
+    let due = 40 * MS;
+    let told = |asleep: u64| {
+        let mut s = Story::new(1).clock("boot");
+        s.prelude(0);
+        s.arm(0, TICK + 10 * US, TIMER, OTHER_FN, TICK + due);
+        s.wheel(0, TICK + 10 * US, WHEEL, JIFFY + 20, JIFFY + 20, JIFFY, PINNED);
+        for k in 1..=5 {
+            s.tick(0, TICK + k * T + US + asleep, TICK + k * T);
+        }
+        let at = TICK + 5 * T + asleep;
+        s.rest(0, at + MS);
+        s.idle(0, at + MS + 5 * US, 0);
+        s.exit(0, TICK + due + asleep + 10 * US);
+        s.timer_irq(0, TICK + due + asleep + 11 * US);
+        s.fire(0, TICK + due + asleep + 12 * US, TIMER, OTHER_FN, TICK + due + 11 * US);
+        s.timer_irq_end(0, TICK + due + asleep + 15 * US);
+        s.switch(0, TICK + due + asleep + 20 * US, RUNNING, 42);
+        s.tape()
+    };
+    let (awake, suspended) = (told(0), told(ASLEEP));
+    let (plain, p) = (only(&awake), only(&suspended));
+    assert_eq!((p.cause, p.start_ns), (plain.cause, plain.start_ns + ASLEEP));
+    // What the ticks' handlers were late is not told apart from the jump.
+    for (of_p, of_plain) in [(p.wake_ns as i64, plain.wake_ns as i64), (p.hrtimer_ns, plain.hrtimer_ns)] {
+        assert!(of_p.abs_diff(of_plain) <= 2 * US, "{p:#?} {plain:#?}");
+    }
+    assert!(p.wheel_ns.abs_diff(plain.wheel_ns) <= 2 * US, "{p:#?} {plain:#?}");
+    assert!(awake.notes.iter().all(|n| !n.contains("clock goes")), "{:?}", awake.notes);
+    let told: Vec<_> = suspended.notes.iter().filter(|n| n.contains("by 30.000 s at 40.004 s")).collect();
+    assert_eq!(told.len(), 1, "{:?}", suspended.notes);
+}
