@@ -211,6 +211,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where the next field is.
+    pub(crate) fn position(&self) -> u64 {
+        self.pos
+    }
+
     pub(crate) fn left(&self) -> u64 {
         self.end.saturating_sub(self.pos)
     }

@@ -365,3 +365,40 @@ fn reading_twice_gives_the_same() {
     assert_eq!(file.meta().hash, open(&small()).meta().hash);
     assert_eq!(file.meta().hash.len(), 32);
 }
+
+#[test]
+fn a_second_recording_behind_the_first_is_told() {
+    for (version, packed) in [(7, Packed::No), (7, Packed::Zlib), (7, Packed::Zstd), (6, Packed::No)] {
+        let mut dat = small();
+        (dat.version, dat.packed) = (version, packed);
+        let alone = open(&dat);
+        let told = |t: &TraceFile| t.meta().notes.iter().any(|n| n.contains("another recording, from byte"));
+        assert!(!told(&alone), "{:?}", alone.meta().notes);
+        let one = dat.write();
+        let joined = [one.clone(), one].concat();
+        let file = TraceFile::from_bytes(Path::new("joined.dat"), joined).unwrap();
+        assert!(told(&file), "version {version}: {:?}", file.meta().notes);
+        assert_eq!(file.meta().health.count(HealthKind::Ignored), 1);
+        assert_eq!(file.events().unwrap().count(), alone.events().unwrap().count());
+    }
+}
+
+#[test]
+fn no_real_file_is_taken_for_two() {
+    for path in common::recordings() {
+        let Ok(file) = TraceFile::open(&path) else { continue };
+        let notes = &file.meta().notes;
+        assert!(notes.iter().all(|n| !n.contains("another recording")), "{}: {notes:?}", path.display());
+    }
+}
+
+#[test]
+fn a_file_that_ends_before_its_buffers_are_described_is_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat");
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes.truncate(50_000);
+    let error = TraceFile::from_bytes(Path::new("cut.dat"), bytes).err().unwrap().to_string();
+    for part in ["cut.dat", "the file ends at byte 50000", "copy it again", "trace-cmd restore"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memmem;
+
 use idlewise_model::HealthKind;
 
 use super::MAGIC;
@@ -23,6 +25,11 @@ use crate::unpack::{Packing, Unpacker};
 /// A chain of option sections that is longer goes in circles.
 const MAX_SECTIONS: usize = 10_000;
 
+/// A recording may be followed by names of sections and padding of this size, bytes.
+const TAIL: u64 = 64 << 10;
+const UNFINISHED: &str = "the file was cut off: copy it again; if it was never finished, `trace-cmd restore` makes a \
+    trace of the parts (trace.dat.cpu0, ...) that a recording leaves behind";
+
 /// What was read of the headers so far.
 pub(super) struct Reader<'a> {
     pub(super) input: &'a Input,
@@ -35,6 +42,8 @@ pub(super) struct Reader<'a> {
     pub(super) packing: Packing,
     pub(super) buffers: Vec<Buffer>,
     pub(super) unpacker: Unpacker,
+    /// Where the sections end that were read so far.
+    pub(super) sections_end: u64,
 }
 
 pub(super) fn read(input: &Input, choice: &Choice) -> Result<RingTrace, TraceError> {
@@ -70,6 +79,7 @@ pub(super) fn read(input: &Input, choice: &Choice) -> Result<RingTrace, TraceErr
         packing: Packing::None,
         buffers: Vec::new(),
         unpacker: Unpacker::default(),
+        sections_end: 0,
     };
     if version == "6" {
         reader.version_6(&mut c)?
@@ -142,7 +152,19 @@ impl Reader<'_> {
             let at = next;
             match self.section(at, 0, "the options") {
                 Ok(bytes) => next = self.options_7(&bytes)?,
-                Err(e) if seen.len() == 1 => return Err(e),
+                Err(_) if seen.len() > 1 && self.buffers.is_empty() && at >= self.input.len() => {
+                    return Err(TraceError::Malformed {
+                        path: self.input.path().to_path_buf(),
+                        section: "the description of the events' buffers",
+                        offset: at,
+                        expected: format!(
+                            "that description, but the file ends at byte {}: where its events are is not known",
+                            self.input.len()
+                        ),
+                        advice: UNFINISHED,
+                    });
+                }
+                Err(e) if self.buffers.is_empty() => return Err(e),
                 Err(e) => {
                     self.damage(HealthKind::Truncated, e.to_string());
                     break;
@@ -183,7 +205,27 @@ impl Reader<'_> {
         KernelFiles { decoders: &mut self.decoders, meta: &mut self.meta, layout: &mut self.layout }
     }
 
+    /// Tells of another recording behind this one: files were joined.
+    fn look_behind(&mut self, c: &Cursor<'_>) {
+        let regions = self.buffers.iter().flat_map(|b| &b.regions).filter(|r| r.size > 0);
+        let ends = regions.map(|r| r.offset.saturating_add(r.size));
+        let end = ends.chain([self.sections_end, c.position()]).max().unwrap_or(0);
+        let left = self.input.len().saturating_sub(end);
+        let Ok(tail) = self.input.bytes(end, left.min(TAIL), "what follows the recording") else { return };
+        if let Some(at) = memmem::find(&tail, MAGIC) {
+            let from = end + at as u64;
+            self.damage(
+                HealthKind::Ignored,
+                format!(
+                    "another recording, from byte {from} on ({} bytes): files were joined; give each by itself",
+                    self.input.len() - from
+                ),
+            );
+        }
+    }
+
     fn finish(mut self, c: &Cursor<'_>, choice: &Choice) -> Result<RingTrace, TraceError> {
+        self.look_behind(c);
         let mut buffer = self.choose(choice.instance.as_deref())?;
         if buffer.page_size == 0 {
             buffer.page_size = self.page_size;

@@ -54,6 +54,7 @@ impl Reader<'_> {
         if size > MAX_SECTION as u64 {
             return Err(c.expected(format!("a section of at most {MAX_SECTION} bytes, not {size}"), CUT_OFF));
         }
+        self.sections_end = self.sections_end.max(c.position().saturating_add(size));
         if flags & 1 == 0 || self.packing == Packing::None {
             return c.take(size, name);
         }
