@@ -77,6 +77,16 @@ pub enum TraceError {
         /// What there is, in words.
         there: String,
     },
+    /// The directory holds several traces, and one is to be chosen.
+    #[error("{}: holds {what}: {names}; give one of them", path.display())]
+    Several {
+        /// The directory.
+        path: PathBuf,
+        /// How many of what.
+        what: String,
+        /// What they are called.
+        names: String,
+    },
     /// The file breaks its own format in a place without which nothing can be read.
     #[error("{}: {section}, byte {offset}: expected {expected}; {advice}", path.display())]
     Malformed {

@@ -326,7 +326,7 @@ fn a_trace_is_found_in_the_directory_that_is_named() {
     store(&dir("session/again/kernel"), &trace());
     let refused = count(&dir("session")).unwrap_err().to_string();
     assert!(
-        refused.contains("choosing among 3 CTF traces") && refused.contains("session/again/kernel"),
+        refused.contains("holds 3 CTF traces: ") && refused.contains("session/again/kernel"),
         "{refused}"
     );
     // A stream alone, metadata under another name, and a directory without a trace.

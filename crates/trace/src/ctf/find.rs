@@ -76,10 +76,10 @@ pub(super) fn trace_in(dir: &Path) -> Result<Option<PathBuf>, TraceError> {
             if all.len() > SHOWN {
                 names.push(format!("{} more", all.len() - SHOWN));
             }
-            Err(TraceError::Unsupported {
+            Err(TraceError::Several {
                 path: dir.to_path_buf(),
-                what: format!("choosing among {} CTF traces ({}) is", all.len(), names.join(", ")),
-                advice: "name the directory of one of them",
+                what: format!("{} CTF traces", all.len()),
+                names: names.join(", "),
             })
         }
     }
