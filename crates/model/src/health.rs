@@ -7,6 +7,8 @@ pub enum HealthKind {
     /// The kernel dropped events because the buffer was full (counted in events where the kernel says how many,
     /// else one for each gap).
     LostEvents,
+    /// Another recording begins in the same file; nobody knows what happened in between.
+    NewRecording,
     /// The clock of one CPU went back.
     ClockBackwards,
     /// The clock jumped forward by more than an hour.
@@ -17,7 +19,7 @@ pub enum HealthKind {
     BadEvent,
     /// A page of the ring buffer that makes no sense; the rest of the page was given up.
     BadPage,
-    /// A CPU's data ends in the middle.
+    /// A CPU's data, or another part of the file, ends in the middle.
     Truncated,
     /// Something in the file that the reader leaves out on purpose.
     Ignored,
@@ -33,8 +35,9 @@ pub enum HealthKind {
 
 impl HealthKind {
     /// All kinds, in the order of the tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LostEvents,
+        Self::NewRecording,
         Self::ClockBackwards,
         Self::ClockJump,
         Self::UnknownEvent,
@@ -59,6 +62,7 @@ impl HealthKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::LostEvents => "lost-events",
+            Self::NewRecording => "new-recording",
             Self::ClockBackwards => "clock-backwards",
             Self::ClockJump => "clock-jump",
             Self::UnknownEvent => "unknown-event",
@@ -78,12 +82,13 @@ impl HealthKind {
     pub fn describe(self) -> &'static str {
         match self {
             Self::LostEvents => "events lost by the kernel (buffer overrun)",
+            Self::NewRecording => "further recordings that begin in the same file",
             Self::ClockBackwards => "times that go back on one CPU",
             Self::ClockJump => "jumps of the clock by more than an hour",
             Self::UnknownEvent => "events without a format description",
             Self::BadEvent => "events that do not fit their format",
             Self::BadPage => "broken ring-buffer pages",
-            Self::Truncated => "CPUs whose data ends in the middle",
+            Self::Truncated => "parts of the file whose data ends in the middle",
             Self::Ignored => "parts of the file left out",
             Self::ExitWithoutEntry => "idle exits without entry",
             Self::EntryWithoutExit => "idle entries without exit",

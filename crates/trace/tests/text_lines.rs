@@ -347,8 +347,35 @@ fn between_two_recordings_in_one_file_something_was_lost_on_every_cpu() {
     let got: Vec<_> = events.iter().map(|e| (e.cpu, e.kind)).collect();
     let (x, lost) = (Other { id: 0 }, Lost { count: 0 });
     assert_eq!(got, [(2, x), (0, x), (0, lost), (2, lost), (2, x), (1, x)]);
-    assert!(health.iter().any(|(_, c)| c.first.contains("line 5")), "{health:?}");
+    let told: Vec<_> = health.iter().map(|(kind, c)| (kind, c.count, c.first.as_str())).collect();
+    assert_eq!(told, [(HealthKind::NewRecording, 1, "line 5")]);
     assert!(read(one).1.is_empty());
+}
+
+#[test]
+fn lines_whose_fields_were_left_out_are_no_dirt() {
+    let text = " a-1 [000] 1.0: sched_load_cfs_rq:\n a-1 [000] 2.0: cpu_idle:\n a-1 [000] 3.0: cpu_idle: state=1 cpu_id=0\n";
+    let (events, health) = read(text);
+    assert!(
+        matches!(events[..], [_, _, Event { kind: CpuIdle { cpu: 0, state: Some(1) }, .. }]),
+        "{events:?}"
+    );
+    assert!(health.is_empty(), "{health:?}");
+    let (_, health) = read(text.replace("cfs_rq:", "cfs_rq: cpu=0"));
+    assert_eq!(health.count(HealthKind::BadEvent), 1, "{health:?}");
+}
+
+#[test]
+fn times_that_no_clock_can_reach_are_named_as_what_is_wrong() {
+    let at = |s: u64| {
+        let text = format!("# tracer: nop\n a-1 [000] d..1. {s}.000000: cpu_idle: state=1 cpu_id=0\n");
+        TraceFile::from_bytes(Path::new("text"), text.into_bytes()).map(|t| t.events().unwrap().count())
+    };
+    assert_eq!(at(18_446_744_072).unwrap(), 1);
+    for s in [18_446_744_848, u64::MAX] {
+        let error = at(s).unwrap_err().to_string();
+        assert!(error.contains("times below 18446744073 s"), "{error}");
+    }
 }
 
 #[test]

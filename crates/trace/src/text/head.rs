@@ -180,6 +180,18 @@ fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
     }
 }
 
+/// Whether a line has a time in seconds that is more than 64 bits of ns hold.
+pub(super) fn beyond_time(line: &[u8]) -> bool {
+    line.split(|b| *b == b' ').filter_map(|word| word.strip_suffix(b":")).any(|word| {
+        let seconds = digits(word).filter(|(_, n)| word.get(*n) == Some(&b'.')).map(|(s, n)| (s, n + 1));
+        seconds.is_some_and(|(s, n)| {
+            let fraction = word.get(n..).unwrap_or_default();
+            let plain = !fraction.is_empty() && fraction.iter().all(u8::is_ascii_digit);
+            plain && s >= u64::MAX / 1_000_000_000
+        })
+    })
+}
+
 /// What follows the time: the event's name ("system:name" in perf) and its fields.
 #[inline]
 pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -59,6 +59,16 @@ pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, 
             advice: crate::error::CUT_OFF,
         });
     }
+    if survey.is_unreadable() && survey.is_beyond_time() {
+        return Err(TraceError::Malformed {
+            path: input.path().to_path_buf(),
+            section: "the trace",
+            offset: part.from,
+            expected: "times below 18446744073 s, all that 64 bits of nanoseconds hold".to_owned(),
+            advice: "the clock was wrong, or the times were changed: take the same amount off all of them, or record \
+                     again",
+        });
+    }
     if survey.is_unreadable() {
         return Err(TraceError::Unsupported {
             path: input.path().to_path_buf(),

@@ -63,6 +63,14 @@ struct Kind {
     shapes: Vec<Shape>,
 }
 
+/// Where an event is.
+#[derive(Clone, Copy)]
+struct Place {
+    line: u64,
+    /// Its fields were left out on purpose.
+    bare: bool,
+}
+
 /// What the lines of one CPU told.
 #[derive(Clone, Default)]
 struct Cpu {
@@ -134,11 +142,7 @@ impl<'a> TextEvents<'a> {
                 }
                 // Nobody knows what happened between two recordings that were put into one file.
                 Said::Begin => {
-                    for cpu in 0..self.cpus.len() {
-                        if self.cpus.get(cpu).is_some_and(|c| c.ts_ns.is_some()) {
-                            self.lost(cpu as u32, 0);
-                        }
-                    }
+                    self.begin();
                     continue;
                 }
                 Said::Odd => {
@@ -157,13 +161,26 @@ impl<'a> TextEvents<'a> {
             let (ts_ns, cpu, pid) = (head.ts_ns, head.cpu, head.pid);
             self.ts_ns = ts_ns;
             self.words.learned.count(kind.id);
+            // [`crate::write::FtraceText`] leaves out the fields that it does not know; the kernel writes a blank there.
+            let place = Place { line: number, bare: fields.is_empty() && line.ends_with(b":") };
             let what = if kind.other {
                 EventKind::Other { id: kind.id }
             } else {
-                kind.understand(fields, &mut self.words, &mut self.last_irq, number)
+                kind.understand(fields, &mut self.words, &mut self.last_irq, place)
             };
             return Some(Event { ts_ns, cpu, pid, kind: what });
         }
+    }
+
+    #[cold]
+    fn begin(&mut self) {
+        let line = self.lines.number();
+        let recorded: Vec<u32> =
+            (0..).zip(&self.cpus).filter(|(_, c)| c.ts_ns.is_some()).map(|(cpu, _)| cpu).collect();
+        if !recorded.is_empty() {
+            self.words.learned.health.add(HealthKind::NewRecording, 1, || format!("line {line}"));
+        }
+        recorded.into_iter().for_each(|cpu| self.gap(cpu, 0));
     }
 
     #[cold]
@@ -173,6 +190,11 @@ impl<'a> TextEvents<'a> {
             .learned
             .health
             .add(HealthKind::LostEvents, count.max(1), || format!("CPU {cpu}, line {line}"));
+        self.gap(cpu, count);
+    }
+
+    /// `count` events of `cpu` are missing before the next one, 0 where nobody knows.
+    fn gap(&mut self, cpu: u32, count: u64) {
         if let Some((_, sum)) = self.lost.iter_mut().find(|(c, _)| *c == cpu) {
             // Of several losses, one of unknown size makes the sum unknown.
             *sum = if *sum > 0 && count > 0 { sum.saturating_add(count) } else { 0 };
@@ -277,7 +299,7 @@ impl Kind {
         fields: &[u8],
         words: &mut Words,
         last_irq: &mut Option<i32>,
-        number: u64,
+        place: Place,
     ) -> EventKind {
         for (i, shape) in self.shapes.iter().enumerate() {
             let Some(line) = shape.read(fields, words) else { continue };
@@ -296,7 +318,7 @@ impl Kind {
             }
             return what;
         }
-        self.learn(fields, words, last_irq, number)
+        self.learn(fields, words, last_irq, place)
     }
 
     /// Learns one more spelling of this event from a line that no known one reads.
@@ -306,7 +328,7 @@ impl Kind {
         fields: &[u8],
         words: &mut Words,
         last_irq: &mut Option<i32>,
-        number: u64,
+        place: Place,
     ) -> EventKind {
         let why = match Shape::learn(self.system, &self.name, fields) {
             Ok(shape) if matches!(shape.op, Op::Other) => {
@@ -315,12 +337,14 @@ impl Kind {
             }
             Ok(shape) if self.shapes.len() < MOST_SHAPES && shape.read(fields, words).is_some() => {
                 self.shapes.insert(0, shape);
-                return self.understand(fields, words, last_irq, number);
+                return self.understand(fields, words, last_irq, place);
             }
             Ok(_) => "a field cannot be read".to_owned(),
             Err(field) => format!("no usable field {field}"),
         };
-        words.learned.health.add(HealthKind::BadEvent, 1, || format!("line {number}, {}: {why}", self.name));
+        let line = place.line;
+        let dirt = u64::from(!place.bare);
+        words.learned.health.add(HealthKind::BadEvent, dirt, || format!("line {line}, {}: {why}", self.name));
         EventKind::Other { id: self.id }
     }
 }

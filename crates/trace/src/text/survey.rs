@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memmem;
 
-use super::head::{Grain, Head, Style, event};
+use super::head::{Grain, Head, Style, beyond_time, event};
 use super::lines::Lines;
 use super::source::Packing;
 use super::values::{self, digits, trim};
@@ -51,6 +51,8 @@ pub(super) struct Survey {
     known: BTreeSet<Box<[u8]>>,
     /// Lines that are nothing that is known.
     odd: u64,
+    /// One of them has a time that no clock can reach.
+    beyond_time: bool,
     /// Functions of armed timers, by the timer's address.
     armed: BTreeMap<u64, String>,
     /// Functions that some lines name and others give the address of.
@@ -91,6 +93,11 @@ impl Survey {
         self.style.is_none() && self.odd > 0
     }
 
+    /// Whether that is because of their times.
+    pub(super) fn is_beyond_time(&self) -> bool {
+        self.beyond_time
+    }
+
     fn line(&mut self, line: &[u8]) {
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         if let Some(comment) = line.strip_prefix(b"#") {
@@ -113,6 +120,7 @@ impl Survey {
             self.heading.get_or_insert("idlestat trace");
         } else if !is_known(line) {
             self.odd += 1;
+            self.beyond_time |= beyond_time(line);
         }
     }
 
