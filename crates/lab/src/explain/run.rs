@@ -241,16 +241,20 @@ impl<'a> OnCpu<'a> {
     }
 
     fn number_at(&self, governor: &Governor, at_ns: u64) -> Result<u64, LabError> {
+        let source = &self.tape.source;
+        let s = |ns: u64| ns as f64 / 1e9;
+        let goes =
+            format!("the recording goes from {:.9} s to {:.9} s", s(source.first_ns), s(source.last_ns));
+        if at_ns > source.last_ns {
+            let why = format!("there is no decision at {:.9} s: {goes}", s(at_ns));
+            return Err(LabError::Request(why));
+        }
         let keep = self.run(&Candidate::of(governor.clone()), |_, _| Keep::last_at(at_ns))?;
         keep.found.map(|(number, _)| number).ok_or_else(|| {
-            let source = &self.tape.source;
-            let s = |ns: u64| ns as f64 / 1e9;
             LabError::Request(format!(
-                "CPU {} was not idle yet at {:.9} s; the recording goes from {:.9} s to {:.9} s",
+                "CPU {} was not idle yet at {:.9} s; {goes}",
                 self.workload.cpu,
-                s(at_ns),
-                s(source.first_ns),
-                s(source.last_ns)
+                s(at_ns)
             ))
         })
     }
