@@ -22,6 +22,9 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
             a.output.display()
         )));
     };
+    if a.governor.is_none() {
+        passed_over(a)?;
+    }
     check_beside(&a.output, a.force, &a.trace)?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
@@ -44,9 +47,31 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
 }
 
+/// Without governors nothing is replayed: what says where and how would be passed over.
+fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
+    let recording = a.stage.recording.options();
+    let given = [
+        ("--platform", a.stage.platform.is_some()),
+        ("--cluster", a.stage.cluster.is_some()),
+        ("--seed", a.stage.seed != 0),
+        ("--recorded-on or --sysfs", recording.recorded_on.is_some()),
+        ("--kernel-governor", recording.kernel_governor.is_some()),
+        ("--kernel-tree", !a.stage.kernels.trees.is_empty()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::Error(format!(
+            "{option} is about replaying governors, and none is named: add --governor, or leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn summary(a: &ConvertArgs, report: &ConvertReport) -> String {
     let bytes = fs::metadata(&a.output).map_or(0, |m| m.len());
     let mut out = format!("{}: {} events, {bytes} bytes\n", a.output.display(), report.events);
+    if report.events == 0 {
+        out += "there are no events in this trace: `idlewise info` says what is wrong with it\n";
+    }
     let bare: u64 = report.bare.iter().map(|(_, n)| n).sum();
     if bare > 0 {
         let names: Vec<String> =

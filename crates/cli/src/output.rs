@@ -2,7 +2,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -106,6 +108,39 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// A file that is removed when a signal (SIGINT, SIGTERM, SIGHUP) ends the command, as nobody would find it later.
+struct Unfinished;
+
+/// What is to be removed then.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Exit status of a command that a signal ended, as shells have it for SIGINT.
+const INTERRUPTED: i32 = 130;
+
+impl Unfinished {
+    fn keep(path: &Path) -> Self {
+        static ONCE: Once = Once::new();
+        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
+        // Where no handler can be set, a signal ends the command as it always does.
+        ONCE.call_once(|| {
+            let _ = ctrlc::set_handler(|| {
+                // The lock is kept: no file comes into being between this and the end.
+                let path = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(path) = path.as_deref() {
+                    let _ = fs::remove_file(path);
+                }
+                process::exit(INTERRUPTED);
+            });
+        });
+        Self
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// As [`write_new`], with bytes that `write` writes one after the other; asked before it begins.
 pub(crate) fn write_new_with<T>(
     path: &Path,
@@ -119,6 +154,7 @@ pub(crate) fn write_new_with<T>(
     // A temporary file is readable by its owner only; a result is an ordinary file, as the umask has it.
     let ordinary = fs::Permissions::from_mode(0o666);
     let file = tempfile::Builder::new().permissions(ordinary).tempfile_in(folder(&to)).map_err(fail)?;
+    let _unfinished = Unfinished::keep(file.path());
     let mut file = io::BufWriter::new(file);
     let result = write(&mut file)?;
     let file = file.into_inner().map_err(|e| fail(e.into_error()))?;

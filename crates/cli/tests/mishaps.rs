@@ -133,7 +133,64 @@ fn options_that_would_be_passed_over_are_refused() {
             );
         }
     }
+    let out = std::env::temp_dir().join("idlewise-passed-over.txt").display().to_string();
+    for (option, value) in [
+        ("--platform", "pixel6"),
+        ("--cluster", "big"),
+        ("--seed", "7"),
+        ("--recorded-on", "pixel6"),
+        ("--kernel-governor", "teo"),
+        ("--kernel-tree", "x"),
+    ] {
+        refused(&["convert", &trace, "-o", &out, option, value], &[option, "add --governor"]);
+    }
     for number in ["--row", "--line"] {
         refused(&["explain", &trace, "-g", "menu", number, "3"], &[number, "cannot be used with"]);
+    }
+}
+
+#[test]
+fn a_time_behind_the_recording_has_no_decision() {
+    let trace = data("sleeploop.dat");
+    let explain =
+        ["explain", &trace, "--recorded-on", "kvm-guest", "-g", "menu-6.1", "--cpu", "0", "--others", "none"];
+    refused(
+        &[&explain[..], &["--at", "99999"]].concat(),
+        &["no decision at 99999", "the recording goes from 4848."],
+    );
+    refused(
+        &[&explain[..], &["--after", "3600"]].concat(),
+        &["no decision at", "the recording goes from 4848."],
+    );
+    let o = idlewise(&[&explain[..], &["--after", "1"]].concat());
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+}
+
+#[test]
+fn a_signal_leaves_no_unfinished_file_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let o = idlewise(&["convert", &data("sleeploop.dat"), "-o", &at("once.txt")]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let once = fs::read(at("once.txt")).unwrap();
+    fs::write(at("often.txt"), once.repeat(30)).unwrap();
+    for signal in ["-INT", "-TERM"] {
+        let args = ["convert", &at("often.txt"), "-o", &at("result.txt")];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).spawn().unwrap();
+        let hidden = || {
+            let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
+            names.filter(|n| n.as_bytes().starts_with(b".tmp")).count()
+        };
+        while hidden() == 0 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // The file is there a moment before the handler is.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(hidden(), 0, "{signal}");
+        assert!(!dir.path().join("result.txt").exists());
     }
 }
