@@ -134,13 +134,13 @@ impl Layout for Description<'_> {
     type Field = Field;
 
     fn number(&mut self, name: &str) -> Option<Field> {
-        let field = self.format.field(name).and_then(Field::number)?;
+        let field = self.format.field(name).and_then(|f| Field::number(&f))?;
         self.len = self.len.max(field.end());
         Some(field)
     }
 
     fn text(&mut self, name: &str) -> Option<Field> {
-        let field = self.format.field(name).and_then(Field::text)?;
+        let field = self.format.field(name).and_then(|f| Field::text(&f))?;
         self.len = self.len.max(field.end());
         Some(field)
     }

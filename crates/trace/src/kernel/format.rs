@@ -6,7 +6,8 @@
 pub(crate) struct Format<'a> {
     pub(crate) name: &'a str,
     pub(crate) id: u16,
-    pub(crate) fields: Vec<FormatField<'a>>,
+    /// The text, in which fields are looked for when they are asked for: of most events nobody asks.
+    text: &'a str,
 }
 
 /// One field of an event.
@@ -33,7 +34,7 @@ pub(crate) enum Located {
 impl<'a> Format<'a> {
     /// `None` when the text has no name or no usable id.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        let mut format = Self::default();
+        let mut format = Self { text, ..Self::default() };
         let mut id = None;
         for line in text.lines() {
             let line = line.trim();
@@ -41,18 +42,20 @@ impl<'a> Format<'a> {
                 format.name = name.trim();
             } else if let Some(number) = line.strip_prefix("ID:") {
                 id = number.trim().parse().ok();
-            } else if line.starts_with("print fmt:") {
+            }
+            if line.starts_with("print fmt:") || id.is_some() && !format.name.is_empty() {
                 break;
-            } else {
-                format.fields.extend(FormatField::parse(line));
             }
         }
         format.id = id?;
         (!format.name.is_empty()).then_some(format)
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&FormatField<'a>> {
-        self.fields.iter().find(|f| f.name == name)
+    pub(crate) fn field(&self, name: &str) -> Option<FormatField<'a>> {
+        let described = self.text.lines().take_while(|line| !line.trim_start().starts_with("print fmt:"));
+        // To look for the name is much faster than to parse every line.
+        let likely = described.filter(|line| line.contains(name));
+        likely.filter_map(FormatField::parse).find(|f| f.name == name)
     }
 }
 
