@@ -23,10 +23,9 @@
  * makes changes go by the thread of the governor, as on machines whose clocks
  * cannot be set from the scheduler.
  *
- * Scheduling domains are built when CPUs come up, before this is loaded. A
- * machine of unlike CPUs needs capacity-dmips-mhz in its device tree for
- * energy-aware scheduling; a capacity given here changes only what the CPU is
- * taken for from then on.
+ * A CAPACITY changes only what CPUs are taken for from then on; scheduling
+ * domains were built before. For energy-aware scheduling of unlike CPUs have
+ * capacity-dmips-mhz in the device tree, which overrules what is given here.
  */
 #include <linux/cpufreq.h>
 #include <linux/energy_model.h>
@@ -168,7 +167,7 @@ static int lab_parse(void)
 	if (!err && list_empty(&lab_kinds))
 		err = -EINVAL;
 	if (err == -EINVAL)
-		pr_err("cpufreq_lab: kinds is not CPUS:CAPACITY:KHZ[/UW],...;... with rising KHZ and each CPU once\n");
+		pr_err("cpufreq_lab: kinds: CPUS:CAPACITY:KHZ[/UW],...; KHZ rise, CPUs once\n");
 	return err;
 }
 

@@ -3,16 +3,16 @@
  * The walt frequency governor: schedutil, asked by another signal.
  *
  * The idea: where schedutil takes a decaying average of what a CPU was used,
- * this takes its busy time in the last complete WALT window. All else is as
+ * this takes its busy time in the last complete WALT window. The rest is as
  * there: a quarter more than was used, the largest of the CPUs that share a
  * clock, the lowest operating point that is enough, and a pause between
- * changes. It is asked at the same moments, too, so that a difference between
- * the two is a difference between signals.
+ * changes. It is asked at the same moments, too.
  *
  * When it wins: a load that begins at once is seen in full one window later.
  *
- * When it loses: it does not see what came after the last window, nor deadlines
- * and waits for I/O, which schedutil knows; and with a clock that several CPUs
+ * When it loses: it does not see what came after the last window. What
+ * schedutil knows besides is not looked at: deadlines, waits for I/O, limits of
+ * tasks, and that a CPU has not been idle since. With a clock that several CPUs
  * share, one that fell asleep after a busy window keeps it up until it wakes.
  *
  * Parameters: rate_limit_us, the pause; 0, the default, for the driver's own.

@@ -38,7 +38,8 @@ MODULE_PARM_DESC(window_ns, "length of a window, 10 ms to 1 s (0: 20 ms, or 10 m
 
 static uint policy = WALT_MAX_RECENT_AVG;
 module_param(policy, uint, 0444);
-MODULE_PARM_DESC(policy, "demand from history: 0 latest, 1 largest, 2 larger of latest and mean, 3 mean");
+MODULE_PARM_DESC(policy,
+		 "demand of a task: 0 latest, 1 largest, 2 larger of latest and mean, 3 mean");
 
 static uint max_tasks = 4096;
 module_param(max_tasks, uint, 0444);

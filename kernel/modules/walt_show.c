@@ -33,7 +33,8 @@ static int cpus_show(struct seq_file *file, void *unused)
 	const struct walt *walt = &tracker->walt;
 	u32 i;
 
-	seq_puts(file, "cpu window_start_ns prev_sum_ns curr_sum_ns demand_sum_ns util util_freq freq_khz max_freq_khz capacity\n");
+	seq_puts(file, "cpu window_start_ns prev_sum_ns curr_sum_ns demand_sum_ns ");
+	seq_puts(file, "util util_freq freq_khz max_freq_khz capacity\n");
 	for (i = 0; i < walt->nr_cpus; i++) {
 		struct walt_cpu cpu;
 
@@ -128,7 +129,8 @@ static int log_show(struct seq_file *file, void *at)
 			   config->task_demand, config->follow_tasks, config->account_wait_time,
 			   config->freq_account_wait_time, config->io_is_busy,
 			   config->place_by_busy_time, config->exact_util);
-		seq_puts(file, "call now_ns cpu task arg refused window_start_ns prev_sum_ns curr_sum_ns demand_sum_ns sum_ns demand_ns prev_ns curr_ns\n");
+		seq_puts(file, "call now_ns cpu task arg refused window_start_ns prev_sum_ns ");
+		seq_puts(file, "curr_sum_ns demand_sum_ns sum_ns demand_ns prev_ns curr_ns\n");
 		return 0;
 	}
 	seq_printf(file, "%s %llu %u %u %llu %u %llu %llu %llu %llu %u %u %u %u\n",
