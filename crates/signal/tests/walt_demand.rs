@@ -235,6 +235,8 @@ fn the_rfc_has_busy_time_of_cpus_and_nothing_else() {
     assert_eq!(cpu(&walt, 0).capacity, 1024);
     let t = running(&mut walt, 2);
     assert_eq!((task(&walt, t).demand_ns, cpu(&walt, 0).demand_sum_ns), (0, 0));
+    let large = walt.add_task(0, Some(50)).unwrap();
+    assert_eq!(task(&walt, large).demand_ns, 0);
     walt.set_frequency(0, GHZ / 2, 4 * MS).unwrap();
     walt.tick(0, 12 * MS).unwrap();
     assert_eq!(busy_us(&walt, 0), (5_000, 1_000));

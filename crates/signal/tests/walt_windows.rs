@@ -248,6 +248,25 @@ fn an_idle_cpu_that_waits_for_io_counts_an_interrupt_once() {
 }
 
 #[test]
+fn a_cpu_that_begins_to_idle_has_not_waited_for_io_before() {
+    let mut walt = started(Config { io_is_busy: true, ..Config::android() }, &[BIG]);
+    walt.tick(0, MS).unwrap();
+    walt.set_io_wait(0, true).unwrap();
+    running(&mut walt, 1);
+    walt.switch_to_idle(0, true, 6 * MS).unwrap();
+    assert_eq!(busy_us(&walt, 0), (0, 5_000));
+}
+
+#[test]
+fn a_report_of_an_endless_interrupt_does_no_harm() {
+    let mut walt = android(1);
+    walt.set_frequency(0, GHZ / 2, MS).unwrap();
+    walt.irq(0, u64::MAX, 2 * MS).unwrap();
+    // 4.29 s, the longest that is believed, at half the speed.
+    assert_eq!(cpu(&walt, 0).curr_sum_ns, (1 << 32) / 2);
+}
+
+#[test]
 fn busy_time_goes_with_a_task_that_wakes_up_elsewhere() {
     let mut walt = android(2);
     let t = running(&mut walt, 12);
@@ -292,6 +311,47 @@ fn migration_never_takes_more_than_there_is() {
     walt.tick(0, 65 * MS).unwrap();
     walt.migrate(t, 1, 65 * MS).unwrap();
     assert_eq!((busy_us(&walt, 0), busy_us(&walt, 1)), ((0, 0), (0, 0)));
+}
+
+#[test]
+fn a_share_that_was_left_behind_cannot_be_taken_from_another_cpu() {
+    // It goes to CPU 1 asleep, and its time stays with CPU 0; from CPU 1, which was idle, it wakes up on CPU 2.
+    let mut walt = android(3);
+    let t = running(&mut walt, 2);
+    walt.switch_to_idle(0, true, 8 * MS).unwrap();
+    walt.migrate(t, 1, 9 * MS).unwrap();
+    walt.wake(t, 2, 10 * MS).unwrap();
+    assert_eq!([0, 1, 2].map(|c| busy_us(&walt, c)), [(0, 6_000), (0, 0), (0, 6_000)]);
+}
+
+#[test]
+fn a_task_that_exits_leaves_its_busy_time_behind() {
+    let mut walt = android(2);
+    let t = running(&mut walt, 2);
+    let other = walt.add_task(0, None).unwrap();
+    walt.wake(other, 0, 3 * MS).unwrap();
+    walt.switch(0, other, false, 8 * MS).unwrap();
+    walt.exit(t).unwrap();
+    walt.migrate(t, 1, 8 * MS).unwrap();
+    assert_eq!((busy_us(&walt, 0), busy_us(&walt, 1)), ((0, 6_000), (0, 0)));
+}
+
+#[test]
+fn staying_is_no_migration() {
+    let mut walt = android(1);
+    let t = running(&mut walt, 2);
+    let before = (cpu(&walt, 0), task(&walt, t));
+    walt.migrate(t, 0, 8 * MS).unwrap();
+    assert_eq!((cpu(&walt, 0), task(&walt, t)), before);
+}
+
+#[test]
+fn a_new_task_is_not_older_than_the_window() {
+    let mut walt = android(1);
+    walt.tick(0, 45 * MS).unwrap();
+    let t = walt.add_task(0, None).unwrap();
+    walt.wake(t, 0, 10 * MS).unwrap();
+    assert_eq!(task(&walt, t).mark_ns, 40 * MS);
 }
 
 #[test]
