@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use idlewise_governor::{GovernorError, Inputs, Instance, Slot, Spec};
+use idlewise_governor::{GovernorError, Inputs, Instance, Slot, Spec, catalog};
 use idlewise_model::{IdleState, IdleTable};
 
 const TICK_NS: u64 = 4_000_000;
@@ -343,5 +343,45 @@ fn teo_cl6() {
         6,
         [0x0733_fa4f_e8eb_47ed, 0xb124_2210_f878_ddfa, 0xb2cf_7568_2e3a_1349, 0x3ab1_9fde_3d77_ebf7],
         "5jb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
+    );
+}
+
+/// The header by which the KUnit tests of `kernel/overlay` know what to expect: the same sequence in user space, for the
+/// ticks that kernels have.
+fn expected_in_the_kernel() -> String {
+    let mut out = "/* SPDX-License-Identifier: GPL-2.0-only */\n\
+         /*\n * Hashes of the decisions of decisions-test.c on tables A to D, made in user space\n \
+         * by: IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test checksums\n */\n\
+         #ifndef IDLEWISE_DECISIONS_EXPECTED_H\n#define IDLEWISE_DECISIONS_EXPECTED_H\n\n\
+         #include <linux/types.h>\n\n\
+         struct iw_expected {\n\tconst char *governor;\n\tu64 hash[4];\n};\n\n\
+         static const struct iw_expected iw_all_expected[] = {\n"
+        .to_owned();
+    for (branch, hz) in [("#if", 100), ("#elif", 250), ("#elif", 300), ("#elif", 1000)] {
+        out += &format!("{branch} HZ == {hz}\n");
+        for governor in catalog() {
+            let hashes = TABLES.map(|(exits, residencies, polls, capacity)| {
+                let tick_ns = (1_000_000_000 + hz / 2) / hz;
+                let mut instance = Instance::load(&Spec::new(governor.id), tick_ns).unwrap();
+                let slot = instance.add_cpu(0, &table(exits, residencies, polls), capacity).unwrap();
+                format!("0x{:016x}ULL", run(&mut instance, slot, polls).0)
+            });
+            let [a, b, c, d] = hashes;
+            out += &format!("\t{{ \"{}\",\n\t  {{ {a}, {b},\n\t    {c}, {d} }} }},\n", governor.id);
+        }
+    }
+    out + "#else\n#error \"no expectations for this HZ\"\n#endif\n};\n\n#endif\n"
+}
+
+#[test]
+fn the_kernels_tests_expect_what_user_space_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/overlay/idlewise/decisions-expected.h");
+    let expected = expected_in_the_kernel();
+    if std::env::var_os("IDLEWISE_UPDATE_DATA").is_some() {
+        std::fs::write(path, &expected).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).is_ok_and(|is| is == expected),
+        "{path} is old: write it anew with IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test checksums"
     );
 }

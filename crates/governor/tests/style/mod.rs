@@ -54,7 +54,8 @@ pub fn kernel_style(folder: &Path) {
     for (name, text) in sources(folder, &["c", "h"]) {
         for (number, line) in (1..).zip(text.lines()) {
             let columns: usize = line.chars().fold(0, |n, c| if c == '\t' { n / 8 * 8 + 8 } else { n + 1 });
-            assert!(columns <= 100, "{name}:{number}: {columns} columns");
+            // A format string stays in one piece, so that it can be searched for.
+            assert!(columns <= 100 || line.contains("TP_printk("), "{name}:{number}: {columns} columns");
             assert!(!line.ends_with([' ', '\t']), "{name}:{number}: blanks at the end");
             assert!(!line.starts_with("  "), "{name}:{number}: indented with blanks");
             assert!(!line.contains("//") || number == 1, "{name}:{number}: a // comment");
