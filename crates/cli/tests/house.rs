@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 12] = [
+const FLOORS: [(&str, u32); 13] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 12] = [
     ("score", 3),
     ("report", 3),
     ("replay", 4),
+    ("boot", 4),
     ("lab", 5),
     ("cli", 6),
 ];

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The governors in a real kernel.
+//!
+//! [`install`] puts them into a kernel tree, beside its own; [`Build`] compiles it; [`Machine`] is a platform as a guest;
+//! [`Lab`] boots it under QEMU, deterministically, and brings home a trace, the kernel's idle counters and what
+//! the workload said. Everything that is fetched or built stays in a [`LabFolder`].
+
+mod apt;
+mod error;
+mod files;
+mod folder;
+mod guest;
+mod kernel;
+mod machine;
+mod overlay;
+mod process;
+mod qemu;
+mod run;
+mod workload;
+
+pub use error::BootError;
+pub use folder::LabFolder;
+pub use guest::Guest;
+pub use kernel::{Build, Kernel, KernelTree, SOURCE_PACKAGE};
+pub use machine::{IdleDriver, MAX_CPUS, Machine};
+pub use overlay::{governor_count, install, kernel_file, remove};
+pub use process::Watch;
+pub use qemu::Qemu;
+pub use run::{Lab, Outcome, Run, WINDOW};
+pub use workload::{WORKLOADS, Workload, workload};

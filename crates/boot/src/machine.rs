@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A platform as a machine that QEMU can be: its CPUs, and how the kernel learns of their idle states.
+
+use std::fmt::Write as _;
+
+use idlewise_platform::{Flag, Platform};
+
+use crate::BootError;
+
+/// The interrupt controller with which PSCI's idle states work has room for so many CPUs (kernel-lab.md, section 5).
+pub const MAX_CPUS: u32 = 8;
+/// CPUs of a platform that leaves their number open.
+const USUAL_CPUS: u32 = 4;
+/// The kernel takes no longer parameter.
+const MAX_PARAMETER: usize = 1024;
+
+/// Who puts the guest's CPUs to sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleDriver {
+    #[default]
+    /// Our synthetic driver: latencies are spent for real.
+    Synth,
+    /// The kernel's own driver for PSCI firmware, with states from the device tree. QEMU wakes at once, so latencies are
+    /// declared but not spent.
+    Psci,
+}
+
+impl IdleDriver {
+    /// Its word on the command line and in results.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Synth => "synth",
+            Self::Psci => "psci",
+        }
+    }
+}
+
+/// A machine to boot.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Id of the platform.
+    pub platform: String,
+    /// Its CPUs, numbered from 0.
+    pub cpus: u32,
+    /// Who puts them to sleep.
+    pub driver: IdleDriver,
+    /// Additions to the device tree, in source form.
+    pub(crate) overlay: String,
+    /// Additions to the kernel's command line.
+    pub(crate) parameters: String,
+    /// The parameter `kinds` of cpufreq_lab.c; empty where no operating points are known.
+    pub(crate) frequencies: String,
+}
+
+impl Machine {
+    /// `platform` with `cpus` CPUs (as many as it has, where not said) and `driver`. `reject`: the synthetic driver refuses
+    /// every so manieth entry into a deeper state; 0 for none. `window` is the memory that the kernel must leave alone:
+    /// address and length.
+    ///
+    /// # Errors
+    /// [`BootError::Request`] when this cannot be had as a guest.
+    pub fn new(
+        platform: &Platform,
+        cpus: Option<u32>,
+        driver: IdleDriver,
+        reject: u32,
+        window: (u64, u64),
+    ) -> Result<Self, BootError> {
+        let refuse = |why: String| Err(BootError::Request(format!("platform {}: {why}", platform.id)));
+        let has = u32::try_from(platform.cpu_count()).unwrap_or(u32::MAX);
+        let usual = if platform.any_cpu() { USUAL_CPUS } else { has };
+        let cpus = cpus.unwrap_or(usual);
+        if cpus == 0 || (!platform.any_cpu() && cpus > has) {
+            return refuse(format!("it has {has} CPUs, so no machine of {cpus} can be made of it"));
+        }
+        if cpus > MAX_CPUS {
+            return refuse(format!("{cpus} CPUs; a guest has at most {MAX_CPUS} (say --cpus {MAX_CPUS})"));
+        }
+        if reject > 0 && driver == IdleDriver::Psci {
+            return refuse("only the synthetic driver refuses entries".to_owned());
+        }
+        let mut parameters = String::new();
+        if driver == IdleDriver::Synth {
+            let tables = synth_tables(platform, cpus);
+            if tables.len() > MAX_PARAMETER {
+                return refuse(format!(
+                    "its idle states do not fit a kernel parameter of {MAX_PARAMETER} bytes"
+                ));
+            }
+            parameters = format!("cpuidle_synth.tables={tables}");
+            if reject > 0 {
+                let _ = write!(parameters, " cpuidle_synth.reject={reject}");
+            }
+        }
+        let overlay = match device_tree(platform, cpus, driver, window) {
+            Ok(overlay) => overlay,
+            Err(why) => return refuse(why),
+        };
+        let frequencies = frequencies(platform, cpus);
+        Ok(Self { platform: platform.id.clone(), cpus, driver, overlay, parameters, frequencies })
+    }
+
+    /// The additions to the kernel's command line.
+    #[must_use]
+    pub fn parameters(&self) -> &str {
+        &self.parameters
+    }
+
+    /// Whether operating points are known, so that frequency governors have something to choose from.
+    #[must_use]
+    pub fn has_frequencies(&self) -> bool {
+        !self.frequencies.is_empty()
+    }
+
+    /// The additions to the device tree, in the source form of `dtc`.
+    #[must_use]
+    pub fn device_tree(&self) -> &str {
+        &self.overlay
+    }
+}
+
+/// The parameter of cpuidle-synth.c.
+fn synth_tables(platform: &Platform, cpus: u32) -> String {
+    let mut tables = Vec::new();
+    for cluster in &platform.clusters {
+        let of: Vec<u32> = (0..cpus).filter(|cpu| cluster.has(*cpu)).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let states: Vec<String> = cluster
+            .table
+            .states()
+            .iter()
+            .map(|s| {
+                let name = if s.polling { "POLL" } else { &s.name };
+                let exit_ns = s.exit_ns();
+                format!("{name}:{}:{exit_ns}:{}", s.exit_latency_ns - exit_ns, s.target_residency_ns)
+            })
+            .collect();
+        tables.push(format!("{}={}", idlewise_platform::cpu_list(&of), states.join(",")));
+    }
+    tables.join("/")
+}
+
+/// The parameter of cpufreq_lab.c: operating points with their powers. Capacities come from the device tree.
+fn frequencies(platform: &Platform, cpus: u32) -> String {
+    let mut kinds = Vec::new();
+    for cluster in &platform.clusters {
+        let of: Vec<u32> = (0..cpus).filter(|cpu| cluster.has(*cpu)).collect();
+        let Some(power) = cluster.power.as_ref().filter(|_| !of.is_empty()) else { continue };
+        let points: Vec<String> =
+            power.curve.iter().map(|p| format!("{}/{}", p.khz, p.active.max(1))).collect();
+        kinds.push(format!("{}:0:{}", idlewise_platform::cpu_list(&of), points.join(",")));
+    }
+    kinds.join(";")
+}
+
+/// Device-tree source that is laid over QEMU's own.
+fn device_tree(
+    platform: &Platform,
+    cpus: u32,
+    driver: IdleDriver,
+    window: (u64, u64),
+) -> Result<String, String> {
+    let mut out = "/dts-v1/;\n/plugin/;\n\n/ {\n".to_owned();
+    let (address, length) = window;
+    let _ = write!(
+        out,
+        "\tfragment@0 {{\n\t\ttarget-path = \"/\";\n\t\t__overlay__ {{\n\
+         \t\t\t#address-cells = <2>;\n\t\t\t#size-cells = <2>;\n\t\t\treserved-memory {{\n\
+         \t\t\t\t#address-cells = <2>;\n\t\t\t\t#size-cells = <2>;\n\t\t\t\tranges;\n\
+         \t\t\t\tlab@{address:x} {{\n\t\t\t\t\treg = <{:#x} {:#x} {:#x} {:#x}>;\n\t\t\t\t}};\n\
+         \t\t\t}};\n\t\t}};\n\t}};\n",
+        address >> 32,
+        address & 0xffff_ffff,
+        length >> 32,
+        length & 0xffff_ffff
+    );
+    let mut states = String::new();
+    let mut users = String::new();
+    for (at, cluster) in platform.clusters.iter().enumerate() {
+        let labels =
+            if driver == IdleDriver::Psci { psci_states(platform, at, &mut states)? } else { String::new() };
+        for cpu in (0..cpus).filter(|cpu| cluster.has(*cpu)) {
+            let _ = write!(users, "\t\t\tcpu@{cpu:x} {{\n\t\t\t\treg = <{cpu:#x}>;\n");
+            let _ = writeln!(users, "\t\t\t\tcapacity-dmips-mhz = <{}>;", cluster.capacity);
+            if !labels.is_empty() {
+                let _ = writeln!(users, "\t\t\t\tcpu-idle-states = <{labels}>;");
+            }
+            users.push_str("\t\t\t};\n");
+        }
+    }
+    out.push_str("\tfragment@1 {\n\t\ttarget-path = \"/cpus\";\n\t\t__overlay__ {\n");
+    // As QEMU has them; they let dtc check ours.
+    out.push_str("\t\t\t#address-cells = <1>;\n\t\t\t#size-cells = <0>;\n");
+    if !states.is_empty() {
+        let _ = write!(out, "\t\t\tidle-states {{\n\t\t\t\tentry-method = \"psci\";\n{states}\t\t\t}};\n");
+    }
+    let _ = write!(out, "{users}\t\t}};\n\t}};\n}};\n");
+    Ok(out)
+}
+
+/// The nodes of a cluster's states but the first, which the driver brings; returns the references to them.
+fn psci_states(platform: &Platform, at: usize, nodes: &mut String) -> Result<String, String> {
+    let cluster = &platform.clusters[at];
+    let all = cluster.table.states();
+    let first = all.first().ok_or("a cluster without states")?;
+    if first.polling || first.exit_latency_ns != 1000 || first.target_residency_ns != 1000 {
+        return Err(format!(
+            "PSCI's first state is WFI with 1 us and 1 us, but {} of {} is not; use the synthetic driver",
+            first.name, cluster.name
+        ));
+    }
+    let mut labels = String::new();
+    for (i, (state, info)) in all.iter().zip(&cluster.info).enumerate().skip(1) {
+        let (entry, exit, residency) =
+            (state.exit_latency_ns - state.exit_ns(), state.exit_ns(), state.target_residency_ns);
+        if [entry, exit, residency].iter().any(|ns| ns % 1000 != 0) {
+            return Err(format!(
+                "device trees have whole microseconds, {} of {} has not",
+                state.name, cluster.name
+            ));
+        }
+        let label = format!("idle_{at}_{i}");
+        let _ = write!(
+            nodes,
+            "\t\t\t\t{label}: {}-{at}-{i} {{\n\t\t\t\t\tcompatible = \"arm,idle-state\";\n\
+             \t\t\t\t\tidle-state-name = \"{}\";\n\
+             \t\t\t\t\tarm,psci-suspend-param = <{:#x}>;\n\t\t\t\t\tentry-latency-us = <{}>;\n\
+             \t\t\t\t\texit-latency-us = <{}>;\n\t\t\t\t\tmin-residency-us = <{}>;\n",
+            node_name(&state.name),
+            state.name,
+            // A standby state: QEMU returns to the caller, as from WFI (kernel-lab.md, section 5).
+            (at + 1) * 16 + i,
+            entry / 1000,
+            exit / 1000,
+            residency / 1000
+        );
+        if info.flags.contains(&Flag::TimerStop) {
+            nodes.push_str("\t\t\t\t\tlocal-timer-stop;\n");
+        }
+        nodes.push_str("\t\t\t\t};\n");
+        if !labels.is_empty() {
+            labels.push(' ');
+        }
+        let _ = write!(labels, "&{label}");
+    }
+    Ok(labels)
+}
+
+/// A state's name as device trees allow it.
+fn node_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+}

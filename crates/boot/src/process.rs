@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Running other programs: their output into a log, each line also to somebody who watches, and an end when the user wants one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::BootError;
+
+/// Who watches long work.
+pub trait Watch: Sync {
+    /// What is being done now, in a few words.
+    fn doing(&self, what: &str);
+    /// Whether to stop.
+    fn stopped(&self) -> bool;
+}
+
+/// The number of lines of a log that an error shows.
+const TAIL_LINES: usize = 12;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A program with a log.
+pub(crate) struct Job<'a> {
+    pub(crate) what: &'a str,
+    pub(crate) command: Command,
+    pub(crate) log: &'a Path,
+    pub(crate) watch: &'a dyn Watch,
+    /// How long it may take.
+    pub(crate) patience: Option<Duration>,
+}
+
+impl Job<'_> {
+    /// Runs it; its lines, as they come, to the log and to `line`.
+    ///
+    /// # Errors
+    /// [`BootError`] when it cannot be started, fails, takes too long or is interrupted.
+    pub(crate) fn run(mut self, mut line: impl FnMut(&str)) -> Result<(), BootError> {
+        let mut log =
+            OpenOptions::new().create(true).append(true).open(self.log).map_err(BootError::io(self.log))?;
+        writeln!(log, "$ {:?}", self.command).map_err(BootError::io(self.log))?;
+        let program = self.command.get_program().to_string_lossy().into_owned();
+        // A group of its own: it ends as a whole, and a Ctrl-C of the terminal comes to us first.
+        let spawned = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut child = spawned.map_err(|error| BootError::Io { path: PathBuf::from(&program), error })?;
+        let (sender, lines) = mpsc::channel();
+        if let Some(out) = child.stdout.take() {
+            read_lines(out, sender.clone());
+        }
+        if let Some(err) = child.stderr.take() {
+            read_lines(err, sender);
+        }
+        #[expect(clippy::disallowed_methods, reason = "how long to wait for a program is about real time")]
+        let began = Instant::now();
+        loop {
+            match lines.recv_timeout(LOOK_AGAIN) {
+                Ok(text) => {
+                    writeln!(log, "{text}").map_err(BootError::io(self.log))?;
+                    line(&text);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.watch.stopped() {
+                end(&mut child);
+                return Err(BootError::Interrupted);
+            }
+            if self.patience.is_some_and(|p| began.elapsed() > p) {
+                end(&mut child);
+                return Err(self.failed(format!("no end after {} s", began.elapsed().as_secs())));
+            }
+        }
+        let status = child.wait().map_err(|error| BootError::Io { path: PathBuf::from(&program), error })?;
+        if status.success() { Ok(()) } else { Err(self.failed(status.to_string())) }
+    }
+
+    fn failed(&self, status: String) -> BootError {
+        BootError::Failed {
+            what: self.what.to_owned(),
+            status,
+            log: self.log.to_owned(),
+            tail: tail(self.log),
+        }
+    }
+}
+
+fn read_lines(from: impl std::io::Read + Send + 'static, to: mpsc::Sender<String>) {
+    thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if to.send(text).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+}
+
+/// Ends a program with all that it started.
+pub(crate) fn end(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    let _ = Command::new("kill").args(["-TERM", "--", &group]).stderr(Stdio::null()).status();
+    for _ in 0..20 {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    let _ = child.wait();
+}
+
+/// The last lines of a file, indented.
+pub(crate) fn tail(path: &Path) -> String {
+    let Ok(file) = File::open(path) else { return String::new() };
+    let mut last = std::collections::VecDeque::new();
+    let mut file = BufReader::new(file);
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+        if last.len() == TAIL_LINES {
+            last.pop_front();
+        }
+        last.push_back(format!("  {}", String::from_utf8_lossy(&line).trim_end()));
+        line.clear();
+    }
+    last.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+/// What a short command prints, without the last newline; `None` if it cannot be started or fails.
+pub(crate) fn answer(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Whether `program` is on the PATH.
+pub(crate) fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+/// Checks that programs are there.
+///
+/// # Errors
+/// [`BootError::Missing`] with the Debian packages that bring what is missing.
+pub(crate) fn need(programs: &[(&str, &str)]) -> Result<(), BootError> {
+    let missing: Vec<_> = programs.iter().filter(|(program, _)| !on_path(program)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    Err(BootError::Missing {
+        program: missing.iter().map(|(program, _)| *program).collect::<Vec<_>>().join(", "),
+        advice: format!("on Debian: sudo apt-get install {}", packages.join(" ")),
+    })
+}

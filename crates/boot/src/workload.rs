@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What guests are given to do.
+
+use crate::BootError;
+
+/// A named load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// The guest's command; `$SECONDS` and `$CPUS` are set.
+    pub command: &'static str,
+    /// What it is made of beyond the guest's own programs.
+    pub(crate) parts: &'static [Part],
+}
+
+impl Workload {
+    /// What the guest's kernel must be told for it.
+    pub(crate) fn kernel_parameters(&self) -> &'static str {
+        if self.parts.contains(&Part::Fio) {
+            // One null device, whose answers come by a timer, so that there is time to sleep.
+            "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000"
+        } else {
+            ""
+        }
+    }
+}
+
+/// Programs that are fetched or built when a workload needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// cyclictest and hackbench.
+    RtTests,
+    /// rt-app, for a file of the user's.
+    RtApp,
+    /// fio.
+    Fio,
+}
+
+/// All of them.
+pub const WORKLOADS: [Workload; 8] = [
+    Workload {
+        name: "timer",
+        what: "a thread per CPU that sleeps for 20 us to 50 ms, log-uniform, and works a little",
+        command: "load timer $SECONDS $CPUS",
+        parts: &[],
+    },
+    Workload {
+        name: "frames",
+        what: "a thread per CPU with 60 Hz frames in two stages, a wait between them",
+        command: "load frames $SECONDS $CPUS",
+        parts: &[],
+    },
+    Workload {
+        name: "pingpong",
+        what: "on each CPU a task that wakes a partner on the next one, in bursts",
+        command: "load pingpong $SECONDS $CPUS",
+        parts: &[],
+    },
+    Workload {
+        name: "idle",
+        what: "nothing but what a kernel does by itself",
+        command: "sleep $SECONDS",
+        parts: &[],
+    },
+    Workload {
+        name: "cyclictest",
+        what: "rt-tests' cyclictest, a thread per CPU; the latency limit of 0 that it sets is lifted",
+        command: "cyclictest -q -a -t $CPUS -i 3000 -d 517 -D $SECONDS --laptop",
+        parts: &[Part::RtTests],
+    },
+    Workload {
+        name: "hackbench",
+        what: "rt-tests' hackbench over pipes with short pauses, for the given time",
+        command: "end=$(($(date +%s) + SECONDS)); while [ $(date +%s) -lt $end ]; do \
+                  hackbench --pipe --groups 1 --fds 4 --loops 20; sleep 0.02; done",
+        parts: &[Part::RtTests],
+    },
+    Workload {
+        name: "fio",
+        what: "fio's random reads from a null device that answers by a timer after 300 us",
+        command: "fio --name=reads --filename=/dev/nullb0 --rw=randread --bs=4k --ioengine=psync --direct=1 \
+                  --thinktime=1000 --thinktime_blocks=8 --time_based --runtime=$SECONDS --randseed=1 --thread \
+                  --output-format=terse",
+        parts: &[Part::Fio],
+    },
+    Workload {
+        name: "rt-app",
+        what: "rt-app with the file of --rt-app-file",
+        command: "rt-app /lab/rt-app.json",
+        parts: &[Part::RtApp],
+    },
+];
+
+/// The workload called `name`.
+///
+/// # Errors
+/// [`BootError::Request`] with the names that there are.
+pub fn workload(name: &str) -> Result<Workload, BootError> {
+    WORKLOADS.into_iter().find(|w| w.name == name).ok_or_else(|| {
+        let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
+        BootError::Request(format!("no workload is called {name}; there are {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Do platforms become machines that a kernel understands?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::process::Command;
+
+use idlewise_boot::{IdleDriver, Machine, WINDOW};
+use idlewise_platform::{Platform, find, shipped};
+
+fn machine(platform: &str, driver: IdleDriver) -> Machine {
+    Machine::new(&find(platform).unwrap(), None, driver, 0, WINDOW).unwrap()
+}
+
+fn refused(platform: &str, cpus: Option<u32>, driver: IdleDriver, reject: u32) -> String {
+    Machine::new(&find(platform).unwrap(), cpus, driver, reject, WINDOW).unwrap_err().to_string()
+}
+
+#[test]
+fn a_platform_becomes_the_parameter_of_the_synthetic_driver() {
+    let pixel = machine("pixel6", IdleDriver::Synth);
+    assert_eq!(pixel.cpus, 8);
+    assert_eq!(
+        pixel.parameters(),
+        "cpuidle_synth.tables=0-3=WFI:0:1000:1000,c2:70000:160000:2000000\
+         /4-5=WFI:0:1000:1000,c2:150000:190000:2500000/6-7=WFI:0:1000:1000,c2:235000:220000:3500000"
+    );
+    let server = machine("skylake-sp", IdleDriver::Synth);
+    assert_eq!(server.cpus, 4);
+    assert!(
+        server.parameters().starts_with("cpuidle_synth.tables=0-3=POLL:0:0:0,"),
+        "{}",
+        server.parameters()
+    );
+}
+
+#[test]
+fn psci_has_states_in_the_device_tree_and_no_parameter() {
+    let pixel = machine("pixel6", IdleDriver::Psci);
+    assert_eq!(pixel.parameters(), "");
+    for line in [
+        "idle-states {",
+        "entry-method = \"psci\";",
+        "entry-latency-us = <70>;",
+        "exit-latency-us = <160>;",
+        "min-residency-us = <2000>;",
+        "local-timer-stop;",
+        "capacity-dmips-mhz = <160>;",
+        "cpu-idle-states = <&idle_2_1>;",
+    ] {
+        assert!(pixel.device_tree().contains(line), "{line} is missing:\n{}", pixel.device_tree());
+    }
+}
+
+#[test]
+fn what_cannot_be_a_guest_is_refused_with_the_reason() {
+    let why = refused("skylake-sp", None, IdleDriver::Psci, 0);
+    assert!(why.contains("use the synthetic driver"), "{why}");
+    let why = refused("skylake-sp", Some(9), IdleDriver::Synth, 0);
+    assert!(why.contains("at most 8"), "{why}");
+    let why = refused("rk3399", Some(7), IdleDriver::Synth, 0);
+    assert!(why.contains("it has 6 CPUs"), "{why}");
+    let why = refused("rk3399", None, IdleDriver::Psci, 10);
+    assert!(why.contains("only the synthetic driver refuses"), "{why}");
+}
+
+fn machines_of(platform: &Platform) -> Vec<Machine> {
+    [IdleDriver::Synth, IdleDriver::Psci]
+        .into_iter()
+        .filter_map(|driver| Machine::new(platform, None, driver, 0, WINDOW).ok())
+        .collect()
+}
+
+#[test]
+fn the_device_tree_of_every_machine_compiles() {
+    if Command::new("dtc").arg("--version").output().is_err() {
+        eprintln!("skipped: dtc is not installed (apt-get install device-tree-compiler)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut compiled = 0;
+    for (id, _) in shipped() {
+        for machine in machines_of(&find(id).unwrap()) {
+            let source = folder.path().join("overlay.dts");
+            fs::write(&source, machine.device_tree()).unwrap();
+            let out = Command::new("dtc")
+                // The sizes are those of the tree beneath, which dtc does not see here.
+                .args([
+                    "-@",
+                    "-W",
+                    "no-avoid_unnecessary_addr_size",
+                    "-I",
+                    "dts",
+                    "-O",
+                    "dtb",
+                    "-o",
+                    "/dev/null",
+                ])
+                .arg(&source)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{id}: {said}\n{}", machine.device_tree());
+            assert_eq!(said, "", "{id}:\n{}", machine.device_tree());
+            compiled += 1;
+        }
+    }
+    assert!(compiled > 30, "{compiled}");
+}

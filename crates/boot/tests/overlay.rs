@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Do the governors get into a kernel tree and out again, and compile there?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use idlewise_boot::{Build, KernelTree, LabFolder, Watch, install, remove};
+
+const KCONFIG: &str =
+    "menu \"CPU Idle\"\n\nconfig CPU_IDLE\n\tbool \"x\"\n\nif CPU_IDLE\n\nconfig OTHER\n\tbool\n\nendif\n";
+const MAKEFILE: &str = "obj-$(CONFIG_CPU_IDLE_GOV_MENU) += menu.o\n";
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn doing(&self, _what: &str) {}
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+fn small_tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("drivers/cpuidle/governors")).unwrap();
+    fs::write(tree.path().join("drivers/cpuidle/Kconfig"), KCONFIG).unwrap();
+    fs::write(tree.path().join("drivers/cpuidle/governors/Makefile"), MAKEFILE).unwrap();
+    tree
+}
+
+fn read(tree: &Path, name: &str) -> String {
+    fs::read_to_string(tree.join("drivers/cpuidle").join(name)).unwrap()
+}
+
+#[test]
+fn every_governor_goes_in_unchanged_under_a_name_that_the_kernel_can_use() {
+    let tree = small_tree();
+    install(tree.path()).unwrap();
+    let governors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors");
+    let mut count = 0;
+    for entry in fs::read_dir(governors).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) = path.file_name().unwrap().to_str().unwrap().strip_suffix(".c") else { continue };
+        let there = format!("governors/idlewise/iw-{}.c", name.replace('.', "_"));
+        assert_eq!(read(tree.path(), &there), fs::read_to_string(&path).unwrap(), "{there}");
+        let line = format!("iw-governors += iw-{}\n", name.replace('.', "_"));
+        assert!(read(tree.path(), "governors/idlewise/governors.mk").contains(&line), "{line}");
+        count += 1;
+    }
+    assert_eq!(count, idlewise_boot::governor_count());
+}
+
+#[test]
+fn existing_files_get_nothing_but_lines_and_lose_them_again() {
+    let tree = small_tree();
+    install(tree.path()).unwrap();
+    let kconfig = read(tree.path(), "Kconfig");
+    assert!(
+        kconfig
+            .contains("if CPU_IDLE\nsource \"drivers/cpuidle/governors/idlewise/Kconfig\"\n\nconfig OTHER"),
+        "{kconfig}"
+    );
+    let makefile = read(tree.path(), "governors/Makefile");
+    let added = makefile.strip_prefix(MAKEFILE).unwrap();
+    assert_eq!(added.lines().count(), 2, "{added}");
+    remove(tree.path()).unwrap();
+    assert_eq!(read(tree.path(), "Kconfig"), KCONFIG);
+    assert_eq!(read(tree.path(), "governors/Makefile"), MAKEFILE);
+    assert!(!tree.path().join("drivers/cpuidle/governors/idlewise").exists());
+}
+
+#[test]
+fn a_second_time_changes_nothing_and_an_old_overlay_is_brought_up_to_date() {
+    let tree = small_tree();
+    assert!(!install(tree.path()).unwrap().is_empty());
+    assert_eq!(install(tree.path()).unwrap(), Vec::<std::path::PathBuf>::new());
+    let ours = tree.path().join("drivers/cpuidle/governors/idlewise");
+    fs::write(ours.join("iw-gone.c"), "old").unwrap();
+    fs::write(ours.join("record.c"), "old").unwrap();
+    fs::write(ours.join("record.o"), "of a build").unwrap();
+    let changed = install(tree.path()).unwrap();
+    assert_eq!(changed, [ours.join("iw-gone.c"), ours.join("record.c")]);
+    assert!(!ours.join("iw-gone.c").exists() && ours.join("record.o").exists());
+}
+
+#[test]
+fn what_is_no_kernel_tree_is_told_by_the_file_that_is_missing() {
+    let tree = small_tree();
+    fs::remove_file(tree.path().join("drivers/cpuidle/Kconfig")).unwrap();
+    let why = install(tree.path()).unwrap_err().to_string();
+    assert!(why.contains("drivers/cpuidle/Kconfig was expected"), "{why}");
+}
+
+#[test]
+fn a_tree_of_the_users_is_not_changed_unasked() {
+    let tree = small_tree();
+    let why = KernelTree::of_user(tree.path()).unwrap_err().to_string();
+    assert!(why.contains("idlewise lab overlay"), "{why}");
+    assert_eq!(read(tree.path(), "Kconfig"), KCONFIG);
+    install(tree.path()).unwrap();
+    KernelTree::of_user(tree.path()).unwrap();
+    fs::write(tree.path().join("drivers/cpuidle/governors/idlewise/record.c"), "changed").unwrap();
+    assert!(KernelTree::of_user(tree.path()).is_err());
+}
+
+/// In Debian's tree, with every warning that the kernel's build knows; and sparse, where it is installed.
+#[test]
+fn the_overlay_compiles_in_a_kernel_tree_without_a_warning() {
+    let Some(lab) = std::env::var_os("IDLEWISE_LAB") else {
+        eprintln!("skipped: IDLEWISE_LAB names no folder for a kernel tree (make test sets it)");
+        return;
+    };
+    let missing = ["aarch64-linux-gnu-gcc", "bison", "flex", "bc"].into_iter().find(|t| {
+        !Command::new("sh")
+            .args(["-c", &format!("command -v {t}")])
+            .output()
+            .is_ok_and(|o| o.status.success())
+    });
+    if let Some(tool) = missing {
+        eprintln!("skipped: {tool} is not installed");
+        return;
+    }
+    let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
+    let tree = KernelTree::of_debian(&lab, &Nobody).unwrap();
+    let build = Build::new(&tree, &lab, None, &Nobody).unwrap();
+    let warnings = build.compile_overlay().unwrap();
+    let ours: Vec<&String> = warnings.iter().filter(|w| w.contains("idlewise")).collect();
+    assert!(ours.is_empty(), "{ours:#?}");
+    compile_outside_of_the_tree(&build);
+    check_style(tree.folder());
+}
+
+/// By the kernel's own rules for patches.
+fn check_style(tree: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(tree.join("scripts/checkpatch.pl"));
+    command.args(["--no-tree", "--terse", "--max-line-length=100", "--no-summary", "-f"]);
+    for folder in ["kernel/overlay/idlewise", "kernel/modules", "signals", "governors"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "c" || e == "h") {
+                command.arg(path);
+            }
+        }
+    }
+    let said = command.output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout);
+    let serious: Vec<&str> = said.lines().filter(|l| l.contains("ERROR") || l.contains("WARNING")).collect();
+    assert!(serious.is_empty(), "{serious:#?}");
+}
+
+/// The modules as one would build them for the kernel that runs: their folder alone, against a prepared build.
+fn compile_outside_of_the_tree(build: &Build<'_>) {
+    // A copy, because a kernel's build leaves its files beside the sources.
+    let copy = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for folder in ["signals", "kernel/modules"] {
+        let to = copy.path().join(folder);
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let source = ["c", "h"].iter().any(|e| path.extension().is_some_and(|x| x == *e));
+            if source || path.file_name().unwrap() == "Kbuild" {
+                fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let modules = copy.path().join("kernel/modules");
+    let done = Command::new("make")
+        .args(["-s", "W=1", "ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "-C"])
+        .arg(build.folder())
+        .arg(format!("M={}", modules.display()))
+        // Nothing was linked here, so no symbol is known.
+        .args(["KBUILD_MODPOST_WARN=1", "modules"])
+        .env_remove("MAKEFLAGS")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let of_code: Vec<&str> = said.lines().filter(|l| l.contains("warning:")).collect();
+    assert!(of_code.is_empty(), "{said}");
+    for module in ["walt_tracker.ko", "cpufreq_walt.ko", "cpufreq_lab.ko"] {
+        assert!(modules.join(module).is_file(), "no {module}");
+    }
+}
