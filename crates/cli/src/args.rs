@@ -32,6 +32,8 @@ A recording, and what governors did in it, in the Perfetto UI (https://ui.perfet
   idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
+Under a real kernel, booted on a virtual phone with the idle states of a real one:
+  idlewise lab run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
 A governor of your own, and one out of a kernel tree:
   idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
 
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Governors(GovernorsArgs),
     /// List, show, check machines; or describe the running one
     Platform(PlatformArgs),
+    /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
+    Lab(LabArgs),
 }
 
 #[derive(Debug, Args)]
@@ -446,3 +450,117 @@ impl From<Option<PerArg>> for PerChoice {
 
 /// [`Per`] from an optional argument.
 pub(crate) struct PerChoice(pub(crate) Per);
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) what: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Build the guest's kernel with the governors in it
+    Build(LabBuildArgs),
+    /// Boot a machine under each governor, let a workload run, and compare what the kernel chose
+    Run(LabRunArgs),
+    /// As run, for every platform with every workload
+    Matrix(LabRunArgs),
+    /// Does the lab hold here what it claims? KUnit's tests of the governors in a guest; the same run twice, byte by byte
+    SelfTest(LabRunArgs),
+    /// A shell in a guest (poweroff -f ends it)
+    Shell(LabShellArgs),
+    /// Put the governors into a kernel tree of yours, or take them out again
+    Overlay {
+        /// Top of the tree
+        #[arg(value_name = "TREE")]
+        tree: PathBuf,
+        /// Take them out
+        #[arg(long)]
+        remove: bool,
+    },
+    /// What guests can be given to do
+    Workloads,
+}
+
+/// Which kernel, and where the lab keeps what it fetched and built.
+#[derive(Debug, Args)]
+pub(crate) struct LabBuildArgs {
+    /// A kernel tree of yours, with the governors put into it by `idlewise lab overlay` [default: Debian's
+    /// linux-source-6.12, fetched if need be]
+    #[arg(long, value_name = "TREE")]
+    pub(crate) kernel_tree: Option<PathBuf>,
+    /// The folder for sources, builds and guests; some 3 GB [default: $IDLEWISE_LAB, else idlewise/lab in the cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Compilers at the same time [default: one for each CPU]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+}
+
+/// The machine.
+#[derive(Debug, Args)]
+pub(crate) struct LabMachineArgs {
+    /// Platforms: their idle states and CPUs
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6")]
+    pub(crate) platform: Vec<String>,
+    /// CPUs of the guest, at most 8 [default: as many as the platform has]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<u32>,
+    /// Who puts CPUs to sleep
+    #[arg(long, value_enum, default_value = "synth")]
+    pub(crate) driver: DriverArg,
+    /// Refuse every so manieth entry into a deeper state (synth only)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) reject: u32,
+    /// A cpufreq governor for all CPUs
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cpufreq: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabRunArgs {
+    #[command(flatten)]
+    pub(crate) machine: LabMachineArgs,
+    /// Governors: ours with parameters where wanted, the kernel's own as linux/menu, linux/teo, linux/ladder
+    #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
+    pub(crate) governor: String,
+    /// Workloads (see `idlewise lab workloads`)
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "timer")]
+    pub(crate) workload: Vec<String>,
+    /// How long each workload runs, seconds of the guest
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+    /// What the workload rt-app reads
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) rt_app_file: Option<PathBuf>,
+    /// Do not record what governors are told (the events idlewise:*)
+    #[arg(long)]
+    pub(crate) without_true_inputs: bool,
+    /// Where the recordings go: a folder for each governor in one for each platform and workload
+    #[arg(long, value_name = "DIR", default_value = "lab-runs")]
+    pub(crate) to: PathBuf,
+    /// Break the result down
+    #[arg(long, value_enum)]
+    pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) build: LabBuildArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabShellArgs {
+    #[command(flatten)]
+    pub(crate) machine: LabMachineArgs,
+    #[command(flatten)]
+    pub(crate) build: LabBuildArgs,
+}
+
+/// An idle driver.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DriverArg {
+    /// Our own: any idle states, latencies spent for real
+    Synth,
+    /// The kernel's, for arm64 firmware: latencies declared only
+    Psci,
+}

@@ -9,6 +9,7 @@ mod drive;
 mod explain;
 mod governors;
 mod info;
+mod lab;
 mod output;
 mod platform;
 mod replay;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Drive(a) => drive::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
+        Command::Lab(a) => lab::run(a.what),
     };
     match result {
         Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),

@@ -188,6 +188,11 @@ impl Progress {
         Self(bar)
     }
 
+    /// Something else is being done.
+    pub(crate) fn say(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+    }
+
     /// `done` of `of` parts of `what` are done.
     pub(crate) fn step(&self, what: &'static str, done: usize, of: usize) {
         if self.0.length().is_none() {

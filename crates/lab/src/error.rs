@@ -56,6 +56,9 @@ pub enum LabError {
     /// A golden file cannot be read.
     #[error(transparent)]
     Drive(Box<crate::drive::DriveError>),
+    /// A kernel could not be built, or a guest not be booted.
+    #[error(transparent)]
+    Boot(Box<idlewise_boot::BootError>),
     /// The request makes no sense.
     #[error("{0}")]
     Request(String),

@@ -433,6 +433,23 @@ impl PlatformHead {
     }
 }
 
+/// What governors made the kernel itself do, as results of which the first is the baseline. There is no oracle.
+pub(crate) fn results_of_scores(scores: Vec<(String, Score, Vec<Group>)>) -> Vec<GovernorResult> {
+    let base = scores.first().map(|(_, score, _)| score.clone());
+    let result = |(governor, score, groups): (String, Score, Vec<Group>)| GovernorResult {
+        governor,
+        failure: None,
+        notes: Vec::new(),
+        decisions: score.wakeups,
+        out_of_range: 0,
+        regret_pct: f64::NAN,
+        change: base.as_ref().map(|b| Change::between(b, &score)).unwrap_or_default(),
+        groups,
+        score,
+    };
+    scores.into_iter().map(result).collect()
+}
+
 impl Change {
     fn between(base: &Score, s: &Score) -> Self {
         Self {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as text: what stands at the top, and the tables.
 
+mod boot;
 mod compare;
 mod info;
 mod sensitivity;
@@ -14,6 +15,7 @@ use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
+pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use info::info;
 
@@ -359,7 +361,9 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     row(&format!("idle energy [{unit}]"), &|r| {
         format!("{:.3}{}", r.score.energy, against(r, signed_percent(r.change.energy_pct)))
     });
-    row("regret", &|r| signed_percent(r.regret_pct));
+    if there().any(|r| r.regret_pct.is_finite()) {
+        row("regret", &|r| signed_percent(r.regret_pct));
+    }
     if there().any(|r| r.out_of_range > 0) {
         row("answers out of range", &|r| r.out_of_range.to_string());
     }

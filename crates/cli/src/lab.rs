@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
+use idlewise_lab::boot::{self, BootRequest, BuildRequest};
+use idlewise_lab::replay::split_governors;
+use idlewise_lab::view;
+use idlewise_report::{Format, Report, Table};
+
+use crate::args::{DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, PerChoice};
+use crate::output::{Done, Failure, Progress, deliver, say};
+
+pub(crate) fn run(what: LabCommand) -> Done {
+    match what {
+        LabCommand::Build(a) => build(&a),
+        LabCommand::Run(a) => {
+            if a.machine.platform.len() > 1 || a.workload.len() > 1 {
+                return Err(Failure::Error(
+                    "one platform and one workload; for several say: idlewise lab matrix".to_owned(),
+                ));
+            }
+            matrix(&a)
+        }
+        LabCommand::Matrix(a) => matrix(&a),
+        LabCommand::SelfTest(a) => self_test(&a),
+        LabCommand::Shell(a) => {
+            let request = request(&a.machine, &a.build);
+            let watcher = Watcher::new()?;
+            boot::shell(&request, &watcher)?;
+            Ok(true)
+        }
+        LabCommand::Overlay { tree, remove } => overlay(&tree, remove),
+        LabCommand::Workloads => workloads(),
+    }
+}
+
+fn build(a: &LabBuildArgs) -> Done {
+    let watcher = Watcher::new()?;
+    let (kernel, log) = boot::build(&build_request(a), &watcher)?;
+    drop(watcher);
+    say(&format!(
+        "kernel  {} ({})\nimage   {}\nlog     {}\n",
+        kernel.release,
+        kernel.id,
+        kernel.image.display(),
+        log.display()
+    ))?;
+    Ok(true)
+}
+
+fn build_request(a: &LabBuildArgs) -> BuildRequest {
+    BuildRequest { folder: a.folder.clone(), kernel_tree: a.kernel_tree.clone(), jobs: a.jobs }
+}
+
+fn request(machine: &LabMachineArgs, build: &LabBuildArgs) -> BootRequest {
+    BootRequest {
+        build: build_request(build),
+        platforms: machine.platform.clone(),
+        cpus: machine.cpus,
+        driver: match machine.driver {
+            DriverArg::Synth => IdleDriver::Synth,
+            DriverArg::Psci => IdleDriver::Psci,
+        },
+        reject: machine.reject,
+        cpufreq: machine.cpufreq.clone(),
+        ..BootRequest::default()
+    }
+}
+
+fn run_request(a: &LabRunArgs) -> BootRequest {
+    let PerChoice(per) = a.per.into();
+    BootRequest {
+        governors: split_governors(&a.governor),
+        workloads: a.workload.clone(),
+        seconds: a.seconds,
+        rt_app: a.rt_app_file.clone(),
+        without_true_inputs: a.without_true_inputs,
+        to: a.to.clone(),
+        per,
+        ..request(&a.machine, &a.build)
+    }
+}
+
+fn self_test(a: &LabRunArgs) -> Done {
+    let watcher = Watcher::new()?;
+    let report = boot::self_test(&run_request(a), &watcher)?;
+    drop(watcher);
+    deliver(&a.output, &view::self_test(&report), &report)?;
+    Ok(report.checks.iter().all(|c| c.holds))
+}
+
+fn matrix(a: &LabRunArgs) -> Done {
+    let request = run_request(a);
+    let watcher = Watcher::new()?;
+    let report = boot::run(&request, &watcher)?;
+    drop(watcher);
+    deliver(&a.output, &view::boot(&report, request.per), &report)?;
+    Ok(report.cells.iter().all(|c| c.complaints.is_empty()))
+}
+
+fn overlay(tree: &Path, remove: bool) -> Done {
+    let failed = |e: idlewise_boot::BootError| Failure::Error(e.to_string());
+    if remove {
+        idlewise_boot::remove(tree).map_err(failed)?;
+        say(&format!("{}: the governors are out\n", tree.display()))?;
+        return Ok(true);
+    }
+    let changed = idlewise_boot::install(tree).map_err(failed)?;
+    let mut text = String::new();
+    for path in &changed {
+        text += &format!("{}\n", path.display());
+    }
+    text += &format!(
+        "{} files written. Next, in the tree: make menuconfig (CPU Power Management, CPU Idle: \"The idle governors of \
+         idlewise\"), or scripts/config -e IDLEWISE -e IDLEWISE_RECORD; then build it as always\n",
+        changed.len()
+    );
+    say(&text)?;
+    Ok(true)
+}
+
+fn workloads() -> Done {
+    let mut table = Table::new("", vec!["workload".to_owned(), "what it does".to_owned()]);
+    table.text_columns = 2;
+    table.rows.extend(WORKLOADS.iter().map(|w| vec![w.name.to_owned(), w.what.to_owned()]));
+    say(&Report { tables: vec![table], ..Report::default() }
+        .render(Format::Table, &())
+        .map_err(|e| e.to_string())?)?;
+    Ok(true)
+}
+
+/// Shows what is being done: on a terminal in one line, else a line whenever something else begins. Ctrl-C ends what is
+/// being done, and with it the command.
+struct Watcher {
+    stopped: Arc<AtomicBool>,
+    progress: Option<Progress>,
+    last: Mutex<String>,
+}
+
+impl Watcher {
+    fn new() -> Result<Self, Failure> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopped);
+        ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())?;
+        let progress = io::stderr().is_terminal().then(|| Progress::new("looking around"));
+        Ok(Self { stopped, progress, last: Mutex::new(String::new()) })
+    }
+}
+
+impl Watch for Watcher {
+    fn doing(&self, what: &str) {
+        if let Some(progress) = &self.progress {
+            progress.say(what);
+            return;
+        }
+        // Counts after a colon change often; one line for all of them.
+        let kind = what.split(':').next().unwrap_or(what);
+        if let Ok(mut last) = self.last.lock()
+            && *last != kind
+        {
+            eprintln!("idlewise: {kind}");
+            kind.clone_into(&mut last);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What does `idlewise lab` say before anything is fetched, built or booted?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::process::{Command, Output};
+
+fn lab(arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_idlewise"))
+        .arg("lab")
+        .args(arguments)
+        .env("IDLEWISE_LAB", folder.path())
+        .output()
+        .unwrap();
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "something was fetched: {left:?}");
+    output
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = lab(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
+    for (arguments, why) in [
+        (&["run", "--governor", "nope"][..], "not one of ours"),
+        (&["run", "--governor", "linux/../menu"], "named linux/NAME"),
+        (&["run", "--workload", "nope"], "there are timer, frames"),
+        (&["run", "--workload", "rt-app"], "--rt-app-file"),
+        (&["run", "--rt-app-file", "x.json"], "--rt-app-file is for the workload rt-app"),
+        (&["run", "--platform", "nope"], "nope"),
+        (&["run", "--platform", "rk3399", "--cpus", "7"], "it has 6 CPUs"),
+        (&["run", "--platform", "skylake-sp", "--driver", "psci"], "use the synthetic driver"),
+        (&["run", "--platform", "rk3399", "--driver", "psci", "--reject", "9"], "only the synthetic driver"),
+        (&["run", "--platform", "pixel6,rk3399"], "idlewise lab matrix"),
+        (&["run", "--seconds", "0"], "1..=3600"),
+    ] {
+        let said = refused(arguments);
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_kernel_tree_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = refused(&["overlay", folder.path().to_str().unwrap()]);
+    assert!(said.contains("no kernel tree"), "{said}");
+    assert!(fs::read_dir(folder.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn the_overlay_says_what_it_wrote_and_what_comes_next() {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("drivers/cpuidle/governors")).unwrap();
+    fs::write(tree.path().join("drivers/cpuidle/Kconfig"), "if CPU_IDLE\nendif\n").unwrap();
+    fs::write(tree.path().join("drivers/cpuidle/governors/Makefile"), "").unwrap();
+    let tree = tree.path().to_str().unwrap();
+    let output = lab(&["overlay", tree]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && said.contains("iw-teo-6_1.c") && said.contains("make menuconfig"),
+        "{said}"
+    );
+    let again = String::from_utf8(lab(&["overlay", tree]).stdout).unwrap();
+    assert!(again.starts_with("0 files written"), "{again}");
+    let out = String::from_utf8(lab(&["overlay", "--remove", tree]).stdout).unwrap();
+    assert!(out.contains("are out"), "{out}");
+}
+
+#[test]
+fn workloads_are_listed() {
+    let said = String::from_utf8(lab(&["workloads"]).stdout).unwrap();
+    for name in ["timer", "frames", "pingpong", "idle", "cyclictest", "hackbench", "fio", "rt-app"] {
+        assert!(said.contains(name), "{name}: {said}");
+    }
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Governors in a booted kernel: `idlewise lab`.
+
+mod self_test;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_boot::{
+    BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
+    kernel_file, workload,
+};
+use idlewise_governor::{Spec, catalog};
+use idlewise_platform::Platform;
+use serde::Serialize;
+
+use crate::replay::{GovernorResult, Per, results_of_scores};
+use crate::{LabError, RecordingOptions, score};
+
+pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, self_test};
+
+/// Version of the JSON that booted runs give.
+pub const SCHEMA: &str = "idlewise.lab/1";
+
+/// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (kernel-lab.md, section 4).
+const HZ: u32 = 1000;
+
+/// Which kernel, and where everything is kept.
+#[derive(Clone, Debug, Default)]
+pub struct BuildRequest {
+    /// The lab's folder; without it the usual one.
+    pub folder: Option<PathBuf>,
+    /// A tree of the user's with the overlay in it; without it Debian's source.
+    pub kernel_tree: Option<PathBuf>,
+    /// Compilers at the same time; without it one for each CPU.
+    pub jobs: Option<usize>,
+}
+
+/// What to boot.
+#[derive(Clone, Debug, Default)]
+pub struct BootRequest {
+    /// The kernel.
+    pub build: BuildRequest,
+    /// Platforms.
+    pub platforms: Vec<String>,
+    /// Governors: ours by their ids, the kernel's own as `linux/NAME`.
+    pub governors: Vec<String>,
+    /// Workloads.
+    pub workloads: Vec<String>,
+    /// How long each workload runs, seconds of the guest.
+    pub seconds: u32,
+    /// CPUs of the guest, where not as many as the platform has.
+    pub cpus: Option<u32>,
+    /// Who puts the CPUs to sleep.
+    pub driver: IdleDriver,
+    /// The synthetic driver refuses every so manieth deeper entry; 0 for none.
+    pub reject: u32,
+    /// The file for the workload `rt-app`.
+    pub rt_app: Option<PathBuf>,
+    /// A cpufreq governor.
+    pub cpufreq: Option<String>,
+    /// Leave the governors' true inputs out of the trace.
+    pub without_true_inputs: bool,
+    /// Where the recordings go.
+    pub to: PathBuf,
+    /// How to break results down.
+    pub per: Per,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct BootReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// `uname -r` of the guest.
+    pub kernel: String,
+    /// Hash of all that went into the kernel.
+    pub kernel_id: String,
+    /// QEMU's version.
+    pub qemu: String,
+    /// The governor to which the others are compared: the first.
+    pub baseline: String,
+    /// By platform and workload.
+    pub cells: Vec<Cell>,
+}
+
+/// One workload on one machine under every governor.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The platform.
+    pub platform: String,
+    /// The idle driver.
+    pub driver: String,
+    /// CPUs of the guest.
+    pub cpus: u32,
+    /// The workload.
+    pub workload: String,
+    /// Guest seconds asked for.
+    pub seconds: u32,
+    /// Where the recordings are: a folder for each governor.
+    pub folder: PathBuf,
+    /// The kernel's choices under each governor, judged.
+    pub governors: Vec<GovernorResult>,
+    /// What guests found wrong.
+    pub complaints: Vec<String>,
+}
+
+impl From<BootError> for LabError {
+    fn from(e: BootError) -> Self {
+        Self::Boot(Box::new(e))
+    }
+}
+
+/// Builds the guest's kernel, or finds it built.
+///
+/// # Errors
+/// [`LabError::Boot`] when it cannot be.
+pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), LabError> {
+    let folder = LabFolder::open(request.folder.as_deref())?;
+    let tree = tree(request, &folder, watch)?;
+    let build = Build::new(&tree, &folder, request.jobs, watch)?;
+    Ok((build.kernel()?, build.log().to_owned()))
+}
+
+fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, LabError> {
+    Ok(match &request.kernel_tree {
+        Some(tree) => KernelTree::of_user(tree)?,
+        None => KernelTree::of_debian(folder, watch)?,
+    })
+}
+
+/// A governor as users name it, and as the guest knows it.
+struct Chosen {
+    name: String,
+    /// Names in the guest; the first that there is.
+    in_kernel: String,
+    /// For the guest kernel's command line.
+    parameters: String,
+    /// The kernel's own name for it, where it is not ours.
+    own: Option<String>,
+}
+
+impl Chosen {
+    /// The governor that a user calls `name`.
+    fn new(name: &str) -> Result<Self, LabError> {
+        let refuse = |why: &str| Err(LabError::Request(format!("governor {name}: {why}")));
+        if let Some(own) = name.strip_prefix("linux/") {
+            if own.is_empty() || !own.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+                return refuse("the kernel's own governors are named linux/NAME, without parameters");
+            }
+            return Ok(Self {
+                name: name.to_owned(),
+                in_kernel: own.to_owned(),
+                parameters: String::new(),
+                own: Some(own.to_owned()),
+            });
+        }
+        let spec: Spec = name.parse()?;
+        if !catalog().iter().any(|g| g.id == spec.id) {
+            let ids: Vec<&str> = catalog().iter().map(|g| g.id).collect();
+            return refuse(&format!(
+                "not one of ours ({}) nor of the kernel's (linux/menu, linux/teo, linux/ladder)",
+                ids.join(", ")
+            ));
+        }
+        let mut parameters = String::new();
+        for (parameter, value) in &spec.params {
+            let _ = write!(parameters, " {}.{parameter}={value}", kernel_file(&spec.id).replace('-', "_"));
+        }
+        Ok(Self { name: name.to_owned(), in_kernel: format!("iw-{0} {0}", spec.id), parameters, own: None })
+    }
+
+    /// As replay finds it: the kernel's own by their files in `tree`.
+    fn in_replay(&self, tree: &Path) -> Result<String, LabError> {
+        let Some(own) = &self.own else { return Ok(self.name.clone()) };
+        let file = tree.join("drivers/cpuidle/governors").join(format!("{own}.c"));
+        if file.is_file() {
+            return Ok(file.display().to_string());
+        }
+        Err(LabError::Request(format!("governor {}: the kernel has no {}", self.name, file.display())))
+    }
+
+    /// A folder's name for it.
+    fn folder(&self) -> String {
+        self.name.replace(['/', ':', ',', ' '], "_")
+    }
+}
+
+/// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
+/// the same settings is not recorded again: it would be the same to the bit.
+///
+/// # Errors
+/// [`LabError`] when something cannot be built, booted or read; what was recorded until then is kept.
+pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabError> {
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
+    let platforms =
+        request.platforms.iter().map(|p| idlewise_platform::find(p)).collect::<Result<Vec<_>, _>>()?;
+    let workloads = request.workloads.iter().map(|w| workload(w)).collect::<Result<Vec<_>, _>>()?;
+    for platform in &platforms {
+        machine(request, platform)?;
+    }
+    let rt_app = rt_app(request, &workloads)?;
+    let chosen = request.governors.iter().map(|g| Chosen::new(g)).collect::<Result<Vec<_>, _>>()?;
+    let tree = tree(&request.build, &folder, watch)?;
+    for governor in &chosen {
+        governor.in_replay(tree.folder())?;
+    }
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    let lab = Lab::new(&folder, kernel, watch)?;
+    let mut cells = Vec::new();
+    for platform in &platforms {
+        for workload in &workloads {
+            cells.push(cell(request, &lab, &tree, platform, *workload, &chosen, rt_app.as_deref())?);
+        }
+    }
+    Ok(BootReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: lab.kernel().release.clone(),
+        kernel_id: lab.kernel().id.clone(),
+        qemu: lab.qemu().version.clone(),
+        baseline: request.governors.first().cloned().unwrap_or_default(),
+        cells,
+    })
+}
+
+/// A shell in a guest of the first platform.
+///
+/// # Errors
+/// [`LabError`] when it cannot be booted.
+pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), LabError> {
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
+    let [platform, ..] = &request.platforms[..] else {
+        return Err(LabError::Request("a shell needs a platform".to_owned()));
+    };
+    let machine = machine(request, &idlewise_platform::find(platform)?)?;
+    let tree = tree(&request.build, &folder, watch)?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    let run = Run {
+        machine,
+        governor: String::new(),
+        workload: workload("idle")?,
+        seconds: request.seconds,
+        rt_app: None,
+        cpufreq: request.cpufreq.clone(),
+        true_inputs: true,
+        parameters: String::new(),
+    };
+    Ok(Lab::new(&folder, kernel, watch)?.shell(&run)?)
+}
+
+fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, LabError> {
+    let machine = Machine::new(platform, request.cpus, request.driver, request.reject, WINDOW)?;
+    if request.cpufreq.is_some() && !machine.has_frequencies() {
+        return Err(LabError::Request(format!(
+            "platform {}: no operating points are known, so a cpufreq governor has nothing to choose from",
+            platform.id
+        )));
+    }
+    Ok(machine)
+}
+
+fn rt_app(request: &BootRequest, workloads: &[Workload]) -> Result<Option<Vec<u8>>, LabError> {
+    let wanted = workloads.iter().any(|w| w.name == "rt-app");
+    match &request.rt_app {
+        Some(path) if wanted => {
+            let bytes = fs::read(path);
+            bytes
+                .map(Some)
+                .map_err(|e| LabError::File { path: path.display().to_string(), why: e.to_string() })
+        }
+        Some(_) => Err(LabError::Request("--rt-app-file is for the workload rt-app".to_owned())),
+        None if wanted => {
+            Err(LabError::Request("the workload rt-app needs a file: --rt-app-file FILE.json".to_owned()))
+        }
+        None => Ok(None),
+    }
+}
+
+fn cell(
+    request: &BootRequest,
+    lab: &Lab<'_>,
+    tree: &KernelTree,
+    platform: &Platform,
+    workload: Workload,
+    chosen: &[Chosen],
+    rt_app: Option<&[u8]>,
+) -> Result<Cell, LabError> {
+    let machine = machine(request, platform)?;
+    let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
+    let folder = request.to.join(name);
+    let mut scores = Vec::new();
+    let mut complaints = Vec::new();
+    for governor in chosen {
+        let to = folder.join(governor.folder());
+        let run = Run {
+            machine: machine.clone(),
+            governor: governor.in_kernel.clone(),
+            workload,
+            seconds: request.seconds,
+            rt_app: rt_app.map(<[u8]>::to_vec),
+            cpufreq: request.cpufreq.clone(),
+            true_inputs: !request.without_true_inputs,
+            parameters: governor.parameters.clone(),
+        };
+        let settings = settings(lab, platform, &run, governor);
+        if !is_recorded(&to, &settings)? {
+            lab.run(
+                &run,
+                &to,
+                &[
+                    ("run.toml", &settings),
+                    ("machine.toml", &lab_platform(platform).to_toml()),
+                    ("trace.toml", &sidecar(&governor.in_replay(tree.folder())?)),
+                ],
+            )?;
+        }
+        let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
+        complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
+        let report = score::score(&to.join("trace"), &RecordingOptions::default(), request.per)?;
+        scores.push((governor.name.clone(), report.score, report.groups));
+    }
+    Ok(Cell {
+        platform: platform.id.clone(),
+        driver: machine.driver.word().to_owned(),
+        cpus: machine.cpus,
+        workload: workload.name.to_owned(),
+        seconds: request.seconds,
+        folder,
+        governors: results_of_scores(scores),
+        complaints,
+    })
+}
+
+/// The platform as the guest is it.
+fn lab_platform(platform: &Platform) -> Platform {
+    Platform { hz: Some(HZ), hz_note: "the boot lab's kernel".to_owned(), ..platform.clone() }
+}
+
+/// What tells replay about the recording.
+fn sidecar(governor: &str) -> String {
+    format!("# SPDX-License-Identifier: GPL-2.0-only\nplatform = \"machine.toml\"\ngovernor = {governor:?}\n")
+}
+
+/// Everything that a recording depends on.
+fn settings(lab: &Lab<'_>, platform: &Platform, run: &Run, governor: &Chosen) -> String {
+    let hash = |bytes: &[u8]| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes));
+    let lines = [
+        ("idlewise", env!("CARGO_PKG_VERSION").to_owned()),
+        ("kernel", lab.kernel().release.clone()),
+        ("kernel_id", lab.kernel().id.clone()),
+        ("qemu", lab.qemu().version.clone()),
+        ("guest_id", lab.guest_id(run)),
+        ("platform", platform.id.clone()),
+        ("platform_id", hash(platform.to_toml().as_bytes())),
+        ("driver", run.machine.driver.word().to_owned()),
+        ("cpus", run.machine.cpus.to_string()),
+        ("machine", run.machine.parameters().to_owned()),
+        ("governor", governor.name.clone()),
+        ("workload", run.workload.name.to_owned()),
+        ("seconds", run.seconds.to_string()),
+        ("cpufreq", run.cpufreq.clone().unwrap_or_default()),
+        ("true_inputs", run.true_inputs.to_string()),
+        ("rt_app_id", run.rt_app.as_deref().map(hash).unwrap_or_default()),
+    ];
+    let mut out = "# SPDX-License-Identifier: GPL-2.0-only\n".to_owned();
+    for (name, value) in lines {
+        let _ = writeln!(out, "{name} = {value:?}");
+    }
+    out
+}
+
+/// Whether `to` has this recording already.
+fn is_recorded(to: &Path, settings: &str) -> Result<bool, LabError> {
+    if !to.exists() {
+        return Ok(false);
+    }
+    if fs::read_to_string(to.join("run.toml")).is_ok_and(|old| old == settings) {
+        return Ok(true);
+    }
+    Err(LabError::Request(format!(
+        "{}: holds a recording that was made with other settings (its run.toml says which); name another folder with \
+         --to, or remove it",
+        to.display()
+    )))
+}

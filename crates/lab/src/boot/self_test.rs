@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the boot lab do what it claims, here and now?
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Run, Watch, workload};
+use serde::Serialize;
+
+use super::{BootRequest, Chosen, machine, tree};
+use crate::LabError;
+
+/// Version of the JSON that a self-test gives.
+pub const SELF_TEST_SCHEMA: &str = "idlewise.lab-self-test/1";
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfTest {
+    /// [`SELF_TEST_SCHEMA`].
+    pub schema: String,
+    /// One after the other.
+    pub checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// What must hold.
+    pub what: String,
+    /// It does.
+    pub holds: bool,
+    /// What was found.
+    pub found: String,
+}
+
+/// Runs KUnit's tests of the governors in a guest, and boots the first workload on every platform twice, under each driver
+/// that it can have, comparing every byte that comes home.
+///
+/// # Errors
+/// [`LabError`] when something cannot be built or booted; what does not hold is no error.
+pub fn self_test(request: &BootRequest, watch: &dyn Watch) -> Result<SelfTest, LabError> {
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
+    let tree = tree(&request.build, &folder, watch)?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    let lab = Lab::new(&folder, kernel, watch)?;
+    let home = tempfile::tempdir_in(folder.path())
+        .map_err(|e| LabError::File { path: folder.path().display().to_string(), why: e.to_string() })?;
+    let mut checks = Vec::new();
+    let run =
+        |checks: &mut Vec<Check>, platform: &str, driver, governor: &str, load: &str, parameters: &str| {
+            let chosen = Chosen::new(governor)?;
+            let request = BootRequest { driver, ..request.clone() };
+            let Ok(machine) = machine(&request, &idlewise_platform::find(platform)?) else { return Ok(None) };
+            let run = Run {
+                machine,
+                governor: chosen.in_kernel,
+                workload: workload(load)?,
+                seconds: request.seconds,
+                rt_app: None,
+                cpufreq: None,
+                true_inputs: true,
+                parameters: parameters.to_owned(),
+            };
+            let to = home.path().join(checks.len().to_string());
+            let outcome = lab.run(&run, &to, &[])?;
+            checks.push(Check {
+                what: format!(
+                    "{load} under {governor} on {platform} ({}) runs without complaint",
+                    driver.word()
+                ),
+                holds: outcome.complaints.is_empty(),
+                found: if outcome.complaints.is_empty() {
+                    "none".to_owned()
+                } else {
+                    outcome.complaints.join("; ")
+                },
+            });
+            Ok::<Option<PathBuf>, LabError>(Some(to))
+        };
+    let first = request.platforms.first().map_or("rk3399", String::as_str);
+    let kunit = run(
+        &mut checks,
+        first,
+        IdleDriver::Synth,
+        "shallow",
+        "idle",
+        "kunit.enable=1 kunit.filter_glob=idlewise*",
+    )?;
+    if let Some(to) = kunit {
+        checks.push(kunit_check(&to));
+    }
+    let governor = request.governors.first().map_or("teo-util", String::as_str);
+    let load = request.workloads.first().map_or("timer", String::as_str);
+    for platform in &request.platforms {
+        for driver in [IdleDriver::Synth, IdleDriver::Psci] {
+            let Some(one) = run(&mut checks, platform, driver, governor, load, "")? else { continue };
+            let Some(other) = run(&mut checks, platform, driver, governor, load, "")? else { continue };
+            checks.push(same_bytes(&format!("{load} on {platform} ({})", driver.word()), &one, &other)?);
+        }
+    }
+    Ok(SelfTest { schema: SELF_TEST_SCHEMA.to_owned(), checks })
+}
+
+/// KUnit's verdicts in the guest's kernel log.
+fn kunit_check(results: &Path) -> Check {
+    let log = fs::read_to_string(results.join("dmesg")).unwrap_or_default();
+    let lines = log.lines().map(|l| l.split_once("] ").map_or(l, |(_, rest)| rest).trim());
+    let mut passed = 0;
+    let mut failed = Vec::new();
+    for line in lines {
+        passed += usize::from(line.starts_with("ok "));
+        if let Some(what) = line.strip_prefix("not ok ") {
+            failed.push(what.to_owned());
+        }
+    }
+    Check {
+        what: "KUnit: each governor chooses in the kernel what it chooses in user space".to_owned(),
+        // Names and choices of each governor, and the suite.
+        holds: failed.is_empty() && passed > 2 * idlewise_boot::governor_count(),
+        found: format!(
+            "{passed} passed, {} failed{}{}",
+            failed.len(),
+            if failed.is_empty() { "" } else { ": " },
+            failed.join("; ")
+        ),
+    }
+}
+
+fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, LabError> {
+    let (one, other) = (all_files(one)?, all_files(other)?);
+    let mut different: Vec<&str> =
+        one.keys().filter(|k| one.get(*k) != other.get(*k)).map(String::as_str).collect();
+    different.extend(other.keys().filter(|k| !one.contains_key(*k)).map(String::as_str));
+    let bytes: usize = one.values().map(Vec::len).sum();
+    Ok(Check {
+        what: format!("{what}: the same run twice is the same to the byte"),
+        holds: different.is_empty() && bytes > 0,
+        found: if different.is_empty() {
+            format!("{} files, {bytes} bytes", one.len())
+        } else {
+            format!("different: {}", different.join(", "))
+        },
+    })
+}
+
+fn all_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, LabError> {
+    let wrong = |e: std::io::Error| LabError::File { path: folder.display().to_string(), why: e.to_string() };
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).map_err(wrong)? {
+            let path = entry.map_err(wrong)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+                all.insert(name, fs::read(&path).map_err(wrong)?);
+            }
+        }
+    }
+    Ok(all)
+}
