@@ -8,9 +8,10 @@ SHELL       := /bin/bash
 IDLEWISE  := cargo run --quiet --release --locked -p idlewise-cli --
 RECORDING := tests/data/mixed.dat
 GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
+KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test bench fuzz help
+.PHONY: build demo test lab bench fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -34,8 +35,14 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
-	@tools/need.sh cargo cc trace-cmd perf babeltrace2
+	@tools/need.sh cargo cc trace-cmd perf babeltrace2 $(KERNEL)
 	@LINT=$(LINT) tools/test.sh
+
+lab: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)
+	@tools/need.sh cargo cc $(KERNEL) perl xz
+	$(IDLEWISE) lab matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
+		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
+	$(IDLEWISE) lab self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
 
 bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc

@@ -4,7 +4,7 @@
 # Sees to the kernel sources that the tests compile: kernel-sources.sh FOLDER
 #
 # FOLDER gets linux-source-6.1/ and linux-source-6.12/ with drivers/cpuidle and the top Makefile of Debian's packages of
-# that name; nothing of them ever belongs to the project. What is there already is left alone. The recorded decisions were made by
+# that name, and the archive of the second; nothing of them ever belongs to the project. What is there already is left alone. The recorded decisions were made by
 # 6.1.192 and 6.12.117: these versions are asked for first, then whatever the package sources offer.
 # Where it cannot be done the reason is said and the exit status is 0: the tests that want the sources then say that they are skipped.
 set -eu -o pipefail
@@ -49,12 +49,14 @@ fetch() { # PACKAGE VERSION
 		return 0
 	fi
 	# A package that holds one archive.
-	if ! dpkg-deb --fsys-tarfile "$work"/"$1"_*.deb | tar xO --wildcards '*/linux-source-*.tar.xz' |
-		tar xJ -C "$work" --wildcards --no-wildcards-match-slash '*/Makefile' '*/drivers/cpuidle'; then
+	if ! dpkg-deb --fsys-tarfile "$work"/"$1"_*.deb | tar xO --wildcards '*/linux-source-*.tar.xz' >"$work/$1.tar.xz" ||
+		! tar xJf "$work/$1.tar.xz" -C "$work" --wildcards --no-wildcards-match-slash '*/Makefile' '*/drivers/cpuidle'; then
 		rm -rf "$work"
 		say "$1: cannot be unpacked"
 		return 0
 	fi
+	# The boot lab unpacks all of this one.
+	[ "$1" != linux-source-6.12 ] || mv "$work/$1.tar.xz" "$folder/"
 	# Whole or not at all, should somebody else do the same.
 	mv -T "$work/$1" "$to" 2>/dev/null || true
 	rm -rf "$work"

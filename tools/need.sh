@@ -4,8 +4,8 @@
 # Sees to the tools that a step needs: need.sh cargo cc trace-cmd
 #
 # As root on Debian and its kin what is missing is installed, saying so; otherwise the command that does it is named.
-# Without cargo or a C compiler nothing works, so that is an error. trace-cmd, perf and babeltrace2 are the tests' second
-# opinions: they go on without them, and tools/test.sh repeats at its end what was left out.
+# Without cargo or a C compiler nothing works, so that is an error. The tests go on without the others: trace-cmd, perf
+# and babeltrace2 are their second opinions, the rest builds kernels; tools/test.sh repeats at its end what was left out.
 set -eu
 
 say() { echo "need.sh: $*" >&2; }
@@ -33,6 +33,8 @@ for tool in "$@"; do
 		;;
 	cc) install_package "gcc libc6-dev" || exit 2 ;;
 	perf) install_package linux-perf || say "going on without perf" ;;
+	aarch64-linux-gnu-gcc) install_package "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" || say "going on without a compiler for arm64" ;;
+	dtc) install_package device-tree-compiler || say "going on without dtc" ;;
 	babeltrace2) install_package "babeltrace2 python3-bt2" || say "going on without babeltrace2" ;;
 	*) install_package "$tool" || say "going on without $tool" ;;
 	esac

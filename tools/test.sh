@@ -41,6 +41,11 @@ for tree in linux-source-6.1 linux-source-6.12; do
 	[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
 		notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
 done
+# A whole tree, prepared, in which the overlay is compiled.
+export IDLEWISE_LAB=${IDLEWISE_LAB:-$PWD/target/lab}
+for tool in aarch64-linux-gnu-gcc bison flex bc dtc; do
+	command -v $tool >/dev/null || notes+=("not run: what the boot lab needs $tool for (not installed)")
+done
 # Perfetto's own messages, read by Python.
 if [ -z "${IDLEWISE_PYTHON_PERFETTO-}" ]; then
 	export IDLEWISE_PYTHON_PERFETTO=$PWD/target/python-perfetto
