@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 const SHIFT: u32 = 2;
 
 /// What replay needs to reconstruct a governor's inputs.
-const EVENTS: [&str; 24] = [
+const EVENTS: [&str; 26] = [
     "power/cpu_idle",
     "power/cpu_idle_miss",
     "power/cpu_frequency",
@@ -54,6 +54,8 @@ const EVENTS: [&str; 24] = [
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
     "irq/softirq_raise",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
     "ipi/ipi_entry",
     "ipi/ipi_exit",
 ];
