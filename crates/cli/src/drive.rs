@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::path::Path;
+
 use idlewise_governor::Governor;
 use idlewise_lab::drive::drive_governor;
 use idlewise_lab::governors::find_one;
+use idlewise_lab::parity::parity;
 use idlewise_lab::truth::truth_of_governor;
+use idlewise_lab::{RecordingOptions, view};
+use idlewise_platform::Platform;
 
 use crate::args::DriveArgs;
 use crate::output::{Done, Failure, say};
@@ -46,6 +51,10 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
     let machine = idlewise_platform::find(&a.platform).map_err(|e| e.to_string())?;
     let mut same = true;
     for path in &a.decisions {
+        if !is_csv(path) {
+            same &= trace(a, governor, path, &machine)?;
+            continue;
+        }
         let r = truth_of_governor(governor, path, &machine, a.cpu)?;
         say(&format!(
             "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before)\n",
@@ -64,4 +73,25 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         same &= r.other == 0;
     }
     Ok(same)
+}
+
+/// A file of rows; anything else is a trace.
+fn is_csv(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    let bare = name.strip_suffix(".xz").or_else(|| name.strip_suffix(".gz")).unwrap_or(&name);
+    bare.ends_with(".csv")
+}
+
+fn trace(a: &DriveArgs, governor: &Governor, path: &Path, machine: &Platform) -> Done {
+    let all = parity(path, &RecordingOptions::default(), machine, Some(governor), &a.kernels.trees)?;
+    let mut same = true;
+    for p in &all {
+        say(&format!("{} {}\n", path.display(), view::parity(p)))?;
+        let Ok(counts) = &p.result else { continue };
+        for m in counts.first.iter().take(a.show) {
+            say(&format!("  {m}\n"))?;
+        }
+        same &= p.mismatches() == 0;
+    }
+    Ok(same && all.iter().any(|p| p.result.is_ok()))
 }

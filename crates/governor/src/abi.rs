@@ -65,13 +65,23 @@ pub(crate) struct CpuDevice {
 
 impl CpuDevice {
     pub(crate) fn fresh(cpu: u32, capacity: u32, disabled: u16) -> Self {
-        let mut device = Device::default();
+        Self::of(cpu, capacity, disabled, Device::default())
+    }
+
+    pub(crate) fn of(cpu: u32, capacity: u32, disabled: u16, mut device: Device) -> Self {
         device.store_disabled(disabled);
         Self { device, cpu, capacity }
     }
 }
 
 impl Device {
+    /// A device that was in use before: the governor that was in charge of it was last told about `last_state_idx`, or
+    /// has put that there. All states are enabled.
+    #[must_use]
+    pub fn used(last_state_idx: i32) -> Self {
+        Self { last_state_idx, ..Self::default() }
+    }
+
     /// The state that the governor was last told about; some governors overwrite it with -1 in between.
     #[inline]
     #[must_use]

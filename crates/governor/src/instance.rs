@@ -130,6 +130,21 @@ impl Instance {
     /// # Errors
     /// A CPU that was added before, more than [`MAX_CPUS`], or a governor that refuses.
     pub fn add_cpu(&mut self, cpu: u32, table: &IdleTable, capacity: u32) -> Result<Slot, GovernorError> {
+        self.add_used_cpu(cpu, table, capacity, Device::default())
+    }
+
+    /// As [`Instance::add_cpu`], with a `device` that other governors have had before: a kernel that changes its governor
+    /// leaves the device as it is. The states that are off by default are off.
+    ///
+    /// # Errors
+    /// As [`Instance::add_cpu`].
+    pub fn add_used_cpu(
+        &mut self,
+        cpu: u32,
+        table: &IdleTable,
+        capacity: u32,
+        device: Device,
+    ) -> Result<Slot, GovernorError> {
         if self.cpus.iter().any(|c| c.number == cpu) {
             return Err(GovernorError::SameCpu { id: self.id.clone(), cpu });
         }
@@ -140,7 +155,8 @@ impl Instance {
         let disabled = table.disabled_by_default();
         // What enable changes beside the CPU's own data is no state that decisions leave behind.
         let watched = self.object.watched() && !self.object.shared_state_changed();
-        self.object.add_cpu(cpu, Driver::new(table), table.len(), CpuDevice::fresh(slot, capacity, disabled));
+        let device = CpuDevice::of(slot, capacity, disabled, device);
+        self.object.add_cpu(cpu, Driver::new(table), table.len(), device);
         self.object.enable(slot as usize).map_err(|code| {
             self.object.remove_last_cpu();
             GovernorError::Enable { id: self.id.clone(), cpu, code }
@@ -150,6 +166,19 @@ impl Instance {
         }
         self.cpus.push(Cpu { number: cpu, capacity, disabled });
         Ok(Slot(slot))
+    }
+
+    /// Puts the governor in charge of a CPU once more, after others that have left `device`; it is for the governor to
+    /// forget what it knew of the CPU. The states that are off by default are off.
+    ///
+    /// # Errors
+    /// A governor that refuses.
+    pub fn enable_again(&mut self, slot: Slot, mut device: Device) -> Result<(), GovernorError> {
+        let Some(cpu) = self.cpus.get(slot.index()) else { return Ok(()) };
+        device.store_disabled(cpu.disabled);
+        *self.object.device(slot.index()) = device;
+        let refused = |code| GovernorError::Enable { id: self.id.clone(), cpu: cpu.number, code };
+        self.object.enable(slot.index()).map_err(refused)
     }
 
     /// Forgets everything: the same as a new instance of the same spec to which the same CPUs were added, at a

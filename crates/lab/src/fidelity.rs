@@ -5,11 +5,28 @@ use std::path::PathBuf;
 
 use idlewise_governor::{GovernorError, Loader};
 use idlewise_idle::Hosted;
-use idlewise_model::TapeCpu;
+use idlewise_model::{TapeCpu, TickGrid};
 use idlewise_replay::{Fidelity, fidelity};
 
 use crate::governors::find_one;
+use crate::parity::{Parity, of_steps};
 use crate::{FidelityHead, LabError, Recording};
+
+/// Governors that the kernel ran, fed with the true inputs of their decisions; nothing where the recording has none.
+pub(crate) fn parities(recording: &Recording, trees: &[PathBuf]) -> Result<Vec<Parity>, LabError> {
+    if recording.steps.governors.is_empty() {
+        return Ok(Vec::new());
+    }
+    let name = recording.tape.source.governor.as_str();
+    let governor = match find_one(name, trees) {
+        Ok(governor) => Some(governor),
+        Err(LabError::Governor(GovernorError::Unknown { .. })) => None,
+        Err(e) => return Err(e),
+    };
+    let usable = recording.tape.cpus.iter().find(|c| c.usable == TapeCpu::Usable);
+    let period_ns = usable.map_or(TickGrid::period_of(250), |cpu| cpu.tick.period_ns);
+    of_steps(&recording.steps, &recording.machine, period_ns, governor.as_ref(), trees)
+}
 
 /// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is
 /// not known.

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Event, EventKind};
+use idlewise_model::{Event, EventKind, GovernorName};
 use idlewise_trace::Events;
 use serde::Serialize;
 
-use crate::fidelity::kernels_own;
+use crate::fidelity::{kernels_own, parities};
 use crate::head::{HealthHead, health_heads};
+use crate::parity::Parity;
 use crate::recording::is_tape;
 use crate::steady::Steady;
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
@@ -59,6 +60,9 @@ pub struct Info {
     pub notes: Vec<String>,
     /// What each input of a replay would rest on.
     pub inputs: Vec<InputInfo>,
+    /// Decisions with the governor's true inputs, by governor.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionCount>,
     /// Whether it can be scored: on which CPUs, or why not.
     pub score: Verdict,
     /// Whether it can be replayed: on which CPUs, or why not.
@@ -99,6 +103,15 @@ pub struct EventCount {
     pub count: u64,
 }
 
+/// Decisions of a governor of which the trace holds the true inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DecisionCount {
+    /// What the kernel calls it; empty where it was switched on before the recording began.
+    pub governor: String,
+    /// How many.
+    pub count: u64,
+}
+
 /// What an input of a replay would rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputInfo {
@@ -126,6 +139,9 @@ pub struct Verdict {
 pub struct Replayed {
     /// As at the top of a replay.
     pub head: TraceHead,
+    /// Governors that the kernel ran, fed with the recorded inputs of their decisions, where the trace has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parity: Vec<Parity>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
     pub fidelity: Result<FidelityHead, String>,
 }
@@ -174,6 +190,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         events: counts.iter().map(|c| c.count).sum(),
         other_instances: meta.other_instances.clone(),
         inputs: if replay.yes { INPUTS.iter().map(|i| i.judge(&known)).collect() } else { Vec::new() },
+        decisions: seen.decisions(),
         cpus: seen.cpus(&meta.cpus),
         counts,
         health: health_heads(&health),
@@ -190,6 +207,9 @@ struct Seen {
     first_ns: Option<u64>,
     last_ns: u64,
     cpus: BTreeMap<u32, CpuInfo>,
+    /// The governor that was seen to be put in charge of a CPU.
+    in_charge: BTreeMap<u32, GovernorName>,
+    decisions: BTreeMap<GovernorName, u64>,
 }
 
 impl Seen {
@@ -211,12 +231,25 @@ impl Seen {
             EventKind::CpuIdle { cpu, state: Some(_) } => self.cpu(cpu).idle_entries += 1,
             EventKind::CpuIdle { cpu, state: None } => self.cpu(cpu).idle_exits += 1,
             EventKind::SchedSwitch { next_pid: 0, .. } => cpu.switches_to_idle += 1,
+            EventKind::IdleEnabled { cpu, governor, .. } => {
+                self.in_charge.insert(cpu, governor);
+            }
+            EventKind::IdleChosen { cpu, .. } => {
+                let governor = self.in_charge.get(&cpu).copied().unwrap_or_default();
+                *self.decisions.entry(governor).or_default() += 1;
+            }
             _ => {}
         }
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut CpuInfo {
         self.cpus.entry(cpu).or_insert_with(|| CpuInfo { cpu, ..CpuInfo::default() })
+    }
+
+    fn decisions(&self) -> Vec<DecisionCount> {
+        let count =
+            |(g, n): (&GovernorName, &u64)| DecisionCount { governor: g.as_str().to_owned(), count: *n };
+        self.decisions.iter().map(count).collect()
     }
 
     fn cpus(mut self, in_file: &[u32]) -> Vec<CpuInfo> {
@@ -275,7 +308,8 @@ fn replayed(
     let head = TraceHead::new(&recording, missing);
     let fidelity = kernels_own(&recording, trees)?;
     recording.check()?;
-    Ok(Some(Replayed { head, fidelity }))
+    let parity = parities(&recording, trees)?;
+    Ok(Some(Replayed { head, parity, fidelity }))
 }
 
 /// An input of a replay: the events that it is known from, those that it is known better by, and what stands in.

@@ -17,6 +17,7 @@ pub mod governors;
 mod head;
 pub mod info;
 mod lossy;
+pub mod parity;
 mod recording;
 pub mod replay;
 mod scene;

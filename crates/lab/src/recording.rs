@@ -2,6 +2,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::steady::Steady;
+use crate::parity::{Steps, may_hold};
 
 /// What to know about a recording beside its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub struct Recording {
     pub machine: Platform,
     /// Nobody said which machine was recorded; `machine` is the one to replay on.
     pub machine_assumed: bool,
+    /// Decisions with their true inputs, where the trace has them.
+    pub(crate) steps: Arc<Steps>,
 }
 
 /// `NAME.toml` beside a recording `NAME.dat`.
@@ -86,7 +90,8 @@ impl Recording {
             if let Some(governor) = &options.kernel_governor {
                 tape.source.governor.clone_from(governor);
             }
-            return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false });
+            let steps = Arc::default();
+            return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false, steps });
         }
         let steady = Steady::of(path);
         let trace = options.open(path)?;
@@ -106,11 +111,16 @@ impl Recording {
             return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
         };
         let machine = idlewise_platform::find(&named)?;
-        let governor =
-            options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor)).unwrap_or_default();
+        let steps = if may_hold(trace.meta().event_names.values()) {
+            Steps::of(trace.events()?)
+        } else {
+            Steps::default()
+        };
+        let said = options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor));
+        let governor = said.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default();
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         steady.check()?;
-        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed })
+        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed, steps: Arc::new(steps) })
     }
 }
 

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::candidate::ORACLE;
 use crate::candidate::{Candidate, SHARED_STATE, chunks};
-use crate::fidelity::kernels_own;
+use crate::fidelity::{kernels_own, parities};
 use crate::governors::{self, ForeignHead};
+use crate::parity::Parity;
 use crate::scene::Scene;
 use crate::{FidelityHead, LabError, RecordingOptions, TraceHead};
 pub use sensitivity::{GovernorSensitivity, MetricSensitivity, Sensitivity, TRIED};
@@ -107,6 +108,9 @@ pub struct TraceResult {
     pub head: TraceHead,
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
+    /// Governors that the kernel ran, fed with the recorded inputs of their decisions, where the trace has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parity: Vec<Parity>,
     /// How far replay makes the kernel's own choices.
     pub fidelity: Result<FidelityHead, String>,
     /// Sleep lengths that are not certain, and what hangs on them.
@@ -223,6 +227,7 @@ struct Stage<'a> {
 struct TraceRuns<'a> {
     governors: Vec<CpuRuns<'a>>,
     oracle: CpuRuns<'a>,
+    parity: Vec<Parity>,
     fidelity: Result<FidelityHead, String>,
 }
 
@@ -259,13 +264,14 @@ impl<'a> Stage<'a> {
         let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
         let trees = &self.request.kernel_trees;
-        let fidelities: Vec<_> =
-            recordings.par_iter().map(|r| kernels_own(r, trees)).collect::<Result<_, _>>()?;
+        let own = |r| Ok((parities(r, trees)?, kernels_own(r, trees)?));
+        let fidelities: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, LabError>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()
-            .map(|fidelity| TraceRuns {
+            .map(|(parity, fidelity)| TraceRuns {
                 governors: vec![CpuRuns::default(); self.candidates.len()],
                 oracle: CpuRuns::default(),
+                parity,
                 fidelity,
             })
             .collect();
@@ -339,6 +345,7 @@ impl<'a> Stage<'a> {
             .map(|(recording, r)| TraceResult {
                 head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)),
                 same_machine: self.scene.same_machine(recording),
+                parity: r.parity.clone(),
                 fidelity: r.fidelity.clone(),
                 sensitivity: Sensitivity::of(recording),
                 governors: self.results(&r.governors, &r.oracle, baseline),

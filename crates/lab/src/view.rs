@@ -4,6 +4,7 @@
 mod boot;
 mod compare;
 mod info;
+mod parity;
 mod sensitivity;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
@@ -18,6 +19,7 @@ use crate::{FidelityHead, TraceHead, tidy};
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use info::info;
+pub use parity::words as parity;
 
 /// The tables of a replay.
 #[must_use]
@@ -27,6 +29,7 @@ pub fn replay(r: &ReplayReport) -> Report {
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
+        out.preamble.extend(parity::parity_lines(&trace.parity));
         out.preamble.extend(t.lines(&r.platform, cluster));
         out.preamble.extend(sensitivity::lines(&trace.sensitivity));
     }

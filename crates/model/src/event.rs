@@ -102,6 +102,36 @@ pub enum EventKind {
     TmigrCpuIdle { cpu: u32, nextevt: u64, wakeup: u64 },
     /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
     TickStop { success: bool, dependency: u32 },
+    /// `idlewise:idle_enabled`: a governor was put in charge of `cpu`, its memory of that CPU is new.
+    IdleEnabled { cpu: u32, capacity: u32, states: u32, governor: GovernorName },
+    /// `idlewise:idle_asked`: the answers that a governor got while it chose; `clock` is the CPU's own, ns, the others count
+    /// from now, ns.
+    IdleAsked { cpu: u32, asked: Asked, sleep_length: i64, delta_tick: i64, latency_limit: i64, clock: u64 },
+    /// `idlewise:idle_chosen`: the rest of what the governor knew, and what it chose. `residency` (ns) and `poll_time_limit`
+    /// are those that it found in its device, `poll_limit` (ns) is the one that it left there; bit i of `disabled` is state i.
+    IdleChosen {
+        cpu: u32,
+        state: u8,
+        stop_tick: bool,
+        tick_stopped: bool,
+        poll_time_limit: bool,
+        disabled: u16,
+        residency: u64,
+        poll_limit: u64,
+        util: u32,
+        iowait: u32,
+        random: u32,
+    },
+    /// `idlewise:idle_reflected`: a stay in `state` ended after `residency` ns, and the governor was told.
+    IdleReflected {
+        cpu: u32,
+        state: u8,
+        got_tick: bool,
+        poll_time_limit: bool,
+        asked: Asked,
+        residency: u64,
+        clock: u64,
+    },
     /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0 where the
     /// kernel does not say how many.
     Lost { count: u64 },
@@ -141,6 +171,66 @@ pub enum Ipi {
     Other,
 }
 
+/// The name under which a governor is registered: at most 15 bytes of it, as the kernel keeps it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct GovernorName([u8; 15]);
+
+impl GovernorName {
+    /// The name in `text`, up to its first zero byte; what is longer than a kernel can hold is cut off.
+    #[must_use]
+    pub fn new(text: &[u8]) -> Self {
+        let mut name = [0; 15];
+        name.iter_mut()
+            .zip(text.split(|b| *b == 0).next().unwrap_or_default())
+            .for_each(|(to, from)| *to = *from);
+        Self(name)
+    }
+
+    /// The name; empty if it is not UTF-8.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let len = self.0.iter().position(|b| *b == 0).unwrap_or(self.0.len());
+        self.0.get(..len).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or("")
+    }
+}
+
+impl std::fmt::Debug for GovernorName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// Which answers a governor got: `enum iw_asked` of the kernel overlay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Asked(pub u32);
+
+impl Asked {
+    /// The sleep length.
+    pub const SLEEP_LENGTH: u32 = 1 << 0;
+    /// The latency limit.
+    pub const LATENCY: u32 = 1 << 1;
+    /// The CPU's clock.
+    pub const CLOCK: u32 = 1 << 2;
+    /// The CPU's clock a second time; recorded is the first answer.
+    pub const CLOCK_AGAIN: u32 = 1 << 3;
+    /// Whether the tick was stopped.
+    pub const TICK_STOPPED: u32 = 1 << 4;
+    /// Whether the tick had run.
+    pub const GOT_TICK: u32 = 1 << 5;
+    /// The utilisation.
+    pub const UTIL: u32 = 1 << 6;
+    /// How many tasks wait for I/O.
+    pub const IOWAIT: u32 = 1 << 7;
+    /// A random number.
+    pub const RANDOM: u32 = 1 << 8;
+
+    /// Whether any of `what` was asked for.
+    #[must_use]
+    pub fn has(self, what: u32) -> bool {
+        self.0 & what != 0
+    }
+}
+
 /// The `mode` of an hrtimer; 0 where the kernel does not record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HrtimerMode(pub u32);
@@ -166,5 +256,13 @@ impl TimerFlags {
     #[must_use]
     pub fn pinned(self) -> bool {
         self.0 & 0x10_0000 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_event_is_as_long_as_its_longest_kind_needs() {
+        assert_eq!(size_of::<super::EventKind>(), 56);
     }
 }

@@ -17,7 +17,7 @@ mod wake;
 
 pub use confidence::Confidence;
 pub use counted::{Counted, nth};
-pub use event::{Event, EventKind, HrtimerMode, Ipi, TimerFlags, Vector};
+pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, TableError};
 pub use ledger::{Entry, Ledger, Outcome, TickChoice};

@@ -9,7 +9,9 @@ mod common;
 
 use common::babeltrace::babeltrace_agrees;
 use common::ctf::{Files, Lttng, events, has_bt2, idle_event, open, store, write_with_bt2};
-use idlewise_model::{Event, EventKind, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
+use idlewise_model::{
+    Asked, Event, EventKind, GovernorName, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector,
+};
 use idlewise_trace::TraceFile;
 
 fn event(ts_ns: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
@@ -86,6 +88,37 @@ fn every_kind() -> Vec<Event> {
         EventKind::TimerBaseIdle { is_idle: true, cpu: 0 },
         EventKind::TmigrCpuIdle { cpu: 0, nextevt: u64::MAX, wakeup: 77 },
         EventKind::TickStop { success: false, dependency: 8 },
+        EventKind::IdleEnabled { cpu: 1, capacity: 446, states: 3, governor: GovernorName::new(b"iw-teo") },
+        EventKind::IdleAsked {
+            cpu: 1,
+            asked: Asked(Asked::SLEEP_LENGTH | Asked::CLOCK),
+            sleep_length: -5,
+            delta_tick: i64::MAX,
+            latency_limit: 1 << 40,
+            clock: u64::MAX,
+        },
+        EventKind::IdleChosen {
+            cpu: 1,
+            state: 2,
+            stop_tick: true,
+            tick_stopped: false,
+            poll_time_limit: true,
+            disabled: 0x201,
+            residency: 1 << 33,
+            poll_limit: 200_000,
+            util: 77,
+            iowait: 3,
+            random: u32::MAX,
+        },
+        EventKind::IdleReflected {
+            cpu: 1,
+            state: 2,
+            got_tick: true,
+            poll_time_limit: false,
+            asked: Asked(Asked::GOT_TICK),
+            residency: 1 << 34,
+            clock: 1 << 35,
+        },
         switch(7, 0),
         EventKind::CpuIdle { cpu: 0, state: Some(2) },
         EventKind::CpuIdle { cpu: 0, state: None },

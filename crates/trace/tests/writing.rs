@@ -114,6 +114,29 @@ fn everything() -> TraceFile {
         ("timer", "tick_stop", &["success", "dependency"]),
         ("timer", "hrtimer_start", &["hrtimer", "function", "expires", "softexpires", "mode", "was_armed"]),
         ("kvm", "kvm_entry", &["vcpu"]),
+        ("idlewise", "idle_asked", &["cpu", "asked", "sleep_length", "delta_tick", "latency_limit", "clock"]),
+        (
+            "idlewise",
+            "idle_chosen",
+            &[
+                "cpu",
+                "state",
+                "stop_tick",
+                "tick_stopped",
+                "residency",
+                "poll_time_limit",
+                "poll_limit",
+                "util",
+                "iowait",
+                "random",
+                "disabled",
+            ],
+        ),
+        (
+            "idlewise",
+            "idle_reflected",
+            &["cpu", "state", "residency", "poll_time_limit", "got_tick", "clock", "asked"],
+        ),
     ];
     let mut whole = message().n(1, 2);
     let mut events = vec![
@@ -151,6 +174,10 @@ fn everything() -> TraceFile {
         let values = (1..).zip(keys).fold(message(), |m, (n, _)| m.n(n, if n == 2 { 77 } else { 1 }));
         events.push(event(1_000_001_000 + i as u64, 3, 65536 + i as u32, values));
     }
+    let fields = [("governor", 9), ("cpu", 4), ("capacity", 4), ("states", 4)];
+    whole = whole.m(11, described(65600, "idlewise", "idle_enabled", &fields));
+    let enabled = message().b(1, "teo-6.1").n(2, 3).n(3, 1024).n(4, 2);
+    events.push(event(1_000_001_900, 3, 65600, enabled));
     let whole = events.into_iter().fold(whole, |bundle, event| bundle.m(2, event));
     let symbol = |iid: u32, name: &str| message().n(1, iid).b(2, name);
     let symbols = message().m(26, symbol(5, "tick_nohz_handler")).m(26, symbol(6, "process_timeout"));
@@ -165,9 +192,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 43);
+    assert_eq!(same_events(&file, &written, "everything"), 47);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 43);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 47);
 }
 
 #[test]
@@ -194,11 +221,18 @@ fn text_is_what_the_kernel_prints() {
         "           <...>-9       [002] .....     1.000000322: print:",
         "           <...>-3       [002] .....     1.000001000: cpu_idle_miss: cpu_id=1 state=77 type=below",
         "           <...>-3       [002] .....     1.000001010: tick_stop: success=1 dependency=77",
+        "           <...>-3       [002] .....     1.000001013: idle_asked: cpu=1 asked=0x4d sleep_length=1 delta_tick=1 \
+         latency_limit=1 clock=1",
+        "           <...>-3       [002] .....     1.000001014: idle_chosen: cpu=1 state=77 stop_tick=1 tick_stopped=1 \
+         residency=1 poll_time_limit=1 poll_limit=1 util=1 iowait=1 random=1 disabled=0x1",
+        "           <...>-3       [002] .....     1.000001015: idle_reflected: cpu=1 state=77 residency=1 \
+         poll_time_limit=1 got_tick=1 clock=1 asked=0x1",
+        "           <...>-3       [002] .....     1.000001900: idle_enabled: governor=teo-6.1 cpu=3 capacity=1024 states=2",
         "CPU:2 [LOST EVENTS]",
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 43);
+    assert_eq!(body.len(), 47);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -268,12 +302,12 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();
-    assert_eq!(printed.lines().count(), 42);
+    assert_eq!(printed.lines().count(), 46);
     assert!(
         printed.contains("hrtimer_expire_entry: hrtimer=7 now=55 function=tick_nohz_handler"),
         "{printed}"
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 43);
+    assert_eq!(same_events(&file, &written, "everything"), 47);
 }

@@ -3,8 +3,9 @@
 
 use idlewise_report::{Line, Report, Table, span};
 
+use super::parity::parity_lines;
 use super::{fidelity_lines, head_lines, health_lines, input_lines, percent_of};
-use crate::info::{CpuInfo, Info, InputInfo, Replayed, Verdict};
+use crate::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
 
 /// The lines and tables of an info.
 #[must_use]
@@ -14,6 +15,7 @@ pub fn info(i: &Info) -> Report {
     out.preamble.extend(i.notes.iter().map(|n| Line::new("note", n)));
     out.preamble.push(verdict_line("score", &i.score));
     out.preamble.push(verdict_line("replay", &i.replay));
+    out.preamble.extend(decision_line(i));
     match &i.replayed {
         Some(replayed) => out.preamble.extend(replayed_lines(replayed)),
         None => out.preamble.extend(input_words(i)),
@@ -58,9 +60,20 @@ fn verdict_line(what: &str, v: &Verdict) -> Line {
     Line::new(what, format!("{}, {}", if v.yes { "yes" } else { "no" }, v.words))
 }
 
+/// Whose decisions can be made again with their true inputs.
+fn decision_line(i: &Info) -> Option<Line> {
+    let by = |d: &DecisionCount| {
+        let who = if d.governor.is_empty() { "a governor that was switched on before" } else { &d.governor };
+        format!("{} decisions by {who}", d.count)
+    };
+    let all: Vec<String> = i.decisions.iter().map(by).collect();
+    (!all.is_empty()).then(|| Line::new("parity", format!("yes, true inputs recorded: {}", all.join(", "))))
+}
+
 /// How faithfully: as at the top of a replay.
 fn replayed_lines(r: &Replayed) -> Vec<Line> {
     let mut out = vec![Line::new("", format!("recorded on {}", r.head.recorded_on))];
+    out.extend(parity_lines(&r.parity));
     out.extend(fidelity_lines(&r.fidelity));
     // The file's own lines stand above; here follows what making a tape of it found.
     out.extend(head_lines(&r.head).into_iter().filter(|l| l.label() == Some("left out")));

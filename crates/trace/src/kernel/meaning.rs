@@ -2,7 +2,7 @@
 //! What the kernel's events mean: which fields of which event make which [`EventKind`]. Said once; each format says only
 //! where it keeps a field ([`Layout`]) and how to get a value from there ([`Values`]).
 
-use idlewise_model::{EventKind, HrtimerMode, Ipi, TimerFlags, Vector};
+use idlewise_model::{Asked, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 
 /// Where a format keeps the fields of one event.
 pub(crate) trait Layout {
@@ -199,6 +199,42 @@ pub(crate) enum Op<F> {
         success: F,
         dependency: Option<F>,
     },
+    IdleEnabled {
+        cpu: F,
+        capacity: F,
+        states: F,
+        governor: F,
+    },
+    IdleAsked {
+        cpu: F,
+        asked: F,
+        sleep_length: F,
+        delta_tick: F,
+        latency_limit: F,
+        clock: F,
+    },
+    IdleChosen {
+        cpu: F,
+        state: F,
+        stop_tick: F,
+        tick_stopped: F,
+        poll_time_limit: F,
+        disabled: F,
+        residency: F,
+        poll_limit: F,
+        util: F,
+        iowait: F,
+        random: F,
+    },
+    IdleReflected {
+        cpu: F,
+        state: F,
+        got_tick: F,
+        poll_time_limit: F,
+        asked: F,
+        residency: F,
+        clock: F,
+    },
 }
 
 /// The system of the events that mean something here, for formats that do not name it.
@@ -212,6 +248,7 @@ pub(crate) fn system_of(name: &str) -> Option<&'static str> {
         "softirq_entry" | "softirq_exit" | "softirq_raise" => "irq",
         "ipi_entry" | "ipi_exit" | "ipi_raise" | "ipi_send_cpu" | "ipi_send_cpumask" => "ipi",
         "tick_stop" => "timer",
+        "idle_enabled" | "idle_asked" | "idle_chosen" | "idle_reflected" => "idlewise",
         "print" => "ftrace",
         "lisa__sched_pelt_cfs" => "lisa",
         _ if vector.is_some_and(|v| X86_VECTORS.contains(&v)) => "irq_vectors",
@@ -370,6 +407,58 @@ impl<F: Copy> Op<F> {
                 success: v.bool(success),
                 dependency: dependency.map_or(0, |f| v.u32(f)),
             },
+            Op::IdleEnabled { cpu, capacity, states, governor } => EventKind::IdleEnabled {
+                cpu: v.u32(cpu),
+                capacity: v.u32(capacity),
+                states: v.u32(states),
+                governor: GovernorName::new(v.text(governor)),
+            },
+            Op::IdleAsked { cpu, asked, sleep_length, delta_tick, latency_limit, clock } => {
+                EventKind::IdleAsked {
+                    cpu: v.u32(cpu),
+                    asked: Asked(v.u32(asked)),
+                    sleep_length: v.i64(sleep_length),
+                    delta_tick: v.i64(delta_tick),
+                    latency_limit: v.i64(latency_limit),
+                    clock: v.u64(clock),
+                }
+            }
+            Op::IdleChosen {
+                cpu,
+                state,
+                stop_tick,
+                tick_stopped,
+                poll_time_limit,
+                disabled,
+                residency,
+                poll_limit,
+                util,
+                iowait,
+                random,
+            } => EventKind::IdleChosen {
+                cpu: v.u32(cpu),
+                state: v.u64(state) as u8,
+                stop_tick: v.bool(stop_tick),
+                tick_stopped: v.bool(tick_stopped),
+                poll_time_limit: v.bool(poll_time_limit),
+                disabled: v.u64(disabled) as u16,
+                residency: v.u64(residency),
+                poll_limit: v.u64(poll_limit),
+                util: v.u32(util),
+                iowait: v.u32(iowait),
+                random: v.u32(random),
+            },
+            Op::IdleReflected { cpu, state, got_tick, poll_time_limit, asked, residency, clock } => {
+                EventKind::IdleReflected {
+                    cpu: v.u32(cpu),
+                    state: v.u64(state) as u8,
+                    got_tick: v.bool(got_tick),
+                    poll_time_limit: v.bool(poll_time_limit),
+                    asked: Asked(v.u32(asked)),
+                    residency: v.u64(residency),
+                    clock: v.u64(clock),
+                }
+            }
         }
     }
 }
@@ -439,6 +528,7 @@ fn compile<L: Layout>(system: &str, name: &str, n: &mut Needs<'_, L>) -> Option<
         }
         ("ftrace", "print") => Op::Marker { text: n.text("buf")? },
         ("timer", name) => return compile_timer(name, n),
+        ("idlewise", name) => return compile_decision(name, n),
         _ => return None,
     })
 }
@@ -476,6 +566,49 @@ fn compile_timer<L: Layout>(name: &str, n: &mut Needs<'_, L>) -> Option<Op<L::Fi
         "timer_base_idle" => Op::TimerBaseIdle { is_idle: n.get("is_idle")?, cpu: n.get("cpu")? },
         // Before 4.5 the reason was a text.
         "tick_stop" => Op::TickStop { success: n.get("success")?, dependency: n.number("dependency") },
+        _ => return None,
+    })
+}
+
+/// The events of the kernel overlay: what a governor was told, and what it chose.
+fn compile_decision<L: Layout>(name: &str, n: &mut Needs<'_, L>) -> Option<Op<L::Field>> {
+    Some(match name {
+        "idle_enabled" => Op::IdleEnabled {
+            cpu: n.get("cpu")?,
+            capacity: n.get("capacity")?,
+            states: n.get("states")?,
+            governor: n.text("governor").or_else(|| n.lack("governor"))?,
+        },
+        "idle_asked" => Op::IdleAsked {
+            cpu: n.get("cpu")?,
+            asked: n.get("asked")?,
+            sleep_length: n.get("sleep_length")?,
+            delta_tick: n.get("delta_tick")?,
+            latency_limit: n.get("latency_limit")?,
+            clock: n.get("clock")?,
+        },
+        "idle_chosen" => Op::IdleChosen {
+            cpu: n.get("cpu")?,
+            state: n.get("state")?,
+            stop_tick: n.get("stop_tick")?,
+            tick_stopped: n.get("tick_stopped")?,
+            poll_time_limit: n.get("poll_time_limit")?,
+            disabled: n.get("disabled")?,
+            residency: n.get("residency")?,
+            poll_limit: n.get("poll_limit")?,
+            util: n.get("util")?,
+            iowait: n.get("iowait")?,
+            random: n.get("random")?,
+        },
+        "idle_reflected" => Op::IdleReflected {
+            cpu: n.get("cpu")?,
+            state: n.get("state")?,
+            got_tick: n.get("got_tick")?,
+            poll_time_limit: n.get("poll_time_limit")?,
+            asked: n.get("asked")?,
+            residency: n.get("residency")?,
+            clock: n.get("clock")?,
+        },
         _ => return None,
     })
 }

@@ -11,7 +11,7 @@ use super::values;
 use crate::kernel::meaning::{Layout, Op, Values};
 
 /// No event has more fields that mean something.
-const MOST_FIELDS: usize = 10;
+const MOST_FIELDS: usize = 11;
 
 /// A field: a place in [`Line`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,24 +289,32 @@ impl Wording<'_> {
 }
 
 /// The fields that mean something, by the names that the kernel gives them.
-const KEYS: [(&str, Kind); 42] = [
+const KEYS: [(&str, Kind); 58] = [
+    ("asked", Kind::Number),
     ("below", Kind::Number),
     ("bucket_expiry", Kind::Number),
+    ("capacity", Kind::Number),
+    ("clock", Kind::Number),
     ("cpu", Kind::Number),
     ("cpu_id", Kind::Number),
     ("curr_value", Kind::Number),
+    ("delta_tick", Kind::Number),
     ("dependency", Kind::Dependency),
     ("dest_cpu", Kind::Number),
+    ("disabled", Kind::Number),
     ("expires", Kind::Number),
     ("flags", Kind::TimerFlags),
     ("frequency", Kind::Number),
     ("function", Kind::Function),
+    ("got_tick", Kind::Number),
+    ("governor", Kind::Word),
     ("grow", Kind::Number),
     ("hrtimer", Kind::Pointer),
     ("io_wait", Kind::Number),
     ("iowait", Kind::Number),
     ("irq", Kind::Number),
     ("is_idle", Kind::Number),
+    ("latency_limit", Kind::Number),
     ("mode", Kind::Mode),
     ("name", Kind::Rest),
     ("new", Kind::Number),
@@ -318,14 +326,22 @@ const KEYS: [(&str, Kind); 42] = [
     ("orig_cpu", Kind::Number),
     ("path", Kind::Word),
     ("pid", Kind::Number),
+    ("poll_limit", Kind::Number),
+    ("poll_time_limit", Kind::Number),
     ("prev_pid", Kind::Number),
     ("prev_prio", Kind::Number),
     ("prev_state", Kind::State),
+    ("random", Kind::Number),
     ("reason", Kind::Rest),
+    ("residency", Kind::Number),
+    ("sleep_length", Kind::Number),
     ("softexpires", Kind::Number),
     ("state", Kind::Number),
+    ("states", Kind::Number),
+    ("stop_tick", Kind::Number),
     ("success", Kind::Number),
     ("target_cpu", Kind::Number),
+    ("tick_stopped", Kind::Number),
     ("timer", Kind::Pointer),
     ("util", Kind::Number),
     ("util_avg", Kind::Number),

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use idlewise_model::{Event, EventKind};
 
 use super::proto::Proto;
-use super::row::{Row, Val};
+use super::row::{MOST_FIELDS, Row, Val};
 use crate::perfetto::{EVENT_FIELDS, EVENT_NUMBERS};
 use crate::{Events, TraceMeta};
 
@@ -260,7 +260,7 @@ impl<W: Write> PerfettoWriter<W> {
     }
 
     /// How to write `row`: the event's field, and those of its fields. A new kind of event is described first.
-    fn way(&mut self, row: &Row<'_>, event: &Event) -> io::Result<(u32, [u32; 8])> {
+    fn way(&mut self, row: &Row<'_>, event: &Event) -> io::Result<(u32, [u32; MOST_FIELDS])> {
         let keys = row.fields().iter().map(|(key, _)| *key);
         let known = self.ways.get(row.name).and_then(|ways| {
             ways.iter().find(|w| w.understood == row.understood && w.keys.iter().copied().eq(keys.clone()))
@@ -271,11 +271,11 @@ impl<W: Write> PerfettoWriter<W> {
                 let way = self.describe(row, event)?;
                 let ways = self.ways.entry(row.name.to_owned()).or_default();
                 ways.push(way);
-                let Some(way) = ways.last() else { return Ok((0, [0; 8])) };
+                let Some(way) = ways.last() else { return Ok((0, [0; MOST_FIELDS])) };
                 way
             }
         };
-        let mut fields = [0; 8];
+        let mut fields = [0; MOST_FIELDS];
         fields.iter_mut().zip(&way.fields).for_each(|(to, from)| *to = *from);
         Ok((way.event, fields))
     }
@@ -441,6 +441,8 @@ fn write_value(m: &mut Proto, field: u32, value: Val<'_>, cpu: u32, functions: &
 /// Events of the systems that tell of idle CPUs and what wakes them.
 fn is_of_idle_and_timers(name: &str) -> bool {
     let system = name.split(':').next().unwrap_or("");
-    matches!(system, "power" | "sched" | "timer" | "timer_migration" | "irq" | "irq_vectors" | "ipi")
-        && name.contains(':')
+    matches!(
+        system,
+        "power" | "sched" | "timer" | "timer_migration" | "irq" | "irq_vectors" | "ipi" | "idlewise"
+    ) && name.contains(':')
 }

@@ -6,12 +6,14 @@ use idlewise_model::{Event, EventKind, Ipi, Vector};
 use crate::Events;
 
 /// No event has more fields that mean something.
-const MOST_FIELDS: usize = 7;
+pub(super) const MOST_FIELDS: usize = 11;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Val<'a> {
     Number(i128),
+    /// A set of bits.
+    Bits(u32),
     /// An address that is no function's.
     Pointer(u64),
     Function(u64, Option<&'a str>),
@@ -40,7 +42,7 @@ impl Val<'_> {
             // Negative ones as the kernel's 64 bits.
             Val::Number(n) => n as u64,
             Val::Pointer(n) | Val::Function(n, _) | Val::PrevState(n) | Val::ArmedAt(_, n) => n,
-            Val::Mode(n) | Val::Flags(n) | Val::Dependency(n) | Val::Softirq(n) => n.into(),
+            Val::Bits(n) | Val::Mode(n) | Val::Flags(n) | Val::Dependency(n) | Val::Softirq(n) => n.into(),
             Val::Below(below) => below.into(),
             Val::Comm(..) | Val::Text(_) | Val::Reason(_) => return None,
         })
@@ -60,7 +62,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// `None` for events that the reader made.
-    pub(super) fn of(event: &Event, events: &'a Events<'_>) -> Option<Self> {
+    pub(super) fn of(event: &'a Event, events: &'a Events<'_>) -> Option<Self> {
         let n = |n: u32| Val::Number(n.into());
         let wide = |n: u64| Val::Number(n.into());
         let signed = |n: i32| Val::Number(n.into());
@@ -220,6 +222,87 @@ impl<'a> Row<'a> {
                 "tick_stop",
                 [("success", n(success.into())), ("dependency", Val::Dependency(dependency))],
             ),
+            EventKind::IdleEnabled { .. }
+            | EventKind::IdleAsked { .. }
+            | EventKind::IdleChosen { .. }
+            | EventKind::IdleReflected { .. } => return Self::of_decision(&event.kind),
+        })
+    }
+
+    /// An event of the kernel overlay, in the order of its format; the times are the kernel's, ns.
+    fn of_decision(kind: &'a EventKind) -> Option<Self> {
+        let n = |n: u32| Val::Number(n.into());
+        let wide = |n: u64| Val::Number(n.into());
+        let long = |n: i64| Val::Number(n.into());
+        let yes = |yes: bool| Val::Number(yes.into());
+        Some(match *kind {
+            EventKind::IdleEnabled { cpu, capacity, states, ref governor } => Self::new(
+                "idlewise",
+                "idle_enabled",
+                [
+                    ("governor", Val::Text(governor.as_str())),
+                    ("cpu", n(cpu)),
+                    ("capacity", n(capacity)),
+                    ("states", n(states)),
+                ],
+            ),
+            EventKind::IdleAsked { cpu, asked, sleep_length, delta_tick, latency_limit, clock } => Self::new(
+                "idlewise",
+                "idle_asked",
+                [
+                    ("cpu", n(cpu)),
+                    ("asked", Val::Bits(asked.0)),
+                    ("sleep_length", long(sleep_length)),
+                    ("delta_tick", long(delta_tick)),
+                    ("latency_limit", long(latency_limit)),
+                    ("clock", wide(clock)),
+                ],
+            ),
+            EventKind::IdleChosen {
+                cpu,
+                state,
+                stop_tick,
+                tick_stopped,
+                poll_time_limit,
+                disabled,
+                residency,
+                poll_limit,
+                util,
+                iowait,
+                random,
+            } => Self::new(
+                "idlewise",
+                "idle_chosen",
+                [
+                    ("cpu", n(cpu)),
+                    ("state", n(state.into())),
+                    ("stop_tick", yes(stop_tick)),
+                    ("tick_stopped", yes(tick_stopped)),
+                    ("residency", wide(residency)),
+                    ("poll_time_limit", yes(poll_time_limit)),
+                    ("poll_limit", wide(poll_limit)),
+                    ("util", n(util)),
+                    ("iowait", n(iowait)),
+                    ("random", n(random)),
+                    ("disabled", Val::Bits(disabled.into())),
+                ],
+            ),
+            EventKind::IdleReflected { cpu, state, got_tick, poll_time_limit, asked, residency, clock } => {
+                Self::new(
+                    "idlewise",
+                    "idle_reflected",
+                    [
+                        ("cpu", n(cpu)),
+                        ("state", n(state.into())),
+                        ("residency", wide(residency)),
+                        ("poll_time_limit", yes(poll_time_limit)),
+                        ("got_tick", yes(got_tick)),
+                        ("clock", wide(clock)),
+                        ("asked", Val::Bits(asked.0)),
+                    ],
+                )
+            }
+            _ => return None,
         })
     }
 

@@ -89,6 +89,7 @@ fn field(out: &mut impl Write, key: &str, value: Val<'_>) -> io::Result<()> {
         Val::Number(n) if key == "target_cpu" => write!(out, " target_cpu={n:03}"),
         Val::Number(n) if key == "io_wait" => write!(out, " iowait={n}"),
         Val::Number(n) => write!(out, " {key}={n}"),
+        Val::Bits(bits) => write!(out, " {key}=0x{bits:x}"),
         Val::Pointer(at) | Val::Function(at, None) => write!(out, " {key}=0x{at:x}"),
         Val::Function(_, Some(name)) => write!(out, " {key}={}", Line(name)),
         Val::Comm(pid, name) => {

@@ -119,6 +119,10 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::TimerExpireExit { .. } => "timer_expire_exit",
         EventKind::TimerBaseIdle { .. } => "timer_base_idle",
         EventKind::TickStop { .. } => "tick_stop",
+        EventKind::IdleEnabled { .. } => "idle_enabled",
+        EventKind::IdleAsked { .. } => "idle_asked",
+        EventKind::IdleChosen { .. } => "idle_chosen",
+        EventKind::IdleReflected { .. } => "idle_reflected",
         EventKind::Lost { .. } => return false,
     };
     plain == name

@@ -163,6 +163,48 @@ pub fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::TickStop { success, dependency } => {
             ("timer:tick_stop", u32s(&[("success", success.into()), ("dependency", dependency)]))
         }
+        EventKind::IdleEnabled { cpu, capacity, states, governor } => {
+            let mut fields = vec![text("governor", governor.as_str())];
+            fields.extend(u32s(&[("cpu", cpu), ("capacity", capacity), ("states", states)]));
+            ("idlewise:idle_enabled", fields)
+        }
+        EventKind::IdleAsked { cpu, asked, sleep_length, delta_tick, latency_limit, clock } => {
+            let mut fields = vec![
+                signed("sleep_length", sleep_length, 64),
+                signed("delta_tick", delta_tick, 64),
+                signed("latency_limit", latency_limit, 64),
+            ];
+            fields.extend(u64s(&[("clock", clock)]));
+            fields.extend(u32s(&[("cpu", cpu), ("asked", asked.0)]));
+            ("idlewise:idle_asked", fields)
+        }
+        EventKind::IdleChosen {
+            cpu,
+            state,
+            stop_tick,
+            tick_stopped,
+            poll_time_limit,
+            disabled,
+            residency,
+            poll_limit,
+            util,
+            iowait,
+            random,
+        } => {
+            let mut fields = u64s(&[("residency", residency), ("poll_limit", poll_limit)]);
+            fields.extend(u32s(&[("cpu", cpu), ("util", util), ("iowait", iowait), ("random", random)]));
+            fields.extend(u32s(&[("disabled", disabled.into()), ("state", state.into())]));
+            fields.extend(u32s(&[("stop_tick", stop_tick.into()), ("tick_stopped", tick_stopped.into())]));
+            fields.extend(u32s(&[("poll_time_limit", poll_time_limit.into())]));
+            ("idlewise:idle_chosen", fields)
+        }
+        EventKind::IdleReflected { cpu, state, got_tick, poll_time_limit, asked, residency, clock } => {
+            let mut fields = u64s(&[("residency", residency), ("clock", clock)]);
+            fields.extend(u32s(&[("cpu", cpu), ("asked", asked.0), ("state", state.into())]));
+            fields
+                .extend(u32s(&[("got_tick", got_tick.into()), ("poll_time_limit", poll_time_limit.into())]));
+            ("idlewise:idle_reflected", fields)
+        }
         EventKind::Other { id } => return (format!("other_{id}"), Vec::new()),
         EventKind::Lost { .. } => unreachable!("lost events are no events"),
     };

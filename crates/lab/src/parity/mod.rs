@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a governor here, fed with what the kernel's own was told, choose what the kernel's chose? The recording holds
+//! both where the kernel has the overlay's events (`docs/reference/decisions-format.md`).
+
+mod follow;
+mod steps;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use idlewise_governor::{Governor, GovernorError, Inputs};
+use idlewise_model::TickGrid;
+use idlewise_platform::Platform;
+use serde::{Deserialize, Serialize};
+
+use crate::governors::find_one;
+use crate::{LabError, RecordingOptions};
+pub use follow::Told;
+use steps::OfGovernor;
+pub(crate) use steps::{Steps, may_hold};
+
+/// What the overlay puts before the name of a governor of ours when the kernel has one of that name.
+const PREFIX: &str = "iw-";
+/// Names that a kernel's own governors have.
+const OF_KERNELS: [&str; 4] = ["haltpoll", "ladder", "menu", "teo"];
+
+/// One governor of a recording with true inputs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parity {
+    /// What the kernel called it; empty where it was in charge before the recording began.
+    pub kernel_governor: String,
+    /// The governor here that was fed with the same; empty where there is none.
+    pub governor: String,
+    /// Decisions in the recording.
+    pub recorded: u64,
+    /// Of these, those that a reschedule took back before the state was entered.
+    pub given_up: u64,
+    /// Of these, those whose state the driver refused.
+    pub refused: u64,
+    /// What came of it, or why nothing did.
+    pub result: Result<ParityCounts, String>,
+}
+
+/// How many decisions came out the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityCounts {
+    /// Decisions compared.
+    pub decisions: u64,
+    /// Of these, the same in all: state, tick, whether the sleep length was asked for, limit of the polling loop.
+    pub same: u64,
+    /// With another state.
+    pub other_state: u64,
+    /// With another keep-or-stop of the tick.
+    pub other_tick: u64,
+    /// Where one asked for the sleep length and the other did not.
+    pub other_question: u64,
+    /// With another limit of the polling loop.
+    pub other_poll_limit: u64,
+    /// Decisions not compared: what the governor remembered is not known. Events were lost since it was switched on, or it was
+    /// in charge before the recording began and the decision hangs on that.
+    pub unknown_memory: u64,
+    /// The first that differ.
+    pub first: Vec<ParityMismatch>,
+}
+
+/// A decision that came out differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityMismatch {
+    /// The CPU.
+    pub cpu: u32,
+    /// When, ns on the trace's clock.
+    pub at_ns: u64,
+    /// The kernel's choice.
+    pub kernel: Told,
+    /// The choice here.
+    pub here: Told,
+    /// What the kernel's governor asked for ([`idlewise_model::Asked`]).
+    pub asked: u32,
+    /// What it was told.
+    pub inputs: Inputs,
+    /// Disabled states, bit i for state i.
+    pub disabled: u16,
+    /// The residency that it found in its device, ns.
+    pub residency_ns: u64,
+}
+
+impl Parity {
+    /// Decisions that differ.
+    #[must_use]
+    pub fn mismatches(&self) -> u64 {
+        self.result.as_ref().map_or(0, |c| c.decisions - c.same)
+    }
+}
+
+impl ParityCounts {
+    /// Decisions that are the same, % of those compared.
+    #[must_use]
+    pub fn same_pct(&self) -> f64 {
+        if self.decisions == 0 { 0.0 } else { self.same as f64 * 100.0 / self.decisions as f64 }
+    }
+}
+
+impl fmt::Display for ParityMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let choice = |t: &Told| {
+            let tick = if t.stop_tick { "stop" } else { "keep" };
+            let asked = if t.asked_sleep_length { "asked" } else { "not asked" };
+            let poll = if self.kernel.poll_limit_ns == self.here.poll_limit_ns {
+                String::new()
+            } else {
+                format!(", poll limit {} ns", t.poll_limit_ns)
+            };
+            format!("state {}, {tick} the tick, sleep length {asked}{poll}", t.state)
+        };
+        let i = &self.inputs;
+        write!(
+            f,
+            "CPU {} at {}.{:09}: the kernel {}; here {}; told: sleep length {} ns, next event with the tick {} ns, \
+             latency limit {} ns, clock {} ns, utilisation {}, iowait {}, tick {}, residency before {} ns, disabled {:#b}, \
+             asked {:#x}",
+            self.cpu,
+            self.at_ns / 1_000_000_000,
+            self.at_ns % 1_000_000_000,
+            choice(&self.kernel),
+            choice(&self.here),
+            i.sleep_length_ns,
+            i.delta_tick_ns,
+            i.latency_limit_ns,
+            i.now_ns,
+            i.util,
+            i.iowait,
+            if i.tick_stopped { "stopped" } else { "running" },
+            self.residency_ns,
+            self.disabled,
+            self.asked
+        )
+    }
+}
+
+/// Feeds governors with the true inputs of the trace at `path`, which was recorded on `machine`. `governor` is the one that the
+/// kernel ran; where it is `None`, the recording names them.
+///
+/// # Errors
+/// [`LabError`] when the trace cannot be read, holds no such events, or `governor` cannot be found.
+pub fn parity(
+    path: &Path,
+    options: &RecordingOptions,
+    machine: &Platform,
+    governor: Option<&Governor>,
+    trees: &[PathBuf],
+) -> Result<Vec<Parity>, LabError> {
+    let trace = options.open(path)?;
+    let steps = Steps::of(trace.events()?);
+    if steps.governors.is_empty() {
+        let why = "no decisions with their true inputs: the kernel that was traced has no idlewise:* events, or they were off";
+        return Err(LabError::file(path, why));
+    }
+    let period_ns = TickGrid::period_of(machine.hz.unwrap_or(250));
+    of_steps(&steps, machine, period_ns, governor, trees)
+}
+
+/// As [`parity`], of decisions that were read before.
+pub(crate) fn of_steps(
+    steps: &Steps,
+    machine: &Platform,
+    tick_period_ns: u64,
+    governor: Option<&Governor>,
+    trees: &[PathBuf],
+) -> Result<Vec<Parity>, LabError> {
+    let own_name = governor.map(registered).transpose()?;
+    let is_given = |of: &OfGovernor| {
+        let name = of.name.as_str();
+        own_name.as_deref() == Some(name.strip_prefix(PREFIX).unwrap_or(name))
+    };
+    // One that bears no name of the recording is meant for whatever is in it.
+    let for_all = !steps.governors.iter().any(is_given);
+    let mut out = Vec::new();
+    for of in &steps.governors {
+        let mut parity = Parity {
+            kernel_governor: of.name.as_str().to_owned(),
+            governor: String::new(),
+            recorded: of.decisions,
+            given_up: of.given_up,
+            refused: of.refused,
+            result: Ok(ParityCounts::default()),
+        };
+        let name = of.name.as_str();
+        let given = governor.filter(|_| for_all || is_given(of));
+        parity.result = match given.map_or_else(|| by_name(name, trees), |g| Ok(Ok(g.clone())))? {
+            Ok(governor) => {
+                parity.governor = governor.label();
+                one(&governor, of, machine, tick_period_ns)?
+            }
+            Err(why) => Err(why),
+        };
+        out.push(parity);
+    }
+    Ok(out)
+}
+
+fn one(
+    governor: &Governor,
+    of: &OfGovernor,
+    machine: &Platform,
+    tick_period_ns: u64,
+) -> Result<Result<ParityCounts, String>, LabError> {
+    match governor.run(|loader| follow::follow(loader, of, machine, tick_period_ns)) {
+        Ok(followed) => Ok(followed),
+        Err(e) if governor.is_foreign() && e.is_misbehaviour() => Ok(Err(e.to_string())),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// The name under which `governor` registers.
+fn registered(governor: &Governor) -> Result<String, LabError> {
+    let any_tick_ns = TickGrid::period_of(1000);
+    Ok(governor.run(|loader| Ok(loader.load(any_tick_ns)?.registered().0))?)
+}
+
+/// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
+fn by_name(name: &str, trees: &[PathBuf]) -> Result<Result<Governor, String>, LabError> {
+    if name.is_empty() {
+        let why = "the governor was switched on before the recording began: which one it was is not told (--kernel-governor)";
+        return Ok(Err(why.to_owned()));
+    }
+    let ours = name.strip_prefix(PREFIX);
+    if ours.is_none() && OF_KERNELS.contains(&name) {
+        return Ok(Err(format!(
+            "the kernel's own {name}, it seems: name its file with --kernel-governor (linux:VERSION/{name} and --kernel-tree)"
+        )));
+    }
+    match find_one(ours.unwrap_or(name), trees) {
+        Ok(governor) => Ok(Ok(governor)),
+        Err(LabError::Governor(GovernorError::Unknown { .. })) => {
+            Ok(Err(format!("{name} is not among the governors here (--kernel-governor)")))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+impl Steps {
+    /// The governor of ours that made all these decisions, if its name leaves no doubt.
+    pub(crate) fn only_governor(&self) -> Option<&str> {
+        let [of] = self.governors.as_slice() else { return None };
+        let name = of.name.as_str();
+        let certain = !name.is_empty() && !OF_KERNELS.contains(&name);
+        name.strip_prefix(PREFIX).or_else(|| certain.then_some(name))
+    }
+}
