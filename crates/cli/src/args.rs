@@ -216,6 +216,10 @@ pub(crate) struct ScoreArgs {
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
+    /// Hold the trace against the kernel's counters, as `grep -r .` printed cpuidle in sysfs before and after, with a line
+    /// cpuN/at_ns:TIME for each CPU: when they were read, ns on the trace's clock
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    pub(crate) counters: Vec<PathBuf>,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,

@@ -9,7 +9,12 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     let PerChoice(per) = a.per.into();
     let report = {
         let _progress = Progress::new("reading");
-        score::score(&a.trace, &a.recording.options(), per)?
+        let counters = match a.counters.as_slice() {
+            [before, after] => Some([before.as_path(), after.as_path()]),
+            _ => None,
+        };
+        score::score(&a.trace, &a.recording.options(), per, counters)?
     };
-    deliver(&a.output, &view::score(&report, per), &report)
+    deliver(&a.output, &view::score(&report, per), &report)?;
+    Ok(report.counters.is_none_or(|c| c.same()))
 }

@@ -66,6 +66,7 @@ pub(crate) fn kernels_own(
 /// governor follows it in a process of its own.
 fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<(Fidelity, Option<String>), GovernorError> {
     let mut sum = Fidelity::default();
+    let since = recording.steps.since();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut copies = [loader.load(cpu.tick.period_ns)?, loader.load(cpu.tick.period_ns)?];
@@ -75,7 +76,8 @@ fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<(Fidelity, Opt
             hosted.push(Hosted::new(copy, slot));
         }
         if let [fresh, seasoned] = hosted.as_mut_slice() {
-            sum.merge(&fidelity(cpu, &place.table, place.capacity, fresh, seasoned));
+            let since_ns = since.get(&cpu.cpu).copied();
+            sum.merge(&fidelity(cpu, &place.table, place.capacity, since_ns, fresh, seasoned));
         }
     }
     let failure = recording.tape.cpus.iter().find_map(|c| c.pieces.failure());

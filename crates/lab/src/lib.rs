@@ -8,6 +8,7 @@ pub mod boot;
 mod candidate;
 pub mod compare;
 pub mod convert;
+pub mod counters;
 pub mod drive;
 mod error;
 pub mod explain;

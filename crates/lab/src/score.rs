@@ -9,6 +9,7 @@ use idlewise_model::{
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
+use crate::counters::CounterCheck;
 use crate::replay::{Group, Per};
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -32,6 +33,9 @@ pub struct ScoreReport {
     pub groups: Vec<Group>,
     /// How the verdicts agree with the kernel's own, where the trace has them.
     pub agreement: Option<Agreement>,
+    /// How the trace agrees with the kernel's counters, where these were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CounterCheck>,
 }
 
 /// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay.
@@ -56,11 +60,16 @@ pub struct Agreement {
     pub largest_margin_ns: u64,
 }
 
-/// Judges the recording at `path`.
+/// Judges the recording at `path`. `counters` are the files of the kernel's counters before and after, if there are.
 ///
 /// # Errors
-/// [`LabError`] when the recording or its machine cannot be read.
-pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreReport, LabError> {
+/// [`LabError`] when the recording, its machine or the counters cannot be read.
+pub fn score(
+    path: &Path,
+    options: &RecordingOptions,
+    per: Per,
+    counters: Option<[&Path; 2]>,
+) -> Result<ScoreReport, LabError> {
     let recording = Recording::open(path, options)?;
     let tells_states = recording.tells_states();
     recording.check()?;
@@ -102,6 +111,7 @@ pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreR
             .collect(),
         Per::Cluster => clusters(&tallies),
     };
+    let counters = counters.map(|[before, after]| CounterCheck::of(&recording, before, after)).transpose()?;
     let has_misses = agreement.kernel_above + agreement.kernel_below > 0;
     Ok(ScoreReport {
         schema: SCHEMA.to_owned(),
@@ -110,6 +120,7 @@ pub fn score(path: &Path, options: &RecordingOptions, per: Per) -> Result<ScoreR
         score: Score::of(&all),
         groups,
         agreement: has_misses.then_some(agreement),
+        counters,
         head,
     })
 }
@@ -140,7 +151,7 @@ fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {
 }
 
 /// A recorded stay as a line of the ledger.
-fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
+pub(crate) fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
     let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
     let outcome = if piece.flags.has(PieceFlags::REJECTED) || piece.state == Piece::NO_STATE {
         Outcome::Rejected

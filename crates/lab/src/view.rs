@@ -3,6 +3,7 @@
 
 mod boot;
 mod compare;
+mod counters;
 mod info;
 mod parity;
 mod sensitivity;
@@ -75,6 +76,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     if let Some(a) = &r.agreement {
         out.preamble.extend(agreement_lines(a));
     }
+    out.preamble.extend(r.counters.iter().flat_map(counters::lines));
     let mut total = Table::new("", vec!["CPUs".into()]);
     total.head.extend(SCORE_HEAD.map(str::to_owned));
     for g in &r.groups {
@@ -94,6 +96,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         causes.rows.push(vec![cause.clone(), n.to_string(), percent(percent_of(*n, r.score.wakeups))]);
     }
     out.tables.push(causes);
+    out.tables.extend(r.counters.iter().map(counters::table));
     out
 }
 

@@ -171,7 +171,7 @@ fn recomputed_misses_are_the_kernels_but_for_refused_entries() {
         assert_eq!(v.below, v.kernel_below);
         assert_eq!(v.above + others.len() as u64, v.kernel_above + refused.len() as u64);
         // By the program.
-        let report = score(&path, &known("mt8196", ""), Per::All).unwrap();
+        let report = score(&path, &known("mt8196", ""), Per::All, None).unwrap();
         let a = report.agreement.unwrap();
         assert_eq!((a.kernel_above, a.kernel_below), (v.kernel_above, v.kernel_below));
         assert_eq!((a.recomputed_above, a.recomputed_below), (v.above, v.below));

@@ -56,7 +56,7 @@ fn a_foreign_governor_says_the_same() {
 #[test]
 fn a_score_a_comparison_and_an_explanation_say_the_same() {
     let [memory, filed] = both().map(|recording| {
-        let scored = json(&score(&mixed(), &recording, Default::default()).unwrap());
+        let scored = json(&score(&mixed(), &recording, Default::default(), None).unwrap());
         let request = CompareRequest {
             traces: vec![mixed()],
             recording: recording.clone(),

@@ -217,7 +217,7 @@ fn reached(dat: &Path) -> Reached {
     let place = recording.machine.cluster_of(0).unwrap();
     let mut notes = [Notes::default(), Notes::default()];
     let [fresh, seasoned] = &mut notes;
-    fidelity(cpu, &place.table, place.capacity, fresh, seasoned);
+    fidelity(cpu, &place.table, place.capacity, None, fresh, seasoned);
     let truths = truth(dat);
     let mut reached = Reached::default();
     let mut before_ns = 0;

@@ -38,7 +38,7 @@ fn governors_can_be_replayed_on_the_time_of_the_idle_task() {
 #[test]
 fn the_kernels_choices_cannot_be_scored_and_the_refusal_says_what_is_missing() {
     let Some(path) = recording(SCHED_ONLY) else { return };
-    let text = error_text(score(&path, &known("skylake", ""), Per::All));
+    let text = error_text(score(&path, &known("skylake", ""), Per::All, None));
     for part in ["x86_610_v7.dat", "cpu_idle", "residency by state", "replay"] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }

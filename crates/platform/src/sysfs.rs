@@ -44,6 +44,8 @@ pub struct SysfsDump {
     pub cpus: BTreeMap<Option<u32>, BTreeMap<usize, SysfsState>>,
     /// `cpu_capacity` of each CPU that shows one.
     pub capacity: BTreeMap<u32, u64>,
+    /// When each CPU was looked at, ns: `cpuN/at_ns`, which is no file of sysfs but what a careful recorder adds.
+    pub at_ns: BTreeMap<u32, u64>,
     /// The cpuidle driver.
     pub driver: Option<String>,
     /// The cpuidle governor.
@@ -141,6 +143,10 @@ impl SysfsDump {
                     self.capacity.insert(cpu, capacity);
                 }
             }
+            Key::At(cpu) => {
+                let at_ns = value.parse().map_err(|_| format!("cpu{cpu}/at_ns is {value:?}, expected ns"))?;
+                self.at_ns.insert(cpu, at_ns);
+            }
             Key::Driver => self.driver = Some(value.to_string()),
             Key::Governor => self.governor = Some(value.to_string()),
             Key::Other => self.skipped_lines += 1,
@@ -153,6 +159,7 @@ impl SysfsDump {
 enum Key<'a> {
     State { cpu: Option<u32>, state: usize, file: &'a str },
     Capacity(u32),
+    At(u32),
     Driver,
     Governor,
     Other,
@@ -177,6 +184,11 @@ fn key(path: &str) -> Key<'_> {
             && let Some(cpu) = cpu
         {
             return Key::Capacity(cpu);
+        } else if part == "at_ns"
+            && rest.is_empty()
+            && let Some(cpu) = cpu
+        {
+            return Key::At(cpu);
         }
         offset += part.len() + 1;
     }

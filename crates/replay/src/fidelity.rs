@@ -67,22 +67,31 @@ impl Fidelity {
 
 /// Follows the recording of one CPU with two copies of a governor, both new: they are asked with what the kernel knew,
 /// then told what the kernel got.
+///
+/// Where the kernel's governor is known to have been switched on at `since_ns` (on the trace's clock), nothing before counts,
+/// and what it remembered then is known: nothing.
 pub fn fidelity<C: Chooser>(
     tape: &CpuTape,
     table: &IdleTable,
     capacity: u32,
+    since_ns: Option<u64>,
     fresh: &mut C,
     seasoned: &mut C,
 ) -> Fidelity {
     let mut result = Fidelity::default();
     let mut seasoned = Follower::new(tape, table, capacity, seasoned);
-    for piece in &tape.pieces {
-        seasoned.follow(&piece);
+    if since_ns.is_none() {
+        for piece in &tape.pieces {
+            seasoned.follow(&piece);
+        }
     }
     let mut fresh = Follower::new(tape, table, capacity, fresh);
     let mut circumstances = Circumstances::new(tape);
     for piece in &tape.pieces {
         circumstances.stay(&piece);
+        if since_ns.is_some_and(|since_ns| piece.start_ns < since_ns) {
+            continue;
+        }
         let (a, b) = (fresh.follow(&piece), seasoned.follow(&piece));
         if piece.state != Piece::NO_STATE {
             result.compare(&piece, a, b, &circumstances);

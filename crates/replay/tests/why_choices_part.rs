@@ -54,7 +54,7 @@ fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Fidelity {
         disabled: vec![],
     };
     let twice: Vec<(i32, bool)> = answers.iter().chain(answers).copied().collect();
-    fidelity(&tape, &table(), 1024, &mut Script::new(answers), &mut Script::new(&twice))
+    fidelity(&tape, &table(), 1024, None, &mut Script::new(answers), &mut Script::new(&twice))
 }
 
 /// Why the last of `pieces` parts from `answer`; the others do not.

@@ -58,8 +58,10 @@ struct Cpu {
     tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.
     programmed: [u64; 4],
-    /// When RCU asked for its softirq, ns, as far as that can still matter.
-    rcu_raised: Vec<u64>,
+    /// RCU's requests for its softirq, as far as they can still matter.
+    rcu_requests: Vec<rcu::Request>,
+    /// When RCU was last seen not to need this CPU's tick, ns.
+    no_callbacks_ns: u64,
 }
 
 impl Cpu {
@@ -119,6 +121,7 @@ impl<'a> Maker<'a> {
                 if new {
                     self.util.forked(pid, e.ts_ns, target_cpu);
                 }
+                self.util.woken(target_cpu, e.ts_ns);
                 self.waking(e, pid, target_cpu);
             }
             EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, e.ts_ns, dest_cpu),
@@ -155,6 +158,7 @@ impl<'a> Maker<'a> {
         let c = self.cpu(cpu);
         c.stopped = true;
         c.stopped_at_ns = ts_ns;
+        c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);
     }
 
     fn latency_limit(&mut self, ts_ns: u64, us: i32) {

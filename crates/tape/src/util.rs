@@ -2,6 +2,8 @@
 //! Utilisation of CPUs as their governors see it: the root run queue's average of fair tasks, and real-time tasks
 //! beside it, on a clock that goes with the CPU's speed (`signals.md` A6 to A8). Tasks that move take theirs along.
 //!
+//! A CPU that a wakeup takes out of idling is busy from the wakeup on, as in the kernel, not from the switch.
+//!
 //! Time in interrupts is not told apart, and tasks that ran before the recording bring nothing along.
 
 use std::collections::BTreeMap;
@@ -45,6 +47,8 @@ struct Queue {
     running: Running,
     fair: Pelt,
     real_time: Pelt,
+    /// When a task was last woken here while the CPU was idle, ns.
+    woken_ns: u64,
     /// Wall clock of the last update, ns.
     wall_ns: u64,
     /// The clock of the averages: slower than the wall's while a slow CPU runs, and set right when it idles.
@@ -63,6 +67,7 @@ impl Queue {
             running: Running::Idle,
             fair: Pelt::default(),
             real_time: Pelt::default(),
+            woken_ns: 0,
             wall_ns: 0,
             clock_ns: 0,
             lost_ns: 0,
@@ -153,12 +158,23 @@ impl Utilisation {
         queue.run(Running::Idle);
     }
 
+    /// A task was woken that is to run on `cpu`.
+    pub(crate) fn woken(&mut self, cpu: u32, ts_ns: u64) {
+        if let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.running == Running::Idle) {
+            queue.woken_ns = ts_ns;
+        }
+    }
+
     /// A task makes way for another.
     pub(crate) fn switch(&mut self, cpu: u32, ts_ns: u64, prev: (i32, u64), next: (i32, i32)) {
         let Some(queue) = self.cpus.get_mut(&cpu) else { return };
         let (prev_pid, prev_state) = prev;
         let (next_pid, next_prio) = next;
         let ran_fair = queue.running == Running::Fair;
+        // The kernel spares the clock's update at the switch that a wakeup asks for: idling ends, and the task runs, as of the
+        // wakeup.
+        let woken = prev_pid == 0 && queue.woken_ns > queue.wall_ns && queue.woken_ns <= ts_ns;
+        let ts_ns = if woken { queue.woken_ns } else { ts_ns };
         queue.update(ts_ns);
         if prev_pid != 0 && ran_fair {
             let task = self.tasks.entry(prev_pid).or_insert_with(|| Task { cpu, ..Task::default() });
@@ -329,6 +345,19 @@ mod tests {
         assert_eq!(u.of(0), before, "nobody ages it while it sleeps");
         on(&mut u, 68 * MS, 7);
         assert!(u.of(0).abs_diff(before / 2) <= 10, "{before} {}", u.of(0));
+    }
+
+    #[test]
+    fn a_task_that_ends_idling_runs_from_its_wakeup_on() {
+        let mut u = two_cpus(1024, 0);
+        u.woken(0, 4 * MS);
+        on(&mut u, 24 * MS, 7);
+        off(&mut u, 38 * MS, 7);
+        assert!((512..=530).contains(&u.of(0)), "34 ms, {}", u.of(0));
+        // An older wakeup does not count, nor one of a CPU that was busy.
+        u.woken(1, 5 * MS);
+        u.switch(1, 4 * MS, (0, 0), (8, NORMAL));
+        assert_eq!(u.of(1), 0);
     }
 
     #[test]

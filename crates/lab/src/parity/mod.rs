@@ -5,6 +5,7 @@
 mod follow;
 mod steps;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -239,6 +240,17 @@ fn by_name(name: &str, trees: &[PathBuf]) -> Result<Result<Governor, String>, La
 }
 
 impl Steps {
+    /// Since when each CPU has the governor that was switched on last, ns.
+    pub(crate) fn since(&self) -> BTreeMap<u32, u64> {
+        let mut out = BTreeMap::new();
+        let named = self.governors.iter().filter(|of| !of.name.as_str().is_empty());
+        for (cpu, at_ns) in named.flat_map(|of| &of.since_ns) {
+            let last = out.entry(*cpu).or_insert(*at_ns);
+            *last = (*last).max(*at_ns);
+        }
+        out
+    }
+
     /// The governor of ours that made all these decisions, if its name leaves no doubt.
     pub(crate) fn only_governor(&self) -> Option<&str> {
         let [of] = self.governors.as_slice() else { return None };

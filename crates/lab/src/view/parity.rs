@@ -48,6 +48,9 @@ pub fn words(p: &Parity) -> String {
     for (n, what) in apart.into_iter().filter(|(n, _)| *n > 0) {
         text += &format!("; {n} {what}");
     }
+    if p.kernel_governor.is_empty() && counts.same < counts.decisions {
+        text += "; it was in charge before the recording began, and what differs may hang on that, too";
+    }
     text
 }
 

@@ -106,12 +106,12 @@ impl Maker<'_> {
             while let Some(block) =
                 self.spool.due(&mut c.stays, newest_ns.saturating_sub(rcu::horizon_ns(grid)))
             {
-                rcu::mark(block, grid, &c.rcu_raised);
+                rcu::mark(block, grid, &c.rcu_requests);
                 let marked_ns = block.last().map_or(0, |p| p.start_ns);
                 if !self.spool.take(&mut c.stays) {
                     break;
                 }
-                rcu::forget(&mut c.rcu_raised, marked_ns);
+                rcu::forget(&mut c.rcu_requests, marked_ns);
             }
         }
     }

@@ -49,6 +49,9 @@ impl Maker<'_> {
             self.util.spent(cpu, ts_ns, false);
         }
         let c = self.cpu(cpu);
+        if c.stopped {
+            c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);
+        }
         c.in_visit = false;
         c.stopped = false;
         c.now_ns = None;

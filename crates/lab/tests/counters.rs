@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are the kernel's counters what the trace of the same time tells?
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{error_text, known};
+use idlewise_lab::LabError;
+use idlewise_lab::replay::Per;
+use idlewise_lab::score::{ScoreReport, score};
+
+const SYNTH4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/lab/synth4.toml");
+
+/// Stays of CPU 0: entry and exit, us; state; `cpu_idle_miss`, if any. State 1 pays from 2000 us on.
+const STAYS: [(u64, u64, u32, Option<&str>); 6] = [
+    (1_000, 1_500, 0, None),
+    (10_000, 13_000, 1, None),
+    (20_000, 20_600, 1, Some("above")),
+    (30_000, 39_000, 0, Some("below")),
+    // Refused: short, and not counted.
+    (50_000, 50_001, 1, None),
+    (60_000, 63_000, 1, None),
+];
+
+fn trace() -> String {
+    let mut text = "# tracer: nop\n#\n".to_owned();
+    let mut event = |us: u64, event: String| {
+        text += &format!(
+            "          <idle>-0       [000] ..... {:>5}.{:06}: {event}\n",
+            us / 1_000_000,
+            us % 1_000_000
+        );
+    };
+    for (from, to, state, miss) in STAYS {
+        event(from, format!("cpu_idle: state={state} cpu_id=0"));
+        event(to, "cpu_idle: state=4294967295 cpu_id=0".to_owned());
+        if let Some(kind) = miss {
+            event(to, format!("cpu_idle_miss: cpu_id=0 state={state} type={kind}"));
+        }
+    }
+    text
+}
+
+/// Usage, time, above, below and rejected of both states.
+type Counts = [[u64; 5]; 2];
+
+fn look(at: Option<u64>, counts: Counts) -> String {
+    let mut text = at.map_or_else(String::new, |us| format!("cpu0/at_ns:{}\n", us * 1000));
+    for (state, values) in counts.iter().enumerate() {
+        for (file, value) in ["usage", "time", "above", "below", "rejected"].iter().zip(values) {
+            text += &format!("cpu0/cpuidle/state{state}/{file}:{value}\n");
+        }
+    }
+    text
+}
+
+const BEFORE: Counts = [[7, 100, 0, 1, 0], [3, 5_000, 2, 0, 4]];
+/// What the kernel must have counted from 5 ms to 55 ms.
+const AFTER: Counts = [[8, 9_100, 0, 2, 0], [5, 8_600, 3, 0, 5]];
+
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(before: &str, after: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("t.txt", trace().as_str()), ("before", before), ("after", after)] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn score(&self) -> Result<ScoreReport, LabError> {
+        let (before, after) = (self.path("before"), self.path("after"));
+        let counters: [&Path; 2] = [&before, &after];
+        score(&self.path("t.txt"), &known(SYNTH4, ""), Per::All, Some(counters))
+    }
+}
+
+#[test]
+fn equal_counts_are_found_equal() {
+    let check =
+        Files::new(&look(Some(5_000), BEFORE), &look(Some(55_000), AFTER)).score().unwrap().counters.unwrap();
+    assert!(check.same(), "{check:#?}");
+    let [cpu] = check.cpus.as_slice() else { panic!("{check:?}") };
+    assert_eq!((cpu.cpu, cpu.from_ns, cpu.to_ns, cpu.across), (0, 5_000_000, 55_000_000, 0));
+    let of = |state: usize| {
+        let s = &cpu.states[state];
+        [s.usage.trace, s.stays_ns / 1000, s.above.trace, s.below.trace, s.rejected.trace]
+    };
+    assert_eq!(of(0), [1, 9_000, 0, 1, 0]);
+    assert_eq!(of(1), [2, 3_600, 1, 0, 1]);
+    assert_eq!((cpu.states[1].above_by_stay, cpu.states[0].below_by_stay), (1, 1));
+}
+
+#[test]
+fn each_count_that_differs_is_found() {
+    for (state, count) in [(0, 0), (1, 1), (1, 2), (0, 3), (1, 4)] {
+        let mut after = AFTER;
+        after[state][count] += 2;
+        let files = Files::new(&look(Some(5_000), BEFORE), &look(Some(55_000), after));
+        let check = files.score().unwrap().counters.unwrap();
+        let wrong: Vec<usize> = (0..2).filter(|i| !check.cpus[0].states[*i].same()).collect();
+        assert_eq!((check.same(), wrong), (false, vec![state]), "count {count}");
+    }
+}
+
+#[test]
+fn a_stay_across_a_look_is_told() {
+    let files = Files::new(&look(Some(11_000), BEFORE), &look(Some(55_000), AFTER));
+    let check = files.score().unwrap().counters.unwrap();
+    assert_eq!((check.cpus[0].across, check.same()), (1, false));
+}
+
+#[test]
+fn looks_that_do_not_say_when_are_refused() {
+    let files = Files::new(&look(None, BEFORE), &look(Some(55_000), AFTER));
+    let why = error_text(files.score());
+    assert!(why.contains("cpu0/at_ns"), "{why}");
+    let files = Files::new(&look(Some(55_000), AFTER), &look(Some(5_000), BEFORE));
+    let why = error_text(files.score());
+    assert!(why.contains("goes back"), "{why}");
+}
