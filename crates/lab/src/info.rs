@@ -13,6 +13,7 @@ use crate::head::{HealthHead, health_heads};
 use crate::parity::Parity;
 use crate::recording::is_tape;
 use crate::steady::Steady;
+use crate::true_inputs::{self, InputTruth};
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that an info gives.
@@ -144,6 +145,9 @@ pub struct Replayed {
     pub parity: Vec<Parity>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
     pub fidelity: Result<FidelityHead, String>,
+    /// How right the tape's inputs are, where the trace has the true ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub true_inputs: Vec<InputTruth>,
 }
 
 /// Looks through the trace at `path`. Where the machine is known (from `options` or a side-car), the trace is also
@@ -309,7 +313,8 @@ fn replayed(
     let fidelity = kernels_own(&recording, trees)?;
     recording.check()?;
     let parity = parities(&recording, trees)?;
-    Ok(Some(Replayed { head, parity, fidelity }))
+    let true_inputs = true_inputs::compare(&recording);
+    Ok(Some(Replayed { head, parity, fidelity, true_inputs }))
 }
 
 /// An input of a replay: the events that it is known from, those that it is known better by, and what stands in.

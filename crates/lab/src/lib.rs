@@ -25,6 +25,7 @@ mod scene;
 pub mod score;
 mod steady;
 mod tidy;
+pub mod true_inputs;
 pub mod truth;
 pub mod view;
 mod waits;

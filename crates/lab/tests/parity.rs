@@ -108,6 +108,21 @@ fn replay_and_info_say_it_first_and_take_the_governor_from_the_events() {
     assert_eq!(lines[0].label(), Some("parity"));
     let there = info(&lab("teo-util-timer.dat"), &RecordingOptions::default(), &[]).unwrap();
     assert_eq!((there.decisions[0].governor.as_str(), there.decisions[0].count), ("teo-util", 341));
+    let truths = there.replayed.as_ref().unwrap().true_inputs.clone();
+    let of = |name: &str| truths.iter().find(|t| t.name == name).unwrap();
+    for (name, compared, at_least) in [
+        ("sleep length", 330, 0.99),
+        ("next event with the tick", 330, 0.99),
+        ("tick stopped", 330, 1.0),
+        ("utilisation", 100, 0.4),
+        ("latency limit", 330, 1.0),
+    ] {
+        let t = of(name);
+        assert!(t.compared >= compared && t.same as f64 >= at_least * t.compared as f64, "{t:?}");
+    }
+    // The tape takes an earlier moment for the governor's "now" than the kernel, by some us.
+    assert!((1..20_000).contains(&of("sleep length").off[1]), "{:?}", of("sleep length"));
+    assert!(view::info(&there).preamble.iter().any(|l| l.label() == Some("truth")));
 }
 
 /// Events of a recording, as the kernel prints them.

@@ -18,7 +18,8 @@ use crate::governors::find_one;
 use crate::{LabError, RecordingOptions};
 pub use follow::Told;
 use steps::OfGovernor;
-pub(crate) use steps::{Steps, may_hold};
+use steps::Step;
+pub(crate) use steps::{Decided, Steps, may_hold};
 
 /// What the overlay puts before the name of a governor of ours when the kernel has one of that name.
 const PREFIX: &str = "iw-";
@@ -249,6 +250,13 @@ impl Steps {
             *last = (*last).max(*at_ns);
         }
         out
+    }
+
+    /// All decisions on a CPU, whoever made them.
+    pub(crate) fn decided_on(&self, cpu: u32) -> impl Iterator<Item = &Decided> {
+        let of = move |step: &'_ Step| matches!(step, Step::Decided(d) if d.cpu == cpu);
+        let all = self.governors.iter().flat_map(|of| &of.steps).filter(move |step| of(step));
+        all.filter_map(|step| if let Step::Decided(d) = step { Some(d) } else { None })
     }
 
     /// The governor of ours that made all these decisions, if its name leaves no doubt.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a trace holds, as text.
 
-use idlewise_report::{Line, Report, Table, span};
+use idlewise_report::{Line, Report, Table, signed_duration, span};
 
 use super::parity::parity_lines;
 use super::{fidelity_lines, head_lines, health_lines, input_lines, percent_of};
 use crate::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
+use crate::true_inputs::InputTruth;
 
 /// The lines and tables of an info.
 #[must_use]
@@ -78,7 +79,25 @@ fn replayed_lines(r: &Replayed) -> Vec<Line> {
     // The file's own lines stand above; here follows what making a tape of it found.
     out.extend(head_lines(&r.head).into_iter().filter(|l| l.label() == Some("left out")));
     out.extend(input_lines(&r.head, false));
+    out.extend(r.true_inputs.iter().enumerate().map(|(n, t)| truth_line(n == 0, t)));
     out
+}
+
+/// How right an input is.
+fn truth_line(first: bool, t: &InputTruth) -> Line {
+    let unit = |n: i64| match t.name.as_str() {
+        "sleep length" | "next event with the tick" | "latency limit" => signed_duration(n as f64),
+        _ => format!("{n:+}"),
+    };
+    let [least, middle, most] = t.off.map(unit);
+    let off = if t.off == [0; 3] {
+        String::new()
+    } else {
+        format!("; off by {least}, {middle}, {most} (p1, p50, p99)")
+    };
+    let same = percent_of(t.same, t.compared);
+    let words = format!("{}: {} {same:.2} % of {}{off}", t.name, t.how, t.compared);
+    Line::new(if first { "truth" } else { "" }, words)
 }
 
 /// How faithfully, as far as the kinds of events tell.
