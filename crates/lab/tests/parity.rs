@@ -188,6 +188,7 @@ fn governors_that_change_are_told_apart_and_what_came_to_nothing_is_counted() {
     lines.chosen(2, 0).stayed(3, 0);
     // A reschedule comes before the entry; then the driver refuses.
     lines.chosen(4, 0).chosen(5, 0).entered(5, 0).chosen(6, 0).stayed(7, 0);
+    lines.enabled(7, "teo-5.6", 2);
     lines.enabled(8, "iw-deepest", 2).chosen(9, 1).stayed(10, 1).chosen(11, 0).stayed(12, 0);
     lines.enabled(13, "shallow", 2).chosen(14, 0).stayed(15, 0);
     let all = lines.parity(None);

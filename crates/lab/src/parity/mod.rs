@@ -175,9 +175,10 @@ pub(crate) fn of_steps(
         own_name.as_deref() == Some(name.strip_prefix(PREFIX).unwrap_or(name))
     };
     // One that bears no name of the recording is meant for whatever is in it.
-    let for_all = !steps.governors.iter().any(is_given);
+    let for_all = !steps.governors.iter().any(|of| of.decisions > 0 && is_given(of));
     let mut out = Vec::new();
-    for of in &steps.governors {
+    // One that was switched on and off again without a decision leaves nothing to compare.
+    for of in steps.governors.iter().filter(|of| of.decisions > 0) {
         let mut parity = Parity {
             kernel_governor: of.name.as_str().to_owned(),
             governor: String::new(),
@@ -244,7 +245,7 @@ impl Steps {
     /// Since when each CPU has the governor that was switched on last, ns.
     pub(crate) fn since(&self) -> BTreeMap<u32, u64> {
         let mut out = BTreeMap::new();
-        let named = self.governors.iter().filter(|of| !of.name.as_str().is_empty());
+        let named = self.governors.iter().filter(|of| of.decisions > 0 && !of.name.as_str().is_empty());
         for (cpu, at_ns) in named.flat_map(|of| &of.since_ns) {
             let last = out.entry(*cpu).or_insert(*at_ns);
             *last = (*last).max(*at_ns);
@@ -261,9 +262,10 @@ impl Steps {
 
     /// The governor of ours that made all these decisions, if its name leaves no doubt.
     pub(crate) fn only_governor(&self) -> Option<&str> {
-        let [of] = self.governors.as_slice() else { return None };
+        let mut named = self.governors.iter().filter(|of| of.decisions > 0 && !of.name.as_str().is_empty());
+        let (Some(of), None) = (named.next(), named.next()) else { return None };
         let name = of.name.as_str();
-        let certain = !name.is_empty() && !OF_KERNELS.contains(&name);
+        let certain = !OF_KERNELS.contains(&name);
         name.strip_prefix(PREFIX).or_else(|| certain.then_some(name))
     }
 }

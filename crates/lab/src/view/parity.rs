@@ -11,7 +11,13 @@ const SHOWN: usize = 3;
 /// What stands before the fidelity.
 pub(crate) fn parity_lines(all: &[Parity]) -> Vec<Line> {
     let mut out = Vec::new();
+    let some = all.iter().any(|p| p.result.is_ok());
     for p in all {
+        if some && p.result.is_err() && p.kernel_governor.is_empty() {
+            let n = p.recorded;
+            out.push(Line::new("", format!("{n} decisions of the governor before that, which is not named")));
+            continue;
+        }
         out.push(Line::new("parity", words(p)));
         let Ok(counts) = &p.result else { continue };
         out.extend(differences(counts).map(|why| Line::new("", why)));
