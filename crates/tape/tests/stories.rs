@@ -353,6 +353,41 @@ fn a_tick_kept_for_rcu_is_marked() {
     assert_eq!((needed(Some(RCU_SOFTIRQ)), needed(None), needed(Some(TIMER_SOFTIRQ))), (true, false, false));
 }
 
+/// Four stays of one visit: the tick ends the second, third and fourth, another CPU the first; after the last RCU asks for its
+/// softirq. Which of them waited for it, where the tick was stopped in the stay `stopped`?
+fn waited_for_rcu(stopped: Option<u64>) -> Vec<bool> {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.reschedule(0, TICK + 2 * MS + US, 2 * US);
+    for k in 1..4 {
+        let due = TICK + k * T;
+        let entry = if k == 1 { TICK + 2 * MS + 10 * US } else { due - T + 20 * US };
+        if stopped == Some(k) {
+            s.tick_stop(0, entry - US);
+        }
+        s.idle(0, entry, 0);
+        s.exit(0, due + 3 * US);
+        s.timer_irq(0, due + 4 * US);
+        s.fire(0, due + 5 * US, tick_timer(0), TICK_FN, due + 4 * US);
+        if k == 3 {
+            s.raise(0, due + 6 * US, RCU_SOFTIRQ);
+        }
+        s.timer_irq_end(0, due + 8 * US);
+    }
+    s.switch(0, TICK + 3 * T + 20 * US, RUNNING, 42);
+    s.tick_stop(0, TICK + 5 * T);
+    stays(&s.tape(), 0).iter().map(|p| has(p, PieceFlags::TICK_NEEDED)).collect()
+}
+
+#[test]
+fn stays_that_only_the_tick_ended_waited_for_what_rcu_asks_for_later() {
+    assert_eq!(waited_for_rcu(None), [false, true, true, true]);
+    // A tick that could be stopped was not needed then, nor do earlier stays tell.
+    assert_eq!(waited_for_rcu(Some(2))[..2], [false, false]);
+}
+
 #[test]
 fn the_grid_is_found_from_the_tick_timers_expiries_whatever_the_platform_says() {
     let mut s = Story::new(1);
