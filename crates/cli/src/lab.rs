@@ -98,7 +98,7 @@ fn matrix(a: &LabRunArgs) -> Done {
     let report = boot::run(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::boot(&report, request.per), &report)?;
-    Ok(report.cells.iter().all(|c| c.complaints.is_empty()))
+    Ok(report.cells.iter().all(|c| c.complaints.is_empty() && c.checks.iter().all(|check| check.holds())))
 }
 
 fn overlay(tree: &Path, remove: bool) -> Done {

@@ -15,8 +15,10 @@ use idlewise_governor::{Spec, catalog};
 use idlewise_platform::Platform;
 use serde::Serialize;
 
-use crate::replay::{GovernorResult, Per, results_of_scores};
-use crate::{LabError, RecordingOptions, score};
+use crate::counters::CounterCheck;
+use crate::parity::Parity;
+use crate::replay::{self, GovernorResult, Per, ReplayRequest, results_of_scores};
+use crate::{FidelityHead, LabError, RecordingOptions, score};
 
 pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, self_test};
 
@@ -104,8 +106,34 @@ pub struct Cell {
     pub folder: PathBuf,
     /// The kernel's choices under each governor, judged.
     pub governors: Vec<GovernorResult>,
+    /// How far each recording agrees with what else is known of it, in the order of `governors`.
+    pub checks: Vec<RecordingCheck>,
     /// What guests found wrong.
     pub complaints: Vec<String>,
+}
+
+/// Three looks at one recording.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordingCheck {
+    /// The governor.
+    pub governor: String,
+    /// The same governor in user space, fed with what the kernel's was told: as often as it was asked, the same choice.
+    /// `None` where true inputs were not recorded.
+    pub parity: Option<Parity>,
+    /// The same governor replayed from the stock events alone.
+    pub fidelity: Result<FidelityHead, String>,
+    /// The trace against the kernel's own counters.
+    pub counters: Option<CounterCheck>,
+}
+
+impl RecordingCheck {
+    /// Whether nothing contradicts: every choice the same from the same inputs, every counter equal. Fidelity is a measure of
+    /// how much a trace tells, so it is none of this.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let parity = self.parity.as_ref().is_none_or(|p| p.result.is_ok() && p.mismatches() == 0);
+        parity && self.counters.as_ref().is_none_or(CounterCheck::same)
+    }
 }
 
 impl From<BootError> for LabError {
@@ -293,6 +321,7 @@ fn cell(
     let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
     let folder = request.to.join(name);
     let mut scores = Vec::new();
+    let mut checks = Vec::new();
     let mut complaints = Vec::new();
     for governor in chosen {
         let to = folder.join(governor.folder());
@@ -320,7 +349,16 @@ fn cell(
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
         complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
-        let report = score::score(&to.join("trace"), &RecordingOptions::default(), request.per)?;
+        let counters = [to.join("counters-before"), to.join("counters-after")];
+        let [before, after] = &counters;
+        let options = RecordingOptions::default();
+        let report = score::score(&to.join("trace"), &options, request.per, Some([before, after]))?;
+        checks.push(check(
+            &governor.name,
+            &to.join("trace"),
+            governor.in_replay(tree.folder())?,
+            report.counters,
+        )?);
         scores.push((governor.name.clone(), report.score, report.groups));
     }
     Ok(Cell {
@@ -331,7 +369,32 @@ fn cell(
         seconds: request.seconds,
         folder,
         governors: results_of_scores(scores),
+        checks,
         complaints,
+    })
+}
+
+/// Replays the recording with the governor that it is of.
+fn check(
+    name: &str,
+    trace: &Path,
+    governor: String,
+    counters: Option<CounterCheck>,
+) -> Result<RecordingCheck, LabError> {
+    let request = ReplayRequest {
+        traces: vec![trace.to_owned()],
+        governors: vec![governor],
+        ..ReplayRequest::default()
+    };
+    let replayed = replay::replay(&request, &|_, _| ())?.traces.into_iter().next();
+    let replayed =
+        replayed.ok_or_else(|| LabError::Request(format!("{}: nothing replayed", trace.display())))?;
+    Ok(RecordingCheck {
+        governor: name.to_owned(),
+        // The last: the one that the run is about.
+        parity: replayed.parity.into_iter().next_back(),
+        fidelity: replayed.fidelity,
+        counters,
     })
 }
 

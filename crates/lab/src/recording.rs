@@ -11,8 +11,8 @@ use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::steady::Steady;
 use crate::parity::{Steps, may_hold};
+use crate::steady::Steady;
 
 /// What to know about a recording beside its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_report::{Line, Report, Table};
+use idlewise_report::{Line, Report, Table, percent};
 
 use super::governor_tables;
-use crate::boot::{BootReport, SelfTest};
+use crate::boot::{BootReport, Cell, RecordingCheck, SelfTest};
 use crate::replay::Per;
 
 /// The tables of booted runs: as those of a replay, one for each platform and workload.
@@ -23,10 +23,43 @@ pub fn boot(r: &BootReport, per: Per) -> Report {
             cell.platform, cell.driver, cell.cpus, cell.workload, cell.seconds
         );
         out.tables.extend(governor_tables(&title, &cell.governors, &r.baseline, per));
+        out.tables.push(checks(cell));
         out.footer.push(Line::new("recorded", cell.folder.display().to_string()));
     }
     out.footer.push(Line::plain(format!("in brackets: against {}", r.baseline)));
+    out.footer.push(Line::new(
+        "checks",
+        "true inputs: the governor in user space, fed with what the kernel's was told, makes the same choices; stock events: \
+         the same from what any kernel records; counters: above, below, usage, rejected in the trace are those of sysfs",
+    ));
     out
+}
+
+/// How the recordings of a cell agree with what else is known of them.
+fn checks(cell: &Cell) -> Table {
+    let mut head = vec!["check".to_owned()];
+    head.extend(cell.checks.iter().map(|c| c.governor.clone()));
+    let mut table = Table::new("", head);
+    let mut row = |name: &str, words: &dyn Fn(&RecordingCheck) -> String| {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(cell.checks.iter().map(words));
+        table.rows.push(cells);
+    };
+    row("same from true inputs", &|c| match c.parity.as_ref().map(|p| &p.result) {
+        Some(Ok(counts)) => format!("{}/{}", counts.same, counts.decisions),
+        Some(Err(why)) => why.clone(),
+        None => "not recorded".to_owned(),
+    });
+    row("same from stock events", &|c| match &c.fidelity {
+        Ok(f) => format!("{} %", percent(f.same_state_pct)),
+        Err(why) => why.clone(),
+    });
+    row("counters", &|c| match &c.counters {
+        Some(counters) if counters.same() => "equal".to_owned(),
+        Some(_) => "DIFFER".to_owned(),
+        None => "not read".to_owned(),
+    });
+    table
 }
 
 /// A self-test, a line for each check.
