@@ -26,10 +26,11 @@ const FLOORS: [(&str, u32); 13] = [
 ];
 
 /// The files that may hold `unsafe`.
-const UNSAFE: [&str; 4] = [
+const UNSAFE: [&str; 5] = [
     "crates/governor/src/child.rs",
     "crates/governor/src/isolate.rs",
     "crates/governor/src/object.rs",
+    "crates/signal/src/c/pelt.rs",
     "crates/signal/src/c.rs",
 ];
 

@@ -8,6 +8,8 @@ use std::ptr;
 
 use crate::walt::{Config, Cpu, IrqLoad, Task};
 
+pub(crate) mod pelt;
+
 /// `struct walt`.
 #[derive(Debug)]
 #[repr(C)]

@@ -6,7 +6,8 @@
 //! compiled against the headers of `governors/shim/`, as governors are, and linked in; a call costs a few nanoseconds and
 //! allocates nothing.
 //!
-//! [`walt`] is WALT, window-assisted load tracking.
+//! [`pelt`] is PELT, the kernel's own per-entity load tracking; [`walt`] is WALT, window-assisted load tracking.
 
 mod c;
+pub mod pelt;
 pub mod walt;
