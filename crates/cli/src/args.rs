@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Tape(TapeArgs),
     /// Write a trace as Perfetto protobuf or ftrace text, with governors' choices as tracks beside it
     Convert(ConvertArgs),
-    /// Hold a governor against decisions that were recorded from kernel code, step by step
+    /// Hold a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
     Drive(DriveArgs),
     /// List the governors, or show one's manual page and parameters
     Governors(GovernorsArgs),
@@ -281,14 +281,19 @@ As text, as the kernel's own trace file has it:
 Events that idlewise does not understand keep their time, CPU, task and name, and lose their fields.";
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("who").required(true).args(["governor", "signal"]))]
 #[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]
 pub(crate) struct DriveArgs {
     /// The governor, with parameters where wanted: one of ours, the path of a C file, linux:6.12/teo
     #[arg(short, long, value_name = "GOVERNOR")]
-    pub(crate) governor: String,
+    pub(crate) governor: Option<String>,
+    /// A load-tracking signal instead: pelt, or pelt-6.1 for the PELT of a kernel
+    #[arg(long, value_name = "SIGNAL", conflicts_with_all = ["decisions", "trees"])]
+    pub(crate) signal: Option<String>,
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
-    /// Golden files: decisions of compiled kernel code in a scripted environment (CSV.gz with side-car)
+    /// Golden files: decisions of compiled kernel code in a scripted environment, or its updates of a signal (CSV.gz with
+    /// side-car)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) golden: Vec<PathBuf>,
     /// Decisions recorded on a live kernel with the governor's true inputs (CSV, .gz or .xz)
@@ -303,6 +308,18 @@ pub(crate) struct DriveArgs {
     /// Show so many differing steps of each file
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) show: usize,
+    /// Form of the result for golden files
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = DriveForm::Table, conflicts_with = "decisions")]
+    pub(crate) format: DriveForm,
+}
+
+/// How `drive` tells what came of golden files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DriveForm {
+    /// A line for each file, its first mismatches below
+    Table,
+    /// The same with all that is known of these, as JSON
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -2,49 +2,118 @@
 use std::path::Path;
 
 use idlewise_governor::Governor;
-use idlewise_lab::drive::drive_governor;
+use idlewise_lab::drive::{DriveError, drive_governor};
+use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
 use idlewise_lab::governors::find_one;
 use idlewise_lab::parity::parity;
 use idlewise_lab::truth::truth_of_governor;
 use idlewise_lab::{RecordingOptions, view};
 use idlewise_platform::Platform;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::args::DriveArgs;
+use crate::args::{DriveArgs, DriveForm};
 use crate::output::{Done, Failure, say};
 
 pub(crate) fn run(a: &DriveArgs) -> Done {
-    let governor = find_one(&a.governor, &a.kernels.trees)?;
-    if a.decisions.is_empty() { golden(a, &governor) } else { decisions(a, &governor) }
+    if let Some(signal) = &a.signal {
+        let pelt = find_pelt(signal)?;
+        return golden(a, |path| {
+            let done = drive_pelt(&pelt, path)?;
+            Ok(Driven::new(path, done.steps, done.mismatches, &done.first))
+        });
+    }
+    let governor = find_one(a.governor.as_deref().unwrap_or_default(), &a.kernels.trees)?;
+    if !a.decisions.is_empty() {
+        return decisions(a, &governor);
+    }
+    golden(a, |path| {
+        let done = drive_governor(&governor, path)?;
+        Ok(Driven::new(path, done.steps, done.mismatches, &done.first))
+    })
 }
 
-fn golden(a: &DriveArgs, governor: &Governor) -> Done {
-    let (mut steps, mut mismatches, mut failed) = (0, 0, Vec::new());
+/// What came of one golden file.
+#[derive(Serialize)]
+struct Driven {
+    file: String,
+    steps: u64,
+    mismatches: u64,
+    /// All that is known of the first mismatches.
+    first: Vec<Value>,
+    /// The same as lines.
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+impl Driven {
+    fn new<M: Serialize + ToString>(path: &Path, steps: u64, mismatches: u64, first: &[M]) -> Self {
+        Self {
+            file: path.display().to_string(),
+            steps,
+            mismatches,
+            first: first.iter().filter_map(|m| serde_json::to_value(m).ok()).collect(),
+            lines: first.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// What came of all of them.
+#[derive(Serialize)]
+struct All {
+    schema: &'static str,
+    version: &'static str,
+    files: Vec<Driven>,
+    steps: u64,
+    mismatches: u64,
+}
+
+fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, DriveError>) -> Done {
+    let mut failed = 0;
+    let mut all = All {
+        schema: "idlewise.drive/1",
+        version: env!("CARGO_PKG_VERSION"),
+        files: Vec::new(),
+        steps: 0,
+        mismatches: 0,
+    };
     for path in &a.golden {
         // One unreadable file does not take the others' results away.
-        let result = match drive_governor(governor, path) {
-            Ok(result) => result,
+        let mut driven = match drive(path) {
+            Ok(driven) => driven,
             Err(e) => {
                 eprintln!("idlewise: {e}");
-                failed.push(path.display().to_string());
+                failed += 1;
                 continue;
             }
         };
-        say(&format!("{} steps={} mismatches={}\n", path.display(), result.steps, result.mismatches))?;
-        for m in result.first.iter().take(a.show) {
-            say(&format!("  {m}\n"))?;
+        driven.first.truncate(a.show);
+        if a.format == DriveForm::Table {
+            say(&format!("{} steps={} mismatches={}\n", driven.file, driven.steps, driven.mismatches))?;
+            for line in driven.lines.iter().take(a.show) {
+                say(&format!("  {line}\n"))?;
+            }
         }
-        steps += result.steps;
-        mismatches += result.mismatches;
+        all.steps += driven.steps;
+        all.mismatches += driven.mismatches;
+        all.files.push(driven);
     }
-    say(&format!("total files={} steps={steps} mismatches={mismatches}\n", a.golden.len() - failed.len()))?;
-    if !failed.is_empty() {
-        return Err(Failure::Error(format!(
-            "{} of {} files could not be driven",
-            failed.len(),
-            a.golden.len()
-        )));
+    match a.format {
+        DriveForm::Table => say(&format!(
+            "total files={} steps={} mismatches={}\n",
+            all.files.len(),
+            all.steps,
+            all.mismatches
+        ))?,
+        DriveForm::Json => {
+            let text = serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?;
+            say(&(text + "\n"))?;
+        }
     }
-    Ok(mismatches == 0)
+    if failed > 0 {
+        return Err(Failure::Error(format!("{failed} of {} files could not be driven", a.golden.len())));
+    }
+    Ok(all.mismatches == 0)
 }
 
 fn decisions(a: &DriveArgs, governor: &Governor) -> Done {

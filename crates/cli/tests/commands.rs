@@ -225,6 +225,35 @@ fn driving_tells_matches_from_mismatches_by_exit_status() {
 }
 
 #[test]
+fn driving_a_signal_has_the_same_forms() {
+    let file = data("golden/pelt/cfs_rq.csv.gz");
+    let o = idlewise(&["drive", "--signal", "pelt", "--golden", &file]);
+    assert_eq!(o.status.code(), Some(0), "{}{}", out(&o), err(&o));
+    assert_eq!(out(&o), format!("{file} steps=230 mismatches=0\ntotal files=1 steps=230 mismatches=0\n"));
+
+    // 5.6 kept no average of running and waiting.
+    let o = idlewise(&["drive", "--signal", "pelt-5.6", "--golden", &file, "--show", "1"]);
+    assert_eq!(o.status.code(), Some(1), "{}{}", out(&o), err(&o));
+    let shown = "  step 8 (line 11): expected runnable_sum 13700096, runnable_avg 293; got runnable_sum 0, runnable_avg 0; \
+                 cfs_rq at 5038555604 ns";
+    assert!(out(&o).lines().nth(1).unwrap().starts_with(shown), "{}", out(&o));
+    assert_eq!(out(&o).lines().count(), 3);
+
+    let o =
+        idlewise(&["drive", "--signal", "pelt-5.6", "--golden", &file, "--show", "1", "--format", "json"]);
+    assert_eq!(o.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_str(&out(&o)).unwrap();
+    let first = &json["files"][0]["first"];
+    assert_eq!(first.as_array().unwrap().len(), 1);
+    assert_eq!(first[0]["differ"][0]["column"], "runnable_sum");
+    assert_eq!((&json["steps"], &json["schema"]), (&230.into(), &"idlewise.drive/1".into()));
+
+    refused(&["drive", "--signal", "walt", "--golden", &file], &["walt", "pelt-6.1"]);
+    refused(&["drive", "--signal", "pelt", "--governor", "teo", "--golden", &file], &["--governor"]);
+    refused(&["drive", "--governor", "teo", "--golden", &file], &["--signal pelt"]);
+}
+
+#[test]
 fn a_trace_tells_what_it_holds_and_what_can_be_done_with_it() {
     let o = idlewise(&["info", &data("mixed.dat")]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));

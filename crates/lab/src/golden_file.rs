@@ -3,7 +3,7 @@
 //! the idle states.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -92,10 +92,8 @@ impl GoldenFile {
     /// # Errors
     /// One of them cannot be read or lacks something; the message says the file, line and column.
     pub fn read(csv_gz: &Path) -> Result<Self, DriveError> {
-        let file =
-            File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
+        let mut reader = rows(csv_gz)?;
         let car = SideCar::read(csv_gz)?;
-        let mut reader = csv::Reader::from_reader(GzDecoder::new(BufReader::new(file)));
         let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
         let columns = Columns::find(csv_gz, reader.headers().map_err(wrong)?)?;
         let mut rows = Vec::new();
@@ -105,6 +103,36 @@ impl GoldenFile {
         }
         Ok(Self { car, rows })
     }
+}
+
+/// The `kind` in the side-car of a file with updates of PELT.
+pub(crate) const PELT: &str = "pelt";
+
+/// The rows of a golden file.
+pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> {
+    let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
+    Ok(csv::Reader::from_reader(GzDecoder::new(BufReader::new(file))))
+}
+
+/// The side-car of a golden file, and where it is.
+pub(crate) fn side_car(csv_gz: &Path) -> Result<(PathBuf, Value), DriveError> {
+    let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
+    let path = PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
+    let text =
+        std::fs::read_to_string(&path).map_err(|source| DriveError::Read { path: path.clone(), source })?;
+    match serde_json::from_str(&text) {
+        Ok(json) => Ok((path, json)),
+        Err(e) => Err(DriveError::SideCar { path, what: format!("JSON ({e})") }),
+    }
+}
+
+/// Where a column is.
+pub(crate) fn column(path: &Path, header: &StringRecord, column: &'static str) -> Result<usize, DriveError> {
+    header.iter().position(|h| h == column).ok_or_else(|| DriveError::Column {
+        path: path.to_owned(),
+        column,
+        found: header.iter().map(str::to_owned).collect(),
+    })
 }
 
 /// The parts of the side-car that decisions depend on.
@@ -131,14 +159,13 @@ impl SideCar {
     }
 
     fn read(csv_gz: &Path) -> Result<Self, DriveError> {
-        let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
-        let path =
-            PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| DriveError::Read { path: path.clone(), source })?;
+        let (path, json) = side_car(csv_gz)?;
         let wrong = |what: String| DriveError::SideCar { path: path.clone(), what };
-        let json: Value = serde_json::from_str(&text).map_err(|e| wrong(format!("JSON ({e})")))?;
-
+        if json.get("kind").and_then(Value::as_str) == Some(PELT) {
+            return Err(wrong(
+                "a governor's decisions, found updates of PELT; for these: --signal pelt".to_owned(),
+            ));
+        }
         let states = json.get("states").and_then(Value::as_array);
         let states = states.ok_or_else(|| wrong("a list `states`".to_owned()))?.iter().enumerate();
         let states: Result<Vec<IdleState>, DriveError> = states
@@ -237,13 +264,7 @@ pub(crate) struct Row {
 impl Columns {
     fn find(path: &Path, header: &StringRecord) -> Result<Self, DriveError> {
         let optional = |column: &str| header.iter().position(|h| h == column);
-        let needed = |column: &'static str| {
-            optional(column).ok_or_else(|| DriveError::Column {
-                path: path.to_owned(),
-                column,
-                found: header.iter().map(str::to_owned).collect(),
-            })
-        };
+        let needed = |name: &'static str| column(path, header, name);
         Ok(Self {
             step: needed("step")?,
             disabled_mask: needed("disabled_mask")?,
@@ -311,25 +332,29 @@ impl Columns {
 }
 
 /// The cells of one row.
-struct Cells<'a> {
-    path: &'a Path,
-    record: &'a StringRecord,
-    line: u64,
+pub(crate) struct Cells<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) record: &'a StringRecord,
+    pub(crate) line: u64,
 }
 
 impl Cells<'_> {
-    fn number<T: std::str::FromStr>(
+    pub(crate) fn text(&self, at: usize) -> &str {
+        self.record.get(at).unwrap_or_default()
+    }
+
+    pub(crate) fn number<T: std::str::FromStr>(
         &self,
         at: usize,
         column: &'static str,
         expected: &'static str,
     ) -> Result<T, DriveError> {
-        let found = self.record.get(at).unwrap_or_default();
+        let found = self.text(at);
         found.parse().map_err(|_| self.wrong(column, expected, found))
     }
 
-    fn flag(&self, at: usize, column: &'static str) -> Result<bool, DriveError> {
-        match self.record.get(at).unwrap_or_default() {
+    pub(crate) fn flag(&self, at: usize, column: &'static str) -> Result<bool, DriveError> {
+        match self.text(at) {
             "0" => Ok(false),
             "1" => Ok(true),
             found => Err(self.wrong(column, "0 or 1", found)),
@@ -340,7 +365,7 @@ impl Cells<'_> {
         at.map_or(Ok(0), |at| self.number(at, column, "a number of 32 bits"))
     }
 
-    fn wrong(&self, column: &'static str, expected: &'static str, found: &str) -> DriveError {
+    pub(crate) fn wrong(&self, column: &'static str, expected: &'static str, found: &str) -> DriveError {
         DriveError::Cell {
             path: self.path.to_owned(),
             line: self.line,

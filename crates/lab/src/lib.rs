@@ -10,6 +10,7 @@ pub mod compare;
 pub mod convert;
 pub mod counters;
 pub mod drive;
+pub mod drive_pelt;
 mod error;
 pub mod explain;
 mod fidelity;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Do our governors decide as the kernel's compiled code did, on every recorded decision?
+//! Do our governors decide as the kernel's compiled code did, on every recorded decision? Does PELT add up as it did?
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -8,13 +8,18 @@ use std::path::{Path, PathBuf};
 
 use idlewise_governor::Spec;
 use idlewise_lab::drive;
+use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
 
-/// The folders with golden vectors: the repository's selection, and all of them where they are there.
+/// The folders with golden vectors of decisions: the repository's selection, and all of them where they are there.
 fn golden() -> Vec<PathBuf> {
+    folders("closed")
+}
+
+fn folders(kind: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let mut folders = vec![root.join("tests/data/golden/closed")];
-    let all = shared.join("golden/closed");
+    let mut folders = vec![root.join("tests/data/golden").join(kind)];
+    let all = shared.join("golden").join(kind);
     if all.is_dir() {
         folders.push(all);
     } else {
@@ -36,12 +41,17 @@ fn assert_equal_where_there(spec: &str, folder: &str) {
     }
 }
 
-fn assert_equal_in(spec: &str, folder: &Path) {
-    let spec: Spec = spec.parse().unwrap();
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|f| f.to_str().is_some_and(|n| n.ends_with(".csv.gz")));
     files.sort();
     assert!(!files.is_empty(), "{} is empty", folder.display());
+    files
+}
+
+fn assert_equal_in(spec: &str, folder: &Path) {
+    let spec: Spec = spec.parse().unwrap();
+    let files = files(folder);
     let (mut steps, mut mismatches, mut asks, mut wrong) = (0, 0, 0, String::new());
     for file in &files {
         let done = drive::drive(&spec, file).unwrap();
@@ -152,4 +162,48 @@ fn teo_fixed_without_its_fixes_is_teo_6_6() {
 #[test]
 fn teo() {
     assert_equal("teo", "teo-7.3");
+}
+
+/// The arithmetic is the same from 5.10 on, and the runnable average as in these files since 5.7.
+#[test]
+fn pelt() {
+    for folder in folders("pelt") {
+        for (file, id) in
+            files(&folder).iter().flat_map(|f| ["pelt", "pelt-5.7", "pelt-7.3"].map(|id| (f, id)))
+        {
+            let done = drive_pelt(&find_pelt(id).unwrap(), file).unwrap();
+            assert!(done.steps >= 150, "{}: {} steps", file.display(), done.steps);
+            assert_eq!(done.mismatches, 0, "{id} on {}: {:#?}", file.display(), done.first);
+        }
+    }
+}
+
+/// Each recorded state is taken after a mismatch, so that the rows after it are judged by themselves.
+#[test]
+fn an_older_pelt_differs_where_it_was_different() {
+    let folder = &folders("pelt")[0];
+    let mismatches = |id: &str, file: &str| {
+        let done = drive_pelt(&find_pelt(id).unwrap(), &folder.join(file)).unwrap();
+        (done.mismatches, done.steps)
+    };
+    // 5.6 had no runnable average; a sleeping task has none to lose, and the sum of a decay is the same everywhere.
+    let (differ, steps) = mismatches("pelt-5.6", "ramp.csv.gz");
+    assert!(differ > 0 && differ < steps, "{differ} of {steps}");
+    let (differ, steps) = mismatches("pelt-4.12", "ramp.csv.gz");
+    assert!(differ > steps * 9 / 10, "it loses the remainder of an update: {differ} of {steps}");
+    assert_eq!(mismatches("pelt-4.12", "decay.csv.gz").0, 0);
+}
+
+#[test]
+fn a_file_of_the_other_kind_is_refused_with_the_way_out() {
+    let pelt = find_pelt("pelt").unwrap();
+    let decisions = &files(&golden()[0].join("teo-6.1"))[0];
+    let said = drive_pelt(&pelt, decisions).unwrap_err().to_string();
+    assert!(said.contains("`pelt`") && said.contains("`closed`") && said.contains("--governor"), "{said}");
+    let updates = &files(&folders("pelt")[0])[0];
+    let said = drive::drive(&"teo".parse().unwrap(), updates).unwrap_err().to_string();
+    assert!(said.contains("--signal pelt"), "{said}");
+    for id in ["walt", "pelt-", "pelt6.1", "pelt-4.2", "pelt-6", "pelt-x.y"] {
+        assert!(find_pelt(id).is_err(), "{id}");
+    }
 }

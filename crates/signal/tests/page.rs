@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the page of a signal still say what its preface says?
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
 use std::fs;
 use std::path::Path;
 
@@ -12,11 +14,11 @@ fn words(text: &str) -> String {
     bare.join(" ").replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-#[test]
-fn the_page_of_walt_holds_its_preface() {
+/// The page has the preface's paragraphs as its sections.
+fn assert_page_holds_preface(signal: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let source = fs::read_to_string(root.join("signals/walt.c")).unwrap();
-    let page = fs::read_to_string(root.join("docs/signals/walt.md")).unwrap();
+    let source = fs::read_to_string(root.join(format!("signals/{signal}.c"))).unwrap();
+    let page = fs::read_to_string(root.join(format!("docs/signals/{signal}.md"))).unwrap();
     let preface = source.split_once("/*\n").unwrap().1.split_once(" */").unwrap().0;
     let mut sections = 0;
     for paragraph in preface.split("\n *\n") {
@@ -31,6 +33,16 @@ fn the_page_of_walt_holds_its_preface() {
         sections += 1;
     }
     assert_eq!(sections, 5);
+}
+
+#[test]
+fn the_page_of_walt_holds_its_preface() {
+    assert_page_holds_preface("walt");
+}
+
+#[test]
+fn the_page_of_pelt_holds_its_preface() {
+    assert_page_holds_preface("pelt");
 }
 
 /// Defaults in the page's table are those of the code.
