@@ -9,15 +9,13 @@ use std::fmt;
 use std::path::Path;
 
 use csv::StringRecord;
-use idlewise_signal::pelt::{Avg, Config, Pelt, PeltError, Speed};
+use idlewise_signal::pelt::{Avg, Pelt, Speed};
 use serde::{Deserialize, Serialize};
 
 use crate::golden_file::{self, Cells, DriveError};
 
 /// How many mismatches are kept for reading.
 const KEEP: usize = 5;
-/// The kernel whose PELT is driven when no other is asked for.
-const KERNEL: (u32, u32) = (6, 12);
 /// What a row says of an average, in the order of the sums and averages kept.
 const OUTPUTS: [&str; 9] = [
     "ret",
@@ -82,19 +80,15 @@ pub struct PeltDrive {
 /// # Errors
 /// There is no such signal; the message says which there are.
 pub fn find_pelt(id: &str) -> Result<Pelt, String> {
-    let version = match id.strip_prefix("pelt") {
-        Some("") => Some(KERNEL),
-        Some(rest) => rest
-            .strip_prefix('-')
-            .and_then(|v| v.split_once('.'))
-            .and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))),
-        None => None,
-    };
+    if id == "pelt" {
+        return Ok(Pelt::default());
+    }
+    let version = id.strip_prefix("pelt-").and_then(|v| v.split_once('.'));
+    let version = version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let (major, minor) = version.ok_or_else(|| {
         format!("no signal `{id}`: expected pelt, or pelt-6.1 for the PELT of a kernel (4.3 or later)")
     })?;
-    let config = Config::kernel(major, minor).ok_or(PeltError::Kernel(major, minor));
-    config.and_then(Pelt::new).map_err(|e| e.to_string())
+    Pelt::kernel(major, minor).map_err(|e| e.to_string())
 }
 
 /// Drives `pelt` through the golden file `csv_gz`.

@@ -95,6 +95,13 @@ pub struct Pelt {
     config: Config,
 }
 
+impl Default for Pelt {
+    /// As it was last described: Linux 6.12 and later.
+    fn default() -> Self {
+        Self { config: c::latest() }
+    }
+}
+
 impl Pelt {
     /// With these settings.
     ///

@@ -80,11 +80,24 @@ pub(crate) enum Class {
 // one is borrowed alone, so that no two point to the same memory; C keeps no pointer, accepts any values in averages,
 // queues and tasks, and asks for a configuration that was checked, which `Pelt` holds.
 
+/// The kernel that `signals.md` describes last.
+const LATEST: (u32, u32) = (6, 12);
+
+/// Fills it for any version; false if there is none of that version.
+fn fill(config: &mut Config, major: u32, minor: u32) -> bool {
+    // SAFETY: as above; C fills it with values of the enumerations.
+    unsafe { pelt_config_kernel(config, major, minor) == 0 }
+}
+
 pub(crate) fn kernel(major: u32, minor: u32) -> Option<Config> {
     let mut config = Config::ZERO;
-    // SAFETY: as above; C fills it with values of the enumerations.
-    let done = unsafe { pelt_config_kernel(&raw mut config, major, minor) };
-    (done == 0).then_some(config)
+    fill(&mut config, major, minor).then_some(config)
+}
+
+pub(crate) fn latest() -> Config {
+    let mut config = Config::ZERO;
+    fill(&mut config, LATEST.0, LATEST.1);
+    config
 }
 
 pub(crate) fn with_half_life(mut config: Config, half_life: HalfLife) -> Config {
