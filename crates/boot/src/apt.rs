@@ -69,7 +69,7 @@ impl<'a> Apt<'a> {
             format!("Dir::Cache={folder}/cache"),
             format!("Dir::Etc::sourcelist={folder}/sources.list"),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
-            "APT::Sandbox::User=".to_owned() + "root",
+            "APT::Sandbox::User=root".to_owned(),
             "APT::Install-Recommends=false".to_owned(),
         ] {
             command.args(["-o", &option]);
@@ -105,6 +105,8 @@ impl<'a> Apt<'a> {
                 let mut command = Command::new("dpkg-deb");
                 command.arg("-x").arg(&path).arg(to);
                 self.job("unpacking a package", AptCommand(command))?;
+                // So that the next ones find none but their own.
+                fs::remove_file(&path).map_err(BootError::io(&path))?;
             }
         }
         Ok(())

@@ -25,8 +25,10 @@ pub const WINDOW: (u64, u64) = (MEMORY_AT + (768 << 20), 256 << 20);
 const MIB: u64 = 1 << 20;
 /// Memory for the trace, of all CPUs together, MiB. It is held twice while the guest packs it.
 const TRACE_MIB: u64 = 120;
-/// A guest that says nothing more has hung. Idle guests run faster than the clock, busy ones ten times slower.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// A guest that takes longer than this for itself, and this for each of its seconds, has hung. Idle guests run faster than the
+/// clock, busy ones ten times slower.
+const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE_PER_SECOND: Duration = Duration::from_secs(30);
 /// Virtual CPUs run at 1 GHz shifted right by this (kernel-lab.md, section 4).
 const SHIFT: u32 = 2;
 
@@ -163,11 +165,13 @@ impl<'a> Lab<'a> {
         let log = work.path().join("qemu.log");
         let what = format!("the guest ({} on {}, {})", run.governor, run.machine.platform, run.workload.name);
         self.watch.doing(&what);
-        let ran =
-            Job { what: &what, command, log: &log, watch: self.watch, patience: Some(PATIENCE) }.run(|_| ());
+        let patience = Some(PATIENCE + PATIENCE_PER_SECOND * run.seconds);
+        let ran = Job { what: &what, command, log: &log, watch: self.watch, patience }.run(|_| ());
         if let Err(BootError::Failed { what, status, .. }) = ran {
             let kept = above.join("failed-boot.log");
-            fs::copy(&console, &kept).map_err(BootError::io(&kept))?;
+            // A QEMU that did not start has its own say; a guest that hung has the console's.
+            let said = if fs::metadata(&console).is_ok_and(|m| m.len() > 0) { &console } else { &log };
+            fs::copy(said, &kept).map_err(BootError::io(&kept))?;
             return Err(BootError::Failed { what, status, tail: tail(&kept), log: kept });
         }
         ran?;
@@ -254,7 +258,7 @@ impl<'a> Lab<'a> {
         command.args(["-no-reboot", "-object"]).arg(format!(
             "memory-backend-file,id=m0,size={}M,mem-path={},share=on",
             MEMORY / MIB,
-            memory.display()
+            option(&memory)
         ));
         command.arg("-dtb").arg(tree).arg("-kernel").arg(&self.kernel.image).arg("-initrd").arg(archive);
         let mut line = "console=ttyAMA0 panic=-1 quiet".to_owned();
@@ -283,7 +287,7 @@ impl<'a> Lab<'a> {
     /// QEMU's own device tree with the machine's additions.
     fn device_tree(&self, machine: &Machine, work: &Path) -> Result<PathBuf, BootError> {
         let base = work.join("base.dtb");
-        let dump = format!(",dumpdtb={}", base.display());
+        let dump = format!(",dumpdtb={}", option(&base));
         if answer(&mut self.bare(machine, &dump)).is_none() || !base.exists() {
             return Err(BootError::Request("QEMU does not tell its device tree".to_owned()));
         }
@@ -312,4 +316,9 @@ impl<'a> Lab<'a> {
         let trace = to.join("trace");
         if trace.is_dir() { Ok(()) } else { Err(BootError::Request("no trace".to_owned())) }
     }
+}
+
+/// A path as the value of an option of QEMU's, in which a comma begins the next.
+fn option(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }

@@ -487,7 +487,7 @@ pub(crate) enum LabCommand {
     /// As run, for every platform with every workload
     Matrix(LabRunArgs),
     /// Does the lab hold here what it claims? KUnit's tests of the governors in a guest; the same run twice, byte by byte
-    SelfTest(LabRunArgs),
+    SelfTest(LabSelfTestArgs),
     /// A shell in a guest (poweroff -f ends it)
     Shell(LabShellArgs),
     /// Put the governors into a kernel tree of yours, or take them out again
@@ -563,6 +563,26 @@ pub(crate) struct LabRunArgs {
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) build: LabBuildArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabSelfTestArgs {
+    /// Platforms, each booted twice under every idle driver that it can have
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6,rk3399")]
+    pub(crate) platform: Vec<String>,
+    /// The governor of these runs
+    #[arg(short, long, value_name = "GOVERNOR", default_value = "teo-util")]
+    pub(crate) governor: String,
+    /// Their workload
+    #[arg(short, long, value_name = "NAME", default_value = "timer")]
+    pub(crate) workload: String,
+    /// How long it runs, seconds of the guest
+    #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
     #[command(flatten)]
     pub(crate) build: LabBuildArgs,
     #[command(flatten)]

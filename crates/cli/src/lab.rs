@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
-use idlewise_lab::boot::{self, BootRequest, BuildRequest};
+use idlewise_lab::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
 use idlewise_lab::replay::split_governors;
 use idlewise_lab::view;
 use idlewise_report::{Format, Report, Table};
 
-use crate::args::{DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, PerChoice};
+use crate::args::{
+    DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, LabSelfTestArgs, PerChoice,
+};
 use crate::output::{Done, Failure, Progress, deliver, say};
 
 pub(crate) fn run(what: LabCommand) -> Done {
@@ -25,7 +27,7 @@ pub(crate) fn run(what: LabCommand) -> Done {
             matrix(&a)
         }
         LabCommand::Matrix(a) => matrix(&a),
-        LabCommand::SelfTest(a) => self_test(&a),
+        LabCommand::SelfTest(a) => self_test(a),
         LabCommand::Shell(a) => {
             let request = request(&a.machine, &a.build);
             let watcher = Watcher::new()?;
@@ -84,15 +86,24 @@ fn run_request(a: &LabRunArgs) -> BootRequest {
     }
 }
 
-fn self_test(a: &LabRunArgs) -> Done {
+fn self_test(a: LabSelfTestArgs) -> Done {
+    a.output.check()?;
+    let request = SelfTestRequest {
+        build: build_request(&a.build),
+        platforms: a.platform,
+        governor: a.governor,
+        workload: a.workload,
+        seconds: a.seconds,
+    };
     let watcher = Watcher::new()?;
-    let report = boot::self_test(&run_request(a), &watcher)?;
+    let report = boot::self_test(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::self_test(&report), &report)?;
     Ok(report.checks.iter().all(|c| c.holds))
 }
 
 fn matrix(a: &LabRunArgs) -> Done {
+    a.output.check()?;
     let request = run_request(a);
     let watcher = Watcher::new()?;
     let report = boot::run(&request, &watcher)?;

@@ -39,6 +39,13 @@ fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
         (&["run", "--platform", "rk3399", "--driver", "psci", "--reject", "9"], "only the synthetic driver"),
         (&["run", "--platform", "pixel6,rk3399"], "idlewise lab matrix"),
         (&["run", "--seconds", "0"], "1..=3600"),
+        (&["run", "--governor", "teo-util:nope=5"], "nope"),
+        (&["run", "--governor", "teo-util:util_threshold_shift=99"], "util_threshold_shift"),
+        (&["run", "--output", "Cargo.toml"], "exists"),
+        (&["shell", "--platform", "pixel6,rk3399"], "name one platform"),
+        (&["self-test", "--workload", "rt-app"], "without files"),
+        (&["self-test", "--governor", "nope"], "not one of ours"),
+        (&["self-test", "--platform", "nope"], "nope"),
     ] {
         let said = refused(arguments);
         assert!(said.contains(why), "{arguments:?}: {said}");

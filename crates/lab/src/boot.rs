@@ -11,7 +11,7 @@ use idlewise_boot::{
     BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
     kernel_file, workload,
 };
-use idlewise_governor::{Spec, catalog};
+use idlewise_governor::{Instance, Spec, catalog};
 use idlewise_platform::Platform;
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use crate::parity::Parity;
 use crate::replay::{self, GovernorResult, Per, ReplayRequest, results_of_scores};
 use crate::{FidelityHead, LabError, RecordingOptions, score};
 
-pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, self_test};
+pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
 
 /// Version of the JSON that booted runs give.
 pub const SCHEMA: &str = "idlewise.lab/1";
@@ -194,6 +194,8 @@ impl Chosen {
                 ids.join(", ")
             ));
         }
+        // The kernel passes over what it does not know; here a wrong name or value is refused.
+        Instance::load(&spec, u64::from(1_000_000_000 / HZ))?;
         let mut parameters = String::new();
         for (parameter, value) in &spec.params {
             let _ = write!(parameters, " {}.{parameter}={value}", kernel_file(&spec.id).replace('-', "_"));
@@ -255,14 +257,14 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabEr
     })
 }
 
-/// A shell in a guest of the first platform.
+/// A shell in a guest of the platform.
 ///
 /// # Errors
 /// [`LabError`] when it cannot be booted.
 pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), LabError> {
     let folder = LabFolder::open(request.build.folder.as_deref())?;
-    let [platform, ..] = &request.platforms[..] else {
-        return Err(LabError::Request("a shell needs a platform".to_owned()));
+    let [platform] = &request.platforms[..] else {
+        return Err(LabError::Request("a shell is in one guest: name one platform".to_owned()));
     };
     let machine = machine(request, &idlewise_platform::find(platform)?)?;
     let tree = tree(&request.build, &folder, watch)?;

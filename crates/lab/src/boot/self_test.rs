@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Run, Watch, workload};
+use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
 use serde::Serialize;
 
-use super::{BootRequest, Chosen, machine, tree};
+use super::{BuildRequest, Chosen, tree};
 use crate::LabError;
 
 /// Version of the JSON that a self-test gives.
@@ -34,70 +34,84 @@ pub struct Check {
     pub found: String,
 }
 
-/// Runs KUnit's tests of the governors in a guest, and boots the first workload on every platform twice, under each driver
+/// What to test.
+#[derive(Clone, Debug)]
+pub struct SelfTestRequest {
+    /// The kernel.
+    pub build: BuildRequest,
+    /// Platforms, each booted twice under every driver that it can have.
+    pub platforms: Vec<String>,
+    /// The governor of these runs.
+    pub governor: String,
+    /// Their workload.
+    pub workload: String,
+    /// How long it runs, seconds of the guest.
+    pub seconds: u32,
+}
+
+/// Runs KUnit's tests of the governors in a guest, and boots the workload on every platform twice, under each driver
 /// that it can have, comparing every byte that comes home.
 ///
 /// # Errors
 /// [`LabError`] when something cannot be built or booted; what does not hold is no error.
-pub fn self_test(request: &BootRequest, watch: &dyn Watch) -> Result<SelfTest, LabError> {
+pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTest, LabError> {
+    let load = workload(&request.workload)?;
+    if load.name == "rt-app" {
+        return Err(LabError::Request("a self-test takes workloads without files".to_owned()));
+    }
+    let chosen = Chosen::new(&request.governor)?;
+    let mut machines = Vec::new();
+    for platform in &request.platforms {
+        let platform = idlewise_platform::find(platform)?;
+        machines.push(Machine::new(&platform, None, IdleDriver::Synth, 0, WINDOW)?);
+        // Not every platform has states that PSCI can have.
+        machines.extend(Machine::new(&platform, None, IdleDriver::Psci, 0, WINDOW));
+    }
+    let first = machines.first().cloned();
+    let first = first.ok_or_else(|| LabError::Request("a self-test needs a platform".to_owned()))?;
+
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let tree = tree(&request.build, &folder, watch)?;
+    chosen.in_replay(tree.folder())?;
     let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
     let home = tempfile::tempdir_in(folder.path())
         .map_err(|e| LabError::File { path: folder.path().display().to_string(), why: e.to_string() })?;
     let mut checks = Vec::new();
-    let mut number = 0;
-    let mut run =
-        |checks: &mut Vec<Check>, platform: &str, driver, governor: &str, load: &str, parameters: &str| {
-            let chosen = Chosen::new(governor)?;
-            let request = BootRequest { driver, ..request.clone() };
-            let Ok(machine) = machine(&request, &idlewise_platform::find(platform)?) else { return Ok(None) };
-            let run = Run {
-                machine,
-                governor: chosen.in_kernel,
-                workload: workload(load)?,
-                seconds: request.seconds,
-                rt_app: None,
-                cpufreq: None,
-                true_inputs: true,
-                parameters: parameters.to_owned(),
-            };
-            let to = home.path().join(number.to_string());
-            number += 1;
-            let outcome = lab.run(&run, &to, &[])?;
-            if !outcome.complaints.is_empty() {
-                checks.push(Check {
-                    what: format!(
-                        "{load} under {governor} on {platform} ({}) runs without complaint",
-                        driver.word()
-                    ),
-                    holds: false,
-                    found: outcome.complaints.join("; "),
-                });
-            }
-            Ok::<Option<PathBuf>, LabError>(Some(to))
-        };
-    let first = request.platforms.first().map_or("rk3399", String::as_str);
-    let kunit = run(
-        &mut checks,
-        first,
-        IdleDriver::Synth,
-        "shallow",
-        "idle",
-        "kunit.enable=1 kunit.filter_glob=idlewise*",
-    )?;
-    if let Some(to) = kunit {
-        checks.push(kunit_check(&to));
-    }
-    let governor = request.governors.first().map_or("teo-util", String::as_str);
-    let load = request.workloads.first().map_or("timer", String::as_str);
-    for platform in &request.platforms {
-        for driver in [IdleDriver::Synth, IdleDriver::Psci] {
-            let Some(one) = run(&mut checks, platform, driver, governor, load, "")? else { continue };
-            let Some(other) = run(&mut checks, platform, driver, governor, load, "")? else { continue };
-            checks.push(same_bytes(&format!("{load} on {platform} ({})", driver.word()), &one, &other)?);
+    let run = |checks: &mut Vec<Check>, name: &str, run: Run| {
+        let to = home.path().join(name);
+        let outcome = lab.run(&run, &to, &[])?;
+        if !outcome.complaints.is_empty() {
+            checks.push(Check {
+                what: format!("{} on {} runs without complaint", run.workload.name, run.machine.platform),
+                holds: false,
+                found: outcome.complaints.join("; "),
+            });
         }
+        Ok::<PathBuf, LabError>(to)
+    };
+    let of = |machine: Machine| Run {
+        machine,
+        governor: chosen.in_kernel.clone(),
+        workload: load,
+        seconds: request.seconds,
+        rt_app: None,
+        cpufreq: None,
+        true_inputs: true,
+        parameters: chosen.parameters.clone(),
+    };
+    let kunit = Run {
+        workload: workload("idle")?,
+        parameters: "kunit.enable=1 kunit.filter_glob=idlewise*".to_owned(),
+        ..of(first)
+    };
+    let kunit = run(&mut checks, "kunit", kunit)?;
+    checks.push(kunit_check(&kunit));
+    for (number, machine) in machines.into_iter().enumerate() {
+        let what = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
+        let one = run(&mut checks, &format!("{number}-one"), of(machine.clone()))?;
+        let other = run(&mut checks, &format!("{number}-other"), of(machine))?;
+        checks.push(same_bytes(&what, &one, &other)?);
     }
     Ok(SelfTest { schema: SELF_TEST_SCHEMA.to_owned(), checks })
 }
