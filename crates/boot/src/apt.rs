@@ -52,10 +52,26 @@ impl<'a> Apt<'a> {
         }
         if !fresh || !folder.join("updated").exists() {
             this.watch.doing(&format!("asking Debian {suite} for its {architecture} packages"));
-            this.job("apt-get update", this.command("apt-get").arg("update"))?;
-            fs::write(folder.join("updated"), "").map_err(BootError::io(folder))?;
+            this.update()?;
         }
         Ok(this)
+    }
+
+    fn update(&self) -> Result<(), BootError> {
+        self.job("apt-get update", self.command("apt-get").arg("update"))?;
+        let done = self.folder.join("updated");
+        fs::write(&done, "").map_err(BootError::io(&done))
+    }
+
+    /// Runs a command that downloads; once more with new lists if it fails, since an archive drops what it replaced.
+    fn download(&self, what: &str, command: impl Fn() -> AptCommand) -> Result<(), BootError> {
+        match self.job(what, command()) {
+            Err(BootError::Failed { .. }) => {
+                self.update()?;
+                self.job(what, command())
+            }
+            done => done,
+        }
     }
 
     fn command(&self, program: &str) -> AptCommand {
@@ -88,17 +104,16 @@ impl<'a> Apt<'a> {
     pub(crate) fn unpack(&self, packages: &[&str], complete: bool, to: &Path) -> Result<(), BootError> {
         let archives = self.folder.join("cache/archives");
         self.watch.doing(&format!("downloading {}", packages.join(", ")));
-        let mut command = self.command("apt-get");
-        command = if complete {
-            command.arg("install").arg("--download-only").arg("-y")
-        } else {
-            command.0.current_dir(&archives);
-            command.arg("download")
-        };
-        for package in packages {
-            command = command.arg(package);
-        }
-        self.job("downloading packages", command)?;
+        self.download("downloading packages", || {
+            let mut command = self.command("apt-get");
+            command = if complete {
+                command.arg("install").arg("--download-only").arg("-y")
+            } else {
+                command.0.current_dir(&archives);
+                command.arg("download")
+            };
+            packages.iter().fold(command, |command, package| command.arg(package))
+        })?;
         for entry in fs::read_dir(&archives).map_err(BootError::io(&archives))? {
             let path = entry.map_err(BootError::io(&archives))?.path();
             if path.extension().is_some_and(|e| e == "deb") {
@@ -118,9 +133,11 @@ impl<'a> Apt<'a> {
     /// [`BootError`] when it cannot be had.
     pub(crate) fn source(&self, package: &str, to: &Path) -> Result<(), BootError> {
         self.watch.doing(&format!("downloading the source of {package}"));
-        let mut command = self.command("apt-get");
-        command.0.current_dir(to);
-        self.job("downloading a source", command.arg("source").arg("--download-only").arg(package))
+        self.download("downloading a source", || {
+            let mut command = self.command("apt-get");
+            command.0.current_dir(to);
+            command.arg("source").arg("--download-only").arg(package)
+        })
     }
 }
 
