@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 13] = [
+const FLOORS: [(&str, u32); 14] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
+    ("freq", 2),
     ("trace", 2),
     ("platform", 2),
     ("idle", 3),
