@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 14] = [
+const FLOORS: [(&str, u32); 15] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
     ("freq", 2),
     ("trace", 2),
     ("platform", 2),
+    ("workload", 2),
     ("idle", 3),
     ("tape", 3),
     ("score", 3),

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use crate::{DeviceId, Distribution, FrameId, ResourceId, SourceId, TaskId};
+
+/// One thing that a task does. Those of rt-app first, then those of the extension.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Work: as long as this takes on the calibration CPU at its highest clock. Slower CPUs and clocks take longer.
+    /// (`run`; `idlewise-run` where it varies.)
+    Run {
+        /// The work, in ns of that CPU.
+        work: Distribution,
+    },
+    /// Busy for this much CPU time, whatever the CPU's speed.
+    Runtime {
+        /// CPU time, ns.
+        ns: u64,
+    },
+    /// Sleep, counted from now. (`sleep`; `idlewise-sleep` and `idlewise-wheel-sleep` where it varies.)
+    Sleep {
+        /// How long, ns.
+        time: Distribution,
+        /// What wakes the task.
+        timer: SleepTimer,
+    },
+    /// Sleep until a timer's next expiry. An expiry is the one before plus the period of this use; the first is the
+    /// start of the task that uses the timer first (after its delay) plus the period. Where it has passed already
+    /// there is no sleep.
+    Timer {
+        /// A [`Timer`](crate::ResourceKind::Timer) or [`TaskTimer`](crate::ResourceKind::TaskTimer).
+        timer: ResourceId,
+        /// Ns.
+        period_ns: u64,
+        /// What an expiry that has passed does to the next one.
+        mode: TimerMode,
+    },
+    /// Writes to the task's buffer in memory.
+    Mem {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Writes to [`Global::io_device`](crate::Global::io_device) by `write()`.
+    IoRun {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Takes the mutex, then waits in the queue with the mutex released, then takes and releases the mutex.
+    Suspend {
+        /// Where to wait.
+        queue: ResourceId,
+        /// The mutex of the same name.
+        mutex: ResourceId,
+    },
+    /// Takes the mutex, wakes all that wait in the queue, releases the mutex. Is not remembered when nobody waits.
+    Resume {
+        /// Whom to wake.
+        queue: ResourceId,
+        /// The mutex of the same name.
+        mutex: ResourceId,
+    },
+    /// Takes a mutex, waiting for it where it is held.
+    Lock {
+        /// Which.
+        mutex: ResourceId,
+    },
+    /// Releases a mutex.
+    Unlock {
+        /// Which.
+        mutex: ResourceId,
+    },
+    /// Releases the mutex and waits in the queue; takes the mutex again when woken.
+    Wait {
+        /// Where to wait.
+        queue: ResourceId,
+        /// Held by the task, as for `pthread_cond_wait`.
+        mutex: ResourceId,
+    },
+    /// Wakes the first that waits in the queue.
+    Signal {
+        /// Whom to wake.
+        queue: ResourceId,
+    },
+    /// Wakes all that wait in the queue.
+    Broadcast {
+        /// Whom to wake.
+        queue: ResourceId,
+    },
+    /// [`Signal`](Self::Signal), then [`Wait`](Self::Wait), on one queue. The mutex is the task's already.
+    Sync {
+        /// Whom to wake, and where to wait.
+        queue: ResourceId,
+        /// Held by the task.
+        mutex: ResourceId,
+    },
+    /// Waits until all parties are here.
+    Barrier {
+        /// A [`Barrier`](crate::ResourceKind::Barrier).
+        barrier: ResourceId,
+    },
+    /// `sched_yield()`.
+    Yield,
+    /// Makes one more task of that description, which begins now (after its delay).
+    Fork {
+        /// Which.
+        task: TaskId,
+    },
+    /// Reads from a device and waits for the answer.
+    Read {
+        /// Which.
+        device: DeviceId,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Writes to a device, past the page cache, and waits for the answer.
+    Write {
+        /// Which.
+        device: DeviceId,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// A frame begins: at the instant of what the task waited for last (expiry of its timer, resume, answer of a
+    /// device), so that a slow wake counts as part of the frame.
+    FrameBegin {
+        /// Which kind.
+        frame: FrameId,
+    },
+    /// The oldest frame of that kind that has begun is done, whichever task began it.
+    FrameEnd {
+        /// Which kind.
+        frame: FrameId,
+    },
+    /// Takes the oldest request of a source, waiting where there is none. Those who wait are served in the order in
+    /// which they came.
+    Take {
+        /// Which.
+        source: SourceId,
+    },
+    /// The oldest request that this task took from the source is answered; its latency counts from its arrival.
+    Done {
+        /// Which.
+        source: SourceId,
+    },
+}
+
+/// What wakes a sleeping task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SleepTimer {
+    /// A high-resolution timer, as `nanosleep()`.
+    Hrtimer,
+    /// The kernel's timer wheel, as `msleep()`: expires with a tick, late by up to a granule.
+    Wheel,
+}
+
+/// What an expiry that has passed before the task came does to a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerMode {
+    /// The next period begins now.
+    Relative,
+    /// Expiries stay on their grid; a task that is late catches up.
+    Absolute,
+}

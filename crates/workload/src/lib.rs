@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Workloads as data: what tasks do, in rt-app's JSON and a small extension (`docs/reference/workload-format.md`).
+//!
+//! A [`Workload`] is plain and owned; every name that matters while it runs is an index into one of its lists.
+//! Nothing here is run, scheduled or printed: how long things take on a machine is the simulator's business.
+
+mod chance;
+mod distribution;
+mod event;
+mod extension;
+mod task;
+mod workload;
+
+pub use chance::Random;
+pub use distribution::{Distribution, MAX_TIME_NS};
+pub use event::{Event, SleepTimer, TimerMode};
+pub use extension::{Arrivals, Completion, Device, DeviceId, Frame, FrameId, IrqCpu, Source, SourceId};
+pub use task::{Phase, Policy, Sched, Task, TaskId};
+pub use workload::{Calibration, Global, Resource, ResourceId, ResourceKind, Workload};
