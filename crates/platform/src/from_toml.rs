@@ -13,6 +13,8 @@ use crate::{
     PowerData, Shared, StateInfo,
 };
 
+mod clock;
+
 /// The one version of the format there is.
 pub(crate) const FORMAT: i64 = 1;
 /// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
@@ -48,6 +50,7 @@ struct RawCluster {
     #[serde(default)]
     state: Vec<Spanned<RawState>>,
     power: Option<Spanned<RawPower>>,
+    clock: Option<Spanned<clock::RawClock>>,
 }
 
 #[derive(Deserialize)]
@@ -228,6 +231,7 @@ impl Reader<'_> {
             None => CAPACITY_MAX,
         };
         let (table, info) = self.states(c)?;
+        let never: Vec<bool> = info.iter().map(|i| i.never).collect();
         let (power, energy) = match &c.power {
             Some(raw) => {
                 let power = self.power(raw, table.len())?;
@@ -239,13 +243,16 @@ impl Reader<'_> {
                 (Some(power), energy.map_err(at)?)
             }
             None => {
-                let never: Vec<bool> = info.iter().map(|i| i.never).collect();
                 let at = |e: PlatformError| self.err(&c.name.span(), e.to_string(), SEE);
                 (None, EnergyTable::derived(&table, &never, Fall::Geometric).map_err(at)?)
             }
         };
         let (name, source) = (c.name.get_ref().clone(), c.source.clone());
-        Ok(Cluster { name, cpus, any_cpu, table, info, capacity, power, energy, source })
+        let clock = c.clock.as_ref();
+        let clock = clock
+            .map(|raw| self.clock(raw, &name, capacity, (&table, &never), power.as_ref()))
+            .transpose()?;
+        Ok(Cluster { name, cpus, any_cpu, table, info, capacity, power, clock, energy, source })
     }
 
     fn cpus(&self, c: &RawCluster, clusters: usize) -> Result<(Vec<u32>, bool), PlatformError> {

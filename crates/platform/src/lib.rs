@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Machines as data: idle states, tick, capacities, power.
+//! Machines as data: idle states, tick, capacities, clocks, power.
 //!
 //! A [`Platform`] comes from a TOML file (`docs/reference/platform-format.md`), from a sysfs dump as people
 //! mail it, or from the running machine. Whatever it comes from, each cluster has a checked
-//! [`IdleTable`](idlewise_model::IdleTable) and an [`EnergyTable`] that says how far its numbers can be trusted.
+//! [`IdleTable`](idlewise_model::IdleTable) and an [`EnergyTable`] that says how far its numbers can be trusted. Where its
+//! frequency table is published, it has a [`Clock`], with energy at each point, and an [`EnergyModel`] as the kernel
+//! would build it.
 //!
 //! Nothing here is printed, and no path is built in: the roots of `/sys`, `/proc` and `/boot` are arguments.
 
 mod check;
+mod clock;
 mod counters;
 mod energy;
+mod energy_model;
 mod error;
 mod from_toml;
 mod platform;
@@ -21,8 +25,10 @@ mod sysfs_platform;
 mod to_toml;
 
 pub use check::{Finding, Severity};
+pub use clock::{Clock, ClockPoint, ClockPolicy};
 pub use counters::{CounterDiff, StateCounters, SysfsCounters, diff};
 pub use energy::{EnergyGrade, EnergyTable, Fall, StateEnergy};
+pub use energy_model::{EnergyModel, EnergyState, Kernel};
 pub use error::PlatformError;
 pub use platform::{Cluster, Flag, Origin, Platform, StateInfo, cpu_list};
 pub use power::{OperatingPoint, PowerData, Shared};

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
+use crate::{Clock, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub(crate) const CAPACITY_MAX: u32 = 1024;
@@ -70,6 +70,8 @@ pub struct Cluster {
     pub capacity: u32,
     /// Published power, where there is any.
     pub power: Option<PowerData>,
+    /// Its clock, where the frequency table is known. Without one it runs at one speed.
+    pub clock: Option<Clock>,
     /// Energy of the idle states of one CPU.
     pub energy: EnergyTable,
     /// Where the states and the capacity come from.
@@ -168,6 +170,22 @@ impl Cluster {
     /// [`PlatformError::Energy`] when the curve has no such row.
     pub fn energy_at(&self, khz: u64) -> Option<Result<EnergyTable, PlatformError>> {
         self.power.as_ref().map(|p| p.energy_at(&self.table, khz, self.cpus.len()))
+    }
+
+    /// Energy of one CPU at the point `i` of the clock, what the cluster shares left out; without a clock, or past its
+    /// end, the one table there is.
+    #[inline]
+    #[must_use]
+    pub fn energy_at_point(&self, i: usize) -> &EnergyTable {
+        self.clock.as_ref().and_then(|c| c.points.get(i)).map_or(&self.energy, |p| &p.energy)
+    }
+
+    /// Energy of what the cluster shares at the point `i` of the clock ([`ClockPoint::shared`](crate::ClockPoint)), to
+    /// be counted once for the cluster; none where nothing is published.
+    #[inline]
+    #[must_use]
+    pub fn shared_energy_at_point(&self, i: usize) -> Option<&EnergyTable> {
+        self.clock.as_ref()?.points.get(i)?.shared.as_ref()
     }
 }
 

@@ -48,36 +48,79 @@ pub struct PowerData {
 }
 
 impl PowerData {
-    /// The energy table of one CPU at `khz`, which must be a row of the curve, in a cluster of `cpus` CPUs.
+    /// The energy table of one CPU at `khz`, which must be a row of the curve, in a cluster of `cpus` CPUs. What the
+    /// cluster shares is split over them or left out, as the file says.
     ///
     /// # Errors
     /// [`PlatformError::Energy`] when there is no such row or it does not give one power per state.
     pub fn energy_at(&self, table: &IdleTable, khz: u64, cpus: usize) -> Result<EnergyTable, PlatformError> {
-        let Some(row) = self.curve.iter().find(|r| r.khz == khz) else {
-            let known = self.curve.iter().map(|r| r.khz.to_string()).collect::<Vec<_>>().join(", ");
-            return Err(PlatformError::Energy(format!(
-                "the curve has no row at {khz} kHz, only at: {known}"
-            )));
-        };
-        let Some(own) = row.states.as_ref().or(self.states.as_ref()) else {
-            return Err(PlatformError::Energy(format!(
-                "no state powers at {khz} kHz: give `states` in the row or in the power block"
-            )));
-        };
+        let row = self.row(khz)?;
         let split = |total: u64| if self.shared == Shared::Split { total / (cpus.max(1) as u64) } else { 0 };
-        let part = |i: usize| self.shared_states.as_ref().and_then(|s| s.get(i)).map_or(0, |&s| split(s));
+        let common = self.shared_powers(row, table.len()).unwrap_or_default();
+        let part = |i: usize| common.get(i).map_or(0, |&s| split(s));
+        let own = self.own_powers(row)?;
         let states: Vec<u64> = own.iter().enumerate().map(|(i, p)| p.saturating_add(part(i))).collect();
         let active = row.active.saturating_add(row.shared.map_or(0, split));
         let shared = match self.shared {
             Shared::Split => format!("; shared power split evenly over {cpus} CPUs"),
             Shared::NotCounted => String::new(),
         };
-        let basis = format!(
+        EnergyTable::chained(table, &states, active, self.grade, self.basis(khz, &shared))
+    }
+
+    /// The energy table of one CPU at `khz` without what the cluster shares. Polling draws what running does.
+    pub(crate) fn cpu_at(&self, table: &IdleTable, khz: u64) -> Result<EnergyTable, PlatformError> {
+        let row = self.row(khz)?;
+        let mut states = self.own_powers(row)?.clone();
+        for (power, _) in states.iter_mut().zip(table.states()).filter(|(_, s)| s.polling) {
+            *power = row.active;
+        }
+        EnergyTable::chained(table, &states, row.active, self.grade, self.basis(khz, ""))
+    }
+
+    /// The energy table of what the cluster shares at `khz`; none where nothing is published.
+    pub(crate) fn shared_at(
+        &self,
+        table: &IdleTable,
+        khz: u64,
+    ) -> Result<Option<EnergyTable>, PlatformError> {
+        let row = self.row(khz)?;
+        let Some(states) = self.shared_powers(row, table.len()) else { return Ok(None) };
+        let basis = self.basis(khz, "; the part that the cluster shares");
+        EnergyTable::chained(table, &states, row.shared.unwrap_or(0), self.grade, basis).map(Some)
+    }
+
+    fn row(&self, khz: u64) -> Result<&OperatingPoint, PlatformError> {
+        self.curve.iter().find(|r| r.khz == khz).ok_or_else(|| {
+            let known = self.curve.iter().map(|r| r.khz.to_string()).collect::<Vec<_>>().join(", ");
+            PlatformError::Energy(format!("the curve has no row at {khz} kHz, only at: {known}"))
+        })
+    }
+
+    fn own_powers<'a>(&'a self, row: &'a OperatingPoint) -> Result<&'a Vec<u64>, PlatformError> {
+        row.states.as_ref().or(self.states.as_ref()).ok_or_else(|| {
+            PlatformError::Energy(format!(
+                "no state powers at {} kHz: give `states` in the row or in the power block",
+                row.khz
+            ))
+        })
+    }
+
+    /// Shared power by the state that the whole cluster is in. Where the file does not say, it stays on until all
+    /// CPUs are in the deepest of several states.
+    fn shared_powers(&self, row: &OperatingPoint, states: usize) -> Option<Vec<u64>> {
+        let on = row.shared;
+        let off = |i: usize| states > 1 && i + 1 == states;
+        let usual = || Some((0..states).map(|i| if off(i) { 0 } else { on.unwrap_or(0) }).collect());
+        self.shared_states.clone().or_else(|| on.and_then(|_| usual()))
+    }
+
+    fn basis(&self, khz: u64, shared: &str) -> String {
+        format!(
             "{} at {}.{:03} MHz{shared}; transition energy makes each target residency the exact break-even",
             self.what,
             khz / 1000,
             khz % 1000
-        );
-        EnergyTable::chained(table, &states, active, self.grade, basis)
+        )
     }
 }

@@ -114,6 +114,7 @@ fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, Platfor
         info: kind.info,
         capacity: kind.capacity.unwrap_or(CAPACITY_MAX),
         power: None,
+        clock: None,
         source: "sysfs".to_string(),
     })
 }

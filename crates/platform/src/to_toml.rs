@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use crate::from_toml::FORMAT;
 use crate::platform::NEVER_US;
-use crate::{Cluster, EnergyGrade, Flag, Platform, PowerData, Shared, cpu_list};
+use crate::{Clock, Cluster, EnergyGrade, Flag, Platform, PowerData, Shared, cpu_list};
 
 impl Platform {
     /// The platform as a file that [`Platform::from_toml`] reads back to the same platform (its origin apart).
@@ -36,6 +36,12 @@ impl Out {
 
     fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
         self.line(&format!("{key} = {value}"));
+    }
+
+    fn some_raw(&mut self, key: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.raw(key, value);
+        }
     }
 
     fn text(&mut self, key: &str, value: &str) {
@@ -93,9 +99,40 @@ impl Out {
                 self.raw("measured_wake_ns", ns);
             }
         }
+        if let Some(clock) = &c.clock {
+            self.clock(clock, c.power.as_ref());
+        }
         if let Some(power) = &c.power {
             self.power(power);
         }
+    }
+
+    fn clock(&mut self, c: &Clock, power: Option<&PowerData>) {
+        self.line("\n[cluster.clock]");
+        self.raw("transition_latency_us", c.transition_latency_ns / 1000);
+        self.some_raw("transition_delay_us", c.transition_delay_us);
+        self.raw("fast_switch", c.fast_switch);
+        self.raw("invariant", c.invariant);
+        self.text("policy", c.policy.word());
+        self.some_raw("up_rate_limit_us", c.up_rate_limit_us);
+        self.some_raw("down_rate_limit_us", c.down_rate_limit_us);
+        self.some_raw("dynamic_power_coefficient", c.coefficient);
+        self.text("source", &c.source);
+        if power.is_some_and(|p| c.repeats(p)) {
+            return;
+        }
+        self.line("points = [");
+        for p in &c.points {
+            let mut text = format!("    {{ khz = {}", p.khz);
+            if p.real_khz != p.khz {
+                let _ = write!(text, ", real_khz = {}", p.real_khz);
+            }
+            if let Some(volt) = p.volt_uv {
+                let _ = write!(text, ", volt_uv = {volt}");
+            }
+            self.line(&(text + " },"));
+        }
+        self.line("]");
     }
 
     fn power(&mut self, p: &PowerData) {
