@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use idlewise_platform::{Flag, Platform};
+use idlewise_platform::{ClockPolicy, Cluster, EnergyModel, Flag, Kernel, Platform};
 
 use crate::BootError;
 
@@ -107,6 +107,12 @@ impl Machine {
         &self.parameters
     }
 
+    /// Operating points as `cpufreq_lab.c` takes them (its parameter `kinds`); empty where none are known.
+    #[must_use]
+    pub fn frequencies(&self) -> &str {
+        &self.frequencies
+    }
+
     /// Whether operating points are known, so that frequency governors have something to choose from.
     #[must_use]
     pub fn has_frequencies(&self) -> bool {
@@ -143,17 +149,39 @@ fn synth_tables(platform: &Platform, cpus: u32) -> String {
     tables.join("/")
 }
 
-/// The parameter of cpufreq_lab.c: operating points with their powers. Capacities come from the device tree.
+/// The parameter of cpufreq_lab.c: operating points, with the powers that the kernel's energy model has of the machine.
+/// Capacities come from the device tree. Empty where no points are known or there are more than a parameter holds.
 fn frequencies(platform: &Platform, cpus: u32) -> String {
     let mut kinds = Vec::new();
     for cluster in &platform.clusters {
         let of: Vec<u32> = (0..cpus).filter(|cpu| cluster.has(*cpu)).collect();
-        let Some(power) = cluster.power.as_ref().filter(|_| !of.is_empty()) else { continue };
-        let points: Vec<String> =
-            power.curve.iter().map(|p| format!("{}/{}", p.khz, p.active.max(1))).collect();
-        kinds.push(format!("{}:0:{}", idlewise_platform::cpu_list(&of), points.join(",")));
+        let points = operating_points(cluster);
+        if of.is_empty() || points.is_empty() {
+            continue;
+        }
+        let points: Vec<String> = points
+            .iter()
+            .map(|(khz, power)| power.map_or(khz.to_string(), |uw| format!("{khz}/{}", uw.max(1))))
+            .collect();
+        let own = cluster.clock.as_ref().is_some_and(|c| c.policy == ClockPolicy::Cpu);
+        let clocks: Vec<&[u32]> = if own { of.chunks(1).collect() } else { vec![&of] };
+        let kind = |cpus: &[u32]| format!("{}:0:{}", idlewise_platform::cpu_list(cpus), points.join(","));
+        kinds.extend(clocks.into_iter().map(kind));
     }
-    kinds.join(";")
+    let text = kinds.join(";");
+    if text.len() > MAX_PARAMETER { String::new() } else { text }
+}
+
+/// Clock in kHz and power of each point; those of the power curve where the file has no clock.
+fn operating_points(cluster: &Cluster) -> Vec<(u64, Option<u64>)> {
+    let Some(clock) = &cluster.clock else {
+        let curve = cluster.power.iter().flat_map(|p| &p.curve);
+        return curve.map(|r| (r.khz, Some(r.active))).collect();
+    };
+    match EnergyModel::new(cluster, Kernel::V6_12) {
+        Some(model) => model.states.iter().map(|s| (s.khz, Some(s.power_uw))).collect(),
+        None => clock.points.iter().map(|p| (p.khz, None)).collect(),
+    }
 }
 
 /// Device-tree source that is laid over QEMU's own.

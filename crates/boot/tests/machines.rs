@@ -54,6 +54,29 @@ fn psci_has_states_in_the_device_tree_and_no_parameter() {
 }
 
 #[test]
+fn operating_points_come_with_the_powers_of_the_energy_model() {
+    let kinds = |id: &str, cpus| {
+        let machine = Machine::new(&find(id).unwrap(), cpus, IdleDriver::Synth, 0, WINDOW).unwrap();
+        assert_eq!(machine.has_frequencies(), !machine.frequencies().is_empty());
+        machine.frequencies().to_owned()
+    };
+    let pixel = kinds("pixel6", None);
+    assert!(pixel.starts_with("0-3:0:300000/22890,574000/35850,"), "{pixel}");
+    assert!(pixel.ends_with(",2704000/1660810,2802000/1942890"), "{pixel}");
+    let rk3399 = kinds("rk3399", None);
+    assert!(rk3399.starts_with("0-3:0:408000/27769,"), "{rk3399}");
+    assert!(rk3399.contains(",1416000/179212;4-5:0:408000/121075,"), "{rk3399}");
+    // A clock for each CPU, no published power.
+    let desktop = kinds("sandy-bridge", Some(2));
+    assert!(
+        desktop.starts_with("0:0:1600000,1700000,") && desktop.contains(",3401000;1:0:1600000,"),
+        "{desktop}"
+    );
+    assert_eq!(kinds("sandy-bridge", Some(8)), "", "more than a parameter holds");
+    assert_eq!(kinds("skylake-sp", None), "");
+}
+
+#[test]
 fn what_cannot_be_a_guest_is_refused_with_the_reason() {
     let why = refused("skylake-sp", None, IdleDriver::Psci, 0);
     assert!(why.contains("use the synthetic driver"), "{why}");

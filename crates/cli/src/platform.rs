@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_platform::{Cluster, Platform, Roots, Severity, cpu_list, find, shipped};
+use idlewise_platform::{
+    Clock, ClockPolicy, Cluster, EnergyModel, Kernel, Platform, Roots, Severity, cpu_list, find, shipped,
+};
 use idlewise_report::{Format, Line, Report, Table, duration};
 
 use crate::args::{PlatformArgs, PlatformCommand};
@@ -69,33 +71,90 @@ fn show(name: &str, toml: bool) -> Done {
         for (i, (s, e)) in c.table.states().iter().zip(&c.energy.states).enumerate() {
             let kind = [(s.polling, "polling"), (s.disabled, "disabled")];
             let kind: Vec<&str> = kind.iter().filter(|k| k.0).map(|k| k.1).collect();
-            let (power, transition) = match c.energy.unit() {
-                "mJ" => (
-                    format!("{:.2} mW", e.power_uw as f64 / 1e3),
-                    format!("{:.2} uJ", e.transition_fj as f64 / 1e9),
-                ),
-                _ => (
-                    format!("{:.3} rel", e.power_uw as f64 / 1e3),
-                    format!("{:.6} rel s", e.transition_fj as f64 / 1e12),
-                ),
+            let transition = match c.energy.unit() {
+                "mJ" => format!("{:.2} uJ", e.transition_fj as f64 / 1e9),
+                _ => format!("{:.6} rel s", e.transition_fj as f64 / 1e12),
             };
             t.rows.push(vec![
                 format!("{i} {}", s.name),
                 duration(s.exit_latency_ns as f64),
                 duration(s.entry_ns as f64),
                 duration(s.target_residency_ns as f64),
-                power,
+                power(c, e.power_uw),
                 transition,
                 kind.join(" "),
             ]);
         }
         report.tables.push(t);
+        match &c.clock {
+            Some(clock) => clock_lines(c, clock, &mut report),
+            None => {
+                let words = format!("{}: no frequency table; a simulation runs it at one speed", c.name);
+                report.footer.push(Line::new("clock", words));
+            }
+        }
         report
             .footer
             .push(Line::new("energy", format!("{}: {}; {}", c.name, c.energy.grade.label(), c.energy.basis)));
     }
     say(&report.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)
+}
+
+fn power(c: &Cluster, uw: u64) -> String {
+    match c.energy.unit() {
+        "mJ" => format!("{:.2} mW", uw as f64 / 1e3),
+        _ => format!("{:.3} rel", uw as f64 / 1e3),
+    }
+}
+
+/// The clock of a cluster: a table of its points, the rest in a line.
+fn clock_lines(c: &Cluster, clock: &Clock, report: &mut Report) {
+    let model = EnergyModel::new(c, Kernel::V6_12);
+    let shallowest = c.table.states().iter().position(|s| !s.polling).unwrap_or(0);
+    let name = c.table.states().get(shallowest).map_or("", |s| &*s.name);
+    let head = ["clock", "voltage", "capacity", "running", name, "shared", "EM cost", "kind"];
+    let mut t = Table::new(format!("clock of {}", c.name), head.map(str::to_owned).to_vec());
+    let mhz = |khz: u64| format!("{} MHz", khz as f64 / 1e3);
+    for (i, p) in clock.points.iter().enumerate() {
+        let state = model.as_ref().and_then(|m| m.states.get(i));
+        let real = if p.real_khz == p.khz { String::new() } else { format!("really {}", mhz(p.real_khz)) };
+        let inefficient = if state.is_some_and(|s| s.inefficient) { "inefficient" } else { "" };
+        let kind: Vec<&str> = [real.as_str(), inefficient].into_iter().filter(|k| !k.is_empty()).collect();
+        t.rows.push(vec![
+            mhz(p.khz),
+            p.volt_uv.map_or(String::new(), |uv| format!("{:.3} V", uv as f64 / 1e6)),
+            p.capacity.to_string(),
+            power(c, p.active_uw()),
+            p.energy.states.get(shallowest).map_or(String::new(), |s| power(c, s.power_uw)),
+            p.shared.as_ref().map_or(String::new(), |s| power(c, s.active_power_uw)),
+            state.map_or(String::new(), |s| s.cost.to_string()),
+            kind.join(", "),
+        ]);
+    }
+    report.tables.push(t);
+    let us = |us: Option<u64>, what: &str| us.map(|us| format!("{what} {}", duration(us as f64 * 1e3)));
+    let words = [
+        Some(match clock.policy {
+            ClockPolicy::Cluster => "one for the cluster".to_owned(),
+            ClockPolicy::Cpu => "one for each CPU".to_owned(),
+        }),
+        us(Some(clock.transition_latency_ns / 1000), "a change takes"),
+        us(clock.transition_delay_us, "time between changes at least"),
+        Some(if clock.fast_switch { "set by the scheduler itself" } else { "set by a thread" }.to_owned()),
+        Some(
+            if clock.invariant { "utilisation is scaled by it" } else { "utilisation is not scaled by it" }
+                .to_owned(),
+        ),
+        us(clock.up_rate_limit_us, "schedutil's limit up"),
+        us(clock.down_rate_limit_us, "down"),
+        model
+            .as_ref()
+            .filter(|m| m.computed)
+            .map(|_| "energy model from voltage, clock and coefficient".to_owned()),
+    ];
+    let words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    report.footer.push(Line::new("clock", format!("{}: {words}; {}", c.name, clock.source)));
 }
 
 fn check(names: &[String]) -> Done {

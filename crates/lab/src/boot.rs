@@ -286,7 +286,7 @@ fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, LabErr
     let machine = Machine::new(platform, request.cpus, request.driver, request.reject, WINDOW)?;
     if request.cpufreq.is_some() && !machine.has_frequencies() {
         return Err(LabError::Request(format!(
-            "platform {}: no operating points are known, so a cpufreq governor has nothing to choose from",
+            "platform {}: no operating points are known, or more than a kernel parameter holds, so a cpufreq governor has nothing to choose from",
             platform.id
         )));
     }

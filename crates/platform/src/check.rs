@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::platform::CAPACITY_MAX;
-use crate::{Cluster, EnergyGrade, Origin, Platform};
+use crate::{Clock, Cluster, EnergyGrade, Origin, Platform};
 
 /// How much a [`Finding`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,8 +55,19 @@ impl Platform {
                 "clusters have energy of different grades: their sum means nothing".to_string(),
             );
         }
+        let with_clock = self.clusters.iter().filter(|c| c.clock.is_some()).count();
+        if with_clock != 0 && with_clock != self.clusters.len() {
+            say(
+                Severity::Warning,
+                &self.id,
+                "some clusters have a clock, others none: those run at one speed in a simulation".to_string(),
+            );
+        }
         for (i, cluster) in self.clusters.iter().enumerate() {
             cluster_findings(cluster, &mut say);
+            if let Some(clock) = &cluster.clock {
+                clock_findings(cluster, clock, &mut say);
+            }
             let begins = |o: &&Cluster| {
                 o.table.len() > cluster.table.len() && o.table.states().starts_with(cluster.table.states())
             };
@@ -144,5 +155,44 @@ fn cluster_findings(cluster: &Cluster, say: &mut impl FnMut(Severity, &str, Stri
     }
     if cluster.energy.grade != EnergyGrade::DerivedFromBreakEven && cluster.power.is_none() {
         say(Severity::Warning, &cluster.name, "energy has no published power behind it".to_string());
+    }
+}
+
+fn clock_findings(cluster: &Cluster, clock: &Clock, say: &mut impl FnMut(Severity, &str, String)) {
+    let place = format!("{}, clock", cluster.name);
+    for (low, high) in clock.points.iter().zip(clock.points.iter().skip(1)) {
+        if low.real_khz >= high.real_khz {
+            let (low, high) = (low.khz, high.khz);
+            say(Severity::Warning, &place, format!("{high} kHz is no faster than {low} kHz (real_khz)"));
+        }
+    }
+    if let Some(p) = clock.points.iter().find(|p| p.capacity == 0) {
+        say(Severity::Warning, &place, format!("the capacity at {} kHz rounds to 0", p.khz));
+    }
+    let shallowest = cluster.table.states().iter().position(|s| !s.polling);
+    let sleeping = |p: &&crate::ClockPoint| {
+        let power = shallowest.and_then(|i| p.energy.states.get(i)).map_or(0, |s| s.power_uw);
+        p.active_uw() < power
+    };
+    if let Some(p) = clock.points.iter().find(sleeping) {
+        say(Severity::Warning, &place, format!("sleeping draws more than running at {} kHz", p.khz));
+    }
+    let Some(power) = &cluster.power else {
+        let message = "no power is published: running is estimated as f V^2, sleeping as V^2";
+        return say(Severity::Note, &place, message.to_string());
+    };
+    let unused: Vec<String> = power
+        .curve
+        .iter()
+        .filter(|r| !clock.points.iter().any(|p| p.khz == r.khz))
+        .map(|r| r.khz.to_string())
+        .collect();
+    if !unused.is_empty() {
+        let rows = unused.join(", ");
+        say(
+            Severity::Note,
+            &place,
+            format!("rows of the power curve that are no operating points: {rows} kHz"),
+        );
     }
 }

@@ -124,9 +124,19 @@ fn odd_but_legal_tables_are_pointed_out() {
     );
     assert_eq!(
         texts("sandy-bridge"),
-        ["all, state 5 (C7): same target residency as C6: only latency tells them apart"]
+        [
+            "all, state 5 (C7): same target residency as C6: only latency tells them apart",
+            "all, clock: no power is published: running is estimated as f V^2, sleeping as V^2",
+        ]
     );
     assert_eq!(texts("alder-lake"), ["all, state 1 (C1): disabled from the start"]);
+    assert_eq!(
+        texts("rk3399"),
+        [
+            "A53, clock: rows of the power curve that are no operating points: 1512000 kHz",
+            "A72, clock: rows of the power curve that are no operating points: 2016000 kHz",
+        ]
+    );
     assert!(texts("mt8196").iter().any(|t| t.contains("taken as one hour")));
 }
 
