@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
@@ -23,6 +23,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("report", 3),
     ("replay", 4),
     ("boot", 4),
+    ("sim", 4),
     ("lab", 5),
     ("cli", 6),
 ];

@@ -24,6 +24,14 @@ impl Counted {
         self.recent.push(value);
     }
 
+    /// Adds all values of `other`.
+    pub fn append(&mut self, other: &Self) {
+        self.fold();
+        let mut other = other.clone();
+        other.fold();
+        self.sorted = merged(&self.sorted, &other.sorted);
+    }
+
     /// No value is added for now: takes no more room than it must.
     pub fn settle(&mut self) {
         self.fold();

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Clocks: each asks its frequency governor, and changes when it says so.
+
+use idlewise_freq::{Answer, Change, Config, Driver, Event, Hook, Limits, Policy, Setup, Table};
+
+use crate::cpu::Mode;
+use crate::engine::Sim;
+use crate::load::View;
+use crate::queue::What;
+use crate::watch::{Seen, Watch};
+use crate::{Machine, SimError};
+
+/// A clock and who sets it.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    /// Nothing where the platform knows one point only.
+    policy: Option<Policy>,
+    point: usize,
+    /// Announcements of timers before are over.
+    turn: u32,
+    done_turn: u32,
+}
+
+impl Clock {
+    /// The clocks of `machine`, each under a governor of `config`, at their highest point.
+    pub(crate) fn all(machine: &Machine<'_>, config: &Config) -> Result<Vec<Self>, SimError> {
+        let clock = |spec: &crate::ClockSpec<'_>| {
+            let top = spec.points.len().saturating_sub(1);
+            let known = machine.clusters.get(spec.cluster).and_then(|c| c.clock.as_ref());
+            let Some(clock) = known.filter(|_| top > 0) else {
+                return Ok(Self { policy: None, point: top, turn: 0, done_turn: 0 });
+            };
+            let khz: Vec<u32> = spec.points.iter().map(|p| p.khz).collect();
+            let start_khz = khz.last().copied().unwrap_or(0);
+            let driver = Driver {
+                transition_latency_ns: clock.transition_latency_ns,
+                transition_delay_us: clock.transition_delay_us,
+                fast_switch: clock.fast_switch,
+                invariant: clock.invariant,
+                reference_khz: clock.invariant.then_some(start_khz),
+                any_cpu: true,
+                updates_on_limits: false,
+            };
+            let setup = Setup {
+                cpus: spec.cpus.iter().map(|c| *c as u32).collect(),
+                table: Table::new(khz)?,
+                limits: Limits::NONE,
+                start_khz,
+                driver,
+                tick_ns: machine.grid.period_ns,
+            };
+            let policy = Some(Policy::new(setup, config)?);
+            Ok(Self { policy, point: top, turn: 0, done_turn: 0 })
+        };
+        machine.clocks.iter().map(clock).collect()
+    }
+}
+
+impl<W: Watch> Sim<'_, W> {
+    /// The governors take over, and the CPUs have the speeds of their clocks.
+    pub(crate) fn start_clocks(&mut self) {
+        for clock in 0..self.clocks.len() {
+            self.apply(clock, self.clocks[clock].point);
+            self.with_policy(clock, |policy, view| policy.start(0, view));
+        }
+    }
+
+    /// Asks the governor of a clock something, and does what it answers.
+    #[inline]
+    fn with_policy(&mut self, clock: usize, ask: impl FnOnce(&mut Policy, &View<'_, '_>) -> Answer) {
+        let Some(policy) = &mut self.clocks[clock].policy else { return };
+        let view = View { load: &self.load, cpus: &self.cpus, tasks: &self.tasks, machine: self.machine };
+        let answer = ask(policy, &view);
+        match answer.change {
+            Change::None => {}
+            Change::Now { khz } => self.set_clock(clock, khz),
+            Change::Start { ends_ns, .. } => {
+                let k = &mut self.clocks[clock];
+                k.done_turn = k.done_turn.wrapping_add(1);
+                let turn = k.done_turn;
+                self.queue.push(ends_ns.max(self.now_ns), What::ClockSet { clock: clock as u32, turn });
+            }
+        }
+        if answer.timers {
+            self.set_clock_timer(clock);
+        }
+    }
+
+    /// The utilisation of a CPU has changed: the governor of its clock is asked.
+    #[inline]
+    pub(crate) fn ask_clock(&mut self, c: usize, iowait: bool) {
+        let clock = self.machine.cpus[c].clock;
+        let hook = Hook { cpu: c as u32, from: c as u32, t_ns: self.now_ns, iowait, rt: false, dl: false };
+        self.with_policy(clock, |policy, view| policy.hook(&hook, view));
+    }
+
+    /// Real-time and deadline tasks have call sites of their own.
+    pub(crate) fn ask_clock_first(&mut self, c: usize, deadline: bool) {
+        let clock = self.machine.cpus[c].clock;
+        let t_ns = self.now_ns;
+        let hook = Hook { cpu: c as u32, from: c as u32, t_ns, iowait: false, rt: !deadline, dl: deadline };
+        self.with_policy(clock, |policy, view| policy.hook(&hook, view));
+    }
+
+    /// What only governors of their own listen to.
+    #[inline]
+    pub(crate) fn tell_clock(&mut self, c: usize, event: Event) {
+        let clock = self.machine.cpus[c].clock;
+        let now_ns = self.now_ns;
+        self.with_policy(clock, |policy, view| policy.event(c as u32, now_ns, event, view));
+    }
+
+    /// A CPU is no longer idle.
+    #[inline]
+    pub(crate) fn tell_clock_awake(&mut self, c: usize) {
+        let clock = self.machine.cpus[c].clock;
+        let now_ns = self.now_ns;
+        self.with_policy(clock, |policy, view| policy.idle_end(c as u32, now_ns, view));
+    }
+
+    /// A change that took its time is over.
+    pub(crate) fn clock_is_set(&mut self, clock: usize, turn: u32) {
+        if self.clocks[clock].done_turn != turn {
+            return;
+        }
+        let now_ns = self.now_ns;
+        let moving = self.clocks[clock].policy.as_ref().and_then(Policy::moving);
+        self.with_policy(clock, |policy, view| policy.transition_done(now_ns, view));
+        if let Some(moving) = moving {
+            self.set_clock(clock, moving.khz);
+        }
+    }
+
+    /// A timer of the governor's own.
+    pub(crate) fn clock_timer(&mut self, clock: usize, turn: u32) {
+        if self.clocks[clock].turn != turn {
+            return;
+        }
+        let now_ns = self.now_ns;
+        for c in self.machine.clocks[clock].cpus.clone() {
+            let idle = self.cpus[c].curr.is_none();
+            let due = self.clocks[clock].policy.as_ref().and_then(|p| p.next_timer(c as u32, idle));
+            if due.is_some_and(|at_ns| at_ns <= now_ns) {
+                self.with_policy(clock, |policy, view| policy.timer(c as u32, now_ns, view));
+            }
+        }
+        self.set_clock_timer(clock);
+    }
+
+    fn set_clock_timer(&mut self, clock: usize) {
+        let Some(policy) = &self.clocks[clock].policy else { return };
+        let due = |c: &usize| policy.next_timer(*c as u32, self.cpus[*c].curr.is_none());
+        let Some(at_ns) = self.machine.clocks[clock].cpus.iter().filter_map(due).min() else { return };
+        let k = &mut self.clocks[clock];
+        k.turn = k.turn.wrapping_add(1);
+        let turn = k.turn;
+        self.queue.push(at_ns.max(self.now_ns), What::ClockTimer { clock: clock as u32, turn });
+    }
+
+    fn set_clock(&mut self, clock: usize, khz: u32) {
+        let points = &self.machine.clocks[clock].points;
+        let Some(point) = points.iter().position(|p| p.khz == khz) else { return };
+        if point != self.clocks[clock].point {
+            self.apply(clock, point);
+        }
+    }
+
+    /// A clock is at that point from now on.
+    fn apply(&mut self, clock: usize, point: usize) {
+        let machine = self.machine;
+        let spec = &machine.clocks[clock];
+        let (Some(at), Some(top)) = (spec.points.get(point), spec.points.last()) else { return };
+        self.clocks[clock].point = point;
+        self.meter.set_point(machine, clock, self.now_ns, point);
+        let invariant = machine.clusters[spec.cluster].clock.as_ref().is_some_and(|c| c.invariant);
+        let frequency = if invariant { (u64::from(at.khz) << 10) / u64::from(top.khz.max(1)) } else { 1024 };
+        for &c in &spec.cpus {
+            let works = matches!(self.cpus[c].mode, Mode::Task { .. });
+            if works {
+                self.pause(c);
+            }
+            self.load.pass(&mut self.cpus[c], self.now_ns);
+            let cpu = &mut self.cpus[c];
+            cpu.speed = (u64::from(machine.cpus[c].speed) * at.speed).max(1);
+            let capacity = machine.cpus[c].capacity;
+            cpu.pelt.set_speed(idlewise_signal::pelt::Speed { capacity, frequency: frequency as u32 });
+            let now_ns = self.now_ns;
+            self.load.tell(|w| w.set_frequency(c as u32, at.khz, now_ns));
+            self.watch.seen(now_ns, c as u32, Seen::Clock { khz: at.khz });
+            if works {
+                self.go_on(c);
+            }
+        }
+    }
+}

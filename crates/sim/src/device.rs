@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Block devices and sources of requests.
+
+use std::collections::VecDeque;
+
+use idlewise_model::Counted;
+use idlewise_workload::{Arrivals, Completion, Distribution, Random, Workload};
+
+use crate::engine::Sim;
+use crate::queue::{Irq, What};
+use crate::timers::Waiter;
+use crate::watch::Watch;
+
+/// Streams of chance of devices and sources, apart from those of tasks.
+const DEVICES: u64 = 1 << 40;
+const SOURCES: u64 = 1 << 41;
+
+/// A drawn time, ns.
+pub(crate) fn sample(distribution: &Distribution, random: &mut Random) -> u64 {
+    distribution.sample_ns(&mut || random.draw())
+}
+
+/// The block devices.
+#[derive(Debug)]
+pub(crate) struct Devices(Vec<Device>);
+
+#[derive(Debug)]
+struct Device {
+    random: Random,
+    /// Requests that it works on.
+    busy: u32,
+    /// Requests that wait for it: task, the CPU that asked.
+    waiting: VecDeque<(u32, u32)>,
+    /// When each request in work or waiting was made: task, ns.
+    asked: Vec<(u32, u64)>,
+    latency_ns: Counted,
+}
+
+impl Devices {
+    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
+        let device = |i: usize| Device {
+            random: Random::stream(seed, DEVICES + i as u64),
+            busy: 0,
+            waiting: VecDeque::new(),
+            asked: Vec::new(),
+            latency_ns: Counted::default(),
+        };
+        Self((0..workload.devices.len()).map(device).collect())
+    }
+
+    pub(crate) fn latencies(self) -> Vec<Counted> {
+        self.0.into_iter().map(|d| d.latency_ns).collect()
+    }
+}
+
+/// The sources of requests.
+#[derive(Debug)]
+pub(crate) struct Sources(Vec<Source>);
+
+#[derive(Debug)]
+struct Source {
+    random: Random,
+    /// When requests that wait came, ns.
+    waiting: VecDeque<u64>,
+    /// Requests on their way to the CPU that takes them in.
+    coming: VecDeque<u64>,
+    /// Tasks that wait for one.
+    takers: VecDeque<u32>,
+    latency_ns: Counted,
+}
+
+impl Sources {
+    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
+        let source = |i: usize| Source {
+            random: Random::stream(seed, SOURCES + i as u64),
+            waiting: VecDeque::new(),
+            coming: VecDeque::new(),
+            takers: VecDeque::new(),
+            latency_ns: Counted::default(),
+        };
+        Self((0..workload.sources.len()).map(source).collect())
+    }
+
+    pub(crate) fn latencies(self) -> Vec<Counted> {
+        self.0.into_iter().map(|s| s.latency_ns).collect()
+    }
+}
+
+impl<W: Watch> Sim<'_, W> {
+    /// `task`, on `c`, asks a device for something.
+    pub(crate) fn submit(&mut self, c: usize, device: u32, task: u32) {
+        let d = &mut self.devices.0[device as usize];
+        d.asked.push((task, self.now_ns));
+        if self.workload.devices[device as usize].depth.is_none_or(|depth| d.busy < depth) {
+            self.serve(c as u32, device, task);
+        } else {
+            d.waiting.push_back((task, c as u32));
+        }
+    }
+
+    fn serve(&mut self, asker: u32, device: u32, task: u32) {
+        let spec = &self.workload.devices[device as usize];
+        let cpu = self.program.device_cpus[device as usize].unwrap_or(asker);
+        let d = &mut self.devices.0[device as usize];
+        d.busy += 1;
+        let ns = sample(&spec.latency, &mut d.random);
+        let waiter = Waiter::Device { device, task };
+        let timers = &mut self.cpus[cpu as usize].timers;
+        match spec.completion {
+            Completion::Irq => {
+                let irq = Irq::Device { device, task };
+                self.queue.push(self.now_ns + ns, What::Interrupt { cpu, irq });
+                return;
+            }
+            Completion::Hrtimer => timers.add(self.now_ns + ns, 0, waiter),
+            Completion::WheelTimer => {
+                timers.add_to_wheel(self.now_ns, ns, self.machine.grid, waiter);
+            }
+        }
+        self.set_timer(cpu as usize);
+    }
+
+    /// The handler of a device: `task` has its answer, and the device goes on.
+    pub(crate) fn device_done(&mut self, c: usize, device: u32, task: u32) {
+        let d = &mut self.devices.0[device as usize];
+        d.busy = d.busy.saturating_sub(1);
+        if let Some(i) = d.asked.iter().position(|(t, _)| *t == task) {
+            let (_, asked_ns) = d.asked.swap_remove(i);
+            d.latency_ns.push(u32::try_from(self.now_ns - asked_ns).unwrap_or(u32::MAX));
+        }
+        if let Some((next, cpu)) = d.waiting.pop_front() {
+            self.serve(cpu, device, next);
+        }
+        self.wake(task, Some(c), self.called_at_ns(c));
+    }
+
+    /// When what the CPU handles came about: it may have had to leave an idle state first.
+    pub(crate) fn called_at_ns(&self, c: usize) -> u64 {
+        self.cpus[c].stay.map_or(self.now_ns, |s| s.wake_at_ns)
+    }
+
+    /// The first requests of all sources are on their way.
+    pub(crate) fn begin_arrivals(&mut self) {
+        for (number, source) in (0..).zip(&self.workload.sources) {
+            let random = &mut self.sources.0[number as usize].random;
+            let (times, first, left) = match &source.arrivals {
+                Arrivals::Open { gap } => (1, gap, 0),
+                Arrivals::Bursts { every, requests, .. } => (1, every, *requests),
+                Arrivals::Closed { clients, think } => (*clients, think, 0),
+            };
+            for _ in 0..times {
+                let ns = sample(first, random);
+                self.queue.push(ns, What::Arrival { source: number, left });
+            }
+        }
+    }
+
+    /// A request arrives: its interrupt is raised, and the next one of an open loop is on its way.
+    pub(crate) fn arrival(&mut self, source: u32, left: u32) {
+        let s = &mut self.sources.0[source as usize];
+        s.coming.push_back(self.now_ns);
+        let mut again = |after: &Distribution, left| {
+            // Time passes between any two.
+            let ns = sample(after, &mut s.random).max(1);
+            self.queue.push(self.now_ns + ns, What::Arrival { source, left });
+        };
+        match &self.workload.sources[source as usize].arrivals {
+            Arrivals::Open { gap } => again(gap, 0),
+            // The first of a burst calls the next burst.
+            Arrivals::Bursts { every, requests, gap } => {
+                if left == *requests {
+                    again(every, *requests);
+                }
+                if left > 1 {
+                    again(gap, left - 1);
+                }
+            }
+            Arrivals::Closed { .. } => {}
+        }
+        let s = &self.sources.0[source as usize];
+        let of_task = || s.takers.front().map_or(0, |t| self.tasks[*t].cpu);
+        let cpu = self.program.source_cpus[source as usize].unwrap_or_else(of_task);
+        self.interrupt(cpu as usize, Irq::Request { source });
+    }
+
+    /// The handler of a source: the request waits for a task, or one that waited takes it.
+    pub(crate) fn request_came(&mut self, c: usize, source: u32) {
+        let s = &mut self.sources.0[source as usize];
+        let Some(came_ns) = s.coming.pop_front() else { return };
+        if let Some(task) = s.takers.pop_front() {
+            self.tasks[task].requests.push((source, came_ns));
+            self.wake(task, Some(c), self.called_at_ns(c));
+        } else {
+            s.waiting.push_back(came_ns);
+        }
+        if let Some(queue) = self.program.source_calls[source as usize] {
+            self.call_all(c, queue);
+        }
+    }
+
+    /// Whether a request was there for the task to take; else it waits for one.
+    pub(crate) fn take_request(&mut self, task: u32, source: u32) -> bool {
+        let s = &mut self.sources.0[source as usize];
+        match s.waiting.pop_front() {
+            Some(came_ns) => {
+                self.tasks[task].requests.push((source, came_ns));
+                true
+            }
+            None => {
+                s.takers.push_back(task);
+                false
+            }
+        }
+    }
+
+    /// The task's oldest request is answered; in a closed loop its client thinks and asks again.
+    pub(crate) fn answer(&mut self, task: u32, source: u32) {
+        let requests = &mut self.tasks[task].requests;
+        let Some(i) = requests.iter().position(|(of, _)| *of == source) else { return };
+        let (_, came_ns) = requests.remove(i);
+        let s = &mut self.sources.0[source as usize];
+        s.latency_ns.push(u32::try_from(self.now_ns - came_ns).unwrap_or(u32::MAX));
+        if let Arrivals::Closed { think, .. } = &self.workload.sources[source as usize].arrivals {
+            let ns = sample(think, &mut s.random);
+            self.queue.push(self.now_ns + ns, What::Arrival { source, left: 0 });
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Energy, counted as it is drawn: by each CPU running or in a state at its clock, and by what a cluster shares.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Machine;
+
+/// What a CPU draws power for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Draw {
+    /// It is awake.
+    Running,
+    /// It is in an idle state.
+    Asleep(usize),
+    /// It is on its way out of one: that is part of the transition.
+    Leaving,
+}
+
+/// Energy of a run, fJ or the tables' relative equivalent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Energy {
+    /// By CPU, while awake.
+    pub running_fj: Vec<u128>,
+    /// By CPU, in idle states and going in and out.
+    pub idle_fj: Vec<u128>,
+    /// By clock: what its CPUs share.
+    pub shared_fj: Vec<u128>,
+    /// By clock: time at each of its points while a CPU of it was awake, ns, all CPUs added up.
+    pub at_point_ns: Vec<Vec<u64>>,
+}
+
+#[derive(Debug)]
+struct Cpu {
+    draw: Draw,
+    since_ns: u64,
+}
+
+#[derive(Debug)]
+struct Clock {
+    point: usize,
+    /// The state that all its CPUs are at least in; nothing while one is awake.
+    state: Option<usize>,
+    since_ns: u64,
+}
+
+/// Counts it.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    cpus: Vec<Cpu>,
+    clocks: Vec<Clock>,
+    pub(crate) total: Energy,
+}
+
+impl Meter {
+    pub(crate) fn new(machine: &Machine<'_>) -> Self {
+        let cpus = machine.cpus.len();
+        Self {
+            cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0 }).collect(),
+            clocks: machine.clocks.iter().map(|_| Clock { point: 0, state: None, since_ns: 0 }).collect(),
+            total: Energy {
+                running_fj: vec![0; cpus],
+                idle_fj: vec![0; cpus],
+                shared_fj: vec![0; machine.clocks.len()],
+                at_point_ns: machine.clocks.iter().map(|c| vec![0; c.points.len()]).collect(),
+            },
+        }
+    }
+
+    /// Charges a CPU for what it has drawn until now.
+    fn settle(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
+        let clock = machine.cpus[c].clock;
+        let at = self.clocks[clock].point;
+        let table = machine.clocks[clock].points[at].energy;
+        let cpu = &mut self.cpus[c];
+        let ns = now_ns.saturating_sub(cpu.since_ns);
+        cpu.since_ns = cpu.since_ns.max(now_ns);
+        match cpu.draw {
+            Draw::Running => {
+                self.total.running_fj[c] += table.active_fj(ns);
+                self.total.at_point_ns[clock][at] += ns;
+            }
+            Draw::Asleep(state) => {
+                let power = table.states.get(state).map_or(0, |s| s.power_uw);
+                self.total.idle_fj[c] += u128::from(power) * u128::from(ns);
+            }
+            Draw::Leaving => {}
+        }
+    }
+
+    /// Charges what a clock's CPUs share.
+    fn settle_shared(&mut self, machine: &Machine<'_>, clock: usize, now_ns: u64) {
+        let k = &mut self.clocks[clock];
+        let ns = now_ns.saturating_sub(k.since_ns);
+        k.since_ns = k.since_ns.max(now_ns);
+        if let Some(table) = machine.clocks[clock].points[k.point].shared {
+            self.total.shared_fj[clock] += match k.state {
+                None => table.active_fj(ns),
+                Some(state) => u128::from(table.states.get(state).map_or(0, |s| s.power_uw)) * u128::from(ns),
+            };
+        }
+    }
+
+    fn change(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, draw: Draw) {
+        self.settle(machine, c, now_ns);
+        self.cpus[c].draw = draw;
+        let clock = machine.cpus[c].clock;
+        let spec = &machine.clocks[clock];
+        let Some(table) = spec.points[self.clocks[clock].point].shared else { return };
+        let asleep = |c: &usize| match self.cpus[*c].draw {
+            Draw::Asleep(state) => Some(state),
+            _ => None,
+        };
+        let state = spec.cpus.iter().map(asleep).try_fold(usize::MAX, |least, s| s.map(|s| least.min(s)));
+        if state != self.clocks[clock].state {
+            self.settle_shared(machine, clock, now_ns);
+            self.clocks[clock].state = state;
+            // The last one down pays for all.
+            let into = state.and_then(|s| table.states.get(s));
+            self.total.shared_fj[clock] += into.map_or(0, |s| u128::from(s.transition_fj));
+        }
+    }
+
+    /// A CPU enters a state: the way in and out is paid at once, for the clock that it has now.
+    pub(crate) fn enters(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, state: usize) {
+        self.change(machine, c, now_ns, Draw::Asleep(state));
+        let clock = machine.cpus[c].clock;
+        let table = machine.clocks[clock].points[self.clocks[clock].point].energy;
+        self.total.idle_fj[c] += table.states.get(state).map_or(0, |s| u128::from(s.transition_fj));
+    }
+
+    /// A wake event found it there.
+    pub(crate) fn leaves(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
+        self.change(machine, c, now_ns, Draw::Leaving);
+    }
+
+    /// It is awake.
+    pub(crate) fn runs(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
+        self.change(machine, c, now_ns, Draw::Running);
+    }
+
+    /// A clock is at another point from now on.
+    pub(crate) fn set_point(&mut self, machine: &Machine<'_>, clock: usize, now_ns: u64, point: usize) {
+        for c in &machine.clocks[clock].cpus {
+            self.settle(machine, *c, now_ns);
+        }
+        self.settle_shared(machine, clock, now_ns);
+        self.clocks[clock].point = point;
+    }
+
+    /// Charges everything until now.
+    pub(crate) fn finish(&mut self, machine: &Machine<'_>, now_ns: u64) {
+        for c in 0..machine.cpus.len() {
+            self.settle(machine, c, now_ns);
+        }
+        for clock in 0..machine.clocks.len() {
+            self.settle_shared(machine, clock, now_ns);
+        }
+    }
+}

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The machine at work: events in order of time, interrupts, context switches.
+//!
+//! A CPU does one thing at a time ([`Mode`]). What takes a known time is a segment, whose end is an event; an interrupt
+//! that comes while a task works or the idle task polls begins a new one, and one that comes while the kernel is busy
+//! waits. Everything has its effect at the end of the segment that stands for it.
+
+use std::collections::VecDeque;
+
+use idlewise_governor::Instance;
+use idlewise_idle::{Hosted, IdleCpu};
+use idlewise_model::{Counted, WakeCause};
+use idlewise_signal::pelt;
+use idlewise_workload::{Random, Workload};
+
+use crate::clock::Clock;
+use crate::cpu::{Cpu, Mode, Then};
+use crate::device::{Devices, Sources};
+use crate::energy::{Energy, Meter};
+use crate::load::{Load, Signal};
+use crate::program::Program;
+use crate::queue::{Irq, Queue, What};
+use crate::task::{Left, State, Task, TaskSeen, Tasks};
+use crate::timers::{NEVER_NS, Waiter};
+use crate::watch::{IrqKind, Seen, Watch};
+use crate::{Machine, SimError};
+
+/// How a run is set up beside machine and workload.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// How long it runs, ns.
+    pub duration_ns: u64,
+    /// Seed of all chance.
+    pub seed: u64,
+    /// Which kernel's PELT the scheduler has.
+    pub pelt: pelt::Pelt,
+    /// What frequency governors read.
+    pub signal: Signal,
+    /// The frequency governor.
+    pub frequency: idlewise_freq::Config,
+}
+
+/// What came out of a run, beside what was watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// When it ended, ns: all tasks were gone, or the time was over.
+    pub end_ns: u64,
+    /// Events that were worked off.
+    pub events: u64,
+    /// Times the governor was asked.
+    pub decisions: u64,
+    /// Answers that were no state of the table; the nearest was taken.
+    pub out_of_range: u64,
+    /// By task program: what was seen of all its instances.
+    pub tasks: Vec<TaskSeen>,
+    /// By CPU: time that it ran tasks, the kernel's work for them included, ns.
+    pub busy_ns: Vec<u64>,
+    /// What was drawn.
+    pub energy: Energy,
+    /// By device: times from asking to answer, ns, of those answered.
+    pub devices: Vec<Counted>,
+    /// By source: times from arrival to answer, ns.
+    pub requests: Vec<Counted>,
+    /// By frame kind: how long frames took, ns.
+    pub frames: Vec<Counted>,
+    /// When the last task was gone, ns, if all were.
+    pub finished_ns: Option<u64>,
+    /// Task programs that never let time pass, and were stopped.
+    pub stuck: Vec<u32>,
+}
+
+/// Runs `workload` on `machine` with `governor` for the time of `setting`.
+///
+/// # Errors
+/// [`SimError`] where the workload asks for what the machine does not have, or a governor refuses.
+pub fn simulate<W: Watch>(
+    machine: &Machine<'_>,
+    workload: &Workload,
+    setting: &Setting,
+    governor: &mut Instance,
+    watch: &mut W,
+) -> Result<Outcome, SimError> {
+    let program = Program::new(workload, machine)?;
+    let mut sim = Sim::new(machine, workload, &program, setting, governor, watch)?;
+    sim.run(setting.duration_ns);
+    Ok(sim.finish())
+}
+
+pub(crate) struct Sim<'a, W> {
+    pub(crate) now_ns: u64,
+    pub(crate) machine: &'a Machine<'a>,
+    pub(crate) workload: &'a Workload,
+    pub(crate) program: &'a Program,
+    pub(crate) governor: &'a mut Instance,
+    pub(crate) watch: &'a mut W,
+    pub(crate) queue: Queue,
+    pub(crate) cpus: Vec<Cpu<'a>>,
+    pub(crate) tasks: Tasks,
+    pub(crate) load: Load,
+    pub(crate) clocks: Vec<Clock>,
+    pub(crate) meter: Meter,
+    pub(crate) devices: Devices,
+    pub(crate) sources: Sources,
+    /// Tasks that wait in each queue, in order of coming.
+    pub(crate) waiters: Vec<Vec<u32>>,
+    /// Who has each mutex, and who waits for it.
+    pub(crate) mutexes: Vec<(Option<u32>, Vec<u32>)>,
+    /// Who waits at each barrier.
+    pub(crate) barriers: Vec<Vec<u32>>,
+    /// Frames that have begun, by kind: when, ns.
+    pub(crate) frames: Vec<VecDeque<u64>>,
+    /// When each timer that tasks share last expired, ns.
+    pub(crate) timers: Vec<Option<u64>>,
+    /// Random numbers for governors that ask.
+    pub(crate) chance: Random,
+    /// Seed of streams.
+    pub(crate) seed: u64,
+    /// Tasks that are not gone.
+    pub(crate) alive: u32,
+    pub(crate) out: Outcome,
+}
+
+impl<'a, W: Watch> Sim<'a, W> {
+    fn new(
+        machine: &'a Machine<'a>,
+        workload: &'a Workload,
+        program: &'a Program,
+        setting: &Setting,
+        governor: &'a mut Instance,
+        watch: &'a mut W,
+    ) -> Result<Self, SimError> {
+        let mut cpus = Vec::new();
+        for spec in &machine.cpus {
+            let slot = governor.add_cpu(spec.number, spec.table, spec.capacity)?;
+            let idle = IdleCpu::new(spec.number, spec.table, machine.grid);
+            cpus.push(Cpu::new(idle, slot, spec.capacity, machine.grid.after(0)));
+        }
+        let mut sim = Self {
+            now_ns: 0,
+            machine,
+            workload,
+            program,
+            governor,
+            watch,
+            queue: Queue::default(),
+            load: Load::new(setting.pelt, setting.signal, machine)?,
+            clocks: Clock::all(machine, &setting.frequency)?,
+            meter: Meter::new(machine),
+            devices: Devices::new(workload, setting.seed),
+            sources: Sources::new(workload, setting.seed),
+            waiters: vec![Vec::new(); program.queues],
+            mutexes: vec![(None, Vec::new()); program.mutexes],
+            barriers: vec![Vec::new(); program.barriers.len()],
+            frames: vec![VecDeque::new(); workload.frames.len()],
+            timers: vec![None; program.timers],
+            chance: Random::stream(setting.seed, u64::MAX),
+            seed: setting.seed,
+            alive: 0,
+            out: Outcome {
+                tasks: vec![TaskSeen::default(); program.tasks.len()],
+                frames: vec![Counted::default(); workload.frames.len()],
+                ..Outcome::default()
+            },
+            cpus,
+            tasks: Tasks::default(),
+        };
+        for c in 0..sim.cpus.len() {
+            let cpu = &mut sim.cpus[c];
+            let off = machine.cpus[c].table.disabled_by_default();
+            cpu.idle.set_disabled(&mut Hosted::new(sim.governor, cpu.slot), off);
+            sim.segment(c, 0, Then::Switched);
+        }
+        sim.start_clocks();
+        sim.load.tell(|w| w.start(0));
+        for (number, spec) in (0..).zip(&program.tasks) {
+            for _ in 0..spec.instances {
+                let task = sim.make(number);
+                sim.queue.push(spec.delay_ns, What::Start { task });
+            }
+        }
+        sim.begin_arrivals();
+        sim.queue.push(setting.duration_ns, What::End);
+        Ok(sim)
+    }
+
+    fn run(&mut self, duration_ns: u64) {
+        while let Some((at_ns, what)) = self.queue.pop() {
+            self.now_ns = at_ns;
+            self.out.events += 1;
+            match what {
+                What::Segment { cpu, turn } => {
+                    let c = cpu as usize;
+                    if self.cpus[c].turn == turn {
+                        self.segment_over(c);
+                    } else {
+                        self.out.events -= 1;
+                    }
+                }
+                What::Timer { cpu, turn } => {
+                    let c = cpu as usize;
+                    if self.cpus[c].timer_turn == turn {
+                        self.cpus[c].timer_at_ns = NEVER_NS;
+                        self.interrupt(c, Irq::Timer);
+                    } else {
+                        self.out.events -= 1;
+                    }
+                }
+                What::Interrupt { cpu, irq } => self.interrupt(cpu as usize, irq),
+                What::Start { task } => self.start(task),
+                What::Arrival { source, left } => self.arrival(source, left),
+                What::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
+                What::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
+                What::End => break,
+            }
+            if self.alive == 0 && self.out.finished_ns.is_some() {
+                break;
+            }
+        }
+        self.out.end_ns = self.now_ns.min(duration_ns);
+    }
+
+    fn finish(mut self) -> Outcome {
+        for c in 0..self.cpus.len() {
+            self.charge(c);
+        }
+        self.meter.finish(self.machine, self.out.end_ns);
+        self.out.energy = self.meter.total;
+        for task in &mut self.tasks.0 {
+            let seen = &mut self.out.tasks[task.program as usize];
+            seen.wakeups += task.seen.wakeups;
+            seen.runs += task.seen.runs;
+            seen.run_ns += task.seen.run_ns;
+            seen.migrations += task.seen.migrations;
+            seen.wakeup_latency_ns.append(&task.seen.wakeup_latency_ns);
+            seen.response_ns.append(&task.seen.response_ns);
+        }
+        self.out.busy_ns = self.cpus.iter().map(|c| c.busy_ns).collect();
+        self.out.devices = self.devices.latencies();
+        self.out.requests = self.sources.latencies();
+        self.out
+    }
+
+    /// A task with the program of that number; it is not awake.
+    pub(crate) fn make(&mut self, program: u32) -> u32 {
+        let spec = &self.program.tasks[program as usize];
+        let number = self.tasks.0.len() as u32;
+        let entity = Task::entity_of(spec.class);
+        let cpu = spec.cpus.first().copied().unwrap_or(0);
+        let walt = self.load.number(cpu);
+        self.tasks.0.push(Task {
+            program,
+            state: State::Unborn,
+            class: spec.class,
+            entity,
+            pelt: pelt::Task::new(entity.weight as u32),
+            walt,
+            cpu,
+            is_new: true,
+            cpus: spec.cpus.clone(),
+            step: 0,
+            left: Left::Nothing,
+            counters: vec![0; spec.counters],
+            begun_ns: 0,
+            timers: vec![None; spec.timers],
+            turn: 0,
+            random: Random::stream(self.seed, u64::from(number)),
+            woken_at_ns: None,
+            called_at_ns: 0,
+            wants: None,
+            in_io: false,
+            requests: Vec::new(),
+            push_to: None,
+            budget_ns: 0,
+            deadline_at_ns: 0,
+            seen: TaskSeen::default(),
+        });
+        self.alive += 1;
+        number
+    }
+
+    fn start(&mut self, task: u32) {
+        let cpu = self.tasks[task].cpu;
+        let program = self.tasks[task].program;
+        self.watch.seen(self.now_ns, cpu, Seen::Made { task, program });
+        self.tasks[task].state = State::Asleep;
+        self.tasks[task].begun_ns = self.now_ns;
+        self.wake(task, None, self.now_ns);
+    }
+
+    /// The CPU is in the kernel for `ns` of its work.
+    #[inline]
+    pub(crate) fn segment(&mut self, c: usize, ns: u64, then: Then) {
+        let takes = self.cpus[c].takes(ns);
+        self.until(c, self.now_ns + takes, Mode::Kernel(then));
+    }
+
+    /// The CPU is in `mode` until then, if nothing comes between.
+    #[inline]
+    pub(crate) fn until(&mut self, c: usize, end_ns: u64, mode: Mode) {
+        let cpu = &mut self.cpus[c];
+        cpu.mode = mode;
+        cpu.turn = cpu.turn.wrapping_add(1);
+        if end_ns < NEVER_NS {
+            self.queue.push(end_ns, What::Segment { cpu: c as u32, turn: cpu.turn });
+        }
+    }
+
+    fn segment_over(&mut self, c: usize) {
+        match self.cpus[c].mode {
+            Mode::Task { .. } => {
+                self.pause(c);
+                self.go_on(c);
+            }
+            Mode::Kernel(Then::Irqs) => self.handlers_done(c),
+            Mode::Kernel(_) if !self.cpus[c].pending.is_empty() && self.may_be_late(c) => self.handle_irqs(c),
+            Mode::Kernel(Then::Step) => {
+                self.step(c);
+            }
+            Mode::Kernel(Then::Switched) => self.switched(c),
+            Mode::Kernel(Then::Ask) => self.ask(c),
+            Mode::Exit => self.left_state(c),
+            Mode::Poll => self.polled(c),
+            Mode::Sleep => {}
+        }
+    }
+
+    /// Interrupts that came during the segment go first, where what follows it can be found again after them.
+    fn may_be_late(&self, c: usize) -> bool {
+        self.cpus[c].mode == Mode::Kernel(Then::Ask)
+    }
+
+    /// An interrupt reaches the CPU.
+    pub(crate) fn interrupt(&mut self, c: usize, irq: Irq) {
+        self.cpus[c].pending.push(irq);
+        match self.cpus[c].mode {
+            Mode::Task { .. } => {
+                self.pause(c);
+                self.handle_irqs(c);
+            }
+            Mode::Sleep => self.wake_event(c),
+            Mode::Poll => self.handle_irqs(c),
+            Mode::Kernel(_) | Mode::Exit => {}
+        }
+    }
+
+    /// Its handlers begin with those at hand.
+    pub(crate) fn handle_irqs(&mut self, c: usize) {
+        let costs = self.machine.costs;
+        let grid_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        std::mem::swap(&mut cpu.pending, &mut cpu.handling);
+        let mut ns = 0;
+        for irq in &cpu.handling {
+            ns += costs.irq_ns;
+            ns += match irq {
+                Irq::Timer => {
+                    let ticks = !cpu.idle.tick_stopped() && cpu.tick_at_ns <= grid_ns;
+                    let tick = if ticks { costs.tick_ns } else { 0 };
+                    tick + u64::from(cpu.timers.due(grid_ns)) * costs.wake_ns
+                }
+                Irq::Ipi => 0,
+                Irq::Device { .. } | Irq::Request { .. } => costs.wake_ns,
+            };
+        }
+        if self.cpus[c].stay.is_none() {
+            self.see_irqs(c, |kind| Seen::Irq { kind });
+        }
+        self.segment(c, ns, Then::Irqs);
+    }
+
+    fn see_irqs(&mut self, c: usize, what: fn(IrqKind) -> Seen) {
+        for i in 0..self.cpus[c].handling.len() {
+            let kind = match self.cpus[c].handling[i] {
+                Irq::Timer => IrqKind::Timer,
+                Irq::Ipi => IrqKind::Ipi,
+                Irq::Device { device, .. } => IrqKind::Device(device),
+                Irq::Request { source } => IrqKind::Source(source),
+            };
+            self.watch.seen(self.now_ns, c as u32, what(kind));
+        }
+    }
+
+    fn handlers_done(&mut self, c: usize) {
+        let mut handling = std::mem::take(&mut self.cpus[c].handling);
+        for irq in handling.drain(..) {
+            match irq {
+                Irq::Timer => self.timer_fired(c),
+                Irq::Ipi => self.cpus[c].ipi_sent = false,
+                Irq::Device { device, task } => self.device_done(c, device, task),
+                Irq::Request { source } => self.request_came(c, source),
+            }
+        }
+        // Its memory is used again.
+        self.cpus[c].handling = handling;
+        if self.cpus[c].pending.is_empty() {
+            self.set_timer(c);
+            self.after_interrupt(c);
+        } else {
+            self.handle_irqs(c);
+        }
+    }
+
+    /// What the interrupts came between goes on, or something better to do.
+    fn after_interrupt(&mut self, c: usize) {
+        if self.cpus[c].curr.is_none() {
+            self.idle_after_interrupt(c);
+        } else if self.cpus[c].need_resched {
+            self.schedule(c);
+        } else {
+            self.go_on(c);
+        }
+    }
+
+    /// The handler of the CPU's timer: what has expired, and the tick if it is due.
+    fn timer_fired(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let mut wakes = false;
+        while let Some(waiter) = self.cpus[c].timers.expired(now_ns) {
+            wakes = true;
+            self.expired(c, waiter, false);
+        }
+        if let Some(stay) = &mut self.cpus[c].stay
+            && wakes
+        {
+            stay.cause = Some(WakeCause::Hrtimer);
+        }
+        let stopped = self.cpus[c].idle.tick_stopped();
+        if stopped {
+            if self.cpus[c].timers.wheel_at_ns() <= now_ns {
+                self.run_wheel(c);
+            }
+        } else if self.cpus[c].tick_at_ns <= now_ns {
+            self.cpus[c].tick_at_ns = self.machine.grid.after(now_ns);
+            self.tick(c);
+            self.run_wheel(c);
+        }
+    }
+
+    /// The tick's handler looks at the wheel.
+    fn run_wheel(&mut self, c: usize) {
+        let mut ran = false;
+        while let Some(waiter) = self.cpus[c].timers.expired_of_wheel(self.now_ns) {
+            ran = true;
+            self.expired(c, waiter, true);
+        }
+        if let Some(stay) = &mut self.cpus[c].stay {
+            stay.tick_ran = true;
+            if ran && stay.cause.is_none_or(|cause| cause == WakeCause::Tick) {
+                stay.cause = Some(WakeCause::Wheel);
+            }
+        }
+    }
+
+    fn expired(&mut self, c: usize, waiter: Waiter, of_wheel: bool) {
+        match waiter {
+            Waiter::Task { task, turn } => {
+                if self.tasks[task].turn == turn && self.tasks[task].state == State::Asleep {
+                    let seen = if of_wheel {
+                        Seen::WheelExpired { task }
+                    } else {
+                        Seen::TimerExpired { task: Some(task) }
+                    };
+                    self.watch.seen(self.now_ns, c as u32, seen);
+                    self.wake(task, Some(c), self.called_at_ns(c));
+                }
+            }
+            Waiter::Budget { task, turn } => self.budget_back(c, task, turn),
+            Waiter::Device { device, task } => self.device_done(c, device, task),
+        }
+    }
+
+    /// The timer is set to what is due next, the tick included.
+    pub(crate) fn set_timer(&mut self, c: usize) {
+        let cpu = &mut self.cpus[c];
+        let tick_ns = if cpu.idle.tick_stopped() { cpu.timers.wheel_at_ns() } else { cpu.tick_at_ns };
+        let at_ns = cpu.timers.high_at_ns().min(tick_ns);
+        if at_ns != cpu.timer_at_ns {
+            cpu.timer_at_ns = at_ns;
+            cpu.timer_turn = cpu.timer_turn.wrapping_add(1);
+            if at_ns < NEVER_NS {
+                let turn = cpu.timer_turn;
+                self.queue.push(at_ns.max(self.now_ns), What::Timer { cpu: c as u32, turn });
+            }
+        }
+    }
+
+    /// The scheduler's part of the tick.
+    fn tick(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        self.charge(c);
+        self.load.pass(&mut self.cpus[c], now_ns);
+        self.load.tell(|w| w.tick(c as u32, now_ns));
+        let Some(task) = self.cpus[c].curr else { return };
+        let t = &mut self.tasks[task];
+        let rank = t.rank();
+        let fair = t.is_fair().then_some(&mut t.pelt);
+        if self.load.pelt.tick(&mut self.cpus[c].pelt, fair) && rank == 0 {
+            self.ask_clock(c, false);
+        }
+        if rank > 0 {
+            self.ask_clock_first(c, rank >= 1000);
+        }
+        self.tell_clock(c, idlewise_freq::Event::Tick);
+        self.turn_over(c, task);
+        self.cpus[c].ticks += 1;
+        self.balance(c);
+    }
+}

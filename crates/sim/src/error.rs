@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use thiserror::Error;
+
+/// Why a machine cannot run a workload.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// The workload names a CPU that is not there.
+    #[error("{what} names CPU {cpu}, which the machine does not have")]
+    NoCpu {
+        /// The CPU's number.
+        cpu: u32,
+        /// Who names it.
+        what: String,
+    },
+    /// The machine has no CPU at all.
+    #[error("the machine has no CPU")]
+    Empty,
+    /// A governor of idle states does not take a CPU.
+    #[error(transparent)]
+    Governor(#[from] idlewise_governor::GovernorError),
+    /// A frequency governor cannot work with a clock.
+    #[error(transparent)]
+    Frequency(#[from] idlewise_freq::FreqError),
+    /// WALT cannot work with its settings.
+    #[error(transparent)]
+    Walt(#[from] idlewise_signal::walt::WaltError),
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The idle task: it drives the one idle loop of the project with what wakes this machine's CPUs.
+
+use idlewise_idle::{Hosted, Left, Moment, NEVER_AT_NS, Timers};
+use idlewise_model::{NO_LATENCY_LIMIT_NS, TickChoice, WakeCause};
+
+use crate::cpu::{Mode, Stay, Then};
+use crate::engine::Sim;
+use crate::queue::Irq;
+use crate::watch::{Seen, Watch};
+
+impl<W: Watch> Sim<'_, W> {
+    /// The idle task was switched in.
+    pub(crate) fn begin_idle(&mut self, c: usize) {
+        self.cpus[c].idle_entries += 1;
+        self.cpus[c].idle.begin_visit(self.now_ns);
+        self.segment(c, self.machine.costs.idle_ns, Then::Ask);
+    }
+
+    /// The governor is asked, and the state entered; unless there is something to do by now.
+    pub(crate) fn ask(&mut self, c: usize) {
+        if self.cpus[c].need_resched {
+            self.end_idle(c);
+            return;
+        }
+        let util = self.load.busy(&self.cpus[c]);
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        let moment = Moment {
+            start_ns: now_ns,
+            timers: Timers::Pending {
+                hrtimer_at_ns: cpu.timers.high_at_ns(),
+                wheel_at_ns: cpu.timers.wheel_at_ns(),
+                tick_needed: false,
+            },
+            latency_limit_ns: NO_LATENCY_LIMIT_NS,
+            util,
+            iowait: cpu.iowait,
+            random: (self.chance.draw() >> 32) as u32,
+            wake_at_ns: NEVER_AT_NS,
+        };
+        let entered = cpu.idle.enter(&mut Hosted::new(self.governor, cpu.slot), &moment);
+        self.out.decisions += 1;
+        self.out.out_of_range += u64::from(entered.out_of_range);
+        cpu.stay = Some(Stay {
+            state: entered.state,
+            start_ns: now_ns,
+            poll_until_ns: entered.poll_until_ns,
+            wake_at_ns: now_ns,
+            exit_at_ns: now_ns,
+            cause: None,
+            tick_ran: false,
+        });
+        if entered.tick == TickChoice::Stopped {
+            self.watch.seen(now_ns, c as u32, Seen::TickStopped);
+        }
+        self.watch.seen(now_ns, c as u32, Seen::IdleEntered { state: entered.state as u8 });
+        self.meter.enters(self.machine, c, now_ns, entered.state);
+        self.set_timer(c);
+        if entered.poll_until_ns == NEVER_AT_NS {
+            self.until(c, NEVER_AT_NS, Mode::Sleep);
+        } else {
+            self.until(c, entered.poll_until_ns, Mode::Poll);
+        }
+        if !self.cpus[c].pending.is_empty() {
+            self.cpu_has_interrupts(c);
+        }
+    }
+
+    fn cpu_has_interrupts(&mut self, c: usize) {
+        if self.cpus[c].mode == Mode::Sleep { self.wake_event(c) } else { self.handle_irqs(c) }
+    }
+
+    /// An interrupt wakes the CPU: it is on its way out of the state.
+    pub(crate) fn wake_event(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        let Some(stay) = &mut cpu.stay else { return };
+        stay.wake_at_ns = now_ns;
+        stay.cause = cpu.pending.first().map(|irq| match irq {
+            Irq::Timer => WakeCause::Tick,
+            Irq::Ipi => WakeCause::Ipi,
+            Irq::Device { .. } | Irq::Request { .. } => WakeCause::Irq,
+        });
+        let exit_ns = cpu.idle.exit_at_ns(stay.state, stay.start_ns, now_ns);
+        self.meter.leaves(self.machine, c, now_ns);
+        self.until(c, exit_ns, Mode::Exit);
+    }
+
+    /// The state is left, handlers run.
+    pub(crate) fn left_state(&mut self, c: usize) {
+        if let Some(stay) = &mut self.cpus[c].stay {
+            stay.exit_at_ns = self.now_ns;
+        }
+        self.watch.seen(self.now_ns, c as u32, Seen::IdleLeft);
+        self.meter.runs(self.machine, c, self.now_ns);
+        self.handle_irqs(c);
+    }
+
+    /// Handlers have run in the idle task.
+    pub(crate) fn idle_after_interrupt(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let Some(stay) = self.cpus[c].stay else {
+            // They came before a state was entered, or after one was left.
+            self.cpus[c].idle.interrupt_done(now_ns);
+            self.again_or_out(c);
+            return;
+        };
+        if stay.poll_until_ns == NEVER_AT_NS {
+            self.leave(c, stay, stay.cause.unwrap_or(WakeCause::Unknown), now_ns);
+            self.again_or_out(c);
+        } else if self.cpus[c].need_resched {
+            self.leave_poll(c, stay, stay.cause.unwrap_or(WakeCause::Irq));
+        } else {
+            let cpu = &mut self.cpus[c];
+            if stay.tick_ran {
+                cpu.idle.tick_ran(&mut Hosted::new(self.governor, cpu.slot));
+                if let Some(stay) = &mut cpu.stay {
+                    stay.tick_ran = false;
+                }
+            }
+            cpu.idle.interrupt_done(now_ns);
+            self.until(c, stay.poll_until_ns.max(now_ns), Mode::Poll);
+        }
+    }
+
+    /// The polling loop has come to its limit, or has seen that there is something to do.
+    pub(crate) fn polled(&mut self, c: usize) {
+        let Some(stay) = self.cpus[c].stay else { return };
+        if self.cpus[c].need_resched {
+            self.leave_poll(c, stay, WakeCause::Ipi);
+        } else {
+            self.leave_poll(c, stay, WakeCause::PollLimit);
+        }
+    }
+
+    fn leave_poll(&mut self, c: usize, mut stay: Stay, cause: WakeCause) {
+        stay.wake_at_ns = self.now_ns;
+        stay.exit_at_ns = self.now_ns;
+        self.watch.seen(self.now_ns, c as u32, Seen::IdleLeft);
+        self.meter.runs(self.machine, c, self.now_ns);
+        self.leave(c, stay, cause, self.now_ns);
+        self.again_or_out(c);
+    }
+
+    fn leave(&mut self, c: usize, stay: Stay, cause: WakeCause, handled_at_ns: u64) {
+        let cpu = &mut self.cpus[c];
+        cpu.stay = None;
+        let left = Left {
+            entered: stay.state,
+            wake_at_ns: stay.wake_at_ns,
+            exit_at_ns: stay.exit_at_ns,
+            running_at_ns: stay.exit_at_ns,
+            handled_at_ns,
+            cause,
+            tick_ran: stay.tick_ran,
+        };
+        cpu.idle.leave(&mut Hosted::new(self.governor, cpu.slot), &left, self.watch);
+    }
+
+    /// The idle task asks again, or is switched out.
+    fn again_or_out(&mut self, c: usize) {
+        if self.cpus[c].need_resched {
+            self.end_idle(c);
+        } else {
+            self.segment(c, self.machine.costs.idle_ns / 2, Then::Ask);
+        }
+    }
+
+    fn end_idle(&mut self, c: usize) {
+        let cpu = &mut self.cpus[c];
+        if cpu.idle.tick_stopped() {
+            cpu.tick_at_ns = self.machine.grid.after(self.now_ns);
+        }
+        cpu.idle.end_visit();
+        self.set_timer(c);
+        self.tell_clock_awake(c);
+        self.schedule(c);
+    }
+}

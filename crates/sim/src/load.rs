@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The load signals of a machine, kept by the C of `signals/`: PELT always, since the scheduler itself uses it; WALT
+//! beside it where it feeds the frequency governors.
+
+use idlewise_freq::{Need, Signals};
+use idlewise_signal::pelt::{Limits, Pelt};
+use idlewise_signal::walt::{self, Walt};
+
+use crate::cpu::Cpu;
+use crate::task::Tasks;
+use crate::{Machine, SimError};
+
+/// What frequency governors read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// The kernel's per-entity load tracking.
+    Pelt,
+    /// Window-assisted load tracking.
+    Walt(walt::Config),
+}
+
+#[derive(Debug)]
+pub(crate) struct Load {
+    pub(crate) pelt: Pelt,
+    pub(crate) walt: Option<Walt>,
+}
+
+impl Load {
+    pub(crate) fn new(pelt: Pelt, signal: Signal, machine: &Machine<'_>) -> Result<Self, SimError> {
+        let cpus = machine.cpus.iter().map(|c| walt::CpuSpec {
+            capacity: c.capacity,
+            max_freq_khz: machine.clocks[c.clock].points.last().map_or(0, |p| p.khz),
+        });
+        let walt = match signal {
+            Signal::Pelt => None,
+            Signal::Walt(config) => Some(Walt::new(config, &cpus.collect::<Vec<_>>())?),
+        };
+        Ok(Self { pelt, walt })
+    }
+
+    /// Tells WALT, if it listens. What it refuses is a mistake of the simulator's, which would show in its sums.
+    #[inline]
+    pub(crate) fn tell(&mut self, what: impl FnOnce(&mut Walt) -> Result<(), walt::WaltError>) {
+        if let Some(walt) = &mut self.walt {
+            let told = what(walt);
+            debug_assert_eq!(told, Ok(()));
+        }
+    }
+
+    /// A task's number in WALT; 0 without.
+    pub(crate) fn number(&mut self, cpu: u32) -> u32 {
+        self.walt.as_mut().and_then(|w| w.add_task(cpu, None).ok()).unwrap_or(0)
+    }
+
+    /// Time has passed for a CPU's averages.
+    #[inline]
+    pub(crate) fn pass(&self, cpu: &mut Cpu<'_>, now_ns: u64) {
+        self.pelt.pass(&mut cpu.pelt, now_ns, 0, 0);
+    }
+
+    /// What a governor of idle states is told of how busy its CPU is.
+    #[inline]
+    pub(crate) fn busy(&self, cpu: &Cpu<'_>) -> u32 {
+        self.pelt.busy(&cpu.pelt) as u32
+    }
+}
+
+/// The signals as frequency governors read them; CPUs are places.
+pub(crate) struct View<'s, 't> {
+    pub(crate) load: &'s Load,
+    pub(crate) cpus: &'s [Cpu<'t>],
+    pub(crate) tasks: &'s Tasks,
+    pub(crate) machine: &'s Machine<'t>,
+}
+
+impl View<'_, '_> {
+    fn limits(&self, c: usize) -> Limits {
+        let cpu = &self.cpus[c];
+        let all = cpu.first.iter().chain(&cpu.curr);
+        let rank = |t: &u32| self.tasks[*t].rank();
+        Limits { real_time: all.clone().any(|t| (1..1000).contains(&rank(t))), ..Limits::default() }
+    }
+
+    fn walt_util(&self, cpu: u32) -> Option<u64> {
+        self.load.walt.as_ref().map(|w| u64::from(w.frequency_util(cpu).unwrap_or(0)))
+    }
+}
+
+impl Signals for View<'_, '_> {
+    fn capacity(&self, cpu: u32) -> u64 {
+        u64::from(self.machine.cpus[cpu as usize].capacity)
+    }
+
+    fn need(&self, cpu: u32) -> Need {
+        if let Some(util) = self.walt_util(cpu) {
+            return Need { util, min: 0, max: self.capacity(cpu) };
+        }
+        let c = cpu as usize;
+        let rq = &self.cpus[c].pelt;
+        let need = self.load.pelt.need(rq, self.load.pelt.cpu_util_boost(rq), &self.limits(c));
+        Need { util: need.util, min: need.min, max: need.max }
+    }
+
+    fn freq_util(&self, cpu: u32) -> u64 {
+        if let Some(util) = self.walt_util(cpu) {
+            return util;
+        }
+        let c = cpu as usize;
+        let rq = &self.cpus[c].pelt;
+        self.load.pelt.need(rq, self.load.pelt.cpu_util(rq), &self.limits(c)).util
+    }
+
+    fn util(&self, cpu: u32) -> u64 {
+        self.walt_util(cpu).unwrap_or_else(|| self.cpus[cpu as usize].pelt.fair().util)
+    }
+
+    fn windowed(&self) -> bool {
+        self.load.walt.is_some()
+    }
+
+    fn rt_util(&self, cpu: u32) -> u64 {
+        self.cpus[cpu as usize].pelt.real_time().util
+    }
+
+    fn idle_calls(&self, cpu: u32) -> u64 {
+        self.cpus[cpu as usize].idle_entries
+    }
+
+    fn idle_ns(&self, cpu: u32, now_ns: u64) -> u64 {
+        let cpu = &self.cpus[cpu as usize];
+        let running = if cpu.curr.is_some() { now_ns.saturating_sub(cpu.charged_ns) } else { 0 };
+        now_ns.saturating_sub(cpu.busy_ns + running)
+    }
+}

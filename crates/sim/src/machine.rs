@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is simulated: a platform's CPUs and clocks, and a kernel's own costs and habits.
+
+use idlewise_model::{IdleTable, TickGrid};
+use idlewise_platform::{ClockPolicy, Cluster, EnergyTable, Platform};
+use idlewise_workload::{Calibration, Workload};
+
+/// A machine with a kernel on it.
+#[derive(Clone, Debug)]
+pub struct Machine<'p> {
+    /// By place; a CPU's number may be another.
+    pub cpus: Vec<CpuSpec<'p>>,
+    /// What [`CpuSpec::clock`] points to.
+    pub clocks: Vec<ClockSpec<'p>>,
+    /// The platform's clusters, that [`CpuSpec::cluster`] points to.
+    pub clusters: &'p [Cluster],
+    /// The scheduler's ticks, the same for all CPUs.
+    pub grid: TickGrid,
+    /// Time that the kernel itself takes.
+    pub costs: Costs,
+    /// Which fair scheduler it has.
+    pub fair: FairKind,
+    /// How much later than asked a timer of a task may expire, ns (`timer_slack_ns`); those of real-time tasks may not.
+    pub slack_ns: u64,
+}
+
+/// One CPU.
+#[derive(Clone, Debug)]
+pub struct CpuSpec<'p> {
+    /// Its number.
+    pub number: u32,
+    /// Its idle states.
+    pub table: &'p IdleTable,
+    /// What the scheduler takes it for: 1..=1024.
+    pub capacity: u32,
+    /// What it does at the highest clock: 1..=1024. The same as `capacity` but on machines that only pretend.
+    pub speed: u32,
+    /// CPUs with the same number share caches, idle states and capacity.
+    pub cluster: usize,
+    /// Its clock, as a place in [`Machine::clocks`].
+    pub clock: usize,
+}
+
+/// A clock that some CPUs share.
+#[derive(Clone, Debug)]
+pub struct ClockSpec<'p> {
+    /// Its CPUs, by place.
+    pub cpus: Vec<usize>,
+    /// Their cluster.
+    pub cluster: usize,
+    /// By rising clock; one where the platform says nothing of clocks.
+    pub points: Vec<Point<'p>>,
+}
+
+/// A clock's operating point.
+#[derive(Clone, Debug)]
+pub struct Point<'p> {
+    /// As the kernel calls it, kHz; 0 where the platform says nothing.
+    pub khz: u32,
+    /// How fast work is done, of 2^10 at the highest.
+    pub speed: u64,
+    /// Energy of one CPU here.
+    pub energy: &'p EnergyTable,
+    /// Energy of what the cluster shares.
+    pub shared: Option<&'p EnergyTable>,
+}
+
+impl<'p> Machine<'p> {
+    /// `platform` with a tick of `hz`; `cpus` of them where any number is as good as another, else all.
+    #[must_use]
+    pub fn new(platform: &'p Platform, hz: u32, cpus: Option<usize>) -> Self {
+        let mut machine = Self {
+            cpus: Vec::new(),
+            clocks: Vec::new(),
+            clusters: &platform.clusters,
+            grid: TickGrid::from_hz(hz),
+            costs: Costs::default(),
+            fair: FairKind::eevdf(1),
+            slack_ns: 50_000,
+        };
+        for (i, cluster) in platform.clusters.iter().enumerate() {
+            let own = match cpus {
+                Some(n) if cluster.any_cpu => (0..n as u32).collect(),
+                _ => cluster.cpus.clone(),
+            };
+            machine.add(i, cluster, &own);
+        }
+        machine.fair = FairKind::eevdf(machine.cpus.len());
+        machine
+    }
+
+    fn add(&mut self, i: usize, cluster: &'p Cluster, cpus: &[u32]) {
+        let each = cluster.clock.as_ref().is_some_and(|c| c.policy == ClockPolicy::Cpu);
+        for (n, number) in cpus.iter().enumerate() {
+            if each || n == 0 {
+                self.clocks.push(ClockSpec { cpus: Vec::new(), cluster: i, points: points(cluster) });
+            }
+            let clock = self.clocks.len() - 1;
+            self.clocks[clock].cpus.push(self.cpus.len());
+            self.cpus.push(CpuSpec {
+                number: *number,
+                table: &cluster.table,
+                capacity: cluster.capacity,
+                speed: cluster.capacity,
+                cluster: i,
+                clock,
+            });
+        }
+    }
+
+    /// Speed of the CPU whose microseconds the work of `workload` is in.
+    pub(crate) fn work_speed(&self, workload: &Workload) -> u64 {
+        let fastest = self.cpus.iter().map(|c| c.speed).max().unwrap_or(1024);
+        let speed = match workload.global.calibration {
+            Calibration::Cpu(number) => self.cpus.iter().find(|c| c.number == number).map(|c| c.speed),
+            Calibration::NsPerLoop(_) => None,
+        };
+        u64::from(speed.unwrap_or(fastest))
+    }
+}
+
+fn points(cluster: &Cluster) -> Vec<Point<'_>> {
+    let Some(clock) = &cluster.clock else {
+        return vec![Point { khz: 0, speed: 1024, energy: &cluster.energy, shared: None }];
+    };
+    let top = clock.points.last().map_or(1, |p| p.real_khz).max(1);
+    let point = |p: &'_ idlewise_platform::ClockPoint| (p.khz as u32, (p.real_khz << 10) / top);
+    clock
+        .points
+        .iter()
+        .map(|p| {
+            let (khz, speed) = point(p);
+            Point { khz, speed, energy: &p.energy, shared: p.shared.as_ref() }
+        })
+        .collect()
+}
+
+/// Time that the kernel itself takes, ns on a CPU of speed 1024; a slower one takes longer. Between the tasks' own work
+/// it is all that keeps a CPU awake, so it decides how long short idle times are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// An interrupt: entry, handler, exit.
+    pub irq_ns: u64,
+    /// The tick's handler, beside that.
+    pub tick_ns: u64,
+    /// Waking a task up, beside that.
+    pub wake_ns: u64,
+    /// Choosing the next task and switching to it.
+    pub switch_ns: u64,
+    /// A system call that is not only arithmetic.
+    pub syscall_ns: u64,
+    /// From the idle task to its question to the governor.
+    pub idle_ns: u64,
+    /// From a wake to its interrupt on another CPU; the same at any clock.
+    pub ipi_ns: u64,
+    /// How fast memory is written, bytes in a us.
+    pub mem_bytes_per_us: u64,
+}
+
+impl Costs {
+    /// None: only what the workload says takes time.
+    pub const NONE: Self = Self {
+        irq_ns: 0,
+        tick_ns: 0,
+        wake_ns: 0,
+        switch_ns: 0,
+        syscall_ns: 0,
+        idle_ns: 0,
+        ipi_ns: 0,
+        mem_bytes_per_us: u64::MAX,
+    };
+}
+
+impl Default for Costs {
+    /// A big core's; orders of magnitude from recordings of a KVM guest with Linux 6.18.
+    fn default() -> Self {
+        Self {
+            irq_ns: 1_500,
+            tick_ns: 2_500,
+            wake_ns: 1_000,
+            switch_ns: 1_500,
+            syscall_ns: 700,
+            idle_ns: 1_500,
+            ipi_ns: 500,
+            mem_bytes_per_us: 8_000,
+        }
+    }
+}
+
+/// How fair tasks share a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairKind {
+    /// Earliest eligible virtual deadline first, as from 6.6 on.
+    Eevdf {
+        /// Time that a task runs before another's turn, ns.
+        slice_ns: u64,
+    },
+    /// Least virtual run time first, as until 6.5.
+    Cfs {
+        /// In which every task runs once, ns.
+        latency_ns: u64,
+        /// But no shorter than this, ns.
+        granularity_ns: u64,
+        /// How much longer than one that wakes up the running task must have run to be preempted, ns.
+        wakeup_ns: u64,
+    },
+}
+
+impl FairKind {
+    /// The defaults grow with the number of CPUs, up to eight: 1 + log2 (`sched_tunable_scaling`).
+    fn scale(cpus: usize) -> u64 {
+        1 + u64::from(cpus.clamp(1, 8).ilog2())
+    }
+
+    /// As Linux 6.6 and later have it by default.
+    #[must_use]
+    pub fn eevdf(cpus: usize) -> Self {
+        Self::Eevdf { slice_ns: 700_000 * Self::scale(cpus) }
+    }
+
+    /// As Linux 2.6.23 to 6.5 have it by default.
+    #[must_use]
+    pub fn cfs(cpus: usize) -> Self {
+        let scale = Self::scale(cpus);
+        Self::Cfs {
+            latency_ns: 6_000_000 * scale,
+            granularity_ns: 750_000 * scale,
+            wakeup_ns: 1_000_000 * scale,
+        }
+    }
+}

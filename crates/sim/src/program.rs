@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload made ready to run: each task a flat list of steps, everything that tasks share numbered by kind.
+
+use idlewise_workload::{
+    Distribution, Event, IrqCpu, Policy, ResourceId, ResourceKind, SleepTimer, Task, TimerMode, Workload,
+};
+
+use crate::{Costs, Machine, SimError};
+
+/// A workload's tasks as steps, for one machine.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) tasks: Vec<TaskProgram>,
+    pub(crate) queues: usize,
+    pub(crate) mutexes: usize,
+    /// How many tasks each barrier waits for.
+    pub(crate) barriers: Vec<u32>,
+    /// Timers that tasks share.
+    pub(crate) timers: usize,
+    /// The CPU of each device's interrupt, by place; nothing for the one that asked.
+    pub(crate) device_cpus: Vec<Option<u32>>,
+    /// The CPU of each source's interrupt; nothing for that of the task that takes the request.
+    pub(crate) source_cpus: Vec<Option<u32>>,
+    /// The queue that each source's arrivals call.
+    pub(crate) source_calls: Vec<Option<u32>>,
+}
+
+/// The steps of a task.
+#[derive(Debug)]
+pub(crate) struct TaskProgram {
+    /// How many are made at the start, and when after it, ns.
+    pub(crate) instances: u32,
+    pub(crate) delay_ns: u64,
+    pub(crate) class: Class,
+    /// The CPUs that it may run on, by place; all where empty.
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) steps: Vec<Step>,
+    /// Loop counters and timers of its own.
+    pub(crate) counters: usize,
+    pub(crate) timers: usize,
+}
+
+/// How a task is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Fair {
+        nice: i8,
+        slice_ns: Option<u64>,
+    },
+    /// `SCHED_IDLE`.
+    Idle,
+    Fifo(u8),
+    RoundRobin(u8),
+    Deadline {
+        runtime_ns: u64,
+        period_ns: u64,
+        deadline_ns: u64,
+    },
+}
+
+/// A step of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Works as long as a CPU of speed 1024 at its highest clock takes for it, times this over 1024.
+    Work(Distribution, u64),
+    /// Runs for so long, at whatever speed, ns.
+    Run(u64),
+    Sleep(Distribution, SleepTimer),
+    /// Sleeps until a period has passed since the last expiry of the timer.
+    Period {
+        timer: TimerAt,
+        period_ns: u64,
+        mode: TimerMode,
+    },
+    Suspend(u32),
+    Resume(u32),
+    Lock(u32),
+    Unlock(u32),
+    /// Gives the mutex back, waits in the queue, takes it again.
+    Wait {
+        queue: u32,
+        mutex: u32,
+    },
+    Signal(u32),
+    Broadcast(u32),
+    Sync {
+        queue: u32,
+        mutex: u32,
+    },
+    Barrier(u32),
+    Yield,
+    /// Makes a task with the program of that number.
+    Fork(u32),
+    Io(u32),
+    FrameBegin(u32),
+    FrameEnd(u32),
+    Take(u32),
+    Done(u32),
+    Class(Class),
+    /// May run on these CPUs from now on, by place; all where empty.
+    Cpus(Vec<u32>),
+    /// Sets a counter; nothing is forever.
+    Times {
+        counter: u32,
+        times: Option<u64>,
+    },
+    /// Goes back to `to` until the counter's times are over.
+    Again {
+        counter: u32,
+        to: u32,
+    },
+}
+
+/// Where a timer is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerAt {
+    /// With the task.
+    Own(u32),
+    /// With others.
+    Shared(u32),
+}
+
+impl Program {
+    /// Makes `workload` ready for `machine`.
+    ///
+    /// # Errors
+    /// [`SimError::NoCpu`] if it names CPUs that the machine does not have.
+    pub(crate) fn new(workload: &Workload, machine: &Machine<'_>) -> Result<Self, SimError> {
+        let numbers = Numbers::new(workload);
+        let places = Places(machine);
+        let maker =
+            Maker { numbers: &numbers, places, costs: machine.costs, speed: machine.work_speed(workload) };
+        let cpu_of = |cpu: IrqCpu, what: String| match cpu {
+            IrqCpu::Task => Ok(None),
+            IrqCpu::Cpu(number) => places.of(number).map(Some).ok_or(SimError::NoCpu { cpu: number, what }),
+        };
+        let device = |d: &idlewise_workload::Device| cpu_of(d.irq_cpu, format!("device {}", d.name));
+        let source = |s: &idlewise_workload::Source| cpu_of(s.irq_cpu, format!("source {}", s.name));
+        Ok(Self {
+            tasks: workload.tasks.iter().map(|t| maker.task(t)).collect::<Result<_, _>>()?,
+            queues: numbers.queues,
+            mutexes: numbers.mutexes,
+            barriers: numbers.barriers.clone(),
+            timers: numbers.timers,
+            device_cpus: workload.devices.iter().map(device).collect::<Result<_, _>>()?,
+            source_cpus: workload.sources.iter().map(source).collect::<Result<_, _>>()?,
+            source_calls: workload.sources.iter().map(|s| s.resume.map(|q| numbers.of(q))).collect(),
+        })
+    }
+}
+
+/// Resources numbered by kind.
+struct Numbers {
+    number: Vec<u32>,
+    own_timer: Vec<bool>,
+    queues: usize,
+    mutexes: usize,
+    timers: usize,
+    own_timers: usize,
+    barriers: Vec<u32>,
+}
+
+impl Numbers {
+    fn new(workload: &Workload) -> Self {
+        let mut n = Self {
+            number: Vec::new(),
+            own_timer: Vec::new(),
+            queues: 0,
+            mutexes: 0,
+            timers: 0,
+            own_timers: 0,
+            barriers: Vec::new(),
+        };
+        for resource in &workload.resources {
+            let count = match resource.kind {
+                ResourceKind::Mutex => &mut n.mutexes,
+                ResourceKind::Queue => &mut n.queues,
+                ResourceKind::Timer => &mut n.timers,
+                ResourceKind::TaskTimer => &mut n.own_timers,
+                ResourceKind::Barrier { parties } => {
+                    n.barriers.push(parties);
+                    n.number.push(n.barriers.len() as u32 - 1);
+                    n.own_timer.push(false);
+                    continue;
+                }
+            };
+            n.number.push(*count as u32);
+            *count += 1;
+            n.own_timer.push(resource.kind == ResourceKind::TaskTimer);
+        }
+        n
+    }
+
+    /// Every index of a workload is one of its lists'.
+    fn of(&self, id: ResourceId) -> u32 {
+        self.number.get(id.index()).copied().unwrap_or(0)
+    }
+
+    fn timer(&self, id: ResourceId) -> TimerAt {
+        let own = self.own_timer.get(id.index()).copied().unwrap_or(false);
+        if own { TimerAt::Own(self.of(id)) } else { TimerAt::Shared(self.of(id)) }
+    }
+}
+
+/// Where CPUs are, by number.
+#[derive(Clone, Copy)]
+struct Places<'m>(&'m Machine<'m>);
+
+impl Places<'_> {
+    fn of(self, number: u32) -> Option<u32> {
+        self.0.cpus.iter().position(|c| c.number == number).map(|i| i as u32)
+    }
+}
+
+struct Maker<'m> {
+    numbers: &'m Numbers,
+    places: Places<'m>,
+    costs: Costs,
+    /// Speed of the CPU whose microseconds a task's work is in.
+    speed: u64,
+}
+
+impl Maker<'_> {
+    fn task(&self, task: &Task) -> Result<TaskProgram, SimError> {
+        let cpus = self.cpus(task.cpus.as_deref(), &task.name)?;
+        let mut steps = Vec::new();
+        let mut counters = 0;
+        let mut open = |steps: &mut Vec<Step>, times| {
+            steps.push(Step::Times { counter: counters, times });
+            counters += 1;
+            (counters - 1, steps.len() as u32)
+        };
+        let (outer, begin) = open(&mut steps, task.loops);
+        for phase in &task.phases {
+            if let Some(sched) = phase.sched {
+                steps.push(Step::Class(class(sched.policy)));
+            }
+            if phase.cpus.is_some() || task.phases.iter().any(|p| p.cpus.is_some()) {
+                let own = phase.cpus.as_deref().or(task.cpus.as_deref());
+                steps.push(Step::Cpus(self.cpus(own, &task.name)?));
+            }
+            let inner = (phase.loops != Some(1)).then(|| open(&mut steps, phase.loops));
+            for event in &phase.events {
+                self.event(event, &mut steps);
+            }
+            if let Some((counter, to)) = inner {
+                steps.push(Step::Again { counter, to });
+            }
+        }
+        steps.push(Step::Again { counter: outer, to: begin });
+        Ok(TaskProgram {
+            instances: task.instances,
+            delay_ns: task.delay_ns,
+            class: class(task.sched.policy),
+            cpus,
+            steps,
+            counters: counters as usize,
+            timers: self.numbers.own_timers,
+        })
+    }
+
+    fn cpus(&self, cpus: Option<&[u32]>, task: &str) -> Result<Vec<u32>, SimError> {
+        let mut places: Vec<u32> =
+            cpus.unwrap_or_default().iter().filter_map(|number| self.places.of(*number)).collect();
+        places.sort_unstable();
+        match cpus.and_then(<[u32]>::first) {
+            // As the kernel does: what there is of the set counts, and an empty rest is refused.
+            Some(cpu) if places.is_empty() => {
+                Err(SimError::NoCpu { cpu: *cpu, what: format!("task {task}") })
+            }
+            _ => Ok(places),
+        }
+    }
+
+    fn event(&self, event: &Event, steps: &mut Vec<Step>) {
+        let n = |id: &ResourceId| self.numbers.of(*id);
+        let fixed = |ns| Step::Work(Distribution::Constant(ns), 1024);
+        steps.push(match event {
+            Event::Run { work } => Step::Work(work.clone(), self.speed),
+            Event::Runtime { ns } => Step::Run(*ns),
+            Event::Sleep { time, timer } => Step::Sleep(time.clone(), *timer),
+            Event::Timer { timer, period_ns, mode } => {
+                Step::Period { timer: self.numbers.timer(*timer), period_ns: *period_ns, mode: *mode }
+            }
+            Event::Mem { bytes } => fixed(bytes.saturating_mul(1000) / self.costs.mem_bytes_per_us.max(1)),
+            Event::IoRun { bytes } => {
+                fixed(self.costs.syscall_ns + bytes.saturating_mul(1000) / self.costs.mem_bytes_per_us.max(1))
+            }
+            Event::Suspend { queue, .. } => Step::Suspend(n(queue)),
+            Event::Resume { queue, .. } => Step::Resume(n(queue)),
+            Event::Lock { mutex } => Step::Lock(n(mutex)),
+            Event::Unlock { mutex } => Step::Unlock(n(mutex)),
+            Event::Wait { queue, mutex } => Step::Wait { queue: n(queue), mutex: n(mutex) },
+            Event::Signal { queue } => Step::Signal(n(queue)),
+            Event::Broadcast { queue } => Step::Broadcast(n(queue)),
+            Event::Sync { queue, mutex } => Step::Sync { queue: n(queue), mutex: n(mutex) },
+            Event::Barrier { barrier } => Step::Barrier(n(barrier)),
+            Event::Yield => Step::Yield,
+            Event::Fork { task } => Step::Fork(task.0),
+            Event::Read { device, .. } | Event::Write { device, .. } => Step::Io(device.0),
+            Event::FrameBegin { frame } => Step::FrameBegin(frame.0),
+            Event::FrameEnd { frame } => Step::FrameEnd(frame.0),
+            Event::Take { source } => Step::Take(source.0),
+            Event::Done { source } => Step::Done(source.0),
+        });
+    }
+}
+
+fn class(policy: Policy) -> Class {
+    let nice = |n: i32| n.clamp(-20, 19) as i8;
+    let rank = |p: u32| p.clamp(1, 99) as u8;
+    match policy {
+        Policy::Other { nice: n, slice_ns } => Class::Fair { nice: nice(n), slice_ns },
+        Policy::Batch { nice: n } => Class::Fair { nice: nice(n), slice_ns: None },
+        Policy::Idle => Class::Idle,
+        Policy::Fifo { priority } => Class::Fifo(rank(priority)),
+        Policy::RoundRobin { priority } => Class::RoundRobin(rank(priority)),
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
+            Class::Deadline { runtime_ns, period_ns, deadline_ns }
+        }
+    }
+}

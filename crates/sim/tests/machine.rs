@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What happens on a simulated machine, step by step.
+
+mod common;
+
+use common::{
+    MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
+};
+use idlewise_model::Counted;
+use idlewise_sim::{Costs, Machine, Seen};
+use idlewise_workload::{Event, Resource, ResourceId, ResourceKind};
+
+fn without_costs(platform: &idlewise_platform::Platform) -> Machine<'_> {
+    Machine { costs: Costs::NONE, ..Machine::new(platform, 250, None) }
+}
+
+#[test]
+fn a_task_that_sleeps_wakes_up_after_slack_and_exit_latency() {
+    let platform = platform(1);
+    let machine = without_costs(&platform);
+    let load = workload(vec![task("sleeper", vec![work(100 * US), sleep(10 * MS)])]);
+    let (out, log) = run(&machine, &load, "deepest", 1000);
+    // 100 us of work, 10 ms of sleep, 50 us of slack, 300 us on the way out, a ns for the system call.
+    let period = 10 * MS + 450 * US + 1;
+    assert_eq!(out.tasks[0].wakeups, 1000 * MS / period + 1);
+    let ranks = Counted::ranks([&out.tasks[0].response_ns].into_iter());
+    assert_eq!(ranks, [(0, 1), (300_000, out.tasks[0].wakeups - 1)]);
+    // The tick was stopped, so that each stay is whole.
+    assert!(
+        log.entries.iter().all(|e| e.residency_ns as u64 == 10 * MS + 350 * US),
+        "{:?}",
+        &log.entries[..3]
+    );
+}
+
+#[test]
+fn two_tasks_share_one_cpu_and_spread_over_two() {
+    let load = workload(vec![task("a", vec![work(MS)]), task("b", vec![work(MS)])]);
+    let one = platform(1);
+    let (out, _) = run(&without_costs(&one), &load, "menu", 1000);
+    assert!(out.tasks.iter().all(|t| (495 * MS..=505 * MS).contains(&t.run_ns)), "{:?}", out.tasks);
+    let two = platform(2);
+    let (out, _) = run(&without_costs(&two), &load, "menu", 1000);
+    assert!(out.tasks.iter().all(|t| t.run_ns > 999 * MS), "{:?}", out.tasks);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_one_another() {
+    let platform = platform(2);
+    let machine = Machine::new(&platform, 250, None);
+    let events = || vec![work(50 * US), draws_sleep(10 * US, 5 * MS)];
+    let load = workload(vec![task("a", events()), task("b", events())]);
+    let (a, log_a) = run(&machine, &load, "teo", 2000);
+    let (b, log_b) = run(&machine, &load, "teo", 2000);
+    assert_eq!(a, b);
+    assert_eq!(log_a.entries, log_b.entries);
+    assert!(log_a.seen == log_b.seen);
+    assert!(log_a.entries.len() > 500);
+    let other = idlewise_sim::Setting { seed: 2, ..setting(2000) };
+    let (_, log_c) = run_with(&machine, &load, "teo", &other);
+    assert_ne!(log_a.entries, log_c.entries);
+}
+
+#[test]
+fn cpus_and_tasks_are_in_one_place_at_a_time() {
+    let platform = platform(3);
+    let machine = Machine::new(&platform, 250, None);
+    let queue = ResourceId(0);
+    let sleeper = |us: u64| {
+        vec![
+            draws_work(US, us * US),
+            draws_sleep(US, 3 * us * US),
+            Event::Resume { queue, mutex: ResourceId(1) },
+        ]
+    };
+    let waits = vec![Event::Suspend { queue, mutex: ResourceId(1) }, draws_work(US, MS)];
+    let mut tasks: Vec<_> = (1..8).map(|i| task("sleeper", sleeper(i * 150))).collect();
+    tasks.extend((0..5).map(|_| task("waiter", waits.clone())));
+    let mut load = workload(tasks);
+    load.resources = [ResourceKind::Queue, ResourceKind::Mutex]
+        .into_iter()
+        .map(|kind| Resource { name: "queue".to_owned(), kind })
+        .collect();
+    let (out, log) = run(&machine, &load, "menu-6.1", 3000);
+    assert!(out.tasks.iter().map(|t| t.wakeups).sum::<u64>() > 3000);
+    let mut on: Vec<Option<u32>> = vec![None; 3];
+    let mut time = [0; 3];
+    for (at_ns, cpu, what) in &log.seen {
+        let cpu = *cpu as usize;
+        if let Seen::Switch { prev, next, .. } = what {
+            assert!(*at_ns >= time[cpu]);
+            time[cpu] = *at_ns;
+            assert_eq!(on[cpu], *prev, "at {at_ns}");
+            assert!(next.is_none() || !on.contains(next), "task {next:?} runs twice at {at_ns}");
+            on[cpu] = *next;
+        }
+    }
+    // Idle and busy time together are all time, but for interrupts and switches of the idle task.
+    let idle: i64 = log.entries.iter().map(|e| e.residency_ns).sum();
+    let busy: u64 = out.busy_ns.iter().sum();
+    let all = idle.unsigned_abs() + busy;
+    assert!(all <= 9000 * MS && all > 8800 * MS, "{idle} + {busy}");
+}
