@@ -2,7 +2,8 @@
 use std::path::Path;
 
 use idlewise_platform::{
-    Clock, ClockPolicy, Cluster, EnergyModel, Kernel, Platform, Roots, Severity, cpu_list, find, shipped,
+    Clock, ClockPoint, ClockPolicy, Cluster, EnergyModel, Kernel, Platform, Roots, Severity, cpu_list, find,
+    shipped,
 };
 use idlewise_report::{Format, Line, Report, Table, duration};
 
@@ -114,14 +115,13 @@ fn clock_lines(c: &Cluster, clock: &Clock, report: &mut Report) {
     let shallowest = c.table.states().iter().position(|s| !s.polling).unwrap_or(0);
     let name = c.table.states().get(shallowest).map_or("", |s| &*s.name);
     let head = ["clock", "voltage", "capacity", "running", name, "shared", "EM cost", "kind"];
-    let mut t = Table::new(format!("clock of {}", c.name), head.map(str::to_owned).to_vec());
     let mhz = |khz: u64| format!("{} MHz", khz as f64 / 1e3);
-    for (i, p) in clock.points.iter().enumerate() {
+    let row = |(i, p): (usize, &ClockPoint)| {
         let state = model.as_ref().and_then(|m| m.states.get(i));
         let real = if p.real_khz == p.khz { String::new() } else { format!("really {}", mhz(p.real_khz)) };
         let inefficient = if state.is_some_and(|s| s.inefficient) { "inefficient" } else { "" };
         let kind: Vec<&str> = [real.as_str(), inefficient].into_iter().filter(|k| !k.is_empty()).collect();
-        t.rows.push(vec![
+        vec![
             mhz(p.khz),
             p.volt_uv.map_or(String::new(), |uv| format!("{:.3} V", uv as f64 / 1e6)),
             p.capacity.to_string(),
@@ -130,8 +130,15 @@ fn clock_lines(c: &Cluster, clock: &Clock, report: &mut Report) {
             p.shared.as_ref().map_or(String::new(), |s| power(c, s.active_power_uw)),
             state.map_or(String::new(), |s| s.cost.to_string()),
             kind.join(", "),
-        ]);
-    }
+        ]
+    };
+    let rows: Vec<Vec<String>> = clock.points.iter().enumerate().map(row).collect();
+    // Only the columns in which something stands.
+    let used = |i: &usize| rows.iter().any(|r| r.get(*i).is_some_and(|cell| !cell.is_empty()));
+    let used: Vec<usize> = (0..head.len()).filter(used).collect();
+    let pick = |cells: &[String]| used.iter().filter_map(|&i| cells.get(i).cloned()).collect::<Vec<_>>();
+    let mut t = Table::new(format!("clock of {}", c.name), pick(&head.map(str::to_owned)));
+    t.rows = rows.iter().map(|r| pick(r)).collect();
     report.tables.push(t);
     let us = |us: Option<u64>, what: &str| us.map(|us| format!("{what} {}", duration(us as f64 * 1e3)));
     let words = [
@@ -148,10 +155,9 @@ fn clock_lines(c: &Cluster, clock: &Clock, report: &mut Report) {
         ),
         us(clock.up_rate_limit_us, "schedutil's limit up"),
         us(clock.down_rate_limit_us, "down"),
-        model
-            .as_ref()
-            .filter(|m| m.computed)
-            .map(|_| "energy model from voltage, clock and coefficient".to_owned()),
+        (model.as_ref().is_some_and(|m| m.computed))
+            .then(|| "energy model from voltage, clock and coefficient".to_owned()),
+        (c.power.is_none()).then(|| "running estimated as f V^2, sleeping as V^2".to_owned()),
     ];
     let words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
     report.footer.push(Line::new("clock", format!("{}: {words}; {}", c.name, clock.source)));

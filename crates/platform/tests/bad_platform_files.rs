@@ -192,6 +192,118 @@ fn power_that_makes_no_sense() {
     );
 }
 
+/// [`GOOD`] ends at line 20; the clock's header is line 22.
+fn with_clock(block: &str) -> Result<Platform, idlewise_platform::PlatformError> {
+    let head = "\n[cluster.clock]\ninvariant = true\nsource = \"s\"\n";
+    Platform::from_toml(&format!("{GOOD}{head}{block}"), "b.toml")
+}
+
+const CLOCK: &str = r#"transition_latency_us = 50
+points = [
+    { khz = 1000, volt_uv = 800000 },
+    { khz = 2000, volt_uv = 900000, real_khz = 2500 },
+]
+"#;
+
+#[test]
+fn a_clock_with_everything_comes_back_from_its_own_text() {
+    let more = "transition_delay_us = 7\nfast_switch = true\npolicy = \"cpu\"\nup_rate_limit_us = 500\n\
+                down_rate_limit_us = 0\ndynamic_power_coefficient = 100\n";
+    let p = with_clock(&format!("{more}{CLOCK}")).unwrap_or_else(|e| panic!("{e}"));
+    let c = p.clusters[0].clock.as_ref().unwrap();
+    assert_eq!((c.transition_latency_ns, c.transition_delay_us), (50_000, Some(7)));
+    assert_eq!((c.up_rate_limit_us, c.down_rate_limit_us, c.coefficient), (Some(500), Some(0), Some(100)));
+    assert!(c.fast_switch && c.invariant);
+    assert_eq!((c.points[1].real_khz, c.points[1].volt_uv), (2500, Some(900_000)));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    let plain = with_clock(CLOCK).unwrap();
+    assert_eq!(Platform::from_toml(&plain.to_toml(), "b.toml").as_ref(), Ok(&plain));
+}
+
+#[test]
+fn clocks_that_make_no_sense() {
+    let says = |from: &str, to: &str| {
+        assert!(CLOCK.contains(from), "{from}");
+        with_clock(&CLOCK.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        says("khz = 2000", "khz = 1000"),
+        "b.toml:28: cluster `all`: points: 1000 kHz after 1000 kHz; list the points by rising clock, each once"
+    );
+    assert_eq!(
+        says("khz = 1000", "khz = 0"),
+        "b.toml:27: khz is 0, expected kHz from 1 to 1000000000; correct the number or its unit"
+    );
+    assert_eq!(
+        says("real_khz = 2500", "real_khz = -1"),
+        "b.toml:28: real_khz is -1, expected kHz from 1 to 1000000000; correct the number or its unit"
+    );
+    assert_eq!(
+        says("volt_uv = 800000", "volt_uv = 800"),
+        "b.toml:27: volt_uv is 800, expected uV from 100000 to 5000000; correct the number or its unit"
+    );
+    assert_eq!(
+        says(", volt_uv = 800000", ""),
+        "b.toml:22: cluster `all`: 1 of 2 points have volt_uv; give it for all points or for none"
+    );
+    assert_eq!(
+        says("transition_latency_us = 50", "transition_latency_us = 2000000"),
+        "b.toml:25: transition_latency_us is 2000000, expected us from 0 to 1000000; correct the number or its unit"
+    );
+    assert_eq!(
+        says("transition_latency_us = 50", "transition_latency_us = 50\npolicy = \"socket\""),
+        "b.toml:26: cluster `all`: policy is `socket`, expected `cluster` or `cpu`; see docs/reference/platform-format.md"
+    );
+    assert_eq!(
+        with_clock("transition_latency_us = 50").unwrap_err().to_string(),
+        "b.toml:22: cluster `all`: the clock has no points; list them in `points`, or give a power curve whose rows they are"
+    );
+    assert_eq!(
+        with_clock(CLOCK.split("points").next().unwrap()).map(|_| ()).unwrap_err().to_string(),
+        with_clock("transition_latency_us = 50").unwrap_err().to_string()
+    );
+    assert_eq!(
+        with_clock("transition_latency_us = 50\npoints = []").unwrap_err().to_string(),
+        "b.toml:26: cluster `all`: the clock has no points; list them in `points`, or give a power curve whose rows they are"
+    );
+    assert!(says("transition_latency_us = 50", "").contains("missing field `transition_latency_us`"));
+    let power =
+        "[cluster.power]\nunit = \"uw\"\nwhat = \"w\"\nsource = \"s\"\nat_khz = 1000\nstates = [3, 0]\n";
+    assert_eq!(
+        with_clock(&format!("{CLOCK}{power}curve = [{{ khz = 1000, active = 5 }}]\n"))
+            .unwrap_err()
+            .to_string(),
+        "b.toml:28: cluster `all`: points: 2000 kHz is no row of the power curve; each point needs its power: add the row or remove the point"
+    );
+}
+
+#[test]
+fn odd_clocks_are_pointed_out() {
+    let texts = |text: &str| {
+        let p = with_clock(text).unwrap();
+        p.check()
+            .into_iter()
+            .map(|f| format!("{:?} {}: {}", f.severity, f.place, f.message))
+            .collect::<Vec<_>>()
+    };
+    let estimated = "Note all, clock: no power is published: running is estimated as f V^2, sleeping as V^2";
+    let sources = "Note board: no `sources`: say where the numbers come from";
+    assert_eq!(texts(CLOCK), [sources, estimated]);
+    assert_eq!(
+        texts(&CLOCK.replace("real_khz = 2500", "real_khz = 900").replace("khz = 1000", "khz = 1")),
+        [
+            sources,
+            "Warning all, clock: the capacity at 1 kHz rounds to 0",
+            "Warning all, clock: sleeping draws more than running at 1 kHz",
+            estimated,
+        ]
+    );
+    assert_eq!(
+        texts(&CLOCK.replace("real_khz = 2500", "real_khz = 900"))[1],
+        "Warning all, clock: 2000 kHz is no faster than 1000 kHz (real_khz)"
+    );
+}
+
 #[test]
 fn a_file_that_is_no_platform() {
     let says = |text: &str| Platform::from_toml(text, "b.toml").unwrap_err().to_string();
@@ -216,7 +328,8 @@ fn a_damaged_file_never_panics() {
         seed ^= seed << 17;
         (seed % below.max(1) as u64) as usize
     };
-    let texts: Vec<&str> = shipped().iter().map(|(_, t)| *t).chain([GOOD]).collect();
+    let clocked = format!("{GOOD}\n[cluster.clock]\ninvariant = true\nsource = \"s\"\n{CLOCK}");
+    let texts: Vec<&str> = shipped().iter().map(|(_, t)| *t).chain([GOOD, &clocked]).collect();
     let junk =
         [b"-1".as_slice(), b"99999999999999999999", b"\"", b"[", b"]]", b"\0", b"=", b"1e9", b"\n", b"all"];
     for _ in 0..3000 {

@@ -94,10 +94,12 @@ impl Reader<'_> {
             let plain = power.curve.iter().map(|r| Entry { khz: r.khz, real_khz: r.khz, volt_uv: None });
             entries.extend(plain);
         }
-        if entries.is_empty() || entries.iter().any(|e| e.khz == 0) {
+        if entries.first().is_none_or(|e| e.khz == 0) {
+            let what =
+                if entries.is_empty() { "the clock has no points" } else { "points: a clock of 0 kHz" };
             return Err(fail(
-                &c.points.as_ref().map_or(span.clone(), Spanned::span),
-                "the clock has no points, or one of 0 kHz".to_string(),
+                &c.points.as_ref().map_or(span, Spanned::span),
+                what.to_string(),
                 "list them in `points`, or give a power curve whose rows they are",
             ));
         }
