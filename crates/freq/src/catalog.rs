@@ -115,13 +115,35 @@ const fn khz(name: &'static str, default: Default, help: &'static str) -> ParamI
 
 const RATE_LIMIT: &str = "least time from one change of the request to the next evaluation";
 
+const SAMPLING_RATE: ParamInfo = ParamInfo {
+    name: "sampling_rate",
+    kind: Kind::Number { min: 1, max: HOUR_US },
+    default: Default::Derived("two ticks, or 1.5 x latency if that is longer"),
+    unit: "us",
+    help: "from one sample to the next",
+};
+
+const IO_IS_BUSY: ParamInfo =
+    switch("io_is_busy", 0, "1: waiting for I/O counts as busy; the kernel's default for ondemand on Intel");
+
+const SCHED_FREQ: [ParamInfo; 4] = [
+    us(
+        "up_throttle_us",
+        Default::Derived("latency; 500 if unknown"),
+        "after a switch, least time before a higher clock",
+    ),
+    us("down_throttle_us", Default::Number(50_000), "after a switch, least time before a lower clock"),
+    count("capacity_margin", 1024, 10_240, 1280, "headroom, of 1024"),
+    percent("boost", 0, 100, 0, "added to the utilisation: this part of what is missing to the whole"),
+];
+
 /// All frequency governors, in the order of a help text.
 #[must_use]
 pub fn list() -> &'static [GovernorInfo] {
     &LIST
 }
 
-static LIST: [GovernorInfo; 8] = [
+static LIST: [GovernorInfo; 13] = [
     GovernorInfo {
         id: "schedutil",
         summary: "follows the scheduler's utilisation with a quarter of headroom",
@@ -201,6 +223,107 @@ static LIST: [GovernorInfo; 8] = [
                 "the limit down is lengthened by this power of old clock / new clock",
             ),
             count("capacity_margin", 1024, 10_240, 1280, "headroom, of 1024"),
+        ],
+    },
+    GovernorInfo {
+        id: "sched-freq",
+        summary: "Android's before schedutil: classes publish requests, a thread with throttles sets the clock",
+        kernel: "Android 3.18",
+        fed_by: "util: fair class or WALT; rt_util, dl_bandwidth",
+        evaluates: "wake-up, sleep, balancing; tick if the clock is too low",
+        source: "C6",
+        params: &SCHED_FREQ,
+    },
+    GovernorInfo {
+        id: "sched-freq-4.4",
+        summary: "sched-freq of 4.4: with WALT the largest class counts, ticks ask on the CPU's own scale",
+        kernel: "Android 4.4",
+        fed_by: "util: fair class or WALT; rt_util, dl_bandwidth",
+        evaluates: "wake-up, sleep, balancing; tick if the clock is too low",
+        source: "C6",
+        params: &SCHED_FREQ,
+    },
+    GovernorInfo {
+        id: "ondemand",
+        summary: "to the highest clock when a sample is busy, else in proportion to the load",
+        kernel: "6.12",
+        fed_by: "idle_ns, iowait_ns",
+        evaluates: "hook, a sampling period after the last sample",
+        source: "C7",
+        params: &[
+            SAMPLING_RATE,
+            percent("up_threshold", 1, 100, 95, "a load above this asks for the highest clock"),
+            count(
+                "sampling_down_factor",
+                1,
+                100_000,
+                1,
+                "at the highest clock samples are this many times farther apart",
+            ),
+            count(
+                "powersave_bias",
+                0,
+                1000,
+                0,
+                "the target is lowered by this many thousandths; two clocks share the time",
+            ),
+            IO_IS_BUSY,
+        ],
+    },
+    GovernorInfo {
+        id: "conservative",
+        summary: "a step up when busy, a step down when idle",
+        kernel: "6.12",
+        fed_by: "idle_ns, iowait_ns",
+        evaluates: "hook, a sampling period after the last sample",
+        source: "C8",
+        params: &[
+            SAMPLING_RATE,
+            percent("up_threshold", 1, 100, 80, "a load above this steps up"),
+            percent("down_threshold", 0, 99, 20, "a load below this steps down"),
+            percent("freq_step", 0, 100, 5, "a step, of the highest clock allowed; 0: the clock stays"),
+            count("sampling_down_factor", 1, 10, 1, "this many samples make a step down"),
+            IO_IS_BUSY,
+        ],
+    },
+    GovernorInfo {
+        id: "interactive",
+        summary: "Android's of old: timers on each CPU, fast up to a clock for interaction, slowly beyond",
+        kernel: "Android 3.x to 4.9",
+        fed_by: "idle_ns, iowait_ns",
+        evaluates: "a timer on each CPU while it is awake; at the end of idling if overdue",
+        source: "C9",
+        params: &[
+            us("timer_rate", Default::Number(20_000), "from one look to the next"),
+            us(
+                "timer_slack",
+                Default::Number(80_000),
+                "how much later an idle CPU above the lowest clock is woken up to look",
+            ),
+            ParamInfo {
+                name: "target_loads",
+                kind: Kind::Steps { min: 1, max: 100 },
+                default: Default::Number(90),
+                unit: "%",
+                help: "the load to aim at; may differ from clock to clock",
+            },
+            percent("go_hispeed_load", 1, 100, 99, "a load of this asks for hispeed_freq"),
+            khz(
+                "hispeed_freq",
+                Default::Derived("the highest clock allowed at the start"),
+                "the clock for interaction",
+            ),
+            ParamInfo {
+                name: "above_hispeed_delay",
+                kind: Kind::Steps { min: 0, max: HOUR_US },
+                default: Default::Number(20_000),
+                unit: "us",
+                help: "how long to stay at hispeed_freq or above before going further up; may differ from clock to clock",
+            },
+            us("min_sample_time", Default::Number(80_000), "how long a clock stays before it falls"),
+            us("boostpulse_duration", Default::Number(80_000), "how long a touch keeps hispeed_freq"),
+            switch("boost", 0, "1: hispeed_freq or above always"),
+            IO_IS_BUSY,
         ],
     },
     GovernorInfo {

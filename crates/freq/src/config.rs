@@ -55,6 +55,14 @@ impl Config {
         self.number(name).and_then(|khz| u32::try_from(khz).ok())
     }
 
+    /// A step function, if one was given.
+    pub(crate) fn steps(&self, name: &str) -> Option<Steps> {
+        match self.value(name) {
+            Some(Value::Steps(steps)) => Some(steps.clone()),
+            _ => None,
+        }
+    }
+
     fn value(&self, name: &str) -> Option<&Value> {
         self.given.iter().find(|g| g.name == name).map(|g| &g.value)
     }

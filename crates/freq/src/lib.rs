@@ -44,9 +44,14 @@
 mod catalog;
 mod clock;
 mod config;
+mod conservative;
 mod error;
+mod interactive;
 mod iowait;
+mod ondemand;
 mod policy;
+mod sampler;
+mod sched_freq;
 mod schedutil;
 mod schedutil_old;
 mod signals;

@@ -159,16 +159,13 @@ fn new_limits_count_at_the_next_hook_or_at_once_with_a_slow_driver() {
     let full = Said::util(1024);
     let mut p = policy(setup(2, &BIG, fast()), "schedutil:rate_limit_us=100000");
     let _ = hook(&mut p, 200 * MS, &full);
-    assert_eq!(p.set_limits(limits, 201 * MS, &full).change, Change::None);
+    assert_eq!(p.set_limits(limits, 201 * MS).change, Change::None);
     assert_eq!(hook(&mut p, 202 * MS, &full), Change::Now { khz: 1_106_000 });
 
     let mut p = policy(setup(2, &BIG, slow(MS)), "schedutil:rate_limit_us=100000");
     let _ = hook(&mut p, 200 * MS, &full);
     let _ = p.transition_done(201 * MS, &full);
-    assert_eq!(
-        p.set_limits(limits, 202 * MS, &full).change,
-        Change::Start { khz: 1_106_000, ends_ns: 203 * MS }
-    );
+    assert_eq!(p.set_limits(limits, 202 * MS).change, Change::Start { khz: 1_106_000, ends_ns: 203 * MS });
 }
 
 #[test]
