@@ -69,7 +69,7 @@ impl SchedFreq {
         let Some(at) = clock.index(cpu) else { return Answer::default() };
         let capacity = signals.capacity(cpu).max(1);
         let util = signals.util(cpu).min(capacity);
-        let boosted = util + self.boost_pct * SCALE.saturating_sub(util) / 100;
+        let boosted = util.saturating_add(self.boost_pct * SCALE.saturating_sub(util) / 100);
         let evaluate = match event {
             Event::Wake | Event::Sleep | Event::Balance => {
                 self.publish_cfs(at, own_scale(boosted, capacity), signals)

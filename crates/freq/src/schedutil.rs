@@ -46,7 +46,7 @@ impl Schedutil {
             Kernel::V6_12 => RateRule::Kernel6_12,
             Kernel::V6_1 => RateRule::Kernel6_1,
         };
-        let limit = config.us("rate_limit_us").unwrap_or(rule.limit_us(&clock.driver) * 1000);
+        let limit = config.us("rate_limit_us").unwrap_or(rule.limit_us(&clock.driver).saturating_mul(1000));
         let up_ns = config.us("up_rate_limit_us").unwrap_or(limit);
         let down_ns = config.us("down_rate_limit_us").unwrap_or(limit);
         Self {
@@ -191,7 +191,7 @@ impl Schedutil {
         let early = !passed(t_ns, self.last_ns, wait);
         if early {
             // Or the same raw frequency would be taken for the one requested.
-            self.cached_raw = 0;
+            self.cached_raw = u64::MAX;
         }
         early
     }

@@ -43,7 +43,9 @@ struct PerCpu {
 
 impl OldSchedutil {
     pub(crate) fn new(android: bool, config: &Config, clock: &Clock) -> Self {
-        let limit = config.us("rate_limit_us").unwrap_or(RateRule::Kernel4_7.limit_us(&clock.driver) * 1000);
+        let limit = config
+            .us("rate_limit_us")
+            .unwrap_or(RateRule::Kernel4_7.limit_us(&clock.driver).saturating_mul(1000));
         let up_ns = config.us("up_rate_limit_us").unwrap_or(limit);
         let down_ns = config.us("down_rate_limit_us").unwrap_or(limit);
         let iowait = match (android, config.number("iowait_boost")) {

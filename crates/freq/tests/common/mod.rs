@@ -152,3 +152,16 @@ pub(crate) fn hook(policy: &mut Policy, t_ns: u64, signals: &Said) -> Change {
 pub(crate) fn iowait_hook(policy: &mut Policy, t_ns: u64, signals: &Said) -> Change {
     policy.hook(&Hook { iowait: true, ..Hook::fair(0, t_ns) }, signals).change
 }
+
+/// What one CPU was doing until now: idle for so long in all, ns.
+pub(crate) fn idled(idle_ns: u64) -> Said {
+    Said(vec![Cpu { idle_ns, ..Cpu::default() }])
+}
+
+/// Ends the switch under way, and those that follow from it, at once.
+pub(crate) fn settle(policy: &mut Policy, signals: &Said) -> u32 {
+    while let Some(moving) = policy.moving() {
+        let _ = policy.transition_done(moving.ends_ns, signals);
+    }
+    policy.cur_khz()
+}
