@@ -97,6 +97,11 @@ const fn us(name: &'static str, default: Default, help: &'static str) -> ParamIn
     ParamInfo { name, kind: Kind::Number { min: 0, max: HOUR_US }, default, unit: "us", help }
 }
 
+/// A period, which is never nothing.
+const fn period(name: &'static str, default: Default, help: &'static str) -> ParamInfo {
+    ParamInfo { kind: Kind::Number { min: 1, max: HOUR_US }, ..us(name, default, help) }
+}
+
 const fn count(name: &'static str, min: u64, max: u64, default: u64, help: &'static str) -> ParamInfo {
     ParamInfo { name, kind: Kind::Number { min, max }, default: Default::Number(default), unit: "", help }
 }
@@ -115,13 +120,11 @@ const fn khz(name: &'static str, default: Default, help: &'static str) -> ParamI
 
 const RATE_LIMIT: &str = "least time from one change of the request to the next evaluation";
 
-const SAMPLING_RATE: ParamInfo = ParamInfo {
-    name: "sampling_rate",
-    kind: Kind::Number { min: 1, max: HOUR_US },
-    default: Default::Derived("two ticks, or 1.5 x latency if that is longer"),
-    unit: "us",
-    help: "from one sample to the next",
-};
+const SAMPLING_RATE: ParamInfo = period(
+    "sampling_rate",
+    Default::Derived("two ticks, or 1.5 x latency if that is longer"),
+    "from one sample to the next",
+);
 
 const IO_IS_BUSY: ParamInfo =
     switch("io_is_busy", 0, "1: waiting for I/O counts as busy; the kernel's default for ondemand on Intel");
@@ -294,7 +297,7 @@ static LIST: [GovernorInfo; 13] = [
         evaluates: "a timer on each CPU while it is awake; at the end of idling if overdue",
         source: "C9",
         params: &[
-            us("timer_rate", Default::Number(20_000), "from one look to the next"),
+            period("timer_rate", Default::Number(20_000), "from one look to the next"),
             us(
                 "timer_slack",
                 Default::Number(80_000),

@@ -19,6 +19,25 @@ pub struct Driver {
     pub any_cpu: bool,
     /// The driver wants to hear of new limits even if the clock stays (`CPUFREQ_NEED_UPDATE_LIMITS`).
     pub updates_on_limits: bool,
+    /// schedutil hands over the utilisation, not a clock, as to intel_pstate and amd-pstate. Counts only with fast
+    /// switching, invariance and a clock for each CPU; the driver is taken to choose the lowest clock that is enough.
+    pub adjust_perf: bool,
+}
+
+impl Default for Driver {
+    /// A driver that sleeps for a time that is not known, on a machine that accounts for its clock.
+    fn default() -> Self {
+        Self {
+            transition_latency_ns: 0,
+            transition_delay_us: None,
+            fast_switch: false,
+            invariant: true,
+            reference_khz: None,
+            any_cpu: false,
+            updates_on_limits: false,
+            adjust_perf: false,
+        }
+    }
 }
 
 /// One clock and the CPUs that share it.

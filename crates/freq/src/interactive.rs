@@ -47,7 +47,7 @@ struct PerCpu {
 impl Interactive {
     pub(crate) fn new(config: &Config, clock: &Clock) -> Self {
         Self {
-            rate_ns: config.us("timer_rate").unwrap_or(20_000_000).max(1000),
+            rate_ns: config.us("timer_rate").unwrap_or(20_000_000),
             slack_ns: config.us("timer_slack").unwrap_or(80_000_000),
             target_loads: config.steps("target_loads").unwrap_or(Steps::constant(90)),
             go_hispeed_load: config.number("go_hispeed_load").unwrap_or(99),

@@ -19,15 +19,7 @@
 //!     fn idle_ns(&self, _: u32, _: u64) -> u64 { 0 }
 //! }
 //!
-//! let driver = Driver {
-//!     transition_latency_ns: 5_000_000,
-//!     transition_delay_us: None,
-//!     fast_switch: true,
-//!     invariant: true,
-//!     reference_khz: None,
-//!     any_cpu: true,
-//!     updates_on_limits: false,
-//! };
+//! let driver = Driver { transition_latency_ns: 5_000_000, fast_switch: true, ..Driver::default() };
 //! let table = Table::new(vec![500_000, 1_106_000, 2_802_000])?;
 //! let setup =
 //!     Setup { cpus: vec![6, 7], table, limits: Limits::NONE, start_khz: 500_000, driver, tick_ns: 4_000_000 };

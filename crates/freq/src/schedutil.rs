@@ -27,6 +27,8 @@ pub(crate) struct Schedutil {
     margin: Option<u64>,
     next_khz: u32,
     cached_raw: u64,
+    /// What a driver that is told the utilisation was told last.
+    told_util: u64,
     last_ns: u64,
     need_update: bool,
     limits_changed: bool,
@@ -58,6 +60,7 @@ impl Schedutil {
             margin: config.number("capacity_margin"),
             next_khz: 0,
             cached_raw: 0,
+            told_util: 0,
             last_ns: 0,
             need_update: clock.driver.updates_on_limits,
             limits_changed: false,
@@ -87,6 +90,9 @@ impl Schedutil {
             return Change::None;
         }
         let (util, capacity) = self.util(clock, hook, signals);
+        if clock.driver.adjust_perf && clock.driver.fast_switch && clock.driver.invariant && !clock.shared() {
+            return self.tell(clock, hook, util, capacity, signals);
+        }
         let raw_before = self.cached_raw;
         let mut next = self.next(clock, util, capacity);
         if !clock.shared() && self.hold(hook.cpu, signals) && next < self.next_khz && !self.need_update {
@@ -125,6 +131,31 @@ impl Schedutil {
         largest
     }
 
+    /// Hands the utilisation to the driver, whether it changed or not; a busy CPU's does not fall.
+    fn tell(
+        &mut self,
+        clock: &mut Clock,
+        hook: &Hook,
+        util: u64,
+        capacity: u64,
+        signals: &impl Signals,
+    ) -> Change {
+        let util = self.with_headroom(util);
+        let util = if self.hold(hook.cpu, signals) { util.max(self.told_util) } else { util };
+        self.told_util = util;
+        self.last_ns = hook.t_ns;
+        let khz = u64::from(clock.table.highest()).saturating_mul(util).div_ceil(capacity);
+        clock.switch(hook.t_ns, u32::try_from(khz).unwrap_or(u32::MAX))
+    }
+
+    /// What before 6.8 is put on the frequency, which is the same: a quarter, where there is no margin.
+    fn with_headroom(&self, util: u64) -> u64 {
+        match (self.kernel, self.margin) {
+            (Kernel::V6_1, None) => util.saturating_add(util >> 2),
+            _ => util,
+        }
+    }
+
     fn next(&mut self, clock: &Clock, util: u64, capacity: u64) -> u32 {
         let cur = u64::from(clock.cur);
         let invariant = clock.driver.invariant;
@@ -138,11 +169,7 @@ impl Schedutil {
             Kernel::V6_1 if invariant => highest,
             Kernel::V6_1 => cur,
         };
-        let util = match (self.kernel, self.margin) {
-            (Kernel::V6_1, None) => util.saturating_add(util >> 2),
-            _ => util,
-        };
-        let raw = base.saturating_mul(util) / capacity;
+        let raw = base.saturating_mul(self.with_headroom(util)) / capacity;
         if raw == self.cached_raw && !self.need_update {
             return self.next_khz;
         }

@@ -68,11 +68,11 @@ prop_compose! {
     fn drivers()(
         latency in number(50_000_000), delay in prop::option::of(number(10_000)), fast_switch in any::<bool>(),
         invariant in any::<bool>(), reference_khz in prop::option::of(any::<u32>()), any_cpu in any::<bool>(),
-        updates_on_limits in any::<bool>(),
+        updates_on_limits in any::<bool>(), adjust_perf in any::<bool>(),
     ) -> Driver {
         Driver {
             transition_latency_ns: latency, transition_delay_us: delay, fast_switch, invariant, reference_khz, any_cpu,
-            updates_on_limits,
+            updates_on_limits, adjust_perf,
         }
     }
 }

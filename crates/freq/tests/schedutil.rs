@@ -218,3 +218,23 @@ fn the_rate_limit_may_be_given() {
         "schedutil:rate_limit_us=2000".parse::<idlewise_freq::Config>().unwrap().info().id == "schedutil"
     );
 }
+
+#[test]
+fn a_driver_that_is_told_the_utilisation_is_told_always() {
+    let driver = Driver { adjust_perf: true, ..fast() };
+    let said = |util, idle_calls| Said(vec![Cpu { util, idle_calls, ..Cpu::default() }]);
+    let mut p = policy(setup(1, &BIG, driver.clone()), "schedutil:rate_limit_us=1000");
+    assert_eq!(hook(&mut p, 10 * MS, &said(300, 1)), Change::Now { khz: 1_106_000 });
+    // Unlike a clock, the same utilisation starts the rate limit.
+    assert_eq!(hook(&mut p, 11 * MS, &said(300, 1)), Change::None);
+    assert_eq!(hook(&mut p, 12 * MS - 1, &said(1024, 1)), Change::None);
+    assert_eq!(hook(&mut p, 12 * MS, &said(1024, 1)), Change::Now { khz: 2_802_000 });
+    // Busy ever since: no less.
+    assert_eq!(hook(&mut p, 13 * MS, &said(0, 1)), Change::None);
+    assert_eq!(hook(&mut p, 14 * MS, &said(0, 2)), Change::Now { khz: 500_000 });
+    // Clocks that are shared are set.
+    let mut p = policy(setup(2, &BIG, driver), "schedutil:rate_limit_us=1000");
+    let _ = hook(&mut p, 10 * MS, &said(300, 1));
+    let _ = hook(&mut p, 11 * MS, &said(300, 1));
+    assert_eq!(hook(&mut p, 12 * MS - 1, &said(1024, 1)), Change::Now { khz: 2_802_000 });
+}

@@ -111,15 +111,7 @@ pub(crate) const BIG: [u32; 5] = [500_000, 984_000, 1_106_000, 1_277_000, 2_802_
 
 /// A driver that switches at once, 10 us of latency, clocks that are accounted for.
 pub(crate) fn fast() -> Driver {
-    Driver {
-        transition_latency_ns: 10_000,
-        transition_delay_us: None,
-        fast_switch: true,
-        invariant: true,
-        reference_khz: None,
-        any_cpu: false,
-        updates_on_limits: false,
-    }
+    Driver { transition_latency_ns: 10_000, fast_switch: true, ..Driver::default() }
 }
 
 /// A driver that sleeps while it switches.
