@@ -6,14 +6,20 @@
 
 mod chance;
 mod distribution;
+mod error;
 mod event;
 mod extension;
+mod json;
+mod read;
+mod shipped;
 mod task;
 mod workload;
 
 pub use chance::Random;
 pub use distribution::{Distribution, MAX_TIME_NS};
+pub use error::{Fault, WorkloadError};
 pub use event::{Event, SleepTimer, TimerMode};
 pub use extension::{Arrivals, Completion, Device, DeviceId, Frame, FrameId, IrqCpu, Source, SourceId};
+pub use shipped::{find, read_files, shipped};
 pub use task::{Phase, Policy, Sched, Task, TaskId};
 pub use workload::{Calibration, Global, Resource, ResourceId, ResourceKind, Workload};

@@ -6,6 +6,8 @@ use crate::{Device, Frame, Source, Task};
 pub struct Workload {
     /// Short name: that of a shipped workload, else the file's name without its ending.
     pub name: String,
+    /// One line about what it stands for; empty where the file does not say (`idlewise/about`).
+    pub about: String,
     /// Task descriptions in the order of the file. One description may make several tasks.
     pub tasks: Vec<Task>,
     /// What tasks share, in the order of first use; [`ResourceId`] is an index into it.
