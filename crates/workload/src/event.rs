@@ -117,8 +117,8 @@ pub enum Event {
         /// Bytes.
         bytes: u64,
     },
-    /// A frame begins: at the instant of what the task waited for last (expiry of its timer, resume, answer of a
-    /// device), so that a slow wake counts as part of the frame.
+    /// A frame begins, at the instant when what the task last waited for came about: its timer's expiry (also one of an
+    /// absolute timer that had passed), a wake by another task, a device's answer. So a slow wake is part of the frame.
     FrameBegin {
         /// Which kind.
         frame: FrameId,

@@ -2,10 +2,9 @@
 //! The `global` object.
 
 use super::reader::{MAX_US, Reader};
-use super::shown;
 use super::tasks::PolicyName;
 use crate::json::{Member, Value};
-use crate::{Calibration, Fault, Global, WorkloadError};
+use crate::{Calibration, Global, WorkloadError};
 
 const KEYS: [&str; 17] = [
     "duration",
@@ -86,14 +85,9 @@ fn calibration(r: &mut Reader<'_>, m: &Member) -> Result<Calibration, WorkloadEr
         }
         Some(Value::Text(text)) => {
             let cpu = text.strip_prefix("CPU").and_then(|n| n.parse().ok());
-            cpu.filter(|n| *n <= super::tasks::MAX_CPU).map(Calibration::Cpu).ok_or_else(|| {
-                r.error(
-                    super::place(m),
-                    Fault::Value,
-                    format!("calibration {}", shown(&Value::Text(text.clone()))),
-                    "write \"CPU0\", the number being that of a CPU, or ns per loop as a number",
-                )
-            })
+            cpu.filter(|n| *n <= super::tasks::MAX_CPU)
+                .map(Calibration::Cpu)
+                .ok_or_else(|| r.wrong(m, "\"CPU0\" (any CPU's number) or ns per loop"))
         }
         _ => Err(r.wrong(m, "\"CPU0\" (any CPU's number) or ns per loop")),
     }

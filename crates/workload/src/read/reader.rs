@@ -209,5 +209,5 @@ pub(super) fn nearest<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
     // Distances of long texts cost their product; no key is that long.
     let found: String = found.chars().take(64).collect();
     let ranked = known.iter().map(|k| (strsim::levenshtein(&found, k), *k));
-    ranked.min().filter(|(d, k)| *d <= k.len().div_ceil(3)).map(|(_, k)| k)
+    ranked.min().filter(|(d, k)| *d < k.len() && *d <= k.len().div_ceil(3)).map(|(_, k)| k)
 }
