@@ -52,10 +52,11 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
 
-fuzz: ## broken traces through the reader: INPUTS of them, 100000 unless told
+fuzz: ## broken traces and workloads through their readers: INPUTS of them, 100000 unless told
 	@tools/need.sh cargo cc
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace \
 		--test hostile_input --test hostile_text --test hostile_ctf
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-workload --test hostile_text
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
