@@ -23,6 +23,8 @@ Where do two of them part, and what does it cost? Exit status 1 if B is worse th
   idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
 What if this load ran there?
   idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
+A workload on a simulated machine, where a slow wake delays what comes after it:
+  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil --repeat 5
 What did the kernel itself choose?
   idlewise score trace.dat --sysfs cpuidle.txt --per cpu
 Why did it choose that, and where do two part?
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
+    /// Run a workload on a simulated machine, under any governors of idle states and frequencies, and compare them
+    Simulate(SimulateArgs),
     /// Lay two governors' runs over the same traces side by side, wait by wait
     Compare(CompareArgs),
     /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
@@ -103,6 +107,59 @@ pub(crate) struct ReplayArgs {
     pub(crate) sensitivity: bool,
     /// Ask again what a JSON result records of its own making; files must not have changed
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
+    pub(crate) again: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// A workload that comes with idlewise, or a file of rt-app's grammar (docs/reference/workload-format.md)
+    #[arg(value_name = "WORKLOAD", required_unless_present_any = ["again", "list"])]
+    pub(crate) workload: Option<String>,
+    /// The workloads that come with idlewise
+    #[arg(long, conflicts_with = "workload")]
+    pub(crate) list: bool,
+    /// The machine
+    #[arg(short, long, value_name = "PLATFORM", default_value = "pixel6")]
+    pub(crate) platform: String,
+    /// Governors of idle states, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo
+    #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow")]
+    pub(crate) governor: String,
+    /// Governors of frequencies, with parameters where wanted (docs/reference/frequency-governors.md)
+    #[arg(long, value_name = "LIST", default_value = "schedutil")]
+    pub(crate) cpufreq: String,
+    /// Signals that these read: pelt, pelt:half_life_ms=8, walt, walt:window_ms=10, walt-rfc
+    #[arg(long, value_name = "LIST", default_value = "pelt")]
+    pub(crate) signal: String,
+    /// The combination to compare the others with, by its governor [default: the first]
+    #[arg(short, long, value_name = "GOVERNOR")]
+    pub(crate) baseline: Option<String>,
+    /// The kernel whose load tracking and fair scheduler the machine has
+    #[arg(long, value_name = "VERSION", default_value = "6.12")]
+    pub(crate) kernel: String,
+    #[command(flatten)]
+    pub(crate) kernels: KernelArgs,
+    /// Ticks a second [default: what the platform says]
+    #[arg(long, value_name = "N")]
+    pub(crate) hz: Option<u32>,
+    /// CPUs, where the platform leaves it open
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) cpus: Option<u32>,
+    /// How long [default: what the workload says, else 10]
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) seconds: Option<u64>,
+    /// Seed of all chance
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Runs of each combination, with a seed more each time
+    #[arg(short, long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) repeat: u64,
+    /// Show all that was counted of each task
+    #[arg(long)]
+    pub(crate) tasks: bool,
+    /// Ask again what a JSON result records of its own making
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -14,6 +14,7 @@ mod output;
 mod platform;
 mod replay;
 mod score;
+mod simulate;
 mod tape;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
+        Command::Simulate(a) => simulate::run(&a),
         Command::Explain(a) => explain::run(&a),
         Command::Compare(a) => compare::run(&a),
         Command::Score(a) => score::run(&a),

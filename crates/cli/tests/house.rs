@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 16] = [
+const FLOORS: [(&str, u32); 17] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 16] = [
     ("trace", 2),
     ("platform", 2),
     ("workload", 2),
+    ("stats", 2),
     ("idle", 3),
     ("tape", 3),
     ("score", 3),

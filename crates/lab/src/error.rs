@@ -39,6 +39,9 @@ pub enum LabError {
     /// A platform.
     #[error(transparent)]
     Platform(#[from] PlatformError),
+    /// A workload.
+    #[error(transparent)]
+    Workload(#[from] idlewise_workload::WorkloadError),
     /// A governor.
     #[error(transparent)]
     Governor(#[from] GovernorError),

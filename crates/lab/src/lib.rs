@@ -24,6 +24,7 @@ mod recording;
 pub mod replay;
 mod scene;
 pub mod score;
+pub mod simulate;
 mod steady;
 mod tidy;
 pub mod true_inputs;

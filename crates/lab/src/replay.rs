@@ -5,7 +5,7 @@ mod sensitivity;
 
 use std::path::PathBuf;
 
-use idlewise_platform::Cluster;
+use idlewise_platform::{Cluster, EnergyTable, Platform};
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
@@ -423,10 +423,14 @@ fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
 impl PlatformHead {
     /// The machine of `scene`, with what is assumed of the clusters that are used.
     pub(crate) fn new(scene: &Scene) -> Self {
-        let platform = &scene.platform;
+        Self::of(&scene.platform, scene.used().into_iter().map(|c| &c.energy))
+    }
+
+    /// `platform`, with what stands behind `energies`.
+    pub(crate) fn of<'e>(platform: &Platform, energies: impl Iterator<Item = &'e EnergyTable>) -> Self {
         let mut energy_basis: Vec<String> = Vec::new();
-        for cluster in scene.used() {
-            let line = format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis);
+        for energy in energies {
+            let line = format!("{}: {}", energy.grade.label(), energy.basis);
             if !energy_basis.contains(&line) {
                 energy_basis.push(line);
             }

@@ -7,6 +7,7 @@ mod counters;
 mod info;
 mod parity;
 mod sensitivity;
+mod simulate;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
@@ -21,6 +22,7 @@ pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use info::info;
 pub use parity::words as parity;
+pub use simulate::simulate;
 
 /// The tables of a replay.
 #[must_use]

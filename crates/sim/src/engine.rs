@@ -12,6 +12,7 @@ use idlewise_idle::{Hosted, IdleCpu};
 use idlewise_model::{Counted, WakeCause};
 use idlewise_signal::pelt;
 use idlewise_workload::{Random, Workload};
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::cpu::{Cpu, Mode, Then};
@@ -38,10 +39,12 @@ pub struct Setting {
     pub signal: Signal,
     /// The frequency governor.
     pub frequency: idlewise_freq::Config,
+    /// Tasks begin one after the other, each up to so much later than the one before, ns, by chance.
+    pub stagger_ns: u64,
 }
 
 /// What came out of a run, beside what was watched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// When it ended, ns: all tasks were gone, or the time was over.
     pub end_ns: u64,
@@ -172,10 +175,12 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
         sim.start_clocks();
         sim.load.tell(|w| w.start(0));
+        let mut begin_ns = 0;
         for (number, spec) in (0..).zip(&program.tasks) {
             for _ in 0..spec.instances {
                 let task = sim.make(number);
-                sim.queue.push(spec.delay_ns, What::Start { task });
+                begin_ns += sim.chance.draw() % (setting.stagger_ns + 1);
+                sim.queue.push(begin_ns + spec.delay_ns, What::Start { task });
             }
         }
         sim.begin_arrivals();

@@ -2,6 +2,7 @@
 use idlewise_model::Counted;
 use idlewise_signal::pelt;
 use idlewise_workload::Random;
+use serde::{Deserialize, Serialize};
 
 use crate::fair;
 use crate::fair::{Entities, Entity};
@@ -38,7 +39,7 @@ pub(crate) enum Left {
 }
 
 /// What was seen of a task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSeen {
     /// Times it was woken up.
     pub wakeups: u64,

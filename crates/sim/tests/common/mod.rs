@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machines and workloads for the tests.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::{Entry, Ledger};
@@ -125,6 +125,7 @@ pub(crate) fn setting(ms: u64) -> Setting {
         pelt: Pelt::default(),
         signal: Signal::Pelt,
         frequency: "performance".parse().unwrap(),
+        stagger_ns: 0,
     }
 }
 
@@ -144,3 +145,12 @@ pub(crate) fn run_with(
 pub(crate) fn run(machine: &Machine<'_>, workload: &Workload, governor: &str, ms: u64) -> (Outcome, Log) {
     run_with(machine, workload, governor, &setting(ms))
 }
+
+/// Looks at nothing.
+pub(crate) struct Nobody;
+
+impl Ledger for Nobody {
+    fn entry(&mut self, _: &Entry) {}
+}
+
+impl Watch for Nobody {}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload on a machine under every combination of governors and signals: `idlewise simulate`.
+
+mod books;
+mod facts;
+mod kernel;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_governor::{Governor, GovernorError, Loader};
+use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
+use idlewise_score::Counts;
+use idlewise_signal::pelt::Pelt;
+use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
+use idlewise_stats::Summary;
+use idlewise_workload::{Random, Workload};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::candidate::Candidate;
+use crate::governors::{self, ForeignHead};
+use crate::replay::PlatformHead;
+use books::Books;
+pub use facts::{Fact, FactUnit};
+use kernel::Kernel;
+
+/// Version of the JSON that a simulation gives.
+pub const SCHEMA: &str = "idlewise.simulate/1";
+
+/// How long a workload runs that does not say it, ns.
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// Tasks begin one after the other, up to so far apart, ns: the order of magnitude of making a thread.
+const STAGGER_NS: u64 = 100_000;
+
+/// Stream of chance for the phase of the tick.
+const PHASE: u64 = 1 << 42;
+
+/// What to simulate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulateRequest {
+    /// The workload: a name of `idlewise simulate --list`, or a file of rt-app's grammar.
+    pub workload: String,
+    /// The machine.
+    pub platform: String,
+    /// Governors of idle states, with their parameters.
+    pub governors: Vec<String>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
+    pub kernel_trees: Vec<PathBuf>,
+    /// Governors of frequencies.
+    pub cpufreq: Vec<String>,
+    /// Signals that these read.
+    pub signals: Vec<String>,
+    /// The kernel whose PELT and fair scheduler the machine has.
+    pub kernel: String,
+    /// Ticks a second; what the platform says where nothing is given.
+    pub hz: Option<u32>,
+    /// How many CPUs, where the platform leaves it open.
+    pub cpus: Option<usize>,
+    /// How long, ns; what the workload says where nothing is given.
+    pub duration_ns: Option<u64>,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Runs of each combination; each has the next seed.
+    pub repeat: u64,
+    /// The combination that the others are compared with, by its governor; the first where nothing is given.
+    pub baseline: Option<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimulateReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; it can be asked again.
+    pub request: SimulateRequest,
+    /// The machine.
+    pub platform: PlatformHead,
+    /// How far the weakest number can be trusted that energies rest on.
+    pub energy_grade: String,
+    /// Powers are mW; else relative.
+    pub energy_measured: bool,
+    /// CPUs that it has.
+    pub cpus: usize,
+    /// Ticks a second.
+    pub hz: u32,
+    /// How long each run was, ns, unless its tasks ended before.
+    pub duration_ns: u64,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
+    /// What of the workload is not modelled, or only roughly.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Which combination the others are compared with.
+    pub baseline: usize,
+    /// In the order of the request: idle governors, then frequency governors, then signals.
+    pub combinations: Vec<Combination>,
+}
+
+/// Idle governor, frequency governor and signal, and what came of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Combination {
+    /// The idle governor.
+    pub governor: String,
+    /// The frequency governor.
+    pub cpufreq: String,
+    /// The signal that it reads.
+    pub signal: String,
+    /// Why there is no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What to know about the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What all runs say of each number.
+    pub facts: Vec<FactSummary>,
+    /// Each run's numbers.
+    pub runs: Vec<SimulatedRun>,
+}
+
+/// A number over all runs of a combination.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FactSummary {
+    /// What it is about.
+    pub about: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub unit: FactUnit,
+    /// Mean and interval.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimulatedRun {
+    /// Its seed.
+    pub seed: u64,
+    /// Events that were worked off.
+    pub events: u64,
+    /// Times the idle governor was asked.
+    pub decisions: u64,
+    /// Its numbers, in the order of [`Combination::facts`].
+    pub values: Vec<f64>,
+}
+
+impl Combination {
+    /// The summary of a number.
+    #[must_use]
+    pub fn fact(&self, about: &str, name: &str) -> Option<&FactSummary> {
+        self.facts.iter().find(|f| f.about == about && f.name == name)
+    }
+}
+
+/// A request with everything found.
+struct Stage<'a> {
+    machine: Machine<'a>,
+    workload: &'a Workload,
+    duration_ns: u64,
+    seed: u64,
+}
+
+/// A signal by its name.
+struct Named {
+    name: String,
+    pelt: Pelt,
+    signal: Signal,
+}
+
+/// A combination to run.
+struct Job<'j> {
+    governor: &'j Governor,
+    name: &'j str,
+    cpufreq: &'j (String, idlewise_freq::Config),
+    signal: &'j Named,
+}
+
+/// What comes back from a governor's own process.
+type Ran = (Outcome, Vec<Counts>);
+
+/// The workloads that come with idlewise, and what each stands for.
+///
+/// # Errors
+/// [`LabError::Workload`] never, unless one of them is wrong.
+pub fn workloads() -> Result<Vec<(&'static str, String)>, LabError> {
+    let about = |(name, _): &(&'static str, &'static str)| Ok((*name, idlewise_workload::find(name)?.about));
+    idlewise_workload::shipped().iter().map(about).collect()
+}
+
+/// Simulates what `request` asks for. `progress` hears of every finished run: done and of how many.
+///
+/// # Errors
+/// [`LabError`] when workload, platform, governor or signal cannot be found or used.
+pub fn simulate(
+    request: &SimulateRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, LabError> {
+    let platform = idlewise_platform::find(&request.platform)?;
+    let workload = idlewise_workload::find(&request.workload)?;
+    let candidates = candidates(request)?;
+    let kernel = Kernel::parse(&request.kernel)?;
+    let hz = hz(request, &platform)?;
+    let mut machine = Machine::new(&platform, hz, request.cpus);
+    machine.fair = kernel.fair(machine.cpus.len());
+    let stage = Stage {
+        duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
+        machine,
+        workload: &workload,
+        seed: request.seed,
+    };
+    let cpufreq = frequency_governors(request)?;
+    let signals = signals(request, kernel)?;
+    let mut jobs = Vec::new();
+    for candidate in &candidates {
+        let Candidate::Hosted { governor, name } = candidate else { continue };
+        for cpufreq in &cpufreq {
+            jobs.extend(signals.iter().map(|signal| Job { governor, name, cpufreq, signal }));
+        }
+    }
+    let combinations = stage.run_all(&jobs, request.repeat.max(1), progress)?;
+    let baseline = match &request.baseline {
+        None => 0,
+        Some(name) => {
+            combinations.iter().position(|c| c.governor == *name || c.cpufreq == *name).ok_or_else(|| {
+                LabError::Request(format!(
+                    "baseline {name} is among neither the governors nor the frequency governors"
+                ))
+            })?
+        }
+    };
+    let weakest = stage.energies().map(|e| e.grade).min().unwrap_or(EnergyGrade::DerivedFromBreakEven);
+    Ok(SimulateReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        energy_grade: weakest.label().to_owned(),
+        energy_measured: weakest == EnergyGrade::Measured,
+        platform: PlatformHead::of(&platform, stage.energies()),
+        cpus: stage.machine.cpus.len(),
+        hz,
+        duration_ns: stage.duration_ns,
+        foreign: governors::foreign(&candidates),
+        notes: workload.notes.clone(),
+        baseline,
+        combinations,
+    })
+}
+
+/// The governors of a request, each with a name of its own.
+fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, LabError> {
+    let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
+    if candidates.iter().any(|c| matches!(c, Candidate::Oracle)) {
+        return Err(LabError::Request(
+            "the oracle knows when the next event comes; in a simulation that depends on what it chooses. Write a trace \
+             of the run (--trace) and replay that under it"
+                .to_owned(),
+        ));
+    }
+    Ok(candidates)
+}
+
+fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, LabError> {
+    let hz = request.hz.or(platform.hz);
+    hz.filter(|hz| (1..=10_000).contains(hz)).ok_or_else(|| {
+        LabError::Request(format!(
+            "{} does not say how often its kernel ticks: give --hz, 1 to 10000",
+            platform.id
+        ))
+    })
+}
+
+fn frequency_governors(request: &SimulateRequest) -> Result<Vec<(String, idlewise_freq::Config)>, LabError> {
+    let config = |name: &String| {
+        let config = name.parse().map_err(|e: idlewise_freq::FreqError| LabError::Request(e.to_string()))?;
+        Ok((name.clone(), config))
+    };
+    request.cpufreq.iter().map(config).collect()
+}
+
+fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, LabError> {
+    let named = |name: &String| {
+        let (pelt, signal) = kernel::signal(name, kernel)?;
+        Ok(Named { name: name.clone(), pelt, signal })
+    };
+    request.signals.iter().map(named).collect()
+}
+
+impl Stage<'_> {
+    /// What the energies of a run rest on.
+    fn energies(&self) -> impl Iterator<Item = &EnergyTable> {
+        let points = self.machine.clocks.iter().flat_map(|c| &c.points);
+        points.flat_map(|p| std::iter::once(p.energy).chain(p.shared))
+    }
+
+    fn run_all(
+        &self,
+        jobs: &[Job<'_>],
+        repeat: u64,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<Combination>, LabError> {
+        let runs: Vec<(usize, u64)> =
+            (0..jobs.len()).flat_map(|j| (0..repeat).map(move |r| (j, r))).collect();
+        let done = AtomicUsize::new(0);
+        let results: Vec<Result<Ran, LabError>> = runs
+            .par_iter()
+            .map(|(j, r)| {
+                let result = self.run(&jobs[*j], self.seed.wrapping_add(*r));
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
+                result
+            })
+            .collect();
+        let mut results = results.into_iter();
+        jobs.iter()
+            .map(|job| {
+                let own: Vec<_> = results.by_ref().take(repeat as usize).collect();
+                self.combination(job, own)
+            })
+            .collect()
+    }
+
+    fn run(&self, job: &Job<'_>, seed: u64) -> Result<Ran, LabError> {
+        let setting = Setting {
+            duration_ns: self.duration_ns,
+            seed,
+            pelt: job.signal.pelt,
+            signal: job.signal.signal,
+            frequency: job.cpufreq.1.clone(),
+            stagger_ns: STAGGER_NS,
+        };
+        let mut machine = self.machine.clone();
+        // Nothing ties a load to the tick.
+        machine.grid.phase_ns = Random::stream(seed, PHASE).draw() % machine.grid.period_ns;
+        let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
+            let mut instance = loader.load(self.machine.grid.period_ns)?;
+            let mut books = Books::new(&machine);
+            match idlewise_sim::simulate(&machine, self.workload, &setting, &mut instance, &mut books) {
+                Ok(out) => Ok(Ok((out, books.counts()))),
+                Err(SimError::Governor(e)) => Err(e),
+                Err(e) => Ok(Err(e.to_string())),
+            }
+        };
+        job.governor.run(play)?.map_err(LabError::Request)
+    }
+
+    fn combination(&self, job: &Job<'_>, runs: Vec<Result<Ran, LabError>>) -> Result<Combination, LabError> {
+        let mut c = Combination {
+            governor: job.name.to_owned(),
+            cpufreq: job.cpufreq.0.clone(),
+            signal: job.signal.name.clone(),
+            failure: None,
+            notes: Vec::new(),
+            facts: Vec::new(),
+            runs: Vec::new(),
+        };
+        let mut facts: Vec<Vec<Fact>> = Vec::new();
+        for (seed, ran) in (self.seed..).zip(runs) {
+            match ran {
+                Ok((out, counts)) => {
+                    let own = facts::facts(&self.machine, self.workload, &out, &counts);
+                    c.notes.extend(self.remarks(&out));
+                    c.runs.push(SimulatedRun {
+                        seed,
+                        events: out.events,
+                        decisions: out.decisions,
+                        values: own.iter().map(|f| f.value).collect(),
+                    });
+                    facts.push(own);
+                }
+                // It takes no other's result away.
+                Err(LabError::Governor(e)) if job.governor.is_foreign() && e.is_misbehaviour() => {
+                    c.failure = Some(e.to_string());
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        c.notes.dedup();
+        for fact in facts.first().map_or(&[][..], Vec::as_slice) {
+            let same = |f: &&Fact| f.about == fact.about && f.name == fact.name;
+            let values: Vec<f64> =
+                facts.iter().filter_map(|run| run.iter().find(same)).map(|f| f.value).collect();
+            c.facts.push(FactSummary {
+                about: fact.about.clone(),
+                name: fact.name.clone(),
+                unit: fact.unit,
+                summary: Summary::of(&values),
+            });
+        }
+        Ok(c)
+    }
+
+    /// What to know of a run.
+    fn remarks(&self, out: &Outcome) -> Vec<String> {
+        let mut notes = Vec::new();
+        if out.out_of_range > 0 {
+            notes.push(format!("{} answers were no state; the nearest was taken", out.out_of_range));
+        }
+        for task in &out.stuck {
+            let name = self.workload.tasks.get(*task as usize).map_or("", |t| t.name.as_str());
+            notes.push(format!("task {name} loops without ever letting time pass; it was stopped"));
+        }
+        notes
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A run as a list of numbers, the same list for each run of a request.
+
+use idlewise_model::{Counted, nth};
+use idlewise_score::{Counts, Score, Tally};
+use idlewise_sim::{Machine, Outcome};
+use idlewise_workload::Workload;
+use serde::{Deserialize, Serialize};
+
+/// What a number is, for whoever prints or compares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FactUnit {
+    /// How often.
+    Count,
+    /// Per cent: differences are percentage points.
+    Percent,
+    /// Nanoseconds.
+    Ns,
+    /// Millijoule or milliwatt, or their relative equivalent.
+    Energy,
+    /// A second.
+    PerSecond,
+    /// Kilohertz.
+    Khz,
+}
+
+/// A number of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is about: `idle`, `energy`, `clock LITTLE`, `task RenderThread`, `frames ui`, ...
+    pub about: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub unit: FactUnit,
+    /// The number; not a number where nothing was there to count.
+    pub value: f64,
+}
+
+/// Collects them.
+struct Facts {
+    all: Vec<Fact>,
+}
+
+impl Facts {
+    fn add(&mut self, about: &str, name: &str, unit: FactUnit, value: f64) {
+        self.all.push(Fact { about: about.to_owned(), name: name.to_owned(), unit, value });
+    }
+
+    /// Mean and percentiles of times, ns.
+    fn times(&mut self, about: &str, what: &str, times: &Counted, shares: &[u64]) {
+        let ranks = Counted::ranks(std::iter::once(times));
+        let n: u64 = ranks.iter().map(|(_, n)| n).sum();
+        let sum: u64 = ranks.iter().map(|(v, n)| u64::from(*v) * n).sum();
+        let mean = if n == 0 { f64::NAN } else { sum as f64 / n as f64 };
+        self.add(about, &format!("{what} mean"), FactUnit::Ns, mean);
+        for share in shares {
+            // Nearest rank, as everywhere.
+            let at = nth(&ranks, (n * share).div_ceil(100).saturating_sub(1));
+            let value = at.map_or(f64::NAN, f64::from);
+            let name = if *share == 100 { format!("{what} max") } else { format!("{what} p{share}") };
+            self.add(about, &name, FactUnit::Ns, value);
+        }
+    }
+}
+
+/// The numbers of a run.
+pub(crate) fn facts(
+    machine: &Machine<'_>,
+    workload: &Workload,
+    out: &Outcome,
+    counts: &[Counts],
+) -> Vec<Fact> {
+    let mut f = Facts { all: Vec::new() };
+    let seconds = out.end_ns as f64 / 1e9;
+    let score = score(machine, counts);
+    idle(&mut f, &score, seconds);
+    energy(&mut f, machine, out, seconds);
+    clocks(&mut f, machine, out);
+    performance(&mut f, workload, out, seconds);
+    f.all
+}
+
+/// The score of all CPUs.
+pub(crate) fn score(machine: &Machine<'_>, counts: &[Counts]) -> Score {
+    let mut tallies = Vec::new();
+    for (cpu, counts) in machine.cpus.iter().zip(counts) {
+        let mut tally = Tally::new(cpu.table, &machine.clusters[cpu.cluster].energy);
+        tally.counts = counts.clone();
+        tallies.push(tally);
+    }
+    Score::of(&tallies.iter().collect::<Vec<_>>())
+}
+
+fn idle(f: &mut Facts, s: &Score, seconds: f64) {
+    f.add("idle", "wakeups/s", FactUnit::PerSecond, s.wakeups as f64 / seconds);
+    f.add("idle", "too deep %", FactUnit::Percent, s.too_deep_pct);
+    f.add("idle", "too shallow %", FactUnit::Percent, s.too_shallow_pct);
+    for state in &s.states {
+        f.add("idle", &format!("{} % of idle", state.name), FactUnit::Percent, state.residency_pct);
+    }
+    f.add("idle", "tick wakes/s", FactUnit::PerSecond, s.ticks as f64 / seconds);
+    f.add("idle", "tick stopped/s", FactUnit::PerSecond, s.ticks_stopped as f64 / seconds);
+    f.add("idle", "exit latency mean", FactUnit::Ns, s.latency.mean_ns);
+    f.add("idle", "exit latency p99", FactUnit::Ns, s.latency.p99_ns as f64);
+}
+
+fn energy(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, seconds: f64) {
+    // fJ a second are 10^-12 mW.
+    let power = |fj: u128| fj as f64 / 1e12 / seconds;
+    let sum = |all: &[u128]| all.iter().sum::<u128>();
+    let e = &out.energy;
+    let parts = [sum(&e.running_fj), sum(&e.idle_fj), sum(&e.shared_fj)];
+    f.add("energy", "power", FactUnit::Energy, power(parts.iter().sum()));
+    f.add("energy", "running", FactUnit::Energy, power(parts[0]));
+    f.add("energy", "idle", FactUnit::Energy, power(parts[1]));
+    if machine.clocks.iter().any(|c| c.points.iter().any(|p| p.shared.is_some())) {
+        f.add("energy", "shared", FactUnit::Energy, power(parts[2]));
+    }
+    let busy: u64 = out.busy_ns.iter().sum();
+    let all = out.end_ns as f64 * machine.cpus.len() as f64;
+    f.add("energy", "busy %", FactUnit::Percent, busy as f64 * 100.0 / all.max(1.0));
+}
+
+fn clocks(f: &mut Facts, machine: &Machine<'_>, out: &Outcome) {
+    for (clock, at) in machine.clocks.iter().zip(&out.energy.at_point_ns) {
+        if clock.points.len() < 2 {
+            continue;
+        }
+        let name = match clock.cpus.as_slice() {
+            [only] => format!("clock cpu{}", machine.cpus[*only].number),
+            _ => format!("clock {}", machine.clusters[clock.cluster].name),
+        };
+        let all: u64 = at.iter().sum();
+        let cycles: f64 = clock.points.iter().zip(at).map(|(p, ns)| f64::from(p.khz) * *ns as f64).sum();
+        f.add(&name, "mean while running", FactUnit::Khz, cycles / all as f64);
+        let top = at.last().copied().unwrap_or(0);
+        f.add(&name, "at the highest %", FactUnit::Percent, top as f64 * 100.0 / all as f64);
+    }
+}
+
+fn performance(f: &mut Facts, workload: &Workload, out: &Outcome, seconds: f64) {
+    f.add("run", "time", FactUnit::Ns, out.finished_ns.map_or(f64::NAN, |ns| ns as f64));
+    for (frame, times) in workload.frames.iter().zip(&out.frames) {
+        let about = format!("frames {}", frame.name);
+        let ranks = Counted::ranks(std::iter::once(times));
+        let n: u64 = ranks.iter().map(|(_, n)| n).sum();
+        let late = |(ns, _): &&(u32, u64)| u64::from(*ns) > frame.deadline_ns;
+        let janks: u64 = ranks.iter().filter(late).map(|(_, n)| n).sum();
+        f.add(&about, "frames/s", FactUnit::PerSecond, n as f64 / seconds);
+        f.times(&about, "time", times, &[50, 90, 95, 99, 100]);
+        f.add(&about, "jank %", FactUnit::Percent, janks as f64 * 100.0 / n as f64);
+    }
+    for (device, times) in workload.devices.iter().zip(&out.devices) {
+        let about = format!("device {}", device.name);
+        let n: u64 = Counted::ranks(std::iter::once(times)).iter().map(|(_, n)| n).sum();
+        f.add(&about, "IOPS", FactUnit::PerSecond, n as f64 / seconds);
+        f.times(&about, "latency", times, &[50, 99]);
+    }
+    for (source, times) in workload.sources.iter().zip(&out.requests) {
+        let about = format!("requests {}", source.name);
+        let n: u64 = Counted::ranks(std::iter::once(times)).iter().map(|(_, n)| n).sum();
+        f.add(&about, "answered/s", FactUnit::PerSecond, n as f64 / seconds);
+        f.times(&about, "latency", times, &[50, 99, 100]);
+    }
+    for (task, seen) in workload.tasks.iter().zip(&out.tasks) {
+        let about = format!("task {}", task.name);
+        f.add(&about, "wakeups/s", FactUnit::PerSecond, seen.wakeups as f64 / seconds);
+        f.add(&about, "running %", FactUnit::Percent, seen.run_ns as f64 * 100.0 / out.end_ns.max(1) as f64);
+        f.times(&about, "wakeup latency", &seen.wakeup_latency_ns, &[50, 99, 100]);
+        f.times(&about, "response", &seen.response_ns, &[50, 99, 100]);
+    }
+}

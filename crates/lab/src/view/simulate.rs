@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points};
+
+use super::foreign_line;
+use crate::simulate::{Combination, FactSummary, FactUnit, SimulateReport};
+
+/// The tables of a simulation: numbers down, combinations across. Of tasks, two numbers each, or with `tasks` all.
+#[must_use]
+pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
+    let mut out = Report { data: Some(tidy(r)), ..Report::default() };
+    let seconds = r.duration_ns as f64 / 1e9;
+    out.preamble.push(Line::new("workload", format!("{} for {seconds} s", r.request.workload)));
+    let machine = format!("{}, {} CPUs, HZ {}, Linux {}", r.platform.id, r.cpus, r.hz, r.request.kernel);
+    out.preamble.push(Line::new("machine", machine));
+    out.preamble.extend(same_for_all(r));
+    if r.request.repeat > 1 {
+        let last = r.request.seed.wrapping_add(r.request.repeat - 1);
+        let text = format!(
+            "{} runs of each, seeds {} to {last}; \u{b1} is the 95 % interval of the mean",
+            r.request.repeat, r.request.seed
+        );
+        out.preamble.push(Line::new("runs", text));
+    }
+    out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
+    out.preamble.extend(energy_lines(r));
+    for c in &r.combinations {
+        out.footer.extend(c.failure.iter().map(|why| Line::new("failed", why)));
+        out.footer.extend(c.notes.iter().map(|n| Line::new("note", format!("{}: {n}", label(r, c)))));
+    }
+    let mut about: Vec<&str> = Vec::new();
+    for fact in r.combinations.iter().flat_map(|c| &c.facts) {
+        if !about.contains(&fact.about.as_str()) {
+            about.push(&fact.about);
+        }
+    }
+    let is_task = |about: &&str| about.starts_with(TASK);
+    let (of_tasks, others): (Vec<&str>, Vec<&str>) = about.into_iter().partition(is_task);
+    out.tables.extend(others.into_iter().filter_map(|about| table(r, about)));
+    if tasks {
+        out.tables.extend(of_tasks.into_iter().filter_map(|about| table(r, about)));
+    } else {
+        let brief = |what: &&str| task_table(r, what, &of_tasks);
+        out.tables.extend(["wakeup latency mean", "response mean"].iter().filter_map(brief));
+    }
+    if r.combinations.len() > 1 {
+        let base = r.combinations.get(r.baseline).map_or_else(String::new, |c| label(r, c));
+        out.footer.push(Line::plain(format!("in brackets: against {base}")));
+    }
+    out
+}
+
+/// What does not differ between the combinations stands at the top.
+fn same_for_all(r: &SimulateReport) -> Vec<Line> {
+    let mut out = Vec::new();
+    let mut line = |name: &str, all: &[String]| {
+        if let [only] = all {
+            out.push(Line::new(name, only));
+        }
+    };
+    line("governor", &r.request.governors);
+    line("cpufreq", &r.request.cpufreq);
+    line("signal", &r.request.signals);
+    out
+}
+
+/// What facts about a task begin with.
+const TASK: &str = "task ";
+
+/// One number of all tasks that have it.
+fn task_table(r: &SimulateReport, what: &str, of_tasks: &[&str]) -> Option<Table> {
+    let mut t = Table::new("", heads(r, &format!("task: {what}")));
+    for about in of_tasks {
+        let fact = |c: &Combination| c.fact(about, what).cloned();
+        t.rows.extend(row(r, about.strip_prefix(TASK).unwrap_or(about), fact));
+    }
+    (!t.rows.is_empty()).then_some(t)
+}
+
+fn energy_lines(r: &SimulateReport) -> Vec<Line> {
+    let counted =
+        "counted at the clock of each moment; what clusters share is counted apart, where it is published";
+    vec![
+        Line::new("energy", format!("{}; {counted}", r.energy_grade)),
+        Line::new("model", "closed loop: what a slow wake delays comes later (docs/concepts/simulation.md)"),
+    ]
+}
+
+/// What tells a combination from the others.
+fn label(r: &SimulateReport, c: &Combination) -> String {
+    let parts = [
+        (&c.governor, r.request.governors.len() > 1),
+        (&c.cpufreq, r.request.cpufreq.len() > 1),
+        (&c.signal, r.request.signals.len() > 1),
+    ];
+    let told: Vec<&str> =
+        parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| name.as_str()).collect();
+    if told.is_empty() { c.governor.clone() } else { told.join(" / ") }
+}
+
+fn heads(r: &SimulateReport, first: &str) -> Vec<String> {
+    let mut head = vec![first.to_owned()];
+    head.extend(r.combinations.iter().map(|c| label(r, c)));
+    head
+}
+
+fn table(r: &SimulateReport, about: &str) -> Option<Table> {
+    let there = r.combinations.iter().find(|c| c.failure.is_none())?;
+    let mut t = Table::new("", heads(r, about));
+    for fact in there.facts.iter().filter(|f| f.about == about) {
+        let name = match fact.unit {
+            FactUnit::Energy => format!("{} [{}]", fact.name, if r.energy_measured { "mW" } else { "rel" }),
+            _ => fact.name.clone(),
+        };
+        t.rows.extend(row(r, &name, |c| c.fact(about, &fact.name).cloned()));
+    }
+    (!t.rows.is_empty()).then_some(t)
+}
+
+/// A number of every combination; nothing where none has it.
+fn row(
+    r: &SimulateReport,
+    name: &str,
+    fact: impl Fn(&Combination) -> Option<FactSummary>,
+) -> Option<Vec<String>> {
+    let all: Vec<Option<FactSummary>> =
+        r.combinations.iter().map(|c| fact(c).filter(|f| f.summary.mean.is_finite())).collect();
+    all.iter().any(Option::is_some).then(|| {
+        let base = all.get(r.baseline).and_then(Option::as_ref);
+        let cells = all.iter().enumerate().map(|(i, f)| match f {
+            Some(f) => cell(f, base.filter(|_| i != r.baseline)),
+            None => "-".to_owned(),
+        });
+        std::iter::once(name.to_owned()).chain(cells).collect()
+    })
+}
+
+fn cell(fact: &FactSummary, base: Option<&FactSummary>) -> String {
+    let s = &fact.summary;
+    let value = |v: f64| match fact.unit {
+        FactUnit::Count => format!("{v:.0}"),
+        FactUnit::Percent => percent(v),
+        FactUnit::Ns => duration(v),
+        FactUnit::Energy => format!("{v:.3}"),
+        FactUnit::PerSecond => format!("{v:.1}"),
+        FactUnit::Khz => format!("{:.0} MHz", v / 1000.0),
+    };
+    let mut text = value(s.mean);
+    // Without chance all runs are the same.
+    if let Some(half) = s.half_width.filter(|half| *half > 0.0) {
+        text += &format!(" \u{b1} {}", value(half));
+    }
+    if let Some(before) = base.map(|b| b.summary.mean) {
+        let change = match fact.unit {
+            FactUnit::Percent => signed_points(s.mean - before),
+            _ if before == 0.0 => return text,
+            _ => signed_percent((s.mean / before - 1.0) * 100.0),
+        };
+        text += &format!(" ({change})");
+    }
+    text
+}
+
+/// One row for each run and number.
+fn tidy(r: &SimulateReport) -> Table {
+    let head = ["governor", "cpufreq", "signal", "seed", "about", "name", "unit", "value"];
+    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    for c in &r.combinations {
+        for run in &c.runs {
+            for (fact, value) in c.facts.iter().zip(&run.values) {
+                let unit = match fact.unit {
+                    FactUnit::Count => "count",
+                    FactUnit::Percent => "percent",
+                    FactUnit::Ns => "ns",
+                    FactUnit::Energy => "mW or relative",
+                    FactUnit::PerSecond => "1/s",
+                    FactUnit::Khz => "kHz",
+                };
+                let seed = run.seed.to_string();
+                let value = if value.is_finite() { value.to_string() } else { String::new() };
+                let cells =
+                    [&c.governor, &c.cpufreq, &c.signal, &seed, &fact.about, &fact.name, unit, &value];
+                t.rows.push(cells.map(str::to_owned).to_vec());
+            }
+        }
+    }
+    t
+}

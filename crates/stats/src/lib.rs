@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What several runs say together.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Several values of one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Half the width of the 95 % interval of the mean, by Student's t; nothing for fewer than two values.
+    pub half_width: Option<f64>,
+}
+
+impl Summary {
+    /// The summary of those of `values` that are numbers; that of none has no mean (NaN).
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        let n = values.len();
+        if n == 0 {
+            return Self { n, mean: f64::NAN, min: f64::NAN, max: f64::NAN, half_width: None };
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
+        let half_width = (n > 1).then(|| {
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+            let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+            t * (variance / n as f64).sqrt()
+        });
+        Self { n, mean, min, max, half_width }
+    }
+}
+
+/// The geometric mean of `values`, as benchmarks' scores are put together; nothing where one is not positive, or there
+/// is none.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let positive = !values.is_empty() && values.iter().all(|v| *v > 0.0);
+    positive.then(|| (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_textbook_sample_is_found() {
+        // n = 5, s = 1.5811, t(4, 0.975) = 2.7764.
+        let s = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!((s.n, s.mean, s.min, s.max), (5, 3.0, 1.0, 5.0));
+        assert!((s.half_width.unwrap() - 1.9633).abs() < 1e-4, "{s:?}");
+        assert_eq!(Summary::of(&[7.0]).half_width, None);
+        assert_eq!(Summary::of(&[f64::NAN]).n, 0);
+    }
+
+    #[test]
+    fn geometric_means_need_positive_values() {
+        assert!((geometric_mean(&[1.0, 4.0, 16.0]).unwrap() - 4.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[1.0, 0.0]), None);
+        assert_eq!(geometric_mean(&[]), None);
+    }
+}
