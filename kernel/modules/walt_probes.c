@@ -87,11 +87,21 @@ static u32 walt_number_here(struct task_struct *p)
 	return number;
 }
 
+/* Whether a task that is switched out no longer wants to run. */
+static bool walt_left(const struct task_struct *p)
+{
+#ifdef WALT_DELAYED_DEQUEUE
+	if (p->se.sched_delayed)
+		return true;
+#endif
+	return !p->on_rq;
+}
+
 static void walt_on_switch(void *unused, bool preempt, struct task_struct *prev,
 			   struct task_struct *next, unsigned int prev_state)
 {
 	/* A task that is about to sleep may have been given a reason not to. */
-	bool sleeps = prev_state && !preempt && (!prev->on_rq || prev->se.sched_delayed);
+	bool sleeps = prev_state && !preempt && walt_left(prev);
 	u32 cpu = raw_smp_processor_id();
 	unsigned long flags = walt_lock();
 	u32 out = walt_books_number(prev);

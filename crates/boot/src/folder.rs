@@ -4,8 +4,14 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process;
+
+use tempfile::TempDir;
 
 use crate::BootError;
+
+/// Before the name of what is not complete, and then the number of the process that is at it.
+const UNFINISHED: &str = ".unfinished-";
 
 /// A folder for everything that can be made again: package lists, kernel sources, builds, guests.
 #[derive(Clone, Debug)]
@@ -28,6 +34,7 @@ impl LabFolder {
             })?;
         fs::create_dir_all(&folder).map_err(BootError::io(&folder))?;
         let folder = folder.canonicalize().map_err(BootError::io(&folder))?;
+        remove_leftovers(&folder)?;
         Ok(Self(folder))
     }
 
@@ -57,10 +64,7 @@ impl LabFolder {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(BootError::io(parent))?;
         }
-        let unfinished = tempfile::Builder::new()
-            .prefix(".unfinished-")
-            .tempdir_in(&self.0)
-            .map_err(BootError::io(&self.0))?;
+        let unfinished = unfinished(&self.0)?;
         make(unfinished.path())?;
         let unfinished = unfinished.keep();
         match fs::rename(&unfinished, &path) {
@@ -72,5 +76,54 @@ impl LabFolder {
             }
             Err(error) => Err(BootError::Io { path, error }),
         }
+    }
+}
+
+/// A folder in `parent` for what is to get its name when it is complete. What processes that ended before their time left there
+/// is removed.
+pub(crate) fn unfinished(parent: &Path) -> Result<TempDir, BootError> {
+    remove_leftovers(parent)?;
+    let prefix = format!("{UNFINISHED}{}-", process::id());
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).map_err(BootError::io(parent))
+}
+
+fn remove_leftovers(parent: &Path) -> Result<(), BootError> {
+    for entry in fs::read_dir(parent).map_err(BootError::io(parent))? {
+        let path = entry.map_err(BootError::io(parent))?.path();
+        let owner = path.file_name().and_then(|n| n.to_str()?.strip_prefix(UNFINISHED)?.split('-').next());
+        let Some(owner) = owner.and_then(|number| number.parse::<u32>().ok()) else { continue };
+        if Path::new("/proc").join(owner.to_string()).exists() {
+            continue;
+        }
+        match fs::remove_dir_all(&path) {
+            // Somebody else was faster.
+            Err(_) if !path.exists() => {}
+            done => done.map_err(BootError::io(&path))?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_a_living_one_makes_is_not() {
+        let top = tempfile::tempdir().unwrap();
+        let mut child = process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let dead = top.path().join(format!("{UNFINISHED}{}-abc", child.id()));
+        let alive = top.path().join(format!("{UNFINISHED}{}-def", process::id()));
+        let other = top.path().join(".unfinished-business");
+        for folder in [&dead, &alive, &other] {
+            fs::create_dir_all(folder.join("source")).unwrap();
+        }
+        let lab = LabFolder::open(Some(top.path())).unwrap();
+        assert!(!dead.exists() && alive.exists() && other.exists());
+        fs::create_dir_all(&dead).unwrap();
+        let whole = lab.whole("part", |to| fs::write(to.join("x"), "").map_err(BootError::io(to))).unwrap();
+        assert!(whole.join("x").exists() && !dead.exists());
+        assert!(fs::read_dir(top.path()).unwrap().count() == 3);
     }
 }

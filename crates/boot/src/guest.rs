@@ -12,8 +12,8 @@ use cpio::newc;
 use flate2::{Compression, GzBuilder};
 
 use crate::apt::Apt;
-use crate::kernel::only;
 use crate::process::{Job, need};
+use crate::tree::only;
 use crate::workload::Part;
 use crate::{BootError, LabFolder, Watch, files};
 

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Building the guest's kernel.
 
-use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::process::{Job, answer, need, on_path};
-use crate::{BootError, LabFolder, Watch, files, overlay};
-
-/// The Debian package whose kernel is built where no tree is named.
-pub const SOURCE_PACKAGE: &str = "linux-source-6.12";
+use crate::process::{Job, TAIL_LINES, answer, need, on_path};
+use crate::{BootError, KernelTree, LabFolder, UserGovernor, Watch, files, overlay, user};
 
 /// Where the cross compiler's names begin.
 const CROSS: &str = "aarch64-linux-gnu-";
+
+/// What to build for the governors alone.
+const GOVERNORS_FOLDER: &str = "drivers/cpuidle/governors/";
+/// In the lab's folder: every kernel that was built, by its id.
+const KERNELS: &str = "kernels";
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What guests load for frequencies, in this order.
 pub(crate) const MODULES: [&str; 3] = ["cpufreq_lab", "walt_tracker", "cpufreq_walt"];
@@ -33,14 +38,6 @@ const TOOLS: [(&str, &str); 8] = [
     ("tar", "tar"),
 ];
 
-/// A kernel's sources with the overlay in them.
-#[derive(Clone, Debug)]
-pub struct KernelTree {
-    folder: PathBuf,
-    /// Whether it is our own copy, which nobody else changes.
-    own: bool,
-}
-
 /// A kernel that boots.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -50,146 +47,17 @@ pub struct Kernel {
     pub modules: PathBuf,
     /// Its release, as `uname -r` says it.
     pub release: String,
-    /// A hash of everything that went into it, in hexadecimal.
+    /// A hash in hexadecimal: of everything that went into it, or, from a tree of the user's, of what came out.
     pub id: String,
-}
-
-impl KernelTree {
-    /// The user's tree at `folder`, which must have the overlay already: it is theirs, so it is not changed unasked.
-    ///
-    /// # Errors
-    /// [`BootError`] when it is no kernel tree, or the overlay is missing or old.
-    pub fn of_user(folder: &Path) -> Result<Self, BootError> {
-        let folder = folder.canonicalize().map_err(BootError::io(folder))?;
-        if !overlay::is_current(&folder)? {
-            return Err(BootError::Request(format!(
-                "{0}: the governors are not in this tree, or not as this idlewise has them; \
-                 put them in with: idlewise lab overlay {0}",
-                folder.display()
-            )));
-        }
-        Ok(Self { folder, own: false })
-    }
-
-    /// Debian's kernel source, unpacked in `lab` and brought up to date with the overlay. It comes from
-    /// `/usr/src` or from Debian's archive.
-    ///
-    /// # Errors
-    /// [`BootError`] when it cannot be had or unpacked.
-    pub fn of_debian(lab: &LabFolder, watch: &dyn Watch) -> Result<Self, BootError> {
-        let folder = lab.whole(&format!("source/{SOURCE_PACKAGE}"), |to| {
-            let archive = match installed() {
-                Some(archive) => archive,
-                None => download(to, watch)?,
-            };
-            watch.doing(&format!("unpacking {SOURCE_PACKAGE}"));
-            let log = lab.path().join("source.log");
-            let mut tar = Command::new("tar");
-            tar.arg("-xJf").arg(&archive).arg("--strip-components=1").arg("-C").arg(to);
-            Job { what: "unpacking the kernel's sources", command: tar, log: &log, watch, patience: None }
-                .run(|_| ())?;
-            if archive.starts_with(to) {
-                fs::remove_file(&archive).map_err(BootError::io(&archive))?;
-            }
-            Ok(())
-        })?;
-        overlay::install(&folder)?;
-        Ok(Self { folder, own: true })
-    }
-
-    /// Top of the tree.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// What tells one tree's builds from another's.
-    fn name(&self) -> String {
-        if self.own {
-            return SOURCE_PACKAGE.to_owned();
-        }
-        let mut hash = Xxh3::new();
-        hash.update(self.folder.as_os_str().as_encoded_bytes());
-        format!("tree-{:016x}", hash.digest())
-    }
-}
-
-/// The archive, where it is already: as Debian's package installs it, or in the folder of kernel sources that
-/// `IDLEWISE_KERNEL_SOURCES` names.
-fn installed() -> Option<PathBuf> {
-    let folders = [env::var_os("IDLEWISE_KERNEL_SOURCES"), Some("/usr/src".into())];
-    let files = folders.into_iter().flatten().map(|f| Path::new(&f).join(format!("{SOURCE_PACKAGE}.tar.xz")));
-    files.into_iter().find(|f| f.is_file())
-}
-
-/// The archive inside Debian's package, in `to`.
-fn download(to: &Path, watch: &dyn Watch) -> Result<PathBuf, BootError> {
-    need(&[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("xz", "xz-utils")])?;
-    watch.doing(&format!("downloading {SOURCE_PACKAGE}"));
-    let log = to.join("download.log");
-    let fetch = || {
-        let mut apt = Command::new("apt-get");
-        apt.args(["download", "-o", "APT::Sandbox::User=root", SOURCE_PACKAGE]).current_dir(to);
-        Job { what: "downloading the kernel's sources", command: apt, log: &log, watch, patience: None }
-            .run(|_| ())
-    };
-    if let Err(first) = fetch() {
-        // A fresh machine knows of no packages until it is told; that takes root.
-        let mut update = Command::new("apt-get");
-        update.arg("update");
-        let job = Job { what: "apt-get update", command: update, log: &log, watch, patience: None };
-        if job.run(|_| ()).is_err() {
-            return Err(BootError::Missing {
-                program: format!("the source of a kernel ({SOURCE_PACKAGE})"),
-                advice: format!(
-                    "sudo apt-get install {SOURCE_PACKAGE}, or name a tree with --kernel-tree; {first}"
-                ),
-            });
-        }
-        fetch()?;
-    }
-    let package = only(to, ".deb")?;
-    // A package that holds one archive.
-    let inner = to.join("linux-source.tar.xz");
-    let out = fs::File::create(&inner).map_err(BootError::io(&inner))?;
-    let mut unpack = Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(&package)
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(BootError::io(&package))?;
-    let pipe = unpack.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let status = Command::new("tar")
-        .args(["-xO", "--wildcards", "*/linux-source-*.tar.xz"])
-        .stdin(pipe)
-        .stdout(out)
-        .status()
-        .map_err(BootError::io(&package))?;
-    let unpacked = unpack.wait().map_err(BootError::io(&package))?;
-    if !status.success() || !unpacked.success() {
-        return Err(BootError::Request(format!("{}: holds no linux-source-*.tar.xz", package.display())));
-    }
-    fs::remove_file(&package).map_err(BootError::io(&package))?;
-    Ok(inner)
-}
-
-/// The file in `folder` whose name ends so.
-pub(crate) fn only(folder: &Path, ending: &str) -> Result<PathBuf, BootError> {
-    for entry in fs::read_dir(folder).map_err(BootError::io(folder))? {
-        let path = entry.map_err(BootError::io(folder))?.path();
-        if path.file_name().is_some_and(|n| n.to_string_lossy().ends_with(ending)) {
-            return Ok(path);
-        }
-    }
-    Err(BootError::Request(format!("{}: no file *{ending} came", folder.display())))
 }
 
 /// A build of one tree with the lab's configuration.
 pub struct Build<'a> {
     tree: &'a KernelTree,
+    lab: &'a LabFolder,
+    governors: &'a [UserGovernor],
     out: PathBuf,
     log: PathBuf,
-    kernels: PathBuf,
     watch: &'a dyn Watch,
     /// How many compilers run at the same time.
     jobs: usize,
@@ -202,7 +70,7 @@ impl<'a> Build<'a> {
     /// [`BootError`] when the tools are missing or the place cannot be made.
     pub fn new(
         tree: &'a KernelTree,
-        lab: &LabFolder,
+        lab: &'a LabFolder,
         jobs: Option<usize>,
         watch: &'a dyn Watch,
     ) -> Result<Self, BootError> {
@@ -210,12 +78,19 @@ impl<'a> Build<'a> {
         let out = lab.part(&format!("build/{}-arm64", tree.name()))?;
         Ok(Self {
             tree,
+            lab,
+            governors: &[],
             log: lab.path().join(format!("build-{}-arm64.log", tree.name())),
             out,
-            kernels: lab.part("kernels")?,
             watch,
             jobs: jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
         })
+    }
+
+    /// The same with governors of the user's own files.
+    #[must_use]
+    pub fn with_governors(self, governors: &'a [UserGovernor]) -> Self {
+        Self { governors, ..self }
     }
 
     /// Where everything that was printed is.
@@ -234,7 +109,7 @@ impl<'a> Build<'a> {
         let mut command = Command::new("make");
         command
             .arg("-C")
-            .arg(&self.tree.folder)
+            .arg(self.tree.folder())
             .arg(format!("O={}", self.out.display()))
             .arg(format!("-j{}", self.jobs))
             .args(["ARCH=arm64", &format!("CROSS_COMPILE={CROSS}")])
@@ -250,15 +125,47 @@ impl<'a> Build<'a> {
         command
     }
 
-    fn job(&self, what: &str, command: Command, line: impl FnMut(&str)) -> Result<(), BootError> {
-        Job { what, command, log: &self.log, watch: self.watch, patience: None }.run(line)
+    /// Runs a part of the build. When it fails, its errors are what to show: with several compilers at work, they are not
+    /// among the last lines.
+    fn job(&self, what: &str, command: Command, mut line: impl FnMut(&str)) -> Result<(), BootError> {
+        let mut errors = Vec::new();
+        let job = Job { what, command, log: &self.log, watch: self.watch, patience: None };
+        let ran = job.run(|text| {
+            if errors.len() < TAIL_LINES && is_error(text) {
+                errors.push(format!("  {}", user::in_users_words(self.governors, text)));
+            }
+            line(text);
+        });
+        ran.map_err(|e| match e {
+            BootError::Failed { what, status, log, .. } if !errors.is_empty() => {
+                BootError::Failed { what, status, log, tail: errors.join("\n") }
+            }
+            other => other,
+        })
+    }
+
+    /// Waits until nobody else builds here; until the answer is dropped, nobody else does.
+    fn alone(&self) -> Result<File, BootError> {
+        let path = self.out.join("idlewise.lock");
+        let file = File::create(&path).map_err(BootError::io(&path))?;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK) => self.watch.doing("waiting for another build of this tree"),
+                Err(e) => return Err(BootError::Io { path, error: e.into() }),
+            }
+            if self.watch.stopped() {
+                return Err(BootError::Interrupted);
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
     }
 
     /// Writes the configuration, unless it is there already.
     ///
     /// # Errors
     /// [`BootError`] when it cannot be, or the tree does not grant an option.
-    pub fn configure(&self) -> Result<(), BootError> {
+    fn configure(&self) -> Result<(), BootError> {
         let wanted = config();
         let fragment = self.out.join("idlewise.config");
         let same = fs::read_to_string(&fragment).is_ok_and(|old| old == wanted);
@@ -280,7 +187,7 @@ impl<'a> Build<'a> {
         if !refused.is_empty() {
             return Err(BootError::Request(format!(
                 "{}: this kernel does not offer {}",
-                self.tree.folder.display(),
+                self.tree.folder().display(),
                 refused.join(", ")
             )));
         }
@@ -293,11 +200,13 @@ impl<'a> Build<'a> {
     /// # Errors
     /// [`BootError`] when it does not compile.
     pub fn compile_overlay(&self) -> Result<Vec<String>, BootError> {
+        let _alone = self.alone()?;
         self.configure()?;
+        user::put(self.governors, &self.out)?;
         self.watch.doing("preparing the tree");
         self.job("preparing the tree", self.make(&["modules_prepare"]), |_| ())?;
         self.watch.doing("compiling the overlay");
-        let mut arguments = vec!["W=1", "drivers/cpuidle/governors/"];
+        let mut arguments = vec!["W=1", GOVERNORS_FOLDER];
         if on_path("sparse") {
             arguments.push("C=2");
         }
@@ -310,19 +219,27 @@ impl<'a> Build<'a> {
         Ok(warnings)
     }
 
-    /// The kernel, built unless the same was built before: same version, configuration, overlay and compiler.
+    /// The kernel, built unless the same was built before: same version, configuration, overlay, governors and compiler.
     ///
     /// # Errors
     /// [`BootError`] when it cannot be built.
     pub fn kernel(&self) -> Result<Kernel, BootError> {
-        let id = self.id();
         // Of a user's tree nobody knows what changed since; make does.
         if self.tree.own
-            && let Some(kernel) = self.finished(&id)
+            && let Some(kernel) = self.finished(&self.id())
         {
             return Ok(kernel);
         }
+        let _alone = self.alone()?;
         self.configure()?;
+        user::put(self.governors, &self.out)?;
+        if let [first, rest @ ..] = self.governors {
+            // First, because a mistake in them is likely, and the rest may take minutes.
+            let more = if rest.is_empty() { "" } else { " and others" };
+            let what = format!("compiling {}{more}", first.given());
+            self.watch.doing(&what);
+            self.job(&what, self.make(&[GOVERNORS_FOLDER]), |_| ())?;
+        }
         self.watch.doing("building the kernel");
         let mut files = 0;
         let known = fs::read_to_string(self.out.join("idlewise.files")).ok();
@@ -342,26 +259,23 @@ impl<'a> Build<'a> {
         let release = fs::read_to_string(&release).map_err(BootError::io(&release))?;
         let image = self.out.join("arch/arm64/boot/Image");
         let modules = self.out.join(overlay::MODULES_FOLDER);
-        if !self.tree.own {
-            return Ok(Kernel { image, modules, release: release.trim().to_owned(), id });
-        }
-        let to = self.kernels.join(&id);
-        let unfinished = self.kernels.join(format!(".{id}"));
-        fs::create_dir_all(&unfinished).map_err(BootError::io(&unfinished))?;
-        fs::copy(&image, unfinished.join("Image")).map_err(BootError::io(&image))?;
-        for name in MODULES {
-            let from = modules.join(format!("{name}.ko"));
-            fs::copy(&from, unfinished.join(format!("{name}.ko"))).map_err(BootError::io(&from))?;
-        }
-        fs::write(unfinished.join("release"), release.trim()).map_err(BootError::io(&unfinished))?;
-        if !to.exists() {
-            fs::rename(&unfinished, &to).map_err(BootError::io(&to))?;
-        }
-        self.finished(&id).ok_or_else(|| BootError::Request(format!("{}: the kernel vanished", to.display())))
+        let id = if self.tree.own { self.id() } else { hash_of(&image, &modules)? };
+        self.lab.whole(&format!("{KERNELS}/{id}"), |to| {
+            let copy = |from: &Path, name: &str| fs::copy(from, to.join(name)).map_err(BootError::io(from));
+            copy(&image, "Image")?;
+            for name in MODULES.map(|m| format!("{m}.ko")) {
+                copy(&modules.join(&name), &name)?;
+            }
+            fs::write(to.join("release"), release.trim()).map_err(BootError::io(to))
+        })?;
+        self.finished(&id).ok_or_else(|| {
+            let folder = self.lab.path().join(KERNELS).join(&id);
+            BootError::Request(format!("{}: holds no kernel; remove it", folder.display()))
+        })
     }
 
     fn finished(&self, id: &str) -> Option<Kernel> {
-        let folder = self.kernels.join(id);
+        let folder = self.lab.path().join(KERNELS).join(id);
         let release = fs::read_to_string(folder.join("release")).ok()?;
         Some(Kernel { image: folder.join("Image"), modules: folder, release, id: id.to_owned() })
     }
@@ -374,15 +288,39 @@ impl<'a> Build<'a> {
             hash.update(text.as_bytes());
         };
         add(&self.tree.name());
-        add(&fs::read_to_string(self.tree.folder.join("Makefile")).unwrap_or_default());
+        add(&fs::read_to_string(self.tree.folder().join("Makefile")).unwrap_or_default());
         add(&config());
         for (name, text) in overlay::contents() {
             add(&name);
             add(&text);
         }
+        for governor in self.governors {
+            add(governor.name());
+            for (name, text) in governor.files() {
+                add(name);
+                add(text);
+            }
+        }
         add(&answer(Command::new(format!("{CROSS}gcc")).arg("--version")).unwrap_or_default());
         format!("{:016x}", hash.digest())
     }
+}
+
+/// A hash of what a guest boots and loads. The same sources give the same bytes: neither time nor place goes into them.
+fn hash_of(image: &Path, modules: &Path) -> Result<String, BootError> {
+    let mut hash = Xxh3::new();
+    let modules = MODULES.iter().map(|name| modules.join(format!("{name}.ko")));
+    for path in [image.to_owned()].into_iter().chain(modules) {
+        hash.update(&fs::read(&path).map_err(BootError::io(&path))?);
+    }
+    Ok(format!("{:016x}", hash.digest()))
+}
+
+/// Whether a line of a build says why it failed.
+fn is_error(line: &str) -> bool {
+    [": error: ", ": fatal error: ", "undefined reference to", "ERROR: modpost", "No rule to make"]
+        .iter()
+        .any(|words| line.contains(words))
 }
 
 /// How many files a build compiles, before the first has told.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::{BootError, files};
 
 /// Where in a tree everything of ours goes.
-const FOLDER: &str = "drivers/cpuidle/governors/idlewise";
+pub(crate) const FOLDER: &str = "drivers/cpuidle/governors/idlewise";
 /// Where a build puts its modules.
 pub(crate) const MODULES_FOLDER: &str = "drivers/cpuidle/governors/idlewise/modules";
 /// In [`FOLDER`]: load tracking and frequency governors, which can be modules.
@@ -30,6 +30,9 @@ const LINES: [Addition; 2] = [
         ],
     },
 ];
+
+/// The oldest kernel that it compiles in.
+const OLDEST: (u32, u32) = (6, 1);
 
 struct Addition {
     file: &'static str,
@@ -86,7 +89,25 @@ fn check_tree(folder: &Path) -> Result<(), BootError> {
             )));
         }
     }
-    Ok(())
+    let makefile = fs::read_to_string(folder.join("Makefile")).unwrap_or_default();
+    match version(&makefile) {
+        Some((major, minor)) if (major, minor) < OLDEST => Err(BootError::Request(format!(
+            "{}: Linux {major}.{minor}; the overlay needs {}.{} or newer",
+            folder.display(),
+            OLDEST.0,
+            OLDEST.1
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Version and patch level, as the top Makefile of a kernel has them.
+fn version(makefile: &str) -> Option<(u32, u32)> {
+    let number = |name: &str| {
+        let mut lines = makefile.lines().take(20).filter_map(|line| line.split_once('='));
+        lines.find(|(n, _)| n.trim() == name)?.1.trim().parse().ok()
+    };
+    Some((number("VERSION")?, number("PATCHLEVEL")?))
 }
 
 /// Puts the governors into the tree at `folder`, or brings them up to date: files in a folder of their own, and the lines of
@@ -202,7 +223,11 @@ impl Addition {
     }
 }
 
-fn write_if_different(path: &Path, text: &str, changed: &mut Vec<PathBuf>) -> Result<(), BootError> {
+pub(crate) fn write_if_different(
+    path: &Path,
+    text: &str,
+    changed: &mut Vec<PathBuf>,
+) -> Result<(), BootError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
@@ -214,6 +239,12 @@ fn write_if_different(path: &Path, text: &str, changed: &mut Vec<PathBuf>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_version_of_a_tree_is_in_its_makefile() {
+        assert_eq!(version("# SPDX\nVERSION = 5\nPATCHLEVEL = 15\nSUBLEVEL = 3\n"), Some((5, 15)));
+        assert_eq!(version("all:\n"), None);
+    }
 
     #[test]
     fn a_file_in_the_kernel_has_no_dot_in_its_name() {

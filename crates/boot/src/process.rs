@@ -21,7 +21,7 @@ pub trait Watch: Sync {
 }
 
 /// The number of lines of a log that an error shows.
-const TAIL_LINES: usize = 12;
+pub(crate) const TAIL_LINES: usize = 12;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A program with a log.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tar::Archive;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::folder::unfinished;
 use crate::guest::Guest;
 use crate::kernel::MODULES;
 use crate::process::{Job, answer, need, tail};
@@ -32,8 +33,8 @@ const PATIENCE_PER_SECOND: Duration = Duration::from_secs(30);
 /// Virtual CPUs run at 1 GHz shifted right by this (kernel-lab.md, section 4).
 const SHIFT: u32 = 2;
 
-/// What replay needs to reconstruct a governor's inputs.
-const EVENTS: [&str; 26] = [
+/// What replay needs to reconstruct a governor's inputs, as far as every kernel has it.
+const EVENTS: [&str; 25] = [
     "power/cpu_idle",
     "power/cpu_idle_miss",
     "power/cpu_frequency",
@@ -51,7 +52,6 @@ const EVENTS: [&str; 26] = [
     "timer/timer_cancel",
     "timer/timer_expire_entry",
     "timer/timer_expire_exit",
-    "timer/timer_base_idle",
     "timer/tick_stop",
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
@@ -61,6 +61,8 @@ const EVENTS: [&str; 26] = [
     "ipi/ipi_entry",
     "ipi/ipi_exit",
 ];
+/// What only newer kernels have (since 6.9).
+const NEWER_EVENTS: [&str; 1] = ["timer/timer_base_idle"];
 /// The governors' true inputs and choices.
 const TRUE_INPUTS: [&str; 4] =
     ["idlewise/idle_enabled", "idlewise/idle_asked", "idlewise/idle_chosen", "idlewise/idle_reflected"];
@@ -157,8 +159,7 @@ impl<'a> Lab<'a> {
         }
         let above = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(above).map_err(BootError::io(above))?;
-        let work =
-            tempfile::Builder::new().prefix(".boot-").tempdir_in(above).map_err(BootError::io(above))?;
+        let work = unfinished(above)?;
         let console = work.path().join("console");
         let job = self.job(run);
         let command = self.command(&run.machine, work.path(), run, &job)?;
@@ -184,7 +185,10 @@ impl<'a> Lab<'a> {
         })?;
         fs::rename(&console, results.join("console")).map_err(BootError::io(&results))?;
         for (name, text) in files {
-            fs::write(results.join(name), text).map_err(BootError::io(&results))?;
+            let path = results.join(name);
+            let folder = path.parent().unwrap_or(&results);
+            fs::create_dir_all(folder).map_err(BootError::io(folder))?;
+            fs::write(&path, text).map_err(BootError::io(&path))?;
         }
         let complaints = fs::read_to_string(results.join("failed")).unwrap_or_default();
         fs::rename(&results, to).map_err(BootError::io(to))?;
@@ -196,7 +200,7 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// [`BootError`] when it cannot be booted.
     pub fn shell(&self, run: &Run) -> Result<(), BootError> {
-        let work = tempfile::tempdir_in(self.folder.path()).map_err(BootError::io(self.folder.path()))?;
+        let work = unfinished(self.folder.path())?;
         let mut job = self.job(run);
         job.insert("SHELL_WANTED", "yes".to_owned());
         let mut command = self.command(&run.machine, work.path(), run, &job)?;
@@ -217,6 +221,7 @@ impl<'a> Lab<'a> {
             ("SECONDS", run.seconds.to_string()),
             ("CPUS", run.machine.cpus.to_string()),
             ("EVENTS", events.join(" ")),
+            ("NEWER_EVENTS", NEWER_EVENTS.join(" ")),
             ("CPUFREQ", run.cpufreq.clone().unwrap_or_default()),
             ("KINDS", run.machine.frequencies.clone()),
             ("BUFFER_KIB", (TRACE_MIB * 1024 / u64::from(run.machine.cpus)).to_string()),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use idlewise_boot::{Build, KernelTree, LabFolder, Watch, install, remove};
+use idlewise_boot::{Build, KernelTree, LabFolder, UserGovernor, Watch, install, remove};
 
 const KCONFIG: &str =
     "menu \"CPU Idle\"\n\nconfig CPU_IDLE\n\tbool \"x\"\n\nif CPU_IDLE\n\nconfig OTHER\n\tbool\n\nendif\n";
@@ -95,6 +95,19 @@ fn what_is_no_kernel_tree_is_told_by_the_file_that_is_missing() {
 }
 
 #[test]
+fn a_tree_that_is_too_old_or_was_built_in_place_is_refused() {
+    let tree = small_tree();
+    fs::write(tree.path().join("Makefile"), "VERSION = 5\nPATCHLEVEL = 15\n").unwrap();
+    let why = install(tree.path()).unwrap_err().to_string();
+    assert!(why.contains("Linux 5.15; the overlay needs 6.1 or newer"), "{why}");
+    fs::write(tree.path().join("Makefile"), "VERSION = 6\nPATCHLEVEL = 1\n").unwrap();
+    install(tree.path()).unwrap();
+    fs::write(tree.path().join(".config"), "").unwrap();
+    let why = KernelTree::of_user(tree.path()).unwrap_err().to_string();
+    assert!(why.contains("built in place") && why.contains("git worktree add"), "{why}");
+}
+
+#[test]
 fn a_tree_of_the_users_is_not_changed_unasked() {
     let tree = small_tree();
     let why = KernelTree::of_user(tree.path()).unwrap_err().to_string();
@@ -130,7 +143,41 @@ fn the_overlay_compiles_in_a_kernel_tree_without_a_warning() {
     let ours: Vec<&String> = warnings.iter().filter(|w| w.contains("idlewise")).collect();
     assert!(ours.is_empty(), "{ours:#?}");
     compile_outside_of_the_tree(&build);
+    compile_a_users_governor(&tree, &lab);
     check_style(tree.folder());
+}
+
+/// A file of the user's: a copy of one of ours, and another with a mistake.
+fn compile_a_users_governor(tree: &KernelTree, lab: &LabFolder) {
+    let folder = tempfile::tempdir().unwrap();
+    let governors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors");
+    let good = folder.path().join("my-copy.c");
+    let mut sources = vec![good.clone()];
+    for entry in fs::read_dir(&governors).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "h") {
+            sources.push(folder.path().join(path.file_name().unwrap()));
+            fs::copy(&path, sources.last().unwrap()).unwrap();
+        }
+    }
+    fs::copy(governors.join("teo-util.c"), &good).unwrap();
+    let there = [UserGovernor::new("./my-copy.c", 1, "teo-util", &sources).unwrap()];
+    let build = Build::new(tree, lab, None, &Nobody).unwrap().with_governors(&there);
+    let warnings = build.compile_overlay().unwrap();
+    assert!(!warnings.iter().any(|w| w.contains("users/my")), "{warnings:#?}");
+    let users = build.folder().join("drivers/cpuidle/governors/idlewise/users/my");
+    let object = fs::read(users.join("my_my_copy.o")).unwrap();
+    assert!(object.windows(12).any(|w| w == b"my-teo-util\0"), "no name of its own");
+
+    sources[0] = folder.path().join("bad.c");
+    fs::write(&sources[0], "int wrong = nonsense;\n").unwrap();
+    let there = [UserGovernor::new("./bad.c", 1, "bad", &sources[..1]).unwrap()];
+    let build = Build::new(tree, lab, None, &Nobody).unwrap().with_governors(&there);
+    let why = build.compile_overlay().unwrap_err().to_string();
+    assert!(why.contains("./bad.c:1:") && why.contains("nonsense"), "{why}");
+    assert!(!users.join("my_my_copy.c").exists());
+    // The build's folder is everybody's.
+    Build::new(tree, lab, None, &Nobody).unwrap().compile_overlay().unwrap();
 }
 
 /// By the kernel's own rules for patches.

@@ -39,7 +39,8 @@ Under a real kernel, booted on a virtual phone with the idle states of a real on
 A governor of your own, and one out of a kernel tree:
   idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
 
-Exit status: 0 done, 1 a comparison found a difference, 2 not done.";
+Exit status: 0 done, 1 a comparison found a difference, 2 not done. A recording that tells what governors were told and chose
+(idlewise:* events) is a comparison, too: of the governor in the kernel and the same in user space.";
 
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
@@ -599,7 +600,8 @@ pub(crate) struct LabMachineArgs {
 pub(crate) struct LabRunArgs {
     #[command(flatten)]
     pub(crate) machine: LabMachineArgs,
-    /// Governors: ours with parameters where wanted, the kernel's own as linux/menu, linux/teo, linux/ladder
+    /// Governors: ours with parameters where wanted, the kernel's own as linux/menu, linux/teo, linux/ladder, yours by the
+    /// paths of their files, as ./mine.c
     #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
     pub(crate) governor: String,
     /// Workloads (see `idlewise lab workloads`)

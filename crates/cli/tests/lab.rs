@@ -29,6 +29,7 @@ fn refused(arguments: &[&str]) -> String {
 fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
     for (arguments, why) in [
         (&["run", "--governor", "nope"][..], "not one of ours"),
+        (&["run", "--governor", "./nope.c"], "nope.c"),
         (&["run", "--governor", "linux/../menu"], "named linux/NAME"),
         (&["run", "--workload", "nope"], "there are timer, frames"),
         (&["run", "--workload", "rt-app"], "--rt-app-file"),

@@ -131,6 +131,15 @@ impl Governor {
         }
     }
 
+    /// The files that a foreign one is made of beside the shim's headers: its own first, with absolute paths.
+    #[must_use]
+    pub fn sources(&self) -> Vec<PathBuf> {
+        match &self.origin {
+            Origin::Ours(..) => Vec::new(),
+            Origin::Foreign(foreign) => foreign.made.sources(),
+        }
+    }
+
     /// XXH3-128 of a foreign one's source and the headers beside it.
     #[must_use]
     pub fn source_hash(&self) -> Option<String> {

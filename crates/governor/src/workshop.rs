@@ -52,6 +52,11 @@ impl Made {
         xxh3_128(&all)
     }
 
+    /// The files that it was made of, itself first.
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|(path, _)| PathBuf::from(path)).collect()
+    }
+
     fn is_current(&self) -> bool {
         let same =
             |(path, hash): &(OsString, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Governors in a booted kernel: `idlewise lab`.
 
+mod chosen;
 mod self_test;
 
 use std::fmt::Write as _;
@@ -9,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 use idlewise_boot::{
     BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
-    kernel_file, workload,
+    workload,
 };
-use idlewise_governor::{Instance, Spec, catalog};
 use idlewise_platform::Platform;
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ use crate::counters::CounterCheck;
 use crate::parity::Parity;
 use crate::replay::{self, GovernorResult, Per, ReplayRequest, results_of_scores};
 use crate::{FidelityHead, LabError, RecordingOptions, score};
+
+use chosen::Chosen;
 
 pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
 
@@ -46,7 +48,7 @@ pub struct BootRequest {
     pub build: BuildRequest,
     /// Platforms.
     pub platforms: Vec<String>,
-    /// Governors: ours by their ids, the kernel's own as `linux/NAME`.
+    /// Governors: ours by their ids, the kernel's own as `linux/NAME`, the user's by the paths of their C files.
     pub governors: Vec<String>,
     /// Workloads.
     pub workloads: Vec<String>,
@@ -160,65 +162,6 @@ fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result
     })
 }
 
-/// A governor as users name it, and as the guest knows it.
-struct Chosen {
-    name: String,
-    /// Names in the guest; the first that there is.
-    in_kernel: String,
-    /// For the guest kernel's command line.
-    parameters: String,
-    /// The kernel's own name for it, where it is not ours.
-    own: Option<String>,
-}
-
-impl Chosen {
-    /// The governor that a user calls `name`.
-    fn new(name: &str) -> Result<Self, LabError> {
-        let refuse = |why: &str| Err(LabError::Request(format!("governor {name}: {why}")));
-        if let Some(own) = name.strip_prefix("linux/") {
-            if own.is_empty() || !own.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-                return refuse("the kernel's own governors are named linux/NAME, without parameters");
-            }
-            return Ok(Self {
-                name: name.to_owned(),
-                in_kernel: own.to_owned(),
-                parameters: String::new(),
-                own: Some(own.to_owned()),
-            });
-        }
-        let spec: Spec = name.parse()?;
-        if !catalog().iter().any(|g| g.id == spec.id) {
-            let ids: Vec<&str> = catalog().iter().map(|g| g.id).collect();
-            return refuse(&format!(
-                "not one of ours ({}) nor of the kernel's (linux/menu, linux/teo, linux/ladder)",
-                ids.join(", ")
-            ));
-        }
-        // The kernel passes over what it does not know; here a wrong name or value is refused.
-        Instance::load(&spec, u64::from(1_000_000_000 / HZ))?;
-        let mut parameters = String::new();
-        for (parameter, value) in &spec.params {
-            let _ = write!(parameters, " {}.{parameter}={value}", kernel_file(&spec.id).replace('-', "_"));
-        }
-        Ok(Self { name: name.to_owned(), in_kernel: format!("iw-{0} {0}", spec.id), parameters, own: None })
-    }
-
-    /// As replay finds it: the kernel's own by their files in `tree`.
-    fn in_replay(&self, tree: &Path) -> Result<String, LabError> {
-        let Some(own) = &self.own else { return Ok(self.name.clone()) };
-        let file = tree.join("drivers/cpuidle/governors").join(format!("{own}.c"));
-        if file.is_file() {
-            return Ok(file.display().to_string());
-        }
-        Err(LabError::Request(format!("governor {}: the kernel has no {}", self.name, file.display())))
-    }
-
-    /// A folder's name for it.
-    fn folder(&self) -> String {
-        self.name.replace(['/', ':', ',', ' '], "_")
-    }
-}
-
 /// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
 /// the same settings is not recorded again: it would be the same to the bit.
 ///
@@ -233,12 +176,13 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabEr
         machine(request, platform)?;
     }
     let rt_app = rt_app(request, &workloads)?;
-    let chosen = request.governors.iter().map(|g| Chosen::new(g)).collect::<Result<Vec<_>, _>>()?;
+    let chosen = Chosen::all(&request.governors)?;
     let tree = tree(&request.build, &folder, watch)?;
     for governor in &chosen {
-        governor.in_replay(tree.folder())?;
+        governor.in_replay(tree.folder(), Path::new(""))?;
     }
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    let users = chosen::users(&chosen);
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
     let mut cells = Vec::new();
     for platform in &platforms {
@@ -326,7 +270,7 @@ fn cell(
     let mut checks = Vec::new();
     let mut complaints = Vec::new();
     for governor in chosen {
-        let to = folder.join(governor.folder());
+        let to = folder.join(&governor.folder);
         let run = Run {
             machine: machine.clone(),
             governor: governor.in_kernel.clone(),
@@ -338,16 +282,16 @@ fn cell(
             parameters: governor.parameters.clone(),
         };
         let settings = settings(lab, platform, &run, governor);
+        let (machine_toml, files) = (lab_platform(platform).to_toml(), governor.files());
+        let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
+        let mut beside = vec![
+            ("run.toml", settings.as_str()),
+            ("machine.toml", machine_toml.as_str()),
+            ("trace.toml", trace_toml.as_str()),
+        ];
+        beside.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
         if !is_recorded(&to, &settings)? {
-            lab.run(
-                &run,
-                &to,
-                &[
-                    ("run.toml", &settings),
-                    ("machine.toml", &lab_platform(platform).to_toml()),
-                    ("trace.toml", &sidecar(&governor.in_replay(tree.folder())?)),
-                ],
-            )?;
+            lab.run(&run, &to, &beside)?;
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
         complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
@@ -358,7 +302,7 @@ fn cell(
         checks.push(check(
             &governor.name,
             &to.join("trace"),
-            governor.in_replay(tree.folder())?,
+            governor.in_replay(tree.folder(), &to)?,
             report.counters,
         )?);
         scores.push((governor.name.clone(), report.score, report.groups));

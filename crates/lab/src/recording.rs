@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use idlewise_governor::Spec;
 use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_tape::{Limits, file as tape_file};
@@ -116,12 +117,23 @@ impl Recording {
         } else {
             Steps::default()
         };
-        let said = options.kernel_governor.clone().or(sidecar.and_then(|s| s.governor));
+        let said = options
+            .kernel_governor
+            .clone()
+            .or_else(|| sidecar.and_then(|s| s.governor).map(|g| governor_beside(&sidecar_path, g)));
         let governor = said.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default();
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         steady.check()?;
         Ok(Self { path: path.to_owned(), tape, machine, machine_assumed, steps: Arc::new(steps) })
     }
+}
+
+/// A governor whose file is kept with the recording is found there, wherever that is.
+fn governor_beside(sidecar: &Path, governor: String) -> String {
+    let Ok(spec) = governor.parse::<Spec>() else { return governor };
+    let file = sidecar.with_file_name(&spec.id);
+    let kept = file.extension().is_some_and(|e| e == "c") && file.is_file();
+    if kept { Spec { id: file.display().to_string(), ..spec }.to_string() } else { governor }
 }
 
 impl Recording {

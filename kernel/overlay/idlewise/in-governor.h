@@ -6,7 +6,8 @@
  * Other functions take the place of those that a governor asks, and remember
  * the answer; others take the place of its own, and emit the trace events. The
  * headers that declare what is replaced are included first, so that nothing but
- * calls is left to be replaced.
+ * calls is left to be replaced. IW_NAME is the name for a governor whose own may
+ * be taken several times.
  */
 #ifndef IDLEWISE_IN_GOVERNOR_H
 #define IDLEWISE_IN_GOVERNOR_H
@@ -20,6 +21,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/stat.h>
 #include <linux/sched/topology.h>
+#include <linux/string.h>
 #include <linux/tick.h>
 
 static struct iw_hooks iw_here;
@@ -41,6 +43,9 @@ static void iw_reflect_here(struct cpuidle_device *dev, int index)
 
 static inline int __init iw_register_here(struct cpuidle_governor *gov)
 {
+#ifdef IW_NAME
+	strscpy(gov->name, IW_NAME, sizeof(gov->name));
+#endif
 	iw_here.own = *gov;
 	gov->enable = iw_enable_here;
 	gov->select = iw_select_here;

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
 use serde::Serialize;
 
-use super::{BuildRequest, Chosen, tree};
+use super::{BuildRequest, Chosen, chosen, tree};
 use crate::LabError;
 
 /// Version of the JSON that a self-test gives.
@@ -59,7 +60,8 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     if load.name == "rt-app" {
         return Err(LabError::Request("a self-test takes workloads without files".to_owned()));
     }
-    let chosen = Chosen::new(&request.governor)?;
+    let all = Chosen::all(slice::from_ref(&request.governor))?;
+    let chosen = all.first().ok_or_else(|| LabError::Request("a self-test needs a governor".to_owned()))?;
     let mut machines = Vec::new();
     for platform in &request.platforms {
         let platform = idlewise_platform::find(platform)?;
@@ -72,8 +74,9 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
 
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let tree = tree(&request.build, &folder, watch)?;
-    chosen.in_replay(tree.folder())?;
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    chosen.in_replay(tree.folder(), Path::new(""))?;
+    let users = chosen::users(&all);
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
     let home = tempfile::tempdir_in(folder.path())
         .map_err(|e| LabError::File { path: folder.path().display().to_string(), why: e.to_string() })?;

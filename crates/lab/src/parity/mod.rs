@@ -23,6 +23,10 @@ pub(crate) use steps::{Decided, Steps, may_hold};
 
 /// What the overlay puts before the name of a governor of ours when the kernel has one of that name.
 const PREFIX: &str = "iw-";
+/// The boot lab puts this, perhaps a number, and a dash before the name of a governor of a user's file.
+const USERS: &str = "my";
+/// The longest name that a kernel lets a governor have; the rest is cut off.
+const NAME_MAX: usize = 15;
 /// Names that a kernel's own governors have.
 const OF_KERNELS: [&str; 4] = ["haltpoll", "ladder", "menu", "teo"];
 
@@ -91,6 +95,13 @@ impl Parity {
     #[must_use]
     pub fn mismatches(&self) -> u64 {
         self.result.as_ref().map_or(0, |c| c.decisions - c.same)
+    }
+
+    /// Whether governor here and governor there contradict each other. One that was in charge before the recording began does
+    /// not: what it remembered is not known.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.mismatches() > 0 && !self.kernel_governor.is_empty()
     }
 }
 
@@ -170,10 +181,7 @@ pub(crate) fn of_steps(
     trees: &[PathBuf],
 ) -> Result<Vec<Parity>, LabError> {
     let own_name = governor.map(registered).transpose()?;
-    let is_given = |of: &OfGovernor| {
-        let name = of.name.as_str();
-        own_name.as_deref() == Some(name.strip_prefix(PREFIX).unwrap_or(name))
-    };
+    let is_given = |of: &OfGovernor| own_name.as_deref().is_some_and(|own| may_be(own, of.name.as_str()));
     // One that bears no name of the recording is meant for whatever is in it.
     let for_all = !steps.governors.iter().any(|of| of.decisions > 0 && is_given(of));
     let mut out = Vec::new();
@@ -201,6 +209,15 @@ pub(crate) fn of_steps(
     Ok(out)
 }
 
+/// Whether a kernel may call a governor `name` that calls itself `own`.
+fn may_be(own: &str, name: &str) -> bool {
+    let number = name.strip_prefix(USERS).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    match number.and_then(|rest| rest.strip_prefix('-')) {
+        Some(start) if own != name => own == start || (name.len() == NAME_MAX && own.starts_with(start)),
+        _ => own == name.strip_prefix(PREFIX).unwrap_or(name),
+    }
+}
+
 fn one(
     governor: &Governor,
     of: &OfGovernor,
@@ -215,7 +232,7 @@ fn one(
 }
 
 /// The name under which `governor` registers.
-fn registered(governor: &Governor) -> Result<String, LabError> {
+pub(crate) fn registered(governor: &Governor) -> Result<String, LabError> {
     let any_tick_ns = TickGrid::period_of(1000);
     Ok(governor.run(|loader| Ok(loader.load(any_tick_ns)?.registered().0))?)
 }
