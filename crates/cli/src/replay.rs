@@ -24,15 +24,17 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         again::same_inputs(&recorded, &report.platform, &report.foreign, heads)?;
     }
     deliver(&a.output, &view::replay(&report), &report)?;
-    all_came_through(&report)
+    all_came_through(&report)?;
+    let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());
+    Ok(broken.inspect(|p| eprintln!("idlewise: not the kernel's choices: {}", view::parity(p))).count() == 0)
 }
 
 /// A governor that crashed takes no other's result away, but it is not done.
-fn all_came_through(report: &ReplayReport) -> Done {
+fn all_came_through(report: &ReplayReport) -> Result<(), Failure> {
     let governors = report.traces.iter().flat_map(|t| &t.governors);
     let mut failures: Vec<&str> = governors.filter_map(|g| g.failure.as_deref()).collect();
     failures.dedup();
-    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
 }
 
 fn request(a: &ReplayArgs) -> ReplayRequest {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the exit status tell that a kernel chose otherwise than the same governor here?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn idlewise(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_idlewise")).args(arguments).output().unwrap()
+}
+
+fn replay(trace: &Path, machine: &Path) -> (Option<i32>, String) {
+    let (trace, machine) = (trace.to_str().unwrap(), machine.to_str().unwrap());
+    let output = idlewise(&["replay", trace, "--governor", "shallow", "--recorded-on", machine]);
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn replay_of_a_recording_whose_choice_was_altered_fails() {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab");
+    let (recording, machine) = (lab.join("teo-util-timer.dat"), lab.join("synth4.toml"));
+    let (status, said) = replay(&recording, &machine);
+    assert_eq!(status, Some(0), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("t.txt");
+    let convert =
+        ["convert", recording.to_str().unwrap(), "--to", "text", "--output", text.to_str().unwrap()];
+    assert!(idlewise(&convert).status.success());
+    assert_eq!(replay(&text, &machine).0, Some(0));
+
+    let whole = fs::read_to_string(&text).unwrap();
+    let chosen = "idle_chosen: ";
+    let at = whole.rfind(chosen).unwrap();
+    let (before, last) = whole.split_at(at);
+    let choice = last.find("state=").map(|i| i + "state=".len()).unwrap();
+    let other = if last[choice..].starts_with('0') { "1" } else { "0" };
+    fs::write(&text, format!("{before}{}{other}{}", &last[..choice], &last[choice + 1..])).unwrap();
+    let (status, said) = replay(&text, &machine);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("not the kernel's choices: teo-util") && said.contains("340 of 341"), "{said}");
+}
