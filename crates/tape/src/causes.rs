@@ -44,6 +44,8 @@ pub(crate) struct Evidence {
     pub(crate) remote_wake: bool,
     /// When the last handler ended, ns.
     pub(crate) handled_ns: u64,
+    /// A handler is running.
+    pub(crate) in_handler: bool,
 }
 
 impl Evidence {

@@ -11,6 +11,7 @@ mod armed;
 mod causes;
 pub mod file;
 mod grid;
+mod leaving;
 mod maker;
 mod offset;
 mod pelt;

@@ -82,6 +82,10 @@ struct Stay {
     programmed: Confidence,
     exit_ns: Option<u64>,
     seen: Evidence,
+    /// What had been seen when the governor was told of the stay, where more came after that.
+    told: Option<Evidence>,
+    /// What had been seen when handlers began of which it is not known whether they came before or after that.
+    before_late: Option<Evidence>,
 }
 
 impl<'a> Maker<'a> {
@@ -135,6 +139,11 @@ impl<'a> Maker<'a> {
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
+                if let EventKind::HrtimerStart { function, .. } = e.kind
+                    && self.facts.is_tick(function)
+                {
+                    self.tick_armed(e.cpu);
+                }
                 if let Some(fired) = self.armed.event(e) {
                     self.fired(e, fired);
                 }

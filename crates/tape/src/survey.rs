@@ -9,6 +9,7 @@ use idlewise_trace::{Events, TraceMeta};
 
 use crate::causes::IrqClass;
 use crate::grid::find_grids;
+use crate::leaving::Leaving;
 use crate::offset::{OffsetFinder, Offsets};
 use crate::unseen::{Finder, Unseen};
 
@@ -40,6 +41,7 @@ pub(crate) struct Survey<'a> {
     facts: Facts,
     finder: Finder,
     offsets: OffsetFinder,
+    leaving: Leaving,
     jiffies: Vec<(u64, u64)>,
 }
 
@@ -80,6 +82,8 @@ pub(crate) struct Facts {
     /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
     pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
     pub(crate) deepest_state: u32,
+    /// The least that it usually takes from the end of a wake's handlers to the switch to a task, ns.
+    pub(crate) leaving_ns: Option<u64>,
     /// No idle events at all: idle is the time of the idle task.
     pub(crate) by_switches: bool,
 }
@@ -88,7 +92,14 @@ impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
         let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
         let facts = Facts { first_ns: u64::MAX, timer_migration, ..Facts::default() };
-        Self { meta, facts, finder: Finder::default(), offsets: OffsetFinder::default(), jiffies: Vec::new() }
+        Self {
+            meta,
+            facts,
+            finder: Finder::default(),
+            offsets: OffsetFinder::default(),
+            leaving: Leaving::default(),
+            jiffies: Vec::new(),
+        }
     }
 
     /// An interrupt of the given name (where known) came.
@@ -109,6 +120,7 @@ impl<'a> Survey<'a> {
 
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         self.finder.event(event);
+        self.leaving.event(event);
         self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
         f.first_ns = f.first_ns.min(event.ts_ns);
@@ -200,6 +212,7 @@ impl<'a> Survey<'a> {
         if self.meta.clock == "mono" || (0..NEAR_MONO_NS).contains(&f.offsets.first_ns()) {
             f.offsets.start_at_zero();
         }
+        f.leaving_ns = self.leaving.least_ns();
         (f.unseen, f.moved) = self.finder.finish();
         find_grids(&mut f, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);

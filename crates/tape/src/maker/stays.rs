@@ -13,7 +13,8 @@ pub(super) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 impl Maker<'_> {
     /// Writes down the stay that is over, if there is one.
     pub(super) fn write_down(&mut self, cpu: u32, visit_end: bool) {
-        let Some(stay) = self.cpu(cpu).stay.take() else { return };
+        let Some(mut stay) = self.cpu(cpu).stay.take() else { return };
+        stay.seen = stay.told.unwrap_or(stay.seen);
         let start_ns = stay.piece.start_ns;
         // The clock went back or jumped meanwhile, which the reader counts: how long the stay was is not known.
         if stay.exit_ns.is_some_and(|at| at < start_ns || at - start_ns > LONGEST_STAY_NS) {

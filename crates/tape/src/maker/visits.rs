@@ -44,6 +44,7 @@ impl Maker<'_> {
     }
 
     pub(super) fn visit_over(&mut self, cpu: u32, ts_ns: u64) {
+        self.told_before_late(cpu, ts_ns);
         self.write_down(cpu, true);
         if self.facts.switches == 0 {
             self.util.spent(cpu, ts_ns, false);
@@ -137,8 +138,14 @@ impl Maker<'_> {
             cause: WakeCause::Unknown,
             flags,
         };
-        c.stay =
-            Some(Stay { piece, programmed: timers.programmed, exit_ns: None, seen: Evidence::default() });
+        c.stay = Some(Stay {
+            piece,
+            programmed: timers.programmed,
+            exit_ns: None,
+            seen: Evidence::default(),
+            told: None,
+            before_late: None,
+        });
     }
 
     /// Whether all other CPUs have handed on their timers: a CPU that keeps its tick has not. Where a CPU's idle task is

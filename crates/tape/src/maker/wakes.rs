@@ -6,6 +6,7 @@ use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
 use super::Maker;
 use crate::armed::Fired;
 use crate::causes::{Evidence, IrqClass};
+use crate::leaving::LATE_NS;
 
 /// The softirq that runs wheel timers.
 const TIMER_SOFTIRQ: u32 = 1;
@@ -15,6 +16,11 @@ const RCU_SOFTIRQ: u32 = 9;
 impl Maker<'_> {
     /// An interrupt or softirq begins or ends.
     pub(super) fn interrupt(&mut self, e: &Event) {
+        if let EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. } | EventKind::SoftirqEntry { .. } =
+            e.kind
+        {
+            self.handler_begins(e);
+        }
         match e.kind {
             EventKind::SoftirqEntry { vec } => {
                 let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
@@ -82,6 +88,40 @@ impl Maker<'_> {
         }
         if let Some(stay) = cpu.stay.as_mut() {
             stay.seen.handled(e.ts_ns);
+            stay.seen.in_handler = false;
+        }
+    }
+
+    /// Handlers long after those of the wake: the governor may have been told of the stay in between.
+    fn handler_begins(&mut self, e: &Event) {
+        let Some(stay) = self.cpu(e.cpu).stay.as_mut() else { return };
+        if let Some(exit_ns) = stay.exit_ns
+            && stay.seen.first.is_some()
+            && !stay.seen.in_handler
+            && stay.before_late.is_none()
+            && e.ts_ns.saturating_sub(exit_ns.max(stay.seen.handled_ns)) > LATE_NS
+        {
+            stay.before_late = Some(stay.seen);
+        }
+        stay.seen.in_handler = true;
+    }
+
+    /// The tick's timer is armed. Outside of handlers only the idle loop does so: before a stay, or after the governor
+    /// was told of it.
+    pub(super) fn tick_armed(&mut self, cpu: u32) {
+        let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_some()) else { return };
+        if stay.told.is_none() && stay.seen.first.is_some() && !stay.seen.in_handler {
+            stay.told = Some(stay.seen);
+        }
+    }
+
+    /// The CPU switches to a task. If the last handlers ended so shortly before that the governor cannot have been told of the
+    /// stay in between, it was told before them.
+    pub(super) fn told_before_late(&mut self, cpu: u32, switch_ns: u64) {
+        let Some(least_ns) = self.facts.leaving_ns else { return };
+        let Some(stay) = self.cpu(cpu).stay.as_mut() else { return };
+        if stay.told.is_none() && switch_ns.saturating_sub(stay.seen.handled_ns) < least_ns {
+            stay.told = stay.before_late;
         }
     }
 
