@@ -111,7 +111,8 @@ impl Queue {
     /// 0..=1024 of the CPU's own capacity.
     fn share(&self) -> u16 {
         let sum = u64::from(self.fair.util()) + u64::from(self.real_time.util());
-        (sum * FULL / self.capacity).min(FULL) as u16
+        // Rounded up, so that the share times the capacity, rounded down, is the utilisation again.
+        (sum * FULL).div_ceil(self.capacity).min(FULL) as u16
     }
 }
 
