@@ -156,6 +156,10 @@ pub(crate) struct SimulateArgs {
     /// Runs of each combination, with a seed more each time
     #[arg(short, long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) repeat: u64,
+    /// Write a trace of the run, as a kernel would have recorded it: ftrace text (.txt, .trace) or Perfetto
+    /// (.perfetto-trace); beside it goes FILE.toml, which tells `idlewise replay` the machine and the governor
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Show all that was counted of each task
     #[arg(long)]
     pub(crate) tasks: bool,

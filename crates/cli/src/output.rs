@@ -147,6 +147,20 @@ pub(crate) fn write_new_with<T>(
     force: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    write_new_file(path, force, |file| {
+        let mut file = io::BufWriter::new(file);
+        let result = write(&mut file)?;
+        file.flush().map_err(|e| failed(path, &e))?;
+        Ok(result)
+    })
+}
+
+/// As [`write_new`], with a file that `write` fills; asked before it begins.
+pub(crate) fn write_new_file<T>(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&fs::File) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let fail = |e: io::Error| failed(path, &e);
     check_new(path, force)?;
     // Of a symbolic link the file that it leads to is replaced, not the link.
@@ -155,9 +169,7 @@ pub(crate) fn write_new_with<T>(
     let ordinary = fs::Permissions::from_mode(0o666);
     let file = tempfile::Builder::new().permissions(ordinary).tempfile_in(folder(&to)).map_err(fail)?;
     let _unfinished = Unfinished::keep(file.path());
-    let mut file = io::BufWriter::new(file);
-    let result = write(&mut file)?;
-    let file = file.into_inner().map_err(|e| fail(e.into_error()))?;
+    let result = write(file.as_file())?;
     if force {
         file.persist(&to).map_err(|e| fail(e.error))?;
     } else {

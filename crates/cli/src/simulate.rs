@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::simulate::{SCHEMA, SimulateRequest, simulate};
-use idlewise_lab::{replay::split_governors, view};
+use std::path::Path;
+
+use idlewise_lab::convert::Form;
+use idlewise_lab::replay::split_governors;
+use idlewise_lab::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
+use idlewise_lab::view;
 
 use crate::again;
 use crate::args::SimulateArgs;
-use crate::output::{Done, Failure, Progress, deliver, say};
+use crate::output::{Done, Failure, Progress, check_new, deliver, say, write_new, write_new_file};
 
 pub(crate) fn run(a: &SimulateArgs) -> Done {
     if a.list {
@@ -18,9 +22,9 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         }
         None => (request(a), None),
     };
-    let report = {
-        let progress = Progress::new("preparing");
-        simulate(&request, &|done, of| progress.step("simulating", done, of))?
+    let report = match &a.trace {
+        None => play(&request, None)?,
+        Some(path) => with_trace(&request, path)?,
     };
     if let Some(recorded) = recorded {
         again::same_inputs(&recorded, &report.platform, &report.foreign, std::iter::empty())?;
@@ -28,6 +32,28 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
     if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+}
+
+fn play(request: &SimulateRequest, trace: Option<&TraceTo<'_>>) -> Result<SimulateReport, Failure> {
+    let progress = Progress::new("preparing");
+    Ok(simulate(request, trace, &|done, of| progress.step("simulating", done, of))?)
+}
+
+/// The trace of the run, and beside it what replay has to know of it.
+fn with_trace(request: &SimulateRequest, path: &Path) -> Result<SimulateReport, Failure> {
+    let form = Form::of(path).ok_or_else(|| {
+        let path = path.display();
+        format!(
+            "{path}: which format? End the name with .txt for ftrace text, with .perfetto-trace for Perfetto"
+        )
+    })?;
+    let beside = path.with_extension("toml");
+    check_new(&beside, false)?;
+    let report = write_new_file(path, false, |file| {
+        play(request, Some(&TraceTo { form, file, path: path.to_owned() }))
+    })?;
+    write_new(&beside, sidecar(request).as_bytes(), false)?;
+    Ok(report)
 }
 
 fn list() -> Done {

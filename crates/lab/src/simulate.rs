@@ -4,11 +4,14 @@
 mod books;
 mod facts;
 mod kernel;
+mod trace;
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use idlewise_governor::{Governor, GovernorError, Loader};
+use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::Counts;
 use idlewise_signal::pelt::Pelt;
@@ -20,11 +23,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::candidate::Candidate;
+use crate::convert::Form;
 use crate::governors::{self, ForeignHead};
 use crate::replay::PlatformHead;
 use books::Books;
 pub use facts::{Fact, FactUnit};
 use kernel::Kernel;
+use trace::Tracer;
 
 /// Version of the JSON that a simulation gives.
 pub const SCHEMA: &str = "idlewise.simulate/1";
@@ -165,6 +170,7 @@ struct Stage<'a> {
     workload: &'a Workload,
     duration_ns: u64,
     seed: u64,
+    trace: Option<&'a TraceTo<'a>>,
 }
 
 /// A signal by its name.
@@ -194,14 +200,43 @@ pub fn workloads() -> Result<Vec<(&'static str, String)>, LabError> {
     idlewise_workload::shipped().iter().map(about).collect()
 }
 
-/// Simulates what `request` asks for. `progress` hears of every finished run: done and of how many.
+/// Where a trace of a simulated run goes, as a kernel would have recorded it.
+#[derive(Debug)]
+pub struct TraceTo<'f> {
+    /// Its format.
+    pub form: Form,
+    /// Its file.
+    pub file: &'f File,
+    /// The file's name, for errors.
+    pub path: PathBuf,
+}
+
+/// What stands beside the trace of a run of `request`, so that replay knows where it was made.
+#[must_use]
+pub fn sidecar(request: &SimulateRequest) -> String {
+    let governor = request.governors.first().map_or("", String::as_str);
+    format!(
+        "# SPDX-License-Identifier: GPL-2.0-only\nplatform = {:?}\ngovernor = {governor:?}\n",
+        request.platform
+    )
+}
+
+/// Simulates what `request` asks for; of its one run, a trace goes to `trace`. `progress` hears of every finished run: done and of how many.
 ///
 /// # Errors
 /// [`LabError`] when workload, platform, governor or signal cannot be found or used.
 pub fn simulate(
     request: &SimulateRequest,
+    trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
+    let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
+    if trace.is_some() && (runs != 1 || request.repeat > 1) {
+        return Err(LabError::Request(
+            "a trace is of one run: give one governor, one frequency governor, one signal and no --repeat"
+                .to_owned(),
+        ));
+    }
     let platform = idlewise_platform::find(&request.platform)?;
     let workload = idlewise_workload::find(&request.workload)?;
     let candidates = candidates(request)?;
@@ -214,6 +249,7 @@ pub fn simulate(
         machine,
         workload: &workload,
         seed: request.seed,
+        trace,
     };
     let cpufreq = frequency_governors(request)?;
     let signals = signals(request, kernel)?;
@@ -339,14 +375,34 @@ impl Stage<'_> {
         machine.grid.phase_ns = Random::stream(seed, PHASE).draw() % machine.grid.period_ns;
         let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
             let mut instance = loader.load(self.machine.grid.period_ns)?;
-            let mut books = Books::new(&machine);
-            match idlewise_sim::simulate(&machine, self.workload, &setting, &mut instance, &mut books) {
-                Ok(out) => Ok(Ok((out, books.counts()))),
+            let books = Books::new(&machine);
+            match self.play(&machine, &setting, &mut instance, books) {
+                Ok(ran) => Ok(Ok(ran)),
                 Err(SimError::Governor(e)) => Err(e),
                 Err(e) => Ok(Err(e.to_string())),
             }
         };
         job.governor.run(play)?.map_err(LabError::Request)
+    }
+
+    fn play(
+        &self,
+        machine: &Machine<'_>,
+        setting: &Setting,
+        governor: &mut Instance,
+        mut books: Books<'_>,
+    ) -> Result<Ran, SimError> {
+        let Some(to) = self.trace else {
+            let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut books)?;
+            return Ok((out, books.counts()));
+        };
+        let failed = |e: std::io::Error| SimError::Watch(format!("{}: {e}", to.path.display()));
+        let out = BufWriter::new(to.file);
+        let tracer = Tracer::new(to.form, out, machine, self.workload).map_err(failed)?;
+        let mut watch = (books, tracer);
+        let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
+        watch.1.finish().map_err(failed)?;
+        Ok((out, watch.0.counts()))
     }
 
     fn combination(&self, job: &Job<'_>, runs: Vec<Result<Ran, LabError>>) -> Result<Combination, LabError> {

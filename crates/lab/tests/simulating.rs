@@ -25,7 +25,7 @@ fn request(workload: &str) -> SimulateRequest {
 }
 
 fn run(request: &SimulateRequest) -> SimulateReport {
-    simulate(request, &|_, _| {}).unwrap()
+    simulate(request, None, &|_, _| {}).unwrap()
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn rt_apps_own_files_run() {
 #[test]
 fn what_cannot_be_simulated_is_refused_in_words() {
     let refused = |request: SimulateRequest, words: &str| {
-        let e = simulate(&request, &|_, _| {}).unwrap_err().to_string();
+        let e = simulate(&request, None, &|_, _| {}).unwrap_err().to_string();
         assert!(e.contains(words), "{e}");
     };
     refused(SimulateRequest { governors: vec!["oracle".into()], ..request("web") }, "the oracle knows");

@@ -367,33 +367,26 @@ impl<'a, W: Watch> Sim<'a, W> {
                 Irq::Device { .. } | Irq::Request { .. } => costs.wake_ns,
             };
         }
-        if self.cpus[c].stay.is_none() {
-            self.see_irqs(c, |kind| Seen::Irq { kind });
+        if let Some(first) = self.cpus[c].handling.first() {
+            self.watch.seen(self.now_ns, c as u32, Seen::Irq { kind: kind(*first) });
         }
         self.segment(c, ns, Then::Irqs);
     }
 
-    fn see_irqs(&mut self, c: usize, what: fn(IrqKind) -> Seen) {
-        for i in 0..self.cpus[c].handling.len() {
-            let kind = match self.cpus[c].handling[i] {
-                Irq::Timer => IrqKind::Timer,
-                Irq::Ipi => IrqKind::Ipi,
-                Irq::Device { device, .. } => IrqKind::Device(device),
-                Irq::Request { source } => IrqKind::Source(source),
-            };
-            self.watch.seen(self.now_ns, c as u32, what(kind));
-        }
-    }
-
     fn handlers_done(&mut self, c: usize) {
         let mut handling = std::mem::take(&mut self.cpus[c].handling);
-        for irq in handling.drain(..) {
+        for (i, irq) in handling.drain(..).enumerate() {
+            let kind = kind(irq);
+            if i > 0 {
+                self.watch.seen(self.now_ns, c as u32, Seen::Irq { kind });
+            }
             match irq {
                 Irq::Timer => self.timer_fired(c),
                 Irq::Ipi => self.cpus[c].ipi_sent = false,
                 Irq::Device { device, task } => self.device_done(c, device, task),
                 Irq::Request { source } => self.request_came(c, source),
             }
+            self.watch.seen(self.now_ns, c as u32, Seen::IrqDone { kind });
         }
         // Its memory is used again.
         self.cpus[c].handling = handling;
@@ -432,21 +425,38 @@ impl<'a, W: Watch> Sim<'a, W> {
         let stopped = self.cpus[c].idle.tick_stopped();
         if stopped {
             if self.cpus[c].timers.wheel_at_ns() <= now_ns {
+                self.watch.seen(now_ns, c as u32, Seen::TimerExpired { task: None });
+                self.watch.seen(now_ns, c as u32, Seen::TimerDone { task: None });
                 self.run_wheel(c);
             }
         } else if self.cpus[c].tick_at_ns <= now_ns {
+            self.watch.seen(now_ns, c as u32, Seen::TimerExpired { task: None });
             self.cpus[c].tick_at_ns = self.machine.grid.after(now_ns);
             self.tick(c);
+            self.watch.seen(now_ns, c as u32, Seen::TimerDone { task: None });
+            self.tick_is_set(c);
             self.run_wheel(c);
         }
+    }
+
+    /// The tick's timer was set to its next time.
+    pub(crate) fn tick_is_set(&mut self, c: usize) {
+        let at_ns = self.cpus[c].tick_at_ns;
+        self.watch.seen(self.now_ns, c as u32, Seen::TimerSet { task: None, soft_ns: at_ns, hard_ns: at_ns });
     }
 
     /// The tick's handler looks at the wheel.
     fn run_wheel(&mut self, c: usize) {
         let mut ran = false;
         while let Some(waiter) = self.cpus[c].timers.expired_of_wheel(self.now_ns) {
+            if !ran {
+                self.watch.seen(self.now_ns, c as u32, Seen::WheelRuns);
+            }
             ran = true;
             self.expired(c, waiter, true);
+        }
+        if ran {
+            self.watch.seen(self.now_ns, c as u32, Seen::WheelRan);
         }
         if let Some(stay) = &mut self.cpus[c].stay {
             stay.tick_ran = true;
@@ -467,6 +477,12 @@ impl<'a, W: Watch> Sim<'a, W> {
                     };
                     self.watch.seen(self.now_ns, c as u32, seen);
                     self.wake(task, Some(c), self.called_at_ns(c));
+                    let seen = if of_wheel {
+                        Seen::WheelDone { task }
+                    } else {
+                        Seen::TimerDone { task: Some(task) }
+                    };
+                    self.watch.seen(self.now_ns, c as u32, seen);
                 }
             }
             Waiter::Budget { task, turn } => self.budget_back(c, task, turn),
@@ -509,5 +525,15 @@ impl<'a, W: Watch> Sim<'a, W> {
         self.turn_over(c, task);
         self.cpus[c].ticks += 1;
         self.balance(c);
+    }
+}
+
+/// An interrupt as it is seen from outside.
+fn kind(irq: Irq) -> IrqKind {
+    match irq {
+        Irq::Timer => IrqKind::Timer,
+        Irq::Ipi => IrqKind::Ipi,
+        Irq::Device { device, .. } => IrqKind::Device(device),
+        Irq::Request { source } => IrqKind::Source(source),
     }
 }

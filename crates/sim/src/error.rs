@@ -24,4 +24,7 @@ pub enum SimError {
     /// WALT cannot work with its settings.
     #[error(transparent)]
     Walt(#[from] idlewise_signal::walt::WaltError),
+    /// Who looks on cannot go on, such as a trace that cannot be written.
+    #[error("{0}")]
+    Watch(String),
 }

@@ -52,7 +52,9 @@ impl<W: Watch> Sim<'_, W> {
             tick_ran: false,
         });
         if entered.tick == TickChoice::Stopped {
-            self.watch.seen(now_ns, c as u32, Seen::TickStopped);
+            let wheel_ns = self.cpus[c].timers.wheel_at_ns();
+            let wheel_at_ns = (wheel_ns < NEVER_AT_NS).then_some(wheel_ns);
+            self.watch.seen(now_ns, c as u32, Seen::TickStopped { wheel_at_ns });
         }
         self.watch.seen(now_ns, c as u32, Seen::IdleEntered { state: entered.state as u8 });
         self.meter.enters(self.machine, c, now_ns, entered.state);
@@ -168,11 +170,11 @@ impl<W: Watch> Sim<'_, W> {
     }
 
     fn end_idle(&mut self, c: usize) {
-        let cpu = &mut self.cpus[c];
-        if cpu.idle.tick_stopped() {
-            cpu.tick_at_ns = self.machine.grid.after(self.now_ns);
+        if self.cpus[c].idle.tick_stopped() {
+            self.cpus[c].tick_at_ns = self.machine.grid.after(self.now_ns);
+            self.tick_is_set(c);
         }
-        cpu.idle.end_visit();
+        self.cpus[c].idle.end_visit();
         self.set_timer(c);
         self.tell_clock_awake(c);
         self.schedule(c);

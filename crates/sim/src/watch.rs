@@ -43,15 +43,11 @@ pub enum Seen {
     },
     /// It is left.
     IdleLeft,
-    /// The stay was too short for its state, or too long.
-    IdleMiss {
-        /// The state.
-        state: u8,
-        /// It was too long.
-        below: bool,
+    /// The tick is stopped; its timer is set to the next wheel timer, if there is one.
+    TickStopped {
+        /// When that is due, ns.
+        wheel_at_ns: Option<u64>,
     },
-    /// The tick is stopped.
-    TickStopped,
     /// A timer of high resolution is set.
     TimerSet {
         /// Whose it is; nothing for the tick.
@@ -66,6 +62,11 @@ pub enum Seen {
         /// Whose it is; nothing for the tick.
         task: Option<u32>,
     },
+    /// What was to be done when it expired is done.
+    TimerDone {
+        /// Whose it is; nothing for the tick.
+        task: Option<u32>,
+    },
     /// A wheel timer is set.
     WheelSet {
         /// Whose it is.
@@ -73,11 +74,20 @@ pub enum Seen {
         /// When it is due, ns.
         at_ns: u64,
     },
-    /// It has expired.
+    /// The tick's handler runs what the wheel has due.
+    WheelRuns,
+    /// A wheel timer has expired.
     WheelExpired {
         /// Whose it is.
         task: u32,
     },
+    /// What was to be done when it expired is done.
+    WheelDone {
+        /// Whose it is.
+        task: u32,
+    },
+    /// The wheel has nothing more due.
+    WheelRan,
     /// An interrupt's handlers begin.
     Irq {
         /// What it is.

@@ -7,6 +7,8 @@
 //! again, Perfetto gives the same [`Event`](idlewise_model::Event)s, but for numbers of events and functions, and for
 //! how many events were lost in a gap.
 
+use crate::Events;
+
 mod perfetto;
 mod proto;
 mod row;
@@ -14,3 +16,31 @@ mod text;
 
 pub use perfetto::{Note, PerfettoWriter, Slice, Track};
 pub use text::FtraceText;
+
+/// What the numbers of events stand for: text shows names.
+pub trait Names {
+    /// The name of task `pid`.
+    fn comm(&self, pid: i32) -> Option<&str>;
+    /// The kernel function behind a function of an event.
+    fn symbol(&self, function: u64) -> Option<&str>;
+    /// "system:name" of an event that idlewise does not understand.
+    fn event_name(&self, id: u16) -> Option<&str>;
+    /// The name of an interrupt's handler.
+    fn irq_name(&self, irq: i32) -> Option<&str>;
+}
+
+/// Those that a reader has learned.
+impl Names for Events<'_> {
+    fn comm(&self, pid: i32) -> Option<&str> {
+        Events::comm(self, pid)
+    }
+    fn symbol(&self, function: u64) -> Option<&str> {
+        Events::symbol(self, function)
+    }
+    fn event_name(&self, id: u16) -> Option<&str> {
+        Events::event_name(self, id)
+    }
+    fn irq_name(&self, irq: i32) -> Option<&str> {
+        Events::irq_name(self, irq)
+    }
+}

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 
 use idlewise_model::{Event, EventKind};
 
+use super::Names;
 use super::proto::Proto;
 use super::row::{MOST_FIELDS, Row, Val};
+use crate::TraceMeta;
 use crate::perfetto::{EVENT_FIELDS, EVENT_NUMBERS};
-use crate::{Events, TraceMeta};
 
 /// A CPU's bundle is written when it has so many bytes, as recorders do.
 const BUNDLE: usize = 32 << 10;
@@ -197,16 +198,16 @@ impl<W: Write> PerfettoWriter<W> {
         })
     }
 
-    /// Writes the next event of `events`.
+    /// Writes the next event; `names` are those known by then.
     ///
     /// # Errors
     /// As [`PerfettoWriter::new`].
-    pub fn event(&mut self, event: &Event, events: &Events<'_>) -> io::Result<()> {
+    pub fn event(&mut self, event: &Event, names: &impl Names) -> io::Result<()> {
         if !self.begun {
             self.begin(event.ts_ns)?;
         }
         let cpu = event.cpu;
-        let Some(row) = Row::of(event, events) else {
+        let Some(row) = Row::of(event, names) else {
             if matches!(event.kind, EventKind::Lost { .. }) {
                 self.flush(cpu)?;
                 // The bundle that follows: events were lost before it.

@@ -3,7 +3,7 @@
 
 use idlewise_model::{Event, EventKind, Ipi, Vector};
 
-use crate::Events;
+use super::Names;
 
 /// No event has more fields that mean something.
 pub(super) const MOST_FIELDS: usize = 11;
@@ -62,16 +62,16 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// `None` for events that the reader made.
-    pub(super) fn of(event: &'a Event, events: &'a Events<'_>) -> Option<Self> {
+    pub(super) fn of(event: &'a Event, names: &'a impl Names) -> Option<Self> {
         let n = |n: u32| Val::Number(n.into());
         let wide = |n: u64| Val::Number(n.into());
         let signed = |n: i32| Val::Number(n.into());
-        let comm = |pid: i32| Val::Comm(pid, events.comm(pid));
-        let function = |at: u64| Val::Function(at, events.symbol(at));
+        let comm = |pid: i32| Val::Comm(pid, names.comm(pid));
+        let function = |at: u64| Val::Function(at, names.symbol(at));
         Some(match event.kind {
             EventKind::Lost { .. } => return None,
             EventKind::Other { id } => {
-                let full = events.event_name(id).unwrap_or("unknown");
+                let full = names.event_name(id).unwrap_or("unknown");
                 let (system, name) = full.split_once(':').unwrap_or(("", full));
                 Self { understood: false, ..Self::new(system, name, []) }
             }
@@ -136,7 +136,7 @@ impl<'a> Row<'a> {
                 Self::new("sched", "sched_wake_idle_without_ipi", [("cpu", n(cpu))])
             }
             EventKind::IrqEntry { irq } => {
-                let name = Val::Text(events.irq_name(irq).unwrap_or(""));
+                let name = Val::Text(names.irq_name(irq).unwrap_or(""));
                 Self::new("irq", "irq_handler_entry", [("irq", signed(irq)), ("name", name)])
             }
             EventKind::IrqExit { irq } => Self::new("irq", "irq_handler_exit", [("irq", signed(irq))]),

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 
 use idlewise_model::{Event, EventKind};
 
+use super::Names;
 use super::row::{Row, Val};
-use crate::{Events, TraceMeta};
+use crate::TraceMeta;
 
 /// Names of the softirqs (`include/linux/interrupt.h`).
 const SOFTIRQS: [&str; 10] =
@@ -45,11 +46,11 @@ impl<W: Write> FtraceText<W> {
         Ok(Self { out })
     }
 
-    /// Writes the next event of `events`.
+    /// Writes the next event; `names` are those known by then.
     ///
     /// # Errors
     /// As [`FtraceText::new`].
-    pub fn event(&mut self, event: &Event, events: &Events<'_>) -> io::Result<()> {
+    pub fn event(&mut self, event: &Event, names: &impl Names) -> io::Result<()> {
         let cpu = event.cpu;
         if let EventKind::Lost { count } = event.kind {
             return match count {
@@ -57,9 +58,9 @@ impl<W: Write> FtraceText<W> {
                 n => writeln!(self.out, "CPU:{cpu} [LOST {n} EVENTS]"),
             };
         }
-        let Some(row) = Row::of(event, events) else { return Ok(()) };
+        let Some(row) = Row::of(event, names) else { return Ok(()) };
         let pid = event.pid;
-        let name = events.comm(pid).unwrap_or("<...>");
+        let name = names.comm(pid).unwrap_or("<...>");
         match pid {
             0 => write!(self.out, "{:>16}-0      ", "<idle>")?,
             // Nobody knows who ran.
