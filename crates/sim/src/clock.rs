@@ -89,8 +89,17 @@ impl<W: Watch> Sim<'_, W> {
     /// The utilisation of a CPU has changed: the governor of its clock is asked.
     #[inline]
     pub(crate) fn ask_clock(&mut self, c: usize, iowait: bool) {
-        let clock = self.machine.cpus[c].clock;
-        let hook = Hook { cpu: c as u32, from: c as u32, t_ns: self.now_ns, iowait, rt: false, dl: false };
+        self.ask_clock_about(Hook { iowait, ..Hook::fair(c as u32, self.now_ns) });
+    }
+
+    /// The same, found by another CPU.
+    pub(crate) fn ask_clock_from(&mut self, c: usize, by: usize) {
+        self.ask_clock_about(Hook { from: by as u32, ..Hook::fair(c as u32, self.now_ns) });
+    }
+
+    #[inline]
+    fn ask_clock_about(&mut self, hook: Hook) {
+        let clock = self.machine.cpus[hook.cpu as usize].clock;
         self.with_policy(clock, |policy, view| policy.hook(&hook, view));
     }
 

@@ -89,8 +89,6 @@ pub(crate) struct Cpu<'t> {
     pub(crate) idle_entries: u64,
     /// Time that it ran tasks, ns.
     pub(crate) busy_ns: u64,
-    /// Ticks since tasks were last spread.
-    pub(crate) ticks: u64,
 }
 
 impl<'t> Cpu<'t> {
@@ -118,7 +116,6 @@ impl<'t> Cpu<'t> {
             iowait: 0,
             idle_entries: 0,
             busy_ns: 0,
-            ticks: 0,
         }
     }
 

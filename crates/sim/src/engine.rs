@@ -19,6 +19,7 @@ use crate::cpu::{Cpu, Mode, Then};
 use crate::device::{Devices, Sources};
 use crate::energy::{Energy, Meter};
 use crate::load::{Load, Signal};
+use crate::place::Placer;
 use crate::program::Program;
 use crate::queue::{Irq, Queue, What};
 use crate::task::{Left, State, Task, TaskSeen, Tasks};
@@ -100,6 +101,7 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) cpus: Vec<Cpu<'a>>,
     pub(crate) tasks: Tasks,
     pub(crate) load: Load,
+    pub(crate) placer: Placer,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) meter: Meter,
     pub(crate) devices: Devices,
@@ -146,7 +148,8 @@ impl<'a, W: Watch> Sim<'a, W> {
             governor,
             watch,
             queue: Queue::default(),
-            load: Load::new(setting.pelt, setting.signal, machine)?,
+            load: Load::new(setting.pelt, setting.signal, program.clamped, machine)?,
+            placer: Placer::new(machine, setting)?,
             clocks: Clock::all(machine, &setting.frequency)?,
             meter: Meter::new(machine),
             devices: Devices::new(workload, setting.seed),
@@ -256,10 +259,12 @@ impl<'a, W: Watch> Sim<'a, W> {
             program,
             state: State::Unborn,
             class: spec.class,
+            clamps: spec.clamps,
             entity,
             pelt: pelt::Task::new(entity.weight as u32),
             walt,
             cpu,
+            recent: cpu,
             is_new: true,
             cpus: spec.cpus.clone(),
             step: 0,
@@ -382,7 +387,10 @@ impl<'a, W: Watch> Sim<'a, W> {
             }
             match irq {
                 Irq::Timer => self.timer_fired(c),
-                Irq::Ipi => self.cpus[c].ipi_sent = false,
+                Irq::Ipi => {
+                    self.cpus[c].ipi_sent = false;
+                    self.kicked(c);
+                }
                 Irq::Device { device, task } => self.device_done(c, device, task),
                 Irq::Request { source } => self.request_came(c, source),
             }
@@ -511,7 +519,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         self.charge(c);
         self.load.pass(&mut self.cpus[c], now_ns);
         self.load.tell(|w| w.tick(c as u32, now_ns));
-        let Some(task) = self.cpus[c].curr else { return };
+        let Some(task) = self.cpus[c].curr else { return self.spread(c) };
         let t = &mut self.tasks[task];
         let rank = t.rank();
         let fair = t.is_fair().then_some(&mut t.pelt);
@@ -523,8 +531,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
         self.tell_clock(c, idlewise_freq::Event::Tick);
         self.turn_over(c, task);
-        self.cpus[c].ticks += 1;
-        self.balance(c);
+        self.spread(c);
     }
 }
 

@@ -15,6 +15,15 @@ pub enum SimError {
     /// The machine has no CPU at all.
     #[error("the machine has no CPU")]
     Empty,
+    /// Placement is to be energy-aware without an energy model.
+    #[error(
+        "placement cannot be energy-aware: cluster {cluster} has no clock with published power, so its kernel has no \
+         energy model; take another platform, or leave the placement to the kernel's rules"
+    )]
+    NoEnergyModel {
+        /// Its name.
+        cluster: String,
+    },
     /// A governor of idle states does not take a CPU.
     #[error(transparent)]
     Governor(#[from] idlewise_governor::GovernorError),

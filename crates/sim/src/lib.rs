@@ -31,5 +31,6 @@ pub use engine::{Outcome, Setting, simulate};
 pub use error::SimError;
 pub use load::Signal;
 pub use machine::{ClockSpec, Costs, CpuSpec, FairKind, Machine, Point};
+pub use place::{Placement, Placing};
 pub use task::TaskSeen;
 pub use watch::{IrqKind, Seen, Watch};

@@ -7,7 +7,7 @@ use idlewise_signal::pelt::{Limits, Pelt};
 use idlewise_signal::walt::{self, Walt};
 
 use crate::cpu::Cpu;
-use crate::task::Tasks;
+use crate::task::{Task, Tasks};
 use crate::{Machine, SimError};
 
 /// What frequency governors read.
@@ -23,10 +23,17 @@ pub enum Signal {
 pub(crate) struct Load {
     pub(crate) pelt: Pelt,
     pub(crate) walt: Option<Walt>,
+    /// Tasks have limits of their utilisation.
+    pub(crate) clamped: bool,
 }
 
 impl Load {
-    pub(crate) fn new(pelt: Pelt, signal: Signal, machine: &Machine<'_>) -> Result<Self, SimError> {
+    pub(crate) fn new(
+        pelt: Pelt,
+        signal: Signal,
+        clamped: bool,
+        machine: &Machine<'_>,
+    ) -> Result<Self, SimError> {
         let cpus = machine.cpus.iter().map(|c| walt::CpuSpec {
             capacity: c.capacity,
             max_freq_khz: machine.clocks[c.clock].points.last().map_or(0, |p| p.khz),
@@ -35,7 +42,7 @@ impl Load {
             Signal::Pelt => None,
             Signal::Walt(config) => Some(Walt::new(config, &cpus.collect::<Vec<_>>())?),
         };
-        Ok(Self { pelt, walt })
+        Ok(Self { pelt, walt, clamped })
     }
 
     /// Tells WALT, if it listens. What it refuses is a mistake of the simulator's, which would show in its sums.
@@ -74,11 +81,31 @@ pub(crate) struct View<'s, 't> {
 }
 
 impl View<'_, '_> {
-    fn limits(&self, c: usize) -> Limits {
+    pub(crate) fn limits(&self, c: usize) -> Limits {
         let cpu = &self.cpus[c];
         let all = cpu.first.iter().chain(&cpu.curr);
         let rank = |t: &u32| self.tasks[*t].rank();
-        Limits { real_time: all.clone().any(|t| (1..1000).contains(&rank(t))), ..Limits::default() }
+        let (min, max) = self.clamps_of(c);
+        Limits {
+            real_time: all.clone().any(|t| (1..1000).contains(&rank(t))),
+            clamps: self.load.clamped,
+            clamp_min: min as u32,
+            clamp_max: max as u32,
+            ..Limits::default()
+        }
+    }
+
+    /// The limits of a CPU: the highest of each that its tasks have, deadline tasks aside.
+    pub(crate) fn clamps_of(&self, c: usize) -> (u64, u64) {
+        if !self.load.clamped {
+            return (0, 1024);
+        }
+        let cpu = &self.cpus[c];
+        let all = cpu.first.iter().chain(cpu.fair.waiting()).chain(&cpu.curr).map(|t| &self.tasks[*t]);
+        // A task that goes to sleep is no longer queued when governors are asked about it.
+        let counts = |t: &&Task| t.rank() < 1000 && (!t.is_fair() || t.pelt.is_queued());
+        let widest = |a: (u64, u64), b: (u64, u64)| (a.0.max(b.0), a.1.max(b.1));
+        all.filter(counts).map(Task::clamps).reduce(widest).unwrap_or((0, 1024))
     }
 
     fn walt_util(&self, cpu: u32) -> Option<u64> {
@@ -120,6 +147,16 @@ impl Signals for View<'_, '_> {
 
     fn rt_util(&self, cpu: u32) -> u64 {
         self.cpus[cpu as usize].pelt.real_time().util
+    }
+
+    fn clamps(&self, cpu: u32) -> (u64, u64) {
+        self.clamps_of(cpu as usize)
+    }
+
+    fn capped(&self, cpu: u32) -> bool {
+        let rq = &self.cpus[cpu as usize].pelt;
+        let max = self.clamps_of(cpu as usize).1;
+        max != 1024 && self.load.pelt.cpu_util(rq) + rq.real_time().util >= max
     }
 
     fn idle_calls(&self, cpu: u32) -> u64 {

@@ -5,6 +5,8 @@ use idlewise_model::{IdleTable, TickGrid};
 use idlewise_platform::{ClockPolicy, Cluster, EnergyTable, Platform};
 use idlewise_workload::{Calibration, Workload};
 
+use crate::Placing;
+
 /// A machine with a kernel on it.
 #[derive(Clone, Debug)]
 pub struct Machine<'p> {
@@ -22,6 +24,8 @@ pub struct Machine<'p> {
     pub fair: FairKind,
     /// How much later than asked a timer of a task may expire, ns (`timer_slack_ns`); those of real-time tasks may not.
     pub slack_ns: u64,
+    /// How tasks are given CPUs.
+    pub placing: Placing,
 }
 
 /// One CPU.
@@ -77,6 +81,7 @@ impl<'p> Machine<'p> {
             costs: Costs::default(),
             fair: FairKind::eevdf(1),
             slack_ns: 50_000,
+            placing: Placing::default(),
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
             let own = match cpus {

@@ -1,41 +1,229 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where tasks go: at waking up, when a CPU runs dry, at the tick.
+//!
+//! A CPU is a core of its own and a cluster shares its last cache; above the clusters there is the machine, and nothing
+//! above it. The rules and their constants are Linux 6.12's (`signals.md` D2 to D4 and A7), 6.1's where the PELT of the
+//! run is one from before 6.8. `docs/concepts/simulation-scheduler.md` says what is modelled and what is not.
+//!
+//! * `wake`: fair tasks without an energy model, and new ones.
+//! * `eas`: fair tasks with one, while no CPU has too much to do.
+//! * `first`: real-time and deadline tasks.
+//! * `balance`, with the arithmetic in `imbalance`: tasks that wait or do not fit go elsewhere.
+//! * `nohz`: what is done for CPUs whose tick is stopped, ageing included.
+//! * `util`: how full CPUs are and how large tasks.
 
-use crate::engine::Sim;
+mod balance;
+mod eas;
+mod first;
+mod imbalance;
+mod nohz;
+mod util;
+mod wake;
+
+use idlewise_platform::{EnergyModel, Kernel};
+use idlewise_signal::pelt;
+
+use crate::engine::{Setting, Sim};
+use crate::load::View;
 use crate::watch::Watch;
+use crate::{Machine, SimError};
 
-impl<W: Watch> Sim<'_, W> {
-    /// The CPU for a task that wakes up; `by` wakes it.
-    ///
-    /// The one where it ran last if nothing runs there; else the waker's; else an idle one, near ones first; else the
-    /// one of the first two where fewer tasks wait.
-    pub(crate) fn place(&self, task: u32, by: Option<usize>) -> u32 {
-        let t = &self.tasks[task];
-        let may = |c: u32| t.may_run_on(c);
-        let prev = if may(t.cpu) { t.cpu } else { t.cpus.first().copied().unwrap_or(0) };
-        let fits = |c: u32| self.fits(task, c);
-        let free = |c: u32| may(c) && self.cpus[c as usize].is_idle();
-        if free(prev) && fits(prev) && !t.is_new {
-            return prev;
+/// A time that a CPU's idle times are averaged to at most, ns: twice the cost of a migration (`sched_migration_cost_ns`).
+const AVG_IDLE_MAX_NS: u64 = 1_000_000;
+
+/// Most that an energy model of 6.1 may have: domains times states and CPUs.
+const COMPLEXITY_MAX: usize = 2048;
+
+/// Whether waking tasks are placed by energy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// As the kernel decides: if capacities differ, every clock has an energy model, counts in the signal (frequency
+    /// invariance) and is set by schedutil.
+    #[default]
+    Auto,
+    /// They are, whatever the governor; every clock needs an energy model.
+    EnergyAware,
+    /// They are not.
+    Plain,
+}
+
+/// How tasks are given CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placing {
+    /// Whether by energy.
+    pub placement: Placement,
+    /// By cluster: what the powers of its energy model are multiplied by for placement, thousandths; 1000 where the list
+    /// ends. The energy that a run is charged is not touched.
+    pub model_scale: Vec<u32>,
+    /// Utilisations for energy-aware placement are WALT's, if the run has WALT. Else they are PELT's.
+    pub by_walt: bool,
+    /// What looking for work in one domain costs a CPU that runs dry, ns: one whose idle times are shorter on average does
+    /// not look. The kernel measures it; this one is assumed.
+    pub newidle_cost_ns: u64,
+}
+
+impl Default for Placing {
+    fn default() -> Self {
+        Self {
+            placement: Placement::default(),
+            model_scale: Vec::new(),
+            by_walt: false,
+            newidle_cost_ns: 20_000,
         }
-        let waker = by.map_or(prev, |b| b as u32);
-        let waker = if may(waker) { waker } else { prev };
-        if free(waker) && fits(waker) && self.near(waker, prev) && !t.is_new {
-            return waker;
+    }
+}
+
+/// What placing and balancing keep.
+#[derive(Debug)]
+pub(crate) struct Placer {
+    /// By clock; empty where placement does not ask for energy.
+    models: Vec<EnergyModel>,
+    /// The PELT of the run, but always with the limits told apart: the utilisation of energy sums is without limits.
+    energy_pelt: pelt::Pelt,
+    /// CPUs differ in capacity.
+    asymmetric: bool,
+    /// CPUs by cluster.
+    clusters: Vec<Vec<usize>>,
+    /// Some CPU has more to do than fits, so that energy does not matter.
+    overutilized: bool,
+    /// Some CPU has tasks that wait, or one that does not fit.
+    overloaded: bool,
+    /// Some idle CPU's averages have not faded.
+    blocked: bool,
+    /// When they are aged next, and when idle CPUs look for work next, ticks.
+    next_blocked: u64,
+    next_idle: u64,
+    /// By cluster: how many CPUs a waking task looks at.
+    scan: Vec<usize>,
+    cpus: Vec<PerCpu>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PerCpu {
+    avg_idle_ns: u64,
+    idle_since_ns: Option<u64>,
+    /// Load of the task that runs and is too large, else 0.
+    misfit: u64,
+    /// A task that runs here and shall go to another CPU.
+    push: Option<(u32, u32)>,
+    /// What it was woken up for by another CPU.
+    kick: nohz::Kick,
+    /// For its cluster and for the machine.
+    levels: [balance::Level; 2],
+}
+
+impl Placer {
+    /// # Errors
+    /// [`SimError::NoEnergyModel`] if placement is to be energy-aware and cannot be.
+    pub(crate) fn new(machine: &Machine<'_>, setting: &Setting) -> Result<Self, SimError> {
+        let mut clusters = vec![Vec::new(); machine.cpus.iter().map(|c| c.cluster + 1).max().unwrap_or(0)];
+        for (c, spec) in machine.cpus.iter().enumerate() {
+            clusters[spec.cluster].push(c);
         }
-        let all = || (0..self.cpus.len() as u32).filter(|c| free(*c));
-        let key = |c: &u32| {
-            let spec = &self.machine.cpus[*c as usize];
-            // Where none fits, the largest is best; where several do, near ones are.
-            let size = if fits(*c) { 0 } else { 2048 - spec.capacity };
-            (size, !self.near(*c, prev), *c)
+        let capacity = |c: &crate::CpuSpec<'_>| c.capacity;
+        let asymmetric = machine.cpus.iter().map(capacity).min() != machine.cpus.iter().map(capacity).max();
+        let config = pelt::Config { limits_apart: true, ..*setting.pelt.config() };
+        let per_cpu = |spec: &crate::CpuSpec<'_>| PerCpu {
+            avg_idle_ns: AVG_IDLE_MAX_NS,
+            idle_since_ns: None,
+            misfit: 0,
+            push: None,
+            kick: nohz::Kick::default(),
+            levels: [
+                balance::Level::new(clusters[spec.cluster].len()),
+                balance::Level::new(machine.cpus.len()),
+            ],
         };
-        if let Some(best) = all().min_by_key(key) {
-            return best;
+        Ok(Self {
+            models: models(machine, setting, asymmetric)?,
+            energy_pelt: pelt::Pelt::new(config).unwrap_or(setting.pelt),
+            asymmetric,
+            scan: clusters.iter().map(Vec::len).collect(),
+            cpus: machine.cpus.iter().map(per_cpu).collect(),
+            clusters,
+            overutilized: false,
+            overloaded: false,
+            blocked: false,
+            next_blocked: 0,
+            next_idle: 0,
+        })
+    }
+
+    /// Where waking tasks are placed by energy now.
+    fn minds_energy(&self) -> bool {
+        !self.models.is_empty() && !self.overutilized
+    }
+}
+
+/// The energy models of all clocks; none where placement is not energy-aware.
+fn models(machine: &Machine<'_>, setting: &Setting, asymmetric: bool) -> Result<Vec<EnergyModel>, SimError> {
+    let placing = &machine.placing;
+    if placing.placement == Placement::Plain {
+        return Ok(Vec::new());
+    }
+    let kernel = if setting.pelt.config().limits_apart { Kernel::V6_12 } else { Kernel::V6_1 };
+    let auto = placing.placement == Placement::Auto;
+    let id = setting.frequency.info().id;
+    let schedutil = id.starts_with("schedutil") || id.starts_with("sched-");
+    if auto && !(asymmetric && schedutil) {
+        return Ok(Vec::new());
+    }
+    let mut models = Vec::new();
+    for clock in &machine.clocks {
+        let cluster = machine.clusters.get(clock.cluster);
+        let invariant = cluster.and_then(|c| c.clock.as_ref()).is_some_and(|c| c.invariant);
+        let model = cluster.and_then(|c| EnergyModel::new(c, kernel));
+        match model {
+            Some(model) if invariant || !auto => models.push(scaled(model, placing, clock.cluster)),
+            _ if auto => return Ok(Vec::new()),
+            _ => {
+                let cluster = cluster.map_or_else(String::new, |c| c.name.clone());
+                return Err(SimError::NoEnergyModel { cluster });
+            }
         }
-        let load = |c: u32| (self.cpus[c as usize].waiting(), c != prev, c);
-        let candidates = if t.is_new { 0..self.cpus.len() as u32 } else { 0..0 };
-        candidates.filter(|c| may(*c)).chain([prev, waker]).min_by_key(|c| load(*c)).unwrap_or(prev)
+    }
+    let parts = machine.cpus.len() + models.iter().map(|m| m.states.len()).sum::<usize>();
+    if auto && kernel == Kernel::V6_1 && models.len() * parts > COMPLEXITY_MAX {
+        models.clear();
+    }
+    Ok(models)
+}
+
+fn scaled(mut model: EnergyModel, placing: &Placing, cluster: usize) -> EnergyModel {
+    let scale = u64::from(placing.model_scale.get(cluster).copied().unwrap_or(1000));
+    for state in &mut model.states {
+        state.power_uw = state.power_uw.saturating_mul(scale) / 1000;
+        state.cost = state.cost.saturating_mul(scale) / 1000;
+    }
+    model
+}
+
+impl<'t, W: Watch> Sim<'t, W> {
+    /// The CPU for a task that wakes up, or that may no longer run where it does; `by` wakes it.
+    pub(crate) fn place(&mut self, task: u32, by: Option<usize>) -> u32 {
+        let t = &self.tasks[task];
+        if let [only] = t.cpus.as_slice() {
+            return *only;
+        }
+        let from = t.cpu;
+        let prev = if t.may_run_on(from) { from } else { t.cpus.first().copied().unwrap_or(0) };
+        if !t.is_fair() {
+            return self.place_first(task, prev, by);
+        }
+        if t.is_new {
+            return self.place_new(task, prev);
+        }
+        let t = &mut self.tasks[task];
+        self.load.pelt.sync(&self.cpus[from as usize].pelt, &mut t.pelt);
+        if self.placer.minds_energy() {
+            let to = self.place_by_energy(task) as u32;
+            return if self.tasks[task].may_run_on(to) { to } else { prev };
+        }
+        self.place_plainly(task, prev, by.map_or(prev, |b| b as u32))
+    }
+
+    fn view(&self) -> View<'_, 't> {
+        View { load: &self.load, cpus: &self.cpus, tasks: &self.tasks, machine: self.machine }
     }
 
     fn near(&self, a: u32, b: u32) -> bool {
@@ -43,59 +231,15 @@ impl<W: Watch> Sim<'_, W> {
         cluster(a) == cluster(b)
     }
 
-    /// Whether what the task uses is no more than four fifths of the CPU (`fits_capacity`).
-    fn fits(&self, task: u32, c: u32) -> bool {
-        let t = &self.tasks[task];
-        let capacity = u64::from(self.machine.cpus[c as usize].capacity);
-        !t.is_fair() || self.load.pelt.task_util(&t.pelt) * 1280 < capacity * 1024
+    /// Nothing runs or waits there but what only uses what is left.
+    fn is_free(&self, c: u32) -> bool {
+        let cpu = &self.cpus[c as usize];
+        let yields = |t: &u32| self.tasks[*t].entity.idle && self.tasks[*t].is_fair();
+        cpu.first.is_empty() && cpu.curr.iter().chain(cpu.fair.waiting()).all(yields)
     }
 
-    /// A CPU that would have nothing to do takes a task that waits elsewhere, from the longest queue.
-    pub(crate) fn pull(&mut self, c: usize) {
-        let me = c as u32;
-        let mut best: Option<(usize, u32)> = None;
-        for (other, cpu) in self.cpus.iter().enumerate() {
-            let waiting = cpu.fair.waiting();
-            if other == c || waiting.is_empty() || best.is_some_and(|(n, _)| n >= waiting.len()) {
-                continue;
-            }
-            if let Some(task) = waiting.iter().find(|t| self.tasks[**t].may_run_on(me)) {
-                best = Some((waiting.len(), *task));
-            }
-        }
-        if let Some((_, task)) = best {
-            self.push_waiting(task, me, Some(c));
-        }
-    }
-
-    /// At the tick of a busy CPU: a task that waits here while another CPU has nothing to do goes there; so does the
-    /// one that runs if it is too large for this CPU and a larger one is free.
-    pub(crate) fn balance(&mut self, c: usize) {
-        let me = c as u32;
-        // A domain of n CPUs is balanced every n ms.
-        let every = (self.cpus.len() as u64 * 1_000_000).div_ceil(self.machine.grid.period_ns).max(1);
-        if !self.cpus[c].ticks.is_multiple_of(every) {
-            return;
-        }
-        let idle = |s: &Self, task: u32| {
-            (0..s.cpus.len() as u32).find(|o| s.tasks[task].may_run_on(*o) && s.cpus[*o as usize].is_idle())
-        };
-        let movable = self.cpus[c].fair.waiting().iter().find_map(|t| idle(self, *t).map(|to| (*t, to)));
-        if let Some((task, to)) = movable {
-            self.push_waiting(task, to, Some(c));
-            return;
-        }
-        let Some(task) = self.cpus[c].curr else { return };
-        if self.fits(task, me) || self.cpus[c].need_resched {
-            return;
-        }
-        let capacity = |o: u32| self.machine.cpus[o as usize].capacity;
-        let larger = (0..self.cpus.len() as u32)
-            .filter(|o| capacity(*o) * 1024 > capacity(me) * 1078)
-            .filter(|o| self.tasks[task].may_run_on(*o) && self.cpus[*o as usize].is_idle())
-            .max_by_key(|o| (capacity(*o), u32::MAX - *o));
-        if let Some(to) = larger {
-            self.push_running(c, task, to);
-        }
+    /// The number of the tick that it is now.
+    fn tick_number(&self) -> u64 {
+        self.now_ns / self.machine.grid.period_ns.max(1)
     }
 }

@@ -2,7 +2,8 @@
 //! A workload made ready to run: each task a flat list of steps, everything that tasks share numbered by kind.
 
 use idlewise_workload::{
-    Distribution, Event, IrqCpu, Policy, ResourceId, ResourceKind, SleepTimer, Task, TimerMode, Workload,
+    Distribution, Event, IrqCpu, Policy, ResourceId, ResourceKind, Sched, SleepTimer, Task, TimerMode,
+    Workload,
 };
 
 use crate::{Costs, Machine, SimError};
@@ -23,6 +24,8 @@ pub(crate) struct Program {
     pub(crate) source_cpus: Vec<Option<u32>>,
     /// The queue that each source's arrivals call.
     pub(crate) source_calls: Vec<Option<u32>>,
+    /// Some task has limits of its utilisation, which the kernel then looks after for all.
+    pub(crate) clamped: bool,
 }
 
 /// The steps of a task.
@@ -32,6 +35,7 @@ pub(crate) struct TaskProgram {
     pub(crate) instances: u32,
     pub(crate) delay_ns: u64,
     pub(crate) class: Class,
+    pub(crate) clamps: Clamps,
     /// The CPUs that it may run on, by place; all where empty.
     pub(crate) cpus: Vec<u32>,
     pub(crate) steps: Vec<Step>,
@@ -56,6 +60,24 @@ pub(crate) enum Class {
         period_ns: u64,
         deadline_ns: u64,
     },
+}
+
+/// What a task's utilisation is taken for at least and at most (uclamp), of 1024, where it says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clamps {
+    pub(crate) min: Option<u32>,
+    pub(crate) max: Option<u32>,
+}
+
+impl Clamps {
+    fn of(sched: &Sched) -> Self {
+        Self { min: sched.util_min, max: sched.util_max }
+    }
+
+    /// These, and what they leave open as it was before.
+    pub(crate) fn or(self, before: Self) -> Self {
+        Self { min: self.min.or(before.min), max: self.max.or(before.max) }
+    }
 }
 
 /// A step of a task.
@@ -96,7 +118,7 @@ pub(crate) enum Step {
     FrameEnd(u32),
     Take(u32),
     Done(u32),
-    Class(Class),
+    Class(Class, Clamps),
     /// May run on these CPUs from now on, by place; all where empty.
     Cpus(Vec<u32>),
     /// Sets a counter; nothing is forever.
@@ -136,7 +158,10 @@ impl Program {
         };
         let device = |d: &idlewise_workload::Device| cpu_of(d.irq_cpu, format!("device {}", d.name));
         let source = |s: &idlewise_workload::Source| cpu_of(s.irq_cpu, format!("source {}", s.name));
+        let limited = |s: &Sched| Clamps::of(s) != Clamps::default();
+        let phases = |t: &Task| t.phases.iter().filter_map(|p| p.sched.as_ref()).any(limited);
         Ok(Self {
+            clamped: workload.tasks.iter().any(|t| limited(&t.sched) || phases(t)),
             tasks: workload.tasks.iter().map(|t| maker.task(t)).collect::<Result<_, _>>()?,
             queues: numbers.queues,
             mutexes: numbers.mutexes,
@@ -233,7 +258,7 @@ impl Maker<'_> {
         let (outer, begin) = open(&mut steps, task.loops);
         for phase in &task.phases {
             if let Some(sched) = phase.sched {
-                steps.push(Step::Class(class(sched.policy)));
+                steps.push(Step::Class(class(sched.policy), Clamps::of(&sched)));
             }
             if phase.cpus.is_some() || task.phases.iter().any(|p| p.cpus.is_some()) {
                 let own = phase.cpus.as_deref().or(task.cpus.as_deref());
@@ -252,6 +277,7 @@ impl Maker<'_> {
             instances: task.instances,
             delay_ns: task.delay_ns,
             class: class(task.sched.policy),
+            clamps: Clamps::of(&task.sched),
             cpus,
             steps,
             counters: counters as usize,

@@ -112,7 +112,8 @@ impl<W: Watch> Sim<'_, W> {
             self.ask_clock_first(c, deadline);
             return;
         }
-        if t.is_new {
+        let is_new = t.is_new;
+        if is_new {
             t.is_new = false;
             self.load.pelt.start(&cpu.pelt, &mut t.pelt);
         }
@@ -122,6 +123,7 @@ impl<W: Watch> Sim<'_, W> {
         if changed {
             self.ask_clock(c, false);
         }
+        self.was_queued(c, is_new);
     }
 
     /// `task`, which runs or waits, does so no longer.
@@ -175,18 +177,26 @@ impl<W: Watch> Sim<'_, W> {
             Mode::Poll => self.until(c, self.now_ns, Mode::Poll),
             Mode::Kernel(_) => {}
             Mode::Task { .. } | Mode::Sleep | Mode::Exit => {
-                if !self.cpus[c].ipi_sent {
-                    self.cpus[c].ipi_sent = true;
-                    let at_ns = self.now_ns + self.machine.costs.ipi_ns;
-                    self.queue.push(at_ns, What::Interrupt { cpu: c as u32, irq: Irq::Ipi });
-                }
+                self.send_ipi(c);
             }
+        }
+    }
+
+    /// An interrupt of another CPU is on its way to `c`, if none is yet.
+    pub(crate) fn send_ipi(&mut self, c: usize) {
+        if !self.cpus[c].ipi_sent {
+            self.cpus[c].ipi_sent = true;
+            let at_ns = self.now_ns + self.machine.costs.ipi_ns;
+            self.queue.push(at_ns, What::Interrupt { cpu: c as u32, irq: Irq::Ipi });
         }
     }
 
     /// Chooses what the CPU runs next, and switches to it. What ran before has been dequeued if it sleeps.
     pub(crate) fn schedule(&mut self, c: usize) {
         self.charge(c);
+        if let Some((task, to)) = self.take_push(c) {
+            self.push_running(c, task, to);
+        }
         self.cpus[c].need_resched = false;
         self.load.pass(&mut self.cpus[c], self.now_ns);
         let prev = self.cpus[c].curr;
@@ -201,15 +211,22 @@ impl<W: Watch> Sim<'_, W> {
         }
         // Nothing runs while others look at the queue.
         self.cpus[c].curr = None;
+        if prev.is_some_and(|p| self.tasks[p].rank() > 0) {
+            self.pull_first(c);
+        }
         let mut next = self.pick(c);
         if next.is_none() {
-            self.pull(c);
+            self.runs_dry(c);
             next = self.pick(c);
         }
+        // What came is chosen from already.
+        self.cpus[c].need_resched = false;
         if let Some(n) = next {
             self.tasks[n].state = State::Running;
+            self.is_busy_again(c);
         }
         self.cpus[c].curr = next;
+        self.mark_misfit(c);
         if next.is_some() && next == prev {
             self.go_on(c);
             return;
@@ -231,6 +248,10 @@ impl<W: Watch> Sim<'_, W> {
             self.enqueue(p);
             self.preempt(p, Some(c));
         }
+        // What ran before may be among them, so it has to have stopped for all who listen.
+        if !self.cpus[c].first.is_empty() {
+            self.push_first(c);
+        }
         self.segment(c, self.machine.costs.switch_ns, Then::Switched);
     }
 
@@ -239,9 +260,7 @@ impl<W: Watch> Sim<'_, W> {
         let is_fair = |t: u32, tasks: &crate::task::Tasks| tasks[t].is_fair();
         let fair_prev = prev.filter(|p| is_fair(*p, &self.tasks));
         let fair_next = next.filter(|n| is_fair(*n, &self.tasks));
-        if next.is_none() {
-            self.load.pelt.age(&mut cpu.pelt);
-        }
+        let faded = next.is_none() && self.load.pelt.age(&mut cpu.pelt);
         let (prev, next_task) = match (fair_prev, fair_next) {
             (Some(p), Some(n)) => {
                 let Ok([p, n]) = self.tasks.0.get_disjoint_mut([p as usize, n as usize]) else { return };
@@ -256,7 +275,7 @@ impl<W: Watch> Sim<'_, W> {
             (None, None) => Next::Idle,
             (None, Some(_)) => Next::RealTime,
         };
-        if self.load.pelt.switch(&mut cpu.pelt, prev, next) {
+        if self.load.pelt.switch(&mut cpu.pelt, prev, next) || faded {
             self.ask_clock(c, false);
         }
     }

@@ -145,7 +145,9 @@ impl<W: Watch> Sim<'_, W> {
                 self.answer(task, *source);
                 false
             }
-            Step::Class(class) => {
+            Step::Class(class, clamps) => {
+                let t = &mut self.tasks[task];
+                t.clamps = clamps.or(t.clamps);
                 self.set_class(c, task, *class);
                 false
             }

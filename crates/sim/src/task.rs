@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fair;
 use crate::fair::{Entities, Entity};
-use crate::program::Class;
+use crate::program::{Clamps, Class};
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +63,15 @@ pub(crate) struct Task {
     pub(crate) program: u32,
     pub(crate) state: State,
     pub(crate) class: Class,
+    pub(crate) clamps: Clamps,
     pub(crate) entity: Entity,
     pub(crate) pelt: pelt::Task,
     /// Its number in WALT.
     pub(crate) walt: u32,
     /// Where it runs, waits or ran last.
     pub(crate) cpu: u32,
+    /// Where it was before that.
+    pub(crate) recent: u32,
     /// Never ran.
     pub(crate) is_new: bool,
     /// The CPUs that it may run on, in order; all where empty.
@@ -127,6 +130,12 @@ impl Task {
             Class::Fifo(p) | Class::RoundRobin(p) => 1 + u32::from(p),
             Class::Deadline { .. } => 1000,
         }
+    }
+
+    /// What its utilisation is taken for at least and at most. Real-time tasks want it all if they do not say otherwise.
+    pub(crate) fn clamps(&self) -> (u64, u64) {
+        let least = if (1..1000).contains(&self.rank()) { 1024 } else { 0 };
+        (u64::from(self.clamps.min.unwrap_or(least)), u64::from(self.clamps.max.unwrap_or(1024)))
     }
 
     /// Whether it is fair, and so part of PELT's fair averages.

@@ -84,6 +84,7 @@ pub(crate) fn task(name: &str, events: Vec<Event>) -> Task {
 pub(crate) fn workload(tasks: Vec<Task>) -> Workload {
     Workload {
         name: "test".to_owned(),
+        about: String::new(),
         tasks,
         resources: Vec::new(),
         devices: Vec::new(),

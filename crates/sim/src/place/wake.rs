@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Placement of fair tasks without an energy model (`signals.md` D3).
+
+use super::util::Fit;
+use crate::engine::Sim;
+use crate::watch::Watch;
+
+impl<W: Watch> Sim<'_, W> {
+    /// The CPU for a task that ran last on `prev` and is woken up on `waker`: a free one near the better of the two, or
+    /// that one.
+    pub(super) fn place_plainly(&mut self, task: u32, prev: u32, waker: u32) -> u32 {
+        let target = self.nearer(task, prev, waker);
+        let recent = std::mem::replace(&mut self.tasks[task].recent, prev);
+        let takes = |c: u32| {
+            self.tasks[task].may_run_on(c)
+                && self.is_free(c)
+                && (!self.placer.asymmetric || self.view().task_fit(task, c as usize) == Fit::Yes)
+        };
+        if takes(target) {
+            return target;
+        }
+        for c in [prev, recent] {
+            if c != target && self.near(c, target) && takes(c) {
+                return c;
+            }
+        }
+        let found = if self.placer.asymmetric {
+            self.free_by_size(task, target as usize)
+        } else {
+            self.free_in_cluster(task, target)
+        };
+        found.unwrap_or(target)
+    }
+
+    /// Where to look first: where the task ran last or where it is woken up (`wake_affine`).
+    fn nearer(&self, task: u32, prev: u32, waker: u32) -> u32 {
+        let t = &self.tasks[task];
+        if waker == prev || !t.may_run_on(waker) {
+            return prev;
+        }
+        let idle = |c: u32| self.cpus[c as usize].is_idle();
+        if idle(prev) {
+            return prev;
+        }
+        if idle(waker) && self.near(waker, prev) {
+            return waker;
+        }
+        // Loads as they would be, the waker's favoured by half of what domains may differ (imbalance_pct 117).
+        let view = self.view();
+        let load = |c: u32| u128::from(self.cpus[c as usize].pelt.fair().load);
+        let room = |c: u32| u128::from(view.room(c as usize));
+        let own = u128::from(t.pelt.avg().load);
+        let here = (load(waker) + own) * 100 * room(prev);
+        let there = load(prev).saturating_sub(own) * 108 * room(waker);
+        if here < there { waker } else { prev }
+    }
+
+    /// The first free CPU from `target` on that is large enough, else the free one that comes closest.
+    fn free_by_size(&self, task: u32, target: usize) -> Option<u32> {
+        let view = self.view();
+        let n = self.cpus.len();
+        let mut best: Option<(Fit, u64, u32)> = None;
+        for c in (target..n).chain(0..target) {
+            if !self.tasks[task].may_run_on(c as u32) || !self.is_free(c as u32) {
+                continue;
+            }
+            let fit = view.task_fit(task, c);
+            if fit == Fit::Yes {
+                return Some(c as u32);
+            }
+            let room = if fit == Fit::Slow { view.size(c) } else { view.room(c) };
+            if best.is_none_or(|(f, r, _)| fit < f || (fit == f && room > r)) {
+                best = Some((fit, room, c as u32));
+            }
+        }
+        best.map(|(_, _, c)| c)
+    }
+
+    /// The first free CPU behind `target` in its cluster, of as many as are looked at.
+    fn free_in_cluster(&self, task: u32, target: u32) -> Option<u32> {
+        let cluster = self.machine.cpus[target as usize].cluster;
+        let cpus = &self.placer.clusters[cluster];
+        let at = cpus.iter().position(|c| *c == target as usize).map_or(0, |at| at + 1);
+        let (behind, before) = cpus.split_at_checked(at).map_or((&[][..], &cpus[..]), |(a, b)| (b, a));
+        let t = &self.tasks[task];
+        let all = behind.iter().chain(before).map(|c| *c as u32).filter(|c| t.may_run_on(*c));
+        all.take(self.placer.scan[cluster]).find(|c| self.is_free(*c))
+    }
+
+    /// How many CPUs of a cluster a waking task looks at, by how full they are (`SIS_UTIL`); found with balancing.
+    pub(super) fn set_scan(&mut self, cluster: usize) {
+        let view = self.view();
+        let cpus = &self.placer.clusters[cluster];
+        let n = cpus.len() as u64;
+        let sum: u64 = cpus.iter().map(|c| view.util_now(*c)).sum();
+        let mean = sum / n.max(1);
+        let taken = (mean * mean * 117 * 117 / (10_000 * 1024)).min(1024);
+        self.placer.scan[cluster] = ((1024 - taken) * n / 1024) as usize;
+    }
+
+    /// The CPU for a new task: of the cluster with most free CPUs, `prev`'s where it is no worse, the one that idles least
+    /// deeply; where none is free, the one with least to do.
+    pub(super) fn place_new(&self, task: u32, prev: u32) -> u32 {
+        let t = &self.tasks[task];
+        let may = |c: &usize| t.may_run_on(*c as u32);
+        let free = |c: &usize| self.is_free(*c as u32);
+        let view = self.view();
+        let mut best: Option<((usize, u64, bool), usize)> = None;
+        for (i, cpus) in self.placer.clusters.iter().enumerate() {
+            let count = cpus.iter().filter(|c| may(c) && free(c)).count();
+            let util: u64 = cpus.iter().map(|c| view.util_now(*c)).sum();
+            let local = cpus.contains(&(prev as usize));
+            // Most free CPUs; the own cluster; least utilisation.
+            let key = (count, if local { u64::MAX } else { u64::MAX - 1 - util }, local);
+            if count > 0 && best.is_none_or(|(b, _)| key > b) {
+                best = Some((key, i));
+            }
+        }
+        if let Some((_, i)) = best {
+            let cpus = self.placer.clusters[i].iter().copied().filter(|c| may(c) && free(c));
+            return cpus.min_by_key(|c| self.waking_cost(*c)).map_or(prev, |c| c as u32);
+        }
+        let load = |c: &usize| self.cpus[*c].pelt.fair().load * 1024 / view.room(*c);
+        let all = (0..self.cpus.len()).filter(may);
+        all.min_by_key(|c| (load(c), self.cpus[*c].waiting(), *c)).map_or(prev, |c| c as u32)
+    }
+
+    /// How long the idle state of a CPU takes to leave, then how long ago it was entered.
+    fn waking_cost(&self, c: usize) -> (i64, u64) {
+        let Some(stay) = self.cpus[c].stay else { return (0, 0) };
+        let states = self.machine.cpus[c].table.states();
+        let exit_ns = states.get(stay.state).map_or(0, |s| s.exit_latency_ns);
+        (exit_ns, self.now_ns - stay.start_ns)
+    }
+}
