@@ -2,9 +2,15 @@
 //! Simulations as they are asked for: does the same request give the same answer, and does every workload run?
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
-use idlewise_lab::simulate::{SimulateReport, SimulateRequest, simulate, workloads};
+use idlewise_lab::RecordingOptions;
+use idlewise_lab::convert::Form;
+use idlewise_lab::replay::{Per, ReplayRequest, replay};
+use idlewise_lab::score::score;
+use idlewise_lab::simulate::{SimulateReport, SimulateRequest, TraceTo, sidecar, simulate, workloads};
 
 fn request(workload: &str) -> SimulateRequest {
     SimulateRequest {
@@ -87,13 +93,7 @@ fn rt_app_files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn rt_apps_own_files_run() {
-    let shared = std::env::var_os("IDLEWISE_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = shared.join("traces/rt-app");
-    if !folder.is_dir() {
-        println!("not run: {} is missing", folder.display());
-        return;
-    }
+    let Some(folder) = common::recording("rt-app") else { return };
     let files = rt_app_files(&folder);
     assert!(files.len() >= 20, "{files:?}");
     for path in files {
@@ -126,4 +126,51 @@ fn what_cannot_be_simulated_is_refused_in_words() {
     refused(SimulateRequest { hz: Some(0), ..request("web") }, "--hz");
     refused(SimulateRequest { baseline: Some("menu".into()), ..request("web") }, "baseline menu");
     refused(request("no-such-load"), "no-such-load");
+}
+
+#[test]
+fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    for governor in ["menu-6.1", "teo-6.1", "ladder"] {
+        let path = folder.path().join(format!("{governor}.txt"));
+        let asked = SimulateRequest {
+            platform: "pixel6".to_owned(),
+            governors: vec![governor.to_owned()],
+            cpufreq: vec!["schedutil".to_owned()],
+            signals: vec!["pelt".to_owned()],
+            repeat: 1,
+            duration_ns: Some(5_000_000_000),
+            ..request("frames")
+        };
+        let file = std::fs::File::create(&path).unwrap();
+        let to = TraceTo { form: Form::Text, file: &file, path: path.clone() };
+        let simulated = simulate(&asked, Some(&to), &|_, _| {}).unwrap();
+        std::fs::write(path.with_extension("toml"), sidecar(&asked)).unwrap();
+        let replayed = replay(
+            &ReplayRequest {
+                traces: vec![path.clone()],
+                governors: vec![governor.to_owned()],
+                ..ReplayRequest::default()
+            },
+            &|_, _| {},
+        )
+        .unwrap();
+        let trace = &replayed.traces[0];
+        let fidelity = trace.fidelity.as_ref().unwrap();
+        assert!(fidelity.decisions > 500 && fidelity.same_state_pct > 99.0, "{governor}: {fidelity:?}");
+        // Judged as any other recording, it has the simulator's own numbers.
+        let judged = score(&path, &RecordingOptions::default(), Per::All, None).unwrap();
+        let told = |name: &str| simulated.combinations[0].fact("idle", name).unwrap().summary.mean;
+        assert_eq!(judged.score.wakeups as f64, (told("wakeups/s") * 5.0).round(), "{governor}");
+        assert_eq!(judged.score.too_deep_pct, told("too deep %"), "{governor}");
+        assert_eq!(judged.score.too_shallow_pct, told("too shallow %"), "{governor}");
+    }
+}
+
+#[test]
+fn a_trace_is_of_one_run() {
+    let file = tempfile::tempfile().unwrap();
+    let to = TraceTo { form: Form::Text, file: &file, path: "run.txt".into() };
+    let e = simulate(&request("frames"), Some(&to), &|_, _| {}).unwrap_err().to_string();
+    assert!(e.contains("of one run"), "{e}");
 }
