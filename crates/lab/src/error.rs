@@ -41,7 +41,7 @@ pub enum LabError {
     Platform(#[from] PlatformError),
     /// A workload.
     #[error(transparent)]
-    Workload(#[from] idlewise_workload::WorkloadError),
+    Workload(Box<idlewise_workload::WorkloadError>),
     /// A governor.
     #[error(transparent)]
     Governor(#[from] GovernorError),
@@ -65,6 +65,12 @@ pub enum LabError {
     /// The request makes no sense.
     #[error("{0}")]
     Request(String),
+}
+
+impl From<idlewise_workload::WorkloadError> for LabError {
+    fn from(e: idlewise_workload::WorkloadError) -> Self {
+        Self::Workload(Box::new(e))
+    }
 }
 
 impl From<crate::drive::DriveError> for LabError {
