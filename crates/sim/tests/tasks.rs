@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What tasks can do, one thing at a time, on a machine whose kernel costs nothing.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use common::{Log, MS, US, platform, run, sleep, task, work, workload};
+use idlewise_model::Counted;
+use idlewise_platform::Platform;
+use idlewise_sim::{Costs, Machine, Outcome, Seen};
+use idlewise_workload::{
+    Arrivals, Completion, Device, DeviceId, Distribution, Event, Frame, FrameId, IrqCpu, Policy, Resource,
+    ResourceId, ResourceKind, Sched, SleepTimer, Source, SourceId, Task, TimerMode, Workload,
+};
+
+fn plain(platform: &Platform) -> Machine<'_> {
+    Machine { costs: Costs::NONE, slack_ns: 0, ..Machine::new(platform, 250, None) }
+}
+
+fn play(load: &Workload, cpus: u32, ms: u64) -> (Outcome, Log) {
+    let platform = platform(cpus);
+    run(&plain(&platform), load, "shallow", ms)
+}
+
+fn with(mut load: Workload, kinds: &[ResourceKind]) -> Workload {
+    load.resources = kinds.iter().map(|kind| Resource { name: "r".to_owned(), kind: *kind }).collect();
+    load
+}
+
+fn scheduled(policy: Policy, t: Task) -> Task {
+    Task { sched: Sched { policy, ..Sched::default() }, ..t }
+}
+
+fn times(t: Task, loops: u64) -> Task {
+    Task { loops: Some(loops), ..t }
+}
+
+fn ranks(times: &Counted) -> Vec<(u32, u64)> {
+    Counted::ranks([times].into_iter())
+}
+
+/// Times at which a task begins to run, us.
+fn begins(log: &Log, of: u32) -> Vec<u64> {
+    let next = |(at_ns, _, what): &(u64, u32, Seen)| match what {
+        Seen::Switch { next: Some(next), .. } if *next == of => Some(at_ns / US),
+        _ => None,
+    };
+    log.seen.iter().filter_map(next).collect()
+}
+
+#[test]
+fn a_workload_ends_when_its_tasks_have() {
+    let load = workload(vec![times(task("a", vec![work(3 * MS), sleep(2 * MS)]), 4)]);
+    let (out, _) = play(&load, 1, 1000);
+    let ms = out.finished_ns.unwrap() / MS;
+    assert_eq!((ms, out.tasks[0].run_ns / MS), (20, 12));
+    assert_eq!(out.end_ns, out.finished_ns.unwrap());
+}
+
+#[test]
+fn a_period_that_is_missed_is_caught_up_with_or_forgotten() {
+    let timer = ResourceId(0);
+    let long_then_short = |mode| {
+        let period = Event::Timer { timer, period_ns: 10 * MS, mode };
+        let events = vec![work(25 * MS), period.clone(), work(MS), period.clone(), work(MS), period];
+        with(workload(vec![times(task("a", events), 1)]), &[ResourceKind::TaskTimer])
+    };
+    // Two periods were missed: it goes on at once, twice, and the third is at 30 ms.
+    let (out, _) = play(&long_then_short(TimerMode::Absolute), 1, 1000);
+    assert_eq!(out.finished_ns.unwrap() / MS, 30);
+    // Late at 25 ms, the next period ends at 35, the one after at 45.
+    let (out, _) = play(&long_then_short(TimerMode::Relative), 1, 1000);
+    assert_eq!(out.finished_ns.unwrap() / MS, 45);
+}
+
+#[test]
+fn a_mutex_goes_to_who_waited_longest() {
+    let mutex = ResourceId(0);
+    let takes = |name: &str| {
+        task(name, vec![Event::Lock { mutex }, work(10 * MS), Event::Unlock { mutex }, sleep(100 * MS)])
+    };
+    let load = with(workload(vec![takes("a"), takes("b"), takes("c")]), &[ResourceKind::Mutex]);
+    let (out, _) = play(&load, 3, 95);
+    // Each ran once, one after the other, though there is a CPU for each.
+    assert!(out.tasks.iter().all(|t| (9..=11).contains(&(t.run_ns / MS))), "{:?}", out.tasks);
+    assert_eq!(out.busy_ns.iter().sum::<u64>() / MS, 30);
+}
+
+#[test]
+fn all_meet_at_a_barrier() {
+    let barrier = ResourceId(0);
+    let comes = |ms: u64| times(task("t", vec![work(ms * MS), Event::Barrier { barrier }, work(MS)]), 1);
+    let load =
+        with(workload(vec![comes(5), comes(20), comes(11)]), &[ResourceKind::Barrier { parties: 3 }]);
+    let (out, _) = play(&load, 3, 1000);
+    assert_eq!(out.finished_ns.unwrap() / MS, 21);
+}
+
+#[test]
+fn who_waits_with_a_mutex_has_it_again_when_called() {
+    let (queue, mutex) = (ResourceId(0), ResourceId(1));
+    let waits = vec![
+        Event::Lock { mutex },
+        Event::Wait { queue, mutex },
+        work(2 * MS),
+        Event::Unlock { mutex },
+    ];
+    let calls = vec![
+        sleep(10 * MS),
+        Event::Lock { mutex },
+        Event::Broadcast { queue },
+        work(5 * MS),
+        Event::Unlock { mutex },
+    ];
+    let tasks = vec![times(task("w1", waits.clone()), 1), times(task("w2", waits), 1), times(task("c", calls), 1)];
+    let load = with(workload(tasks), &[ResourceKind::Queue, ResourceKind::Mutex]);
+    let (out, _) = play(&load, 3, 1000);
+    // Called at 10 ms, the mutex is free at 15; one works to 17, the other to 19.
+    assert_eq!(out.finished_ns.unwrap() / MS, 19);
+}
+
+#[test]
+fn a_real_time_task_runs_at_once_and_equals_take_turns() {
+    let fair = task("fair", vec![work(MS)]);
+    let fifo = scheduled(Policy::Fifo { priority: 10 }, task("fifo", vec![sleep(10 * MS), work(3 * MS)]));
+    let (out, _) = play(&workload(vec![fair, fifo]), 1, 1000);
+    assert_eq!(ranks(&out.tasks[1].wakeup_latency_ns), [(0, out.tasks[1].wakeups)]);
+    let rr = |name: &str| scheduled(Policy::RoundRobin { priority: 5 }, task(name, vec![work(MS)]));
+    let (out, log) = play(&workload(vec![rr("a"), rr("b")]), 1, 1000);
+    assert!(out.tasks.iter().all(|t| (400..=600).contains(&(t.run_ns / MS))), "{:?}", out.tasks);
+    assert!((8..=12).contains(&(begins(&log, 0).len() + begins(&log, 1).len())));
+    let fifo = |name: &str| scheduled(Policy::Fifo { priority: 5 }, task(name, vec![work(MS)]));
+    let (out, _) = play(&workload(vec![fifo("a"), fifo("b")]), 1, 1000);
+    assert!(out.tasks[0].run_ns > 999 * MS, "{:?}", out.tasks);
+}
+
+#[test]
+fn a_deadline_task_has_its_time_in_each_period_and_no_more() {
+    let ms = |n: u64| n * MS;
+    let policy = Policy::Deadline { runtime_ns: ms(3), deadline_ns: ms(10), period_ns: ms(10) };
+    let greedy = scheduled(policy, task("greedy", vec![work(MS)]));
+    let (out, _) = play(&workload(vec![greedy, task("fair", vec![work(MS)])]), 1, 1000);
+    let share = |i: usize| out.tasks[i].run_ns / MS;
+    assert!((295..=305).contains(&share(0)) && (690..=705).contains(&share(1)), "{:?}", out.tasks);
+}
+
+#[test]
+fn a_sleep_on_the_wheel_ends_with_a_tick() {
+    let slow = Event::Sleep { time: Distribution::Constant(50 * MS), timer: SleepTimer::Wheel };
+    let load = workload(vec![task("slow", vec![work(US), slow])]);
+    let (_, log) = play(&load, 1, 1000);
+    let at = begins(&log, 0);
+    assert!(at.len() > 10 && at[1..].iter().all(|us| us % 4000 < 10), "{at:?}");
+    // 50 ms are 13 jiffies of 4 ms, counted from the next one.
+    assert!(at.windows(2).skip(1).all(|w| w[1] - w[0] == 56_000), "{at:?}");
+}
+
+#[test]
+fn a_device_works_on_as_many_requests_as_it_can() {
+    let device = DeviceId(0);
+    let reader = |n: usize| task(&format!("r{n}"), vec![Event::Read { device, bytes: 4096 }]);
+    let mut load = workload((0..4).map(reader).collect());
+    let mut spec = Device {
+        name: "disk".to_owned(),
+        latency: Distribution::Constant(MS),
+        irq_cpu: IrqCpu::Task,
+        depth: Some(1),
+        completion: Completion::Irq,
+    };
+    load.devices = vec![spec.clone()];
+    let answered = |load: &Workload| {
+        let (out, _) = play(load, 4, 1000);
+        ranks(&out.devices[0]).iter().map(|(_, n)| n).sum::<u64>()
+    };
+    assert!((980..=1000).contains(&answered(&load)));
+    spec.depth = Some(2);
+    load.devices = vec![spec.clone()];
+    assert!((1960..=2000).contains(&answered(&load)));
+    // A timer of the wheel answers with a tick: 1 ms becomes 8 at HZ 250, its own jiffy counted from the next.
+    spec.completion = Completion::WheelTimer;
+    load.devices = vec![spec];
+    assert!((240..=270).contains(&answered(&load)), "{}", answered(&load));
+}
+
+#[test]
+fn requests_come_open_and_closed() {
+    let source = SourceId(0);
+    let server = |ms: u64| task("s", vec![Event::Take { source }, work(ms * MS), Event::Done { source }]);
+    let of = |arrivals| Source { name: "net".to_owned(), arrivals, irq_cpu: IrqCpu::Cpu(0), resume: None };
+    let mut load = workload(vec![server(2)]);
+    // Every 10 ms, 2 ms of work: none waits.
+    load.sources = vec![of(Arrivals::Open { gap: Distribution::Constant(10 * MS) })];
+    let (out, _) = play(&load, 1, 1000);
+    let all = ranks(&out.requests[0]);
+    assert!((98..=100).contains(&all.iter().map(|(_, n)| n).sum::<u64>()));
+    assert!(all.iter().all(|(ns, _)| (2_000_000..2_010_000).contains(ns)), "{all:?}");
+    // Bursts of three: the last waits for the first two.
+    load.sources = vec![of(Arrivals::Bursts {
+        every: Distribution::Constant(20 * MS),
+        requests: 3,
+        gap: Distribution::Constant(0),
+    })];
+    let (out, _) = play(&load, 1, 1000);
+    let all = ranks(&out.requests[0]);
+    assert_eq!(all.iter().map(|(ns, _)| (ns + 5_000) / 1_000_000).collect::<Vec<_>>().last(), Some(&6));
+    // Two clients that think for 8 ms: the server works 2 ms for each, never for more than two.
+    load.sources = vec![of(Arrivals::Closed { clients: 2, think: Distribution::Constant(8 * MS) })];
+    let (out, _) = play(&load, 1, 1000);
+    let n: u64 = ranks(&out.requests[0]).iter().map(|(_, n)| n).sum();
+    assert!((160..=200).contains(&n), "{n}");
+}
+
+#[test]
+fn a_frame_counts_from_what_its_task_waited_for() {
+    let frame = FrameId(0);
+    let timer = ResourceId(0);
+    let period = Event::Timer { timer, period_ns: 16 * MS, mode: TimerMode::Absolute };
+    let events = vec![period, Event::FrameBegin { frame }, work(5 * MS), Event::FrameEnd { frame }];
+    let mut load = with(workload(vec![task("ui", events)]), &[ResourceKind::TaskTimer]);
+    load.frames = vec![Frame { name: "ui".to_owned(), period_ns: 16 * MS, deadline_ns: 16 * MS }];
+    let platform = platform(1);
+    let (out, _) = run(&plain(&platform), &load, "deepest", 1000);
+    // 5 ms of work after 300 us on the way out of the state.
+    let all = ranks(&out.frames[0]);
+    assert!(all.iter().all(|(ns, _)| (5_300_000..5_301_000).contains(ns)), "{all:?}");
+}
+
+#[test]
+fn a_loop_in_which_no_time_passes_is_stopped() {
+    let frame = FrameId(0);
+    let mut load = workload(vec![task("mad", vec![Event::FrameBegin { frame }, Event::FrameEnd { frame }])]);
+    load.frames = vec![Frame { name: "f".to_owned(), period_ns: MS, deadline_ns: MS }];
+    let (out, _) = play(&load, 1, 100);
+    assert_eq!(out.stuck, [0]);
+}
+
+#[test]
+fn forked_tasks_run_beside_who_made_them() {
+    let child = Task { instances: 0, ..times(task("child", vec![work(10 * MS)]), 1) };
+    let fork = Event::Fork { task: idlewise_workload::TaskId(1) };
+    let parent = times(task("parent", vec![fork.clone(), fork, work(10 * MS)]), 1);
+    let (out, _) = play(&workload(vec![parent, child]), 3, 1000);
+    assert_eq!((out.finished_ns.unwrap() / MS, out.tasks[1].run_ns / MS), (10, 20));
+}
