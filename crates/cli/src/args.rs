@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Run a workload on a simulated machine, under any governors of idle states and frequencies, and compare them
     Simulate(SimulateArgs),
+    /// Simulate published experiments, and lay the published numbers beside ours
+    Reproduce(ReproduceArgs),
     /// Lay two governors' runs over the same traces side by side, wait by wait
     Compare(CompareArgs),
     /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
@@ -166,6 +168,22 @@ pub(crate) struct SimulateArgs {
     /// Ask again what a JSON result records of its own making
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat"])]
     pub(crate) again: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Experiments that come with idlewise, or files of their format (docs/reference/experiments.md); all, with a summary
+    /// only, where none is named
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// The experiments that come with idlewise
+    #[arg(long, conflicts_with_all = ["names", "fit"])]
+    pub(crate) list: bool,
+    /// Look for the models' parameters again, on the baseline's numbers only, and show what comes out
+    #[arg(long)]
+    pub(crate) fit: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

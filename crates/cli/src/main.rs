@@ -13,6 +13,7 @@ mod lab;
 mod output;
 mod platform;
 mod replay;
+mod reproduce;
 mod score;
 mod simulate;
 mod tape;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
         Command::Simulate(a) => simulate::run(&a),
+        Command::Reproduce(a) => reproduce::run(&a),
         Command::Explain(a) => explain::run(&a),
         Command::Compare(a) => compare::run(&a),
         Command::Score(a) => score::run(&a),

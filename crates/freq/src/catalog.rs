@@ -175,6 +175,11 @@ static LIST: [GovernorInfo; 13] = [
         params: &[
             us("rate_limit_us", Default::Derived("latency x 1000"), "least time between two evaluations"),
             switch("iowait_boost", 0, "1: a task that waited for I/O asks for the highest clock, as in 4.9"),
+            switch(
+                "highest_base",
+                0,
+                "1: the base is the highest clock, as if utilisation were scaled by the clock",
+            ),
         ],
     },
     GovernorInfo {

@@ -22,6 +22,8 @@ pub(crate) struct OldSchedutil {
     down_ns: u64,
     evaluate_ns: u64,
     boost_pct: u64,
+    /// The highest clock is what the utilisation is a share of, whether it is scaled by the clock or not.
+    highest_base: bool,
     /// `None` is "unset", which no frequency equals.
     next_khz: Option<u32>,
     last_ns: u64,
@@ -60,6 +62,7 @@ impl OldSchedutil {
             down_ns,
             evaluate_ns: up_ns.min(down_ns),
             boost_pct: config.number("boost").unwrap_or(0),
+            highest_base: config.number("highest_base") == Some(1),
             next_khz: None,
             last_ns: 0,
             need_update: false,
@@ -151,7 +154,7 @@ impl OldSchedutil {
                 largest = of;
             }
         }
-        let base = u64::from(if clock.driver.invariant { highest } else { clock.cur });
+        let base = u64::from(if clock.driver.invariant || self.highest_base { highest } else { clock.cur });
         let raw = (base + (base >> 2)).saturating_mul(largest.0) / largest.1.max(1);
         clock.resolve(u32::try_from(raw).unwrap_or(u32::MAX), Relation::Low)
     }

@@ -22,6 +22,7 @@ mod lossy;
 pub mod parity;
 mod recording;
 pub mod replay;
+pub mod reproduce;
 mod scene;
 pub mod score;
 pub mod simulate;

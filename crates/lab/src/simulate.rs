@@ -4,6 +4,7 @@
 mod books;
 mod facts;
 mod kernel;
+mod ramps;
 mod trace;
 
 use std::fs::File;
@@ -28,7 +29,8 @@ use crate::governors::{self, ForeignHead};
 use crate::replay::PlatformHead;
 use books::Books;
 pub use facts::{Fact, FactUnit};
-use kernel::Kernel;
+pub(crate) use kernel::Kernel;
+use ramps::{Ramp, Ramps};
 use trace::Tracer;
 
 /// Version of the JSON that a simulation gives.
@@ -189,7 +191,7 @@ struct Job<'j> {
 }
 
 /// What comes back from a governor's own process.
-type Ran = (Outcome, Vec<Counts>);
+type Ran = (Outcome, Vec<Counts>, Vec<Ramp>);
 
 /// The workloads that come with idlewise, and what each stands for.
 ///
@@ -230,6 +232,16 @@ pub fn simulate(
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
+    simulate_workload(request, &idlewise_workload::find(&request.workload)?, trace, progress)
+}
+
+/// The same with a workload that was read already; the request's name of it is only repeated.
+pub(crate) fn simulate_workload(
+    request: &SimulateRequest,
+    workload: &Workload,
+    trace: Option<&TraceTo<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, LabError> {
     let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
     if trace.is_some() && (runs != 1 || request.repeat > 1) {
         return Err(LabError::Request(
@@ -238,7 +250,6 @@ pub fn simulate(
         ));
     }
     let platform = idlewise_platform::find(&request.platform)?;
-    let workload = idlewise_workload::find(&request.workload)?;
     let candidates = candidates(request)?;
     let kernel = Kernel::parse(&request.kernel)?;
     let hz = hz(request, &platform)?;
@@ -247,7 +258,7 @@ pub fn simulate(
     let stage = Stage {
         duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
         machine,
-        workload: &workload,
+        workload,
         seed: request.seed,
         trace,
     };
@@ -375,8 +386,8 @@ impl Stage<'_> {
         machine.grid.phase_ns = Random::stream(seed, PHASE).draw() % machine.grid.period_ns;
         let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
             let mut instance = loader.load(self.machine.grid.period_ns)?;
-            let books = Books::new(&machine);
-            match self.play(&machine, &setting, &mut instance, books) {
+            let watch = (Books::new(&machine), Ramps::new(&machine));
+            match self.play(&machine, &setting, &mut instance, watch) {
                 Ok(ran) => Ok(Ok(ran)),
                 Err(SimError::Governor(e)) => Err(e),
                 Err(e) => Ok(Err(e.to_string())),
@@ -390,19 +401,20 @@ impl Stage<'_> {
         machine: &Machine<'_>,
         setting: &Setting,
         governor: &mut Instance,
-        mut books: Books<'_>,
+        mut watch: (Books<'_>, Ramps),
     ) -> Result<Ran, SimError> {
         let Some(to) = self.trace else {
-            let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut books)?;
-            return Ok((out, books.counts()));
+            let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
+            return Ok((out, watch.0.counts(), watch.1.ramps()));
         };
         let failed = |e: std::io::Error| SimError::Watch(format!("{}: {e}", to.path.display()));
         let out = BufWriter::new(to.file);
         let tracer = Tracer::new(to.form, out, machine, self.workload).map_err(failed)?;
-        let mut watch = (books, tracer);
+        let mut watch = (watch, tracer);
         let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
         watch.1.finish().map_err(failed)?;
-        Ok((out, watch.0.counts()))
+        let (books, ramps) = watch.0;
+        Ok((out, books.counts(), ramps.ramps()))
     }
 
     fn combination(&self, job: &Job<'_>, runs: Vec<Result<Ran, LabError>>) -> Result<Combination, LabError> {
@@ -418,8 +430,8 @@ impl Stage<'_> {
         let mut facts: Vec<Vec<Fact>> = Vec::new();
         for (seed, ran) in (self.seed..).zip(runs) {
             match ran {
-                Ok((out, counts)) => {
-                    let own = facts::facts(&self.machine, self.workload, &out, &counts);
+                Ok((out, counts, ramps)) => {
+                    let own = facts::facts(&self.machine, self.workload, &out, &counts, &ramps);
                     c.notes.extend(self.remarks(&out));
                     c.runs.push(SimulatedRun {
                         seed,

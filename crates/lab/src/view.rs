@@ -6,6 +6,7 @@ mod compare;
 mod counters;
 mod info;
 mod parity;
+mod reproduce;
 mod sensitivity;
 mod simulate;
 
@@ -22,6 +23,7 @@ pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use info::info;
 pub use parity::words as parity;
+pub use reproduce::reproduce;
 pub use simulate::simulate;
 
 /// The tables of a replay.

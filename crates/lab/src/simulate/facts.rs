@@ -7,6 +7,8 @@ use idlewise_sim::{Machine, Outcome};
 use idlewise_workload::Workload;
 use serde::{Deserialize, Serialize};
 
+use super::ramps::Ramp;
+
 /// What a number is, for whoever prints or compares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,13 +73,14 @@ pub(crate) fn facts(
     workload: &Workload,
     out: &Outcome,
     counts: &[Counts],
+    ramps: &[Ramp],
 ) -> Vec<Fact> {
     let mut f = Facts { all: Vec::new() };
     let seconds = out.end_ns as f64 / 1e9;
     let score = score(machine, counts);
     idle(&mut f, &score, seconds);
     energy(&mut f, machine, out, seconds);
-    clocks(&mut f, machine, out);
+    clocks(&mut f, machine, out, ramps);
     performance(&mut f, workload, out, seconds);
     f.all
 }
@@ -123,8 +126,8 @@ fn energy(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, seconds: f64) {
     f.add("energy", "busy %", FactUnit::Percent, busy as f64 * 100.0 / all.max(1.0));
 }
 
-fn clocks(f: &mut Facts, machine: &Machine<'_>, out: &Outcome) {
-    for (clock, at) in machine.clocks.iter().zip(&out.energy.at_point_ns) {
+fn clocks(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, ramps: &[Ramp]) {
+    for ((clock, at), ramp) in machine.clocks.iter().zip(&out.energy.at_point_ns).zip(ramps) {
         if clock.points.len() < 2 {
             continue;
         }
@@ -137,6 +140,9 @@ fn clocks(f: &mut Facts, machine: &Machine<'_>, out: &Outcome) {
         f.add(&name, "mean while running", FactUnit::Khz, cycles / all as f64);
         let top = at.last().copied().unwrap_or(0);
         f.add(&name, "at the highest %", FactUnit::Percent, top as f64 * 100.0 / all as f64);
+        f.times(&name, "ramp", &ramp.total_ns, &[]);
+        f.times(&name, "climb", &ramp.climb_ns, &[]);
+        f.times(&name, "decay", &ramp.decay_ns, &[]);
     }
 }
 

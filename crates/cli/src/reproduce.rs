@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_lab::reproduce::{ReproduceRequest, find, reproduce, shipped};
+use idlewise_lab::view;
+
+use crate::args::ReproduceArgs;
+use crate::output::{Done, Progress, deliver, say};
+
+pub(crate) fn run(a: &ReproduceArgs) -> Done {
+    if a.list {
+        return list();
+    }
+    a.output.check()?;
+    let request = ReproduceRequest { experiments: a.names.clone(), fit: a.fit };
+    let report = {
+        let progress = Progress::new("preparing");
+        reproduce(&request, &|what, done, of| progress.say(&format!("{what}: {done} of {of}")))?
+    };
+    deliver(&a.output, &view::reproduce(&report, a.names.is_empty()), &report)
+}
+
+fn list() -> Done {
+    for (id, _) in shipped() {
+        let e = find(id)?;
+        say(&format!("{id:<18} {}, lines {}: {}\n", e.document.number, e.document.lines, e.title))?;
+    }
+    Ok(true)
+}

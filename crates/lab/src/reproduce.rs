@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Published tables, and the same experiments simulated: `idlewise reproduce`.
+
+mod compute;
+mod experiment;
+mod fit;
+mod grade;
+mod runs;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::LabError;
+pub use compute::Computed;
+pub use experiment::{
+    Column, Compare, Document, Experiment, Fit, Fitted, NotReproduced, Over, Published, Row, Setup, Value,
+    find, shipped,
+};
+pub use grade::Grade;
+use grade::{Pair, judge};
+use runs::Runs;
+
+/// Version of the JSON that this gives.
+pub const SCHEMA: &str = "idlewise.reproduce/1";
+
+/// What to repeat.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReproduceRequest {
+    /// Experiments by name or path; all that come with idlewise where none is named.
+    pub experiments: Vec<String>,
+    /// Look for the parameters again before.
+    pub fit: bool,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReproduceReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked.
+    pub request: ReproduceRequest,
+    /// Each experiment's tables.
+    pub experiments: Vec<Reproduced>,
+}
+
+/// A published table with ours beside it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduced {
+    /// The experiment's file.
+    pub experiment: Experiment,
+    /// The cells that have a published number.
+    pub cells: Vec<Cell>,
+    /// What was left over of the fit: root mean square of relative differences, per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual_pct: Option<f64>,
+    /// Parameters that were looked for anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refitted: Option<BTreeMap<String, f64>>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Its row.
+    pub row: String,
+    /// Its column.
+    pub column: String,
+    /// The row's unit.
+    pub unit: String,
+    /// What was published: from, to.
+    pub published: [f64; 2],
+    /// Our number; not a number where there is none.
+    pub ours: f64,
+    /// Half the width of the 95 % interval of its mean.
+    pub half_width: Option<f64>,
+    /// Runs behind it.
+    pub runs: usize,
+    /// Ours against the published one, per cent; where changes are compared, their difference in points.
+    pub difference: f64,
+    /// The published change against the baseline, per cent.
+    pub published_change_pct: Option<f64>,
+    /// Ours.
+    pub our_change_pct: Option<f64>,
+    /// Whether both go the same way.
+    pub same_sign: Option<bool>,
+    /// How ours stands to the published one.
+    pub grade: Grade,
+    /// Why there is no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+impl Reproduced {
+    /// Cells of that grade.
+    #[must_use]
+    pub fn count(&self, grade: Grade) -> usize {
+        self.cells.iter().filter(|c| c.grade == grade).count()
+    }
+}
+
+/// Repeats experiments. `progress` hears what is being done, how much of it and of how much.
+///
+/// # Errors
+/// [`LabError`] where an experiment cannot be found or read, or its set-up makes no sense.
+pub fn reproduce(
+    request: &ReproduceRequest,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<ReproduceReport, LabError> {
+    let names: Vec<&str> = match request.experiments.as_slice() {
+        [] => shipped().iter().map(|(id, _)| *id).collect(),
+        some => some.iter().map(String::as_str).collect(),
+    };
+    let all = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+    let one = |e: Experiment| {
+        let id = e.id.clone();
+        run(e, request.fit, &|done, of| progress(&id, done, of))
+    };
+    Ok(ReproduceReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        experiments: all.into_iter().map(one).collect::<Result<_, _>>()?,
+    })
+}
+
+fn run(
+    mut e: Experiment,
+    refit: bool,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Reproduced, LabError> {
+    let mut runs = Runs::default();
+    let mut refitted = None;
+    if refit && let Some(found) = fit::fit(&e, &mut runs, progress)? {
+        e.parameters.extend(found.clone());
+        refitted = Some(found);
+    }
+    let mut wanted = Vec::new();
+    for row in &e.row {
+        let whole = row.percent_of.as_ref();
+        let used = |c: &&Column| row.published.contains_key(&c.name) || whole == Some(&c.name) || c.baseline;
+        wanted.extend(e.column.iter().filter(used).map(|column| (row, column)));
+    }
+    runs.ensure(&e, &wanted, progress)?;
+    let residual_pct = match (&e.fit, e.baseline()) {
+        (Some(fit), Some(baseline)) => Some(fit::rest(&e, fit, baseline, &mut runs)?),
+        _ => None,
+    };
+    let mut cells = Vec::new();
+    for row in &e.row {
+        for column in &e.column {
+            cells.extend(row.published.get(&column.name).map(|p| cell(&e, &runs, row, column, *p)));
+        }
+    }
+    Ok(Reproduced { cells, residual_pct, refitted, experiment: e })
+}
+
+fn cell(e: &Experiment, runs: &Runs, row: &Row, column: &Column, published: Published) -> Cell {
+    let (ours, failure) = match runs.number(e, row, column) {
+        Ok(ours) => (Some(ours), None),
+        Err(why) => (None, Some(why)),
+    };
+    let value = ours.map_or(f64::NAN, |o| o.value);
+    let base = e.baseline().filter(|b| b.name != column.name).and_then(|b| {
+        let ours = runs.number(e, row, b).ok()?.value;
+        Some(Pair { published: *row.published.get(&b.name)?, ours })
+    });
+    let judged = judge(row, Pair { published, ours: value }, base);
+    let difference = match row.compare {
+        Compare::Value => (value / published.middle() - 1.0) * 100.0,
+        Compare::Change => {
+            judged.our_change_pct.zip(judged.published_change_pct).map_or(f64::NAN, |(o, p)| o - p)
+        }
+    };
+    let (from, to) = published.ends();
+    Cell {
+        row: row.name.clone(),
+        column: column.name.clone(),
+        unit: row.unit.clone(),
+        published: [from, to],
+        ours: value,
+        half_width: ours.and_then(|o| o.half_width),
+        runs: ours.map_or(0, |o| o.runs),
+        difference,
+        published_change_pct: judged.published_change_pct,
+        our_change_pct: judged.our_change_pct,
+        same_sign: judged.same_sign,
+        grade: if e.is_fitted(row, column) { Grade::Fit } else { judged.grade },
+        failure,
+    }
+}
