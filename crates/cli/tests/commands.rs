@@ -409,3 +409,20 @@ fn a_trace_is_converted_and_reads_as_before() {
         Some(0)
     );
 }
+
+#[test]
+fn published_tables_are_listed_and_laid_beside_ours() {
+    let list = out(&idlewise(&["reproduce", "--list"]));
+    assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains("001, lines 73")), "{list}");
+    let table = out(&idlewise(&["reproduce", "pelt-times"]));
+    for words in ["document 001, lines 59-60", "rise to 80 % [ms]", "74.30", "matches", "differs"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let csv = out(&idlewise(&["reproduce", "pelt-times", "--format", "csv"]));
+    assert_eq!(csv.lines().count(), 1 + 4 * 7, "{csv}");
+    let json: serde_json::Value =
+        serde_json::from_str(&out(&idlewise(&["reproduce", "pelt-times", "-f", "json"]))).unwrap();
+    assert_eq!(json["schema"], "idlewise.reproduce/1");
+    assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
+    refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
+}

@@ -76,6 +76,17 @@ fn every_shipped_experiment_is_read_and_fits_its_baseline_only() {
         assert_eq!(e.id, *id, "an experiment is called as its file");
         let Some(fit) = &e.fit else { continue };
         assert_eq!(fit.column, e.baseline().unwrap().name, "{id}");
+        let others = |r: &idlewise_lab::reproduce::Row| {
+            let other = |(c, p): (&String, &idlewise_lab::reproduce::Published)| {
+                (*c != fit.column).then(|| p.middle())
+            };
+            r.published.iter().filter_map(other).collect::<Vec<_>>()
+        };
+        // No published number of another column is a parameter.
+        let published: Vec<f64> = e.row.iter().flat_map(others).collect();
+        let own =
+            |p: &&f64| !e.row.iter().any(|r| r.published.get(&fit.column).is_some_and(|b| b.middle() == **p));
+        assert!(e.parameters.values().filter(own).all(|p| !published.contains(p)), "{id}");
         // Every parameter that is fitted holds for all columns; only rows may have others.
         assert!(e.column.iter().all(|c| c.setup.json.is_none() && c.setup.workload.is_none()), "{id}");
     }

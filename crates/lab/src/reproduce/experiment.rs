@@ -64,30 +64,43 @@ pub struct Document {
 #[serde(default, deny_unknown_fields)]
 pub struct Setup {
     /// The machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// The kernel whose load tracking and fair scheduler it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// Ticks a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
     /// CPUs, where the platform leaves it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<usize>,
     /// The governor of idle states.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The governor of frequencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpufreq: Option<String>,
     /// The signal that it reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// A workload by name or path.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// A workload's text; `$name` stands for a parameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
     /// Instead of a simulation, a computation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Computed>,
     /// How long, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// Seed of the first run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u64>,
 }
 

@@ -7,10 +7,10 @@ use super::experiment::{Column, Experiment, Fit, Fitted, Row};
 use super::runs::Runs;
 use crate::LabError;
 
-/// Times around all parameters.
-const ROUNDS: usize = 3;
+/// Times around all parameters, at most.
+const ROUNDS: usize = 8;
 /// Times that a parameter's range is narrowed.
-const NARROWED: usize = 4;
+const NARROWED: usize = 8;
 /// Steps of a range that is looked through.
 const STEPS: usize = 6;
 
@@ -25,6 +25,7 @@ pub(super) fn fit(
     let mut best = rest(&now, fit, baseline, runs)?;
     let (mut done, of) = (0, ROUNDS * fit.parameter.len());
     for _ in 0..ROUNDS {
+        let before = best;
         for p in &fit.parameter {
             let [mut from, mut to] = p.range;
             for _ in 0..NARROWED {
@@ -45,6 +46,9 @@ pub(super) fn fit(
             }
             done += 1;
             progress(done, of);
+        }
+        if best >= before {
+            break;
         }
     }
     let fitted = |p: &Fitted| Some((p.name.clone(), *now.parameters.get(&p.name)?));
