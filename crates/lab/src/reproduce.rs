@@ -139,8 +139,8 @@ fn run(
     }
     let mut wanted = Vec::new();
     for row in &e.row {
-        let whole = row.percent_of.as_ref();
-        let used = |c: &&Column| row.published.contains_key(&c.name) || whole == Some(&c.name) || c.baseline;
+        let other = row.percent_of.as_ref().or(row.less.as_ref());
+        let used = |c: &&Column| row.published.contains_key(&c.name) || other == Some(&c.name) || c.baseline;
         wanted.extend(e.column.iter().filter(used).map(|column| (row, column)));
     }
     runs.ensure(&e, &wanted, progress)?;

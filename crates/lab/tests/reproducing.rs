@@ -149,6 +149,12 @@ fn cells_are_graded_by_tolerance_then_by_the_sign_of_the_change() {
     assert_eq!(grade(&r, "nothing", "other"), Grade::Missing);
     let far = run(&SMALL.replace("[40, 60]", "30"), true);
     assert_eq!(grade(&far, "running", "other"), Grade::SameSign);
+    // Slower by 27 points of a hundred, give or take what the kernel takes.
+    let less = SMALL.replace("[40, 60]", "[26, 29]").replace("tolerance_pct = 3\n", "less = \"base\"\n");
+    let less =
+        less.replace("[fit]\ncolumn = \"base\"\nrows = [\"running\"]", "[fit]\ncolumn = \"base\"\nrows = []");
+    let at_2000 = run(&less.replace("work_us = 500", "work_us = 2000"), false);
+    assert_eq!(grade(&at_2000, "running", "other"), Grade::Matches, "{at_2000:?}");
     let wrong = run(&SMALL.replace("[40, 60]", "10"), true);
     assert_eq!(grade(&wrong, "running", "other"), Grade::Differs);
 }

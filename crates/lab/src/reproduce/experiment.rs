@@ -141,6 +141,8 @@ pub struct Row {
     pub offset: Value,
     /// The result is 100 times that of this column, divided by this.
     pub percent_of: Option<String>,
+    /// The result is this column's, less that of that column.
+    pub less: Option<String>,
     /// What is held against what was published.
     #[serde(default)]
     pub compare: Compare,
@@ -339,7 +341,7 @@ impl Experiment {
     }
 
     fn check_row(&self, row: &Row, columns: &BTreeSet<&str>) -> Result<(), String> {
-        for name in row.published.keys().chain(&row.percent_of) {
+        for name in row.published.keys().chain(&row.percent_of).chain(&row.less) {
             if !columns.contains(name.as_str()) {
                 return Err(format!("there is no column {name}"));
             }
@@ -349,6 +351,9 @@ impl Experiment {
             if !(from.is_finite() && to.is_finite() && from <= to) {
                 return Err(format!("{name}: a range is two numbers, the smaller one first"));
             }
+        }
+        if row.percent_of.is_some() && row.less.is_some() {
+            return Err("percent_of or less, not both".to_owned());
         }
         if !row.fact.contains(" / ") {
             return Err(format!("fact `{}`: write it as ABOUT / NAME", row.fact));

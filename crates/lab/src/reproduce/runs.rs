@@ -62,10 +62,15 @@ impl Runs {
     /// A cell's number in the row's unit.
     pub(super) fn number(&self, e: &Experiment, row: &Row, column: &Column) -> Result<Ours, String> {
         let own = self.raw(e, row, column)?;
-        let Some(name) = &row.percent_of else { return Ok(own) };
-        let whole = e.column.iter().find(|c| c.name == *name).ok_or_else(|| format!("no column {name}"))?;
-        let whole = self.raw(e, row, whole)?;
-        let value = 100.0 * whole.value / own.value;
+        let Some(name) = row.percent_of.as_ref().or(row.less.as_ref()) else { return Ok(own) };
+        let other = e.column.iter().find(|c| c.name == *name).ok_or_else(|| format!("no column {name}"))?;
+        let other = self.raw(e, row, other)?;
+        if row.less.is_some() {
+            // Both vary, each on its own.
+            let half_width = own.half_width.zip(other.half_width).map(|(a, b)| a.hypot(b));
+            return Ok(Ours { value: own.value - other.value, half_width, runs: own.runs });
+        }
+        let value = 100.0 * other.value / own.value;
         let half_width = own.half_width.map(|h| value * h / own.value);
         Ok(Ours { value, half_width, runs: own.runs })
     }
