@@ -76,6 +76,7 @@ impl<W: Watch> Sim<'_, W> {
     /// An interrupt wakes the CPU: it is on its way out of the state.
     pub(crate) fn wake_event(&mut self, c: usize) {
         let now_ns = self.now_ns;
+        let machine = self.machine;
         let cpu = &mut self.cpus[c];
         let Some(stay) = &mut cpu.stay else { return };
         stay.wake_at_ns = now_ns;
@@ -84,7 +85,10 @@ impl<W: Watch> Sim<'_, W> {
             Irq::Ipi => WakeCause::Ipi,
             Irq::Device { .. } | Irq::Request { .. } => WakeCause::Irq,
         });
-        let exit_ns = cpu.idle.exit_at_ns(stay.state, stay.start_ns, now_ns);
+        let exit_ns = match machine.measured_exit_ns(c, stay.state) {
+            Some(ns) => now_ns + ns,
+            None => cpu.idle.exit_at_ns(stay.state, stay.start_ns, now_ns),
+        };
         self.meter.leaves(self.machine, c, now_ns);
         self.until(c, exit_ns, Mode::Exit);
     }

@@ -113,6 +113,14 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// What leaving an idle state took where somebody measured it, ns: the time from an interrupt to running, less that
+    /// from the shallowest state, which any wake-up takes. A governor goes by the declared time all the same.
+    pub(crate) fn measured_exit_ns(&self, c: usize, state: usize) -> Option<u64> {
+        let info = &self.clusters[self.cpus[c].cluster].info;
+        let shallowest_ns = info.first()?.measured_wake_ns?;
+        Some(info.get(state)?.measured_wake_ns?.saturating_sub(shallowest_ns))
+    }
+
     /// Speed of the CPU whose microseconds the work of `workload` is in.
     pub(crate) fn work_speed(&self, workload: &Workload) -> u64 {
         let fastest = self.cpus.iter().map(|c| c.speed).max().unwrap_or(1024);

@@ -34,6 +34,18 @@ fn a_task_that_sleeps_wakes_up_after_slack_and_exit_latency() {
 }
 
 #[test]
+fn where_wakes_were_measured_a_state_is_left_in_that_time_and_chosen_by_the_declared_one() {
+    // Declared are 200 us for the deepest state; from an interrupt to running it took 1059 us, from the shallowest 2.6.
+    let platform = idlewise_platform::find("power9").unwrap();
+    let machine = Machine { costs: Costs::NONE, ..Machine::new(&platform, 250, Some(1)) };
+    let load = workload(vec![task("sleeper", vec![work(100 * US), sleep(30 * MS)])]);
+    let (out, log) = run(&machine, &load, "teo-5.6", 1000);
+    let ranks = Counted::ranks([&out.tasks[0].response_ns].into_iter());
+    assert_eq!(ranks, [(0, 1), (1_056_400, out.tasks[0].wakeups - 1)]);
+    assert!(log.entries.iter().all(|e| e.selected == 6), "{:?}", log.entries.first());
+}
+
+#[test]
 fn two_tasks_share_one_cpu_and_spread_over_two() {
     let load = workload(vec![task("a", vec![work(MS)]), task("b", vec![work(MS)])]);
     let one = platform(1);
