@@ -90,8 +90,7 @@ fn a_mutex_goes_to_who_waited_longest() {
 fn all_meet_at_a_barrier() {
     let barrier = ResourceId(0);
     let comes = |ms: u64| times(task("t", vec![work(ms * MS), Event::Barrier { barrier }, work(MS)]), 1);
-    let load =
-        with(workload(vec![comes(5), comes(20), comes(11)]), &[ResourceKind::Barrier { parties: 3 }]);
+    let load = with(workload(vec![comes(5), comes(20), comes(11)]), &[ResourceKind::Barrier { parties: 3 }]);
     let (out, _) = play(&load, 3, 1000);
     assert_eq!(out.finished_ns.unwrap() / MS, 21);
 }
@@ -99,12 +98,8 @@ fn all_meet_at_a_barrier() {
 #[test]
 fn who_waits_with_a_mutex_has_it_again_when_called() {
     let (queue, mutex) = (ResourceId(0), ResourceId(1));
-    let waits = vec![
-        Event::Lock { mutex },
-        Event::Wait { queue, mutex },
-        work(2 * MS),
-        Event::Unlock { mutex },
-    ];
+    let waits =
+        vec![Event::Lock { mutex }, Event::Wait { queue, mutex }, work(2 * MS), Event::Unlock { mutex }];
     let calls = vec![
         sleep(10 * MS),
         Event::Lock { mutex },
@@ -112,7 +107,8 @@ fn who_waits_with_a_mutex_has_it_again_when_called() {
         work(5 * MS),
         Event::Unlock { mutex },
     ];
-    let tasks = vec![times(task("w1", waits.clone()), 1), times(task("w2", waits), 1), times(task("c", calls), 1)];
+    let tasks =
+        vec![times(task("w1", waits.clone()), 1), times(task("w2", waits), 1), times(task("c", calls), 1)];
     let load = with(workload(tasks), &[ResourceKind::Queue, ResourceKind::Mutex]);
     let (out, _) = play(&load, 3, 1000);
     // Called at 10 ms, the mutex is free at 15; one works to 17, the other to 19.
