@@ -242,6 +242,9 @@ pub(crate) fn simulate_workload(
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
+    if request.duration_ns == Some(0) {
+        return Err(LabError::Request("--seconds: nothing can be seen of a run of no length".to_owned()));
+    }
     let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
     if trace.is_some() && (runs != 1 || request.repeat > 1) {
         return Err(LabError::Request(
@@ -294,7 +297,7 @@ pub(crate) fn simulate_workload(
         hz,
         duration_ns: stage.duration_ns,
         foreign: governors::foreign(&candidates),
-        notes: workload.notes.clone(),
+        notes: workload.notes.iter().cloned().chain(without_clock(&stage.machine)).collect(),
         baseline,
         combinations,
     })
@@ -311,6 +314,17 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, LabError> {
         ));
     }
     Ok(candidates)
+}
+
+/// What to know of clusters of which no clock is known.
+fn without_clock(machine: &Machine<'_>) -> Option<String> {
+    let fixed = |c: &&idlewise_sim::ClockSpec<'_>| c.points.len() < 2;
+    let mut names: Vec<&str> =
+        machine.clocks.iter().filter(fixed).map(|c| machine.clusters[c.cluster].name.as_str()).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!("no clocks are known of {}: it runs at one speed, whatever --cpufreq says", names.join(", "))
+    })
 }
 
 fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, LabError> {

@@ -26,7 +26,7 @@ impl<W: Watch> Sim<'_, W> {
                 Some(Step::Work(amount, speed)) => {
                     let ns = sample(amount, &mut t.random);
                     if ns > 0 {
-                        t.left = Left::Work((ns * speed) << 10);
+                        t.left = Left::Work(units(ns, *speed));
                         return self.go_on(c);
                     }
                 }
@@ -286,4 +286,9 @@ fn after_loop(steps: &[Step], step: u32, counter: u32) -> u32 {
     let is_end = |s: &Step| matches!(s, Step::Again { counter: c, .. } if *c == counter);
     let inside = steps.get(step as usize..).unwrap_or_default();
     inside.iter().position(is_end).map_or(u32::MAX, |i| step + i as u32 + 1)
+}
+
+/// Work of `ns` at `speed` as a task keeps it. A step of more than five hours at full speed is cut to that.
+fn units(ns: u64, speed: u64) -> u64 {
+    ns.saturating_mul(speed).saturating_mul(1 << 10)
 }

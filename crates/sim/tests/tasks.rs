@@ -238,3 +238,9 @@ fn forked_tasks_run_beside_who_made_them() {
     let (out, _) = play(&workload(vec![parent, child]), 3, 1000);
     assert_eq!((out.finished_ns.unwrap() / MS, out.tasks[1].run_ns / MS), (10, 20));
 }
+
+#[test]
+fn work_without_end_is_no_trouble() {
+    let (out, _) = play(&workload(vec![task("long", vec![work(idlewise_workload::MAX_TIME_NS)])]), 1, 1000);
+    assert_eq!(out.tasks[0].run_ns, 1000 * MS);
+}
