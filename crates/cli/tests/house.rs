@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 18] = [
     ("model", 1),
     ("governor", 2),
     ("signal", 2),
@@ -24,6 +24,7 @@ const FLOORS: [(&str, u32); 17] = [
     ("report", 3),
     ("replay", 4),
     ("boot", 4),
+    ("live", 4),
     ("sim", 4),
     ("lab", 5),
     ("cli", 6),

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A running machine: watched through sysfs, recorded through tracefs and BPF, switched to another governor and put back.
+//!
+//! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
+
+mod error;
+mod host;
+
+pub use error::LiveError;
+pub use host::Host;
