@@ -23,7 +23,7 @@ pub enum LiveError {
 
 impl LiveError {
     /// An error of the system about `path`.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::Io { path, error }
     }
