@@ -162,6 +162,12 @@ pub(crate) struct SimulateArgs {
     /// (.perfetto-trace); beside it goes FILE.toml, which tells `idlewise replay` the machine and the governor
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Recordings of real runs of the workload, with the boot lab or on a machine: simulate the same, with the machine and
+    /// the idle governor of each, and lay both side by side
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel"])]
+    pub(crate) beside: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     /// Show all that was counted of each task
     #[arg(long)]
     pub(crate) tasks: bool,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
+use idlewise_lab::beside::beside;
 use idlewise_lab::convert::Form;
 use idlewise_lab::replay::split_governors;
 use idlewise_lab::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
@@ -15,6 +16,14 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         return list();
     }
     a.output.check()?;
+    if !a.beside.is_empty() {
+        let report = {
+            let progress = Progress::new("preparing");
+            beside(&request(a), &a.beside, &a.recording.options(), &|what| progress.say(what))?
+        };
+        deliver(&a.output, &view::beside(&report), &report)?;
+        return Ok(true);
+    }
     let (request, recorded) = match &a.again {
         Some(path) => {
             let (request, value) = again::request(path, "simulate", SCHEMA)?;

@@ -250,6 +250,12 @@ impl<'t> IdleCpu<'t> {
         }
     }
 
+    /// The state that was just chosen is entered only at `at_ns`: stopping the tick took so long.
+    #[inline]
+    pub fn entered_at(&mut self, at_ns: u64) {
+        self.stay.start_ns = at_ns;
+    }
+
     /// One iteration's second half: measures the stay, passes the core's verdict, writes the ledger, reflects
     /// (`governors.md` 1.4, 1.5).
     #[inline(always)]

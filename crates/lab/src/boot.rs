@@ -12,7 +12,7 @@ use idlewise_boot::{
     BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
     workload,
 };
-use idlewise_platform::Platform;
+use idlewise_platform::{Cluster, Costs, Platform};
 use serde::Serialize;
 
 use crate::counters::CounterCheck;
@@ -29,6 +29,28 @@ pub const SCHEMA: &str = "idlewise.lab/1";
 
 /// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (kernel-lab.md, section 4).
 const HZ: u32 = 1000;
+
+/// Of the guest's CPUs.
+const CAPACITY: u32 = 1024;
+
+/// Time that the guest's kernel takes where every event of a stock kernel is recorded: medians of recordings under the kernel's
+/// menu (docs/concepts/simulation.md, "Beside a real run"). An instruction takes 4 ns there, a recorded event about 3 us; a system
+/// call is rt-app's way from one event of its file to the next.
+const GUEST_COSTS: Costs = Costs {
+    irq_ns: 15_700,
+    tick_ns: 7_700,
+    wake_ns: 10_200,
+    switch_ns: 4_000,
+    syscall_ns: 22_000,
+    idle_ns: 11_500,
+    again_ns: 10_600,
+    stop_tick_ns: 12_300,
+    start_tick_ns: 11_400,
+    leave_ns: 7_600,
+    ipi_ns: 2_000,
+    mem_bytes_per_us: 1_000,
+};
+const GUEST_COSTS_SOURCE: &str = "recordings of the boot lab's guest, QEMU counting 4 ns an instruction";
 
 /// Which kernel, and where everything is kept.
 #[derive(Clone, Debug, Default)]
@@ -282,7 +304,8 @@ fn cell(
             parameters: governor.parameters.clone(),
         };
         let settings = settings(lab, platform, &run, governor);
-        let (machine_toml, files) = (lab_platform(platform).to_toml(), governor.files());
+        let (machine_toml, files) =
+            (lab_platform(platform, run.cpufreq.is_some()).to_toml(), governor.files());
         let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
         let mut beside = vec![
             ("run.toml", settings.as_str()),
@@ -344,9 +367,21 @@ fn check(
     })
 }
 
-/// The platform as the guest is it.
-fn lab_platform(platform: &Platform) -> Platform {
-    Platform { hz: Some(HZ), hz_note: "the boot lab's kernel".to_owned(), ..platform.clone() }
+/// The platform as the guest is it. Its CPUs are all as fast, and without cpufreq the kernel takes them for that: it is told
+/// of capacities, but only makes use of them when it knows the highest clocks.
+fn lab_platform(platform: &Platform, cpufreq: bool) -> Platform {
+    let cluster = |c: &Cluster| {
+        let fast = Cluster { speed: Some(CAPACITY), ..c.clone() };
+        if cpufreq { fast } else { Cluster { capacity: CAPACITY, clock: None, ..fast } }
+    };
+    Platform {
+        hz: Some(HZ),
+        hz_note: "the boot lab's kernel".to_owned(),
+        one_cache: true,
+        costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
+        clusters: platform.clusters.iter().map(cluster).collect(),
+        ..platform.clone()
+    }
 }
 
 /// What tells replay about the recording.

@@ -235,8 +235,9 @@ pub fn simulate(
     simulate_workload(request, &idlewise_workload::find(&request.workload)?, trace, progress)
 }
 
-/// The same with a workload that was read already; the request's name of it is only repeated.
-pub(crate) fn simulate_workload(
+/// The same on a machine that was read already; the request's name of it is only repeated.
+pub(crate) fn simulate_on(
+    platform: &Platform,
     request: &SimulateRequest,
     workload: &Workload,
     trace: Option<&TraceTo<'_>>,
@@ -252,12 +253,12 @@ pub(crate) fn simulate_workload(
                 .to_owned(),
         ));
     }
-    let platform = idlewise_platform::find(&request.platform)?;
     let candidates = candidates(request)?;
     let kernel = Kernel::parse(&request.kernel)?;
-    let hz = hz(request, &platform)?;
-    let mut machine = Machine::new(&platform, hz, request.cpus);
+    let hz = hz(request, platform)?;
+    let mut machine = Machine::new(platform, hz, request.cpus);
     machine.fair = kernel.fair(machine.cpus.len());
+    machine.placing.kick_for_next = kernel.kicks_for_next();
     let stage = Stage {
         duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
         machine,
@@ -292,7 +293,7 @@ pub(crate) fn simulate_workload(
         request: request.clone(),
         energy_grade: weakest.label().to_owned(),
         energy_measured: weakest == EnergyGrade::Measured,
-        platform: PlatformHead::of(&platform, stage.energies()),
+        platform: PlatformHead::of(platform, stage.energies()),
         cpus: stage.machine.cpus.len(),
         hz,
         duration_ns: stage.duration_ns,
@@ -301,6 +302,16 @@ pub(crate) fn simulate_workload(
         baseline,
         combinations,
     })
+}
+
+/// The same with a workload that was read already; the request's name of it is only repeated.
+pub(crate) fn simulate_workload(
+    request: &SimulateRequest,
+    workload: &Workload,
+    trace: Option<&TraceTo<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, LabError> {
+    simulate_on(&idlewise_platform::find(&request.platform)?, request, workload, trace, progress)
 }
 
 /// The governors of a request, each with a name of its own.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as text: what stands at the top, and the tables.
 
+mod beside;
 mod boot;
 mod compare;
 mod counters;
@@ -19,6 +20,7 @@ use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
+pub use beside::beside;
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use info::info;

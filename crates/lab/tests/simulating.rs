@@ -7,6 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use idlewise_lab::RecordingOptions;
+use idlewise_lab::beside::beside;
 use idlewise_lab::convert::Form;
 use idlewise_lab::replay::{Per, ReplayRequest, replay};
 use idlewise_lab::score::score;
@@ -166,6 +167,48 @@ fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
         assert_eq!(judged.score.too_deep_pct, told("too deep %"), "{governor}");
         assert_eq!(judged.score.too_shallow_pct, told("too shallow %"), "{governor}");
     }
+}
+
+#[test]
+fn a_simulated_run_beside_its_own_trace_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.txt");
+    let asked = SimulateRequest {
+        governors: vec!["teo".to_owned()],
+        cpufreq: vec!["schedutil".to_owned()],
+        signals: vec!["pelt".to_owned()],
+        repeat: 1,
+        duration_ns: Some(3_000_000_000),
+        ..request("frames")
+    };
+    let file = std::fs::File::create(&path).unwrap();
+    simulate(&asked, Some(&TraceTo { form: Form::Text, file: &file, path: path.clone() }), &|_, _| {})
+        .unwrap();
+    std::fs::write(path.with_extension("toml"), sidecar(&asked)).unwrap();
+    let laid = |asked: &SimulateRequest| {
+        beside(asked, std::slice::from_ref(&path), &RecordingOptions::default(), &|_| {})
+            .unwrap()
+            .pairs
+            .remove(0)
+    };
+    let same = laid(&asked);
+    assert_eq!(same.real, same.simulated);
+    assert_eq!((same.gap(), same.governor.as_str()), ([0.0, 0.0], "teo"));
+    assert_eq!(same.real.tasks.len(), 3);
+    assert!(same.real.tasks.iter().all(|t| (55.0..65.0).contains(&t.wakeups_per_s)), "{:?}", same.real.tasks);
+    assert!((same.real.stays_pct.iter().sum::<f64>() - 100.0).abs() < 1e-9);
+    // Another seed is another run, of the same machine under the same load.
+    let other = laid(&SimulateRequest { seed: 8, ..asked.clone() });
+    assert_ne!(other.real, other.simulated);
+    assert!(other.gap().iter().all(|g| g.abs() < 5.0), "{:?}", other.gap());
+    let e = beside(
+        &SimulateRequest { workload: "reads".into(), ..asked },
+        &[path],
+        &RecordingOptions::default(),
+        &|_| {},
+    );
+    let e = e.unwrap_err().to_string();
+    assert!(e.contains("none of the workload's tasks ran in it"), "{e}");
 }
 
 #[test]

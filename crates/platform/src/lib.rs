@@ -11,6 +11,7 @@
 
 mod check;
 mod clock;
+mod costs;
 mod counters;
 mod energy;
 mod energy_model;
@@ -26,6 +27,7 @@ mod to_toml;
 
 pub use check::{Finding, Severity};
 pub use clock::{Clock, ClockPoint, ClockPolicy};
+pub use costs::Costs;
 pub use counters::{CounterDiff, StateCounters, SysfsCounters, diff};
 pub use energy::{EnergyGrade, EnergyTable, Fall, StateEnergy};
 pub use energy_model::{EnergyModel, EnergyState, Kernel};

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{Clock, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
+use crate::{Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub(crate) const CAPACITY_MAX: u32 = 1024;
@@ -44,6 +44,10 @@ pub struct Platform {
     pub hz: Option<u32>,
     /// Where `hz` is from, or why it is missing; may be empty.
     pub hz_note: String,
+    /// All CPUs share a last-level cache, so that the scheduler takes them for one domain; else each cluster has its own.
+    pub one_cache: bool,
+    /// Time that the kernel itself takes here, where somebody measured it, and who.
+    pub costs: Option<(Costs, String)>,
     /// At least one; no CPU is in two.
     pub clusters: Vec<Cluster>,
     /// What a reader of results should know.
@@ -68,6 +72,8 @@ pub struct Cluster {
     pub info: Vec<StateInfo>,
     /// Capacity, 1..=1024.
     pub capacity: u32,
+    /// What a CPU really does at its highest clock, 1..=1024, where its capacity only pretends: virtual CPUs.
+    pub speed: Option<u32>,
     /// Published power, where there is any.
     pub power: Option<PowerData>,
     /// Its clock, where the frequency table is known. Without one it runs at one speed.

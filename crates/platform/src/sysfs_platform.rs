@@ -97,6 +97,8 @@ impl SysfsDump {
             origin,
             hz: None,
             hz_note: "sysfs does not say".to_string(),
+            one_cache: false,
+            costs: None,
             clusters: clusters?,
             notes,
         })
@@ -113,6 +115,7 @@ fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, Platfor
         table: kind.table,
         info: kind.info,
         capacity: kind.capacity.unwrap_or(CAPACITY_MAX),
+        speed: None,
         power: None,
         clock: None,
         source: "sysfs".to_string(),

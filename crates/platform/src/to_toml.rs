@@ -17,8 +17,18 @@ impl Platform {
             out.raw("hz", hz);
         }
         out.some_text("hz_note", &self.hz_note);
+        if self.one_cache {
+            out.raw("one_cache", true);
+        }
         out.texts("notes", &self.notes);
         out.texts("sources", &self.sources);
+        if let Some((costs, source)) = &self.costs {
+            out.line("\n[costs]");
+            for (key, value) in costs.keys() {
+                out.raw(key, value);
+            }
+            out.text("source", source);
+        }
         for c in &self.clusters {
             out.cluster(c);
         }
@@ -75,6 +85,7 @@ impl Out {
             self.text("cpus", &cpu_list(&c.cpus));
         }
         self.raw("capacity", c.capacity);
+        self.some_raw("speed", c.speed.map(u64::from));
         self.some_text("source", &c.source);
         for (s, info) in c.table.states().iter().zip(&c.info) {
             self.line("\n[[cluster.state]]");

@@ -41,6 +41,28 @@ fn the_good_file_is_good() {
 }
 
 #[test]
+fn what_only_simulations_read_comes_back_from_its_own_text() {
+    let costs = "one_cache = true\n[costs]\nirq_ns = 1\ntick_ns = 2\nwake_ns = 3\nswitch_ns = 4\nsyscall_ns = 5\nidle_ns = 6\n\
+                 again_ns = 7\nstop_tick_ns = 8\nstart_tick_ns = 9\nleave_ns = 10\nipi_ns = 11\nsource = \"measured\"\n";
+    let text = GOOD.replacen("hz = 250\n", &format!("hz = 250\n{costs}"), 1).replacen(
+        "capacity = 1024",
+        "capacity = 500\nspeed = 1024",
+        1,
+    );
+    let p = Platform::from_toml(&text, "b.toml").unwrap_or_else(|e| panic!("{e}"));
+    let (costs, source) = p.costs.as_ref().unwrap();
+    assert_eq!((costs.irq_ns, costs.leave_ns, costs.mem_bytes_per_us), (1, 10, 8000));
+    assert_eq!((source.as_str(), p.one_cache, p.clusters[0].speed), ("measured", true, Some(1024)));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    let wrong = text.replacen("idle_ns = 6", "idle_ns = -6", 1);
+    let e = Platform::from_toml(&wrong, "b.toml").unwrap_err().to_string();
+    assert!(e.contains("costs: idle_ns is -6, expected ns from 0 to 10000000"), "{e}");
+    let without = text.replacen("idle_ns = 6\n", "", 1);
+    let e = Platform::from_toml(&without, "b.toml").unwrap_err().to_string();
+    assert!(e.contains("missing field `idle_ns`"), "{e}");
+}
+
+#[test]
 fn the_example_of_the_documentation_is_good() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/platform-format.md");
     let text = std::fs::read_to_string(file).unwrap();
@@ -56,7 +78,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `notes`, `sources`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `notes`, `sources`, `costs`, `cluster`; {see}"
         ),
     );
     says(

@@ -34,6 +34,10 @@ pub(crate) enum Then {
     Switched,
     /// The governor is asked.
     Ask,
+    /// The tick is stopped, and the state entered.
+    Enter,
+    /// The idle task is left.
+    Leave,
 }
 
 /// A stay in an idle state that is not over.

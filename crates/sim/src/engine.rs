@@ -328,6 +328,8 @@ impl<'a, W: Watch> Sim<'a, W> {
             }
             Mode::Kernel(Then::Switched) => self.switched(c),
             Mode::Kernel(Then::Ask) => self.ask(c),
+            Mode::Kernel(Then::Enter) => self.enter(c),
+            Mode::Kernel(Then::Leave) => self.left_idle(c),
             Mode::Exit => self.left_state(c),
             Mode::Poll => self.polled(c),
             Mode::Sleep => {}

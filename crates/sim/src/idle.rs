@@ -55,14 +55,34 @@ impl<W: Watch> Sim<'_, W> {
             let wheel_ns = self.cpus[c].timers.wheel_at_ns();
             let wheel_at_ns = (wheel_ns < NEVER_AT_NS).then_some(wheel_ns);
             self.watch.seen(now_ns, c as u32, Seen::TickStopped { wheel_at_ns });
+            self.tick_stopped();
+            if self.machine.costs.stop_tick_ns > 0 {
+                self.segment(c, self.machine.costs.stop_tick_ns, Then::Enter);
+                return;
+            }
         }
-        self.watch.seen(now_ns, c as u32, Seen::IdleEntered { state: entered.state as u8 });
-        self.meter.enters(self.machine, c, now_ns, entered.state);
+        self.enter(c);
+    }
+
+    /// The state that was chosen is entered.
+    pub(crate) fn enter(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        let Some(stay) = &mut cpu.stay else { return };
+        let late_ns = now_ns - stay.start_ns;
+        if late_ns > 0 {
+            cpu.idle.entered_at(now_ns);
+            stay.start_ns = now_ns;
+            stay.poll_until_ns = stay.poll_until_ns.saturating_add(late_ns).min(NEVER_AT_NS);
+        }
+        let (state, poll_until_ns) = (stay.state, stay.poll_until_ns);
+        self.watch.seen(now_ns, c as u32, Seen::IdleEntered { state: state as u8 });
+        self.meter.enters(self.machine, c, now_ns, state);
         self.set_timer(c);
-        if entered.poll_until_ns == NEVER_AT_NS {
+        if poll_until_ns == NEVER_AT_NS {
             self.until(c, NEVER_AT_NS, Mode::Sleep);
         } else {
-            self.until(c, entered.poll_until_ns, Mode::Poll);
+            self.until(c, poll_until_ns, Mode::Poll);
         }
         if !self.cpus[c].pending.is_empty() {
             self.cpu_has_interrupts(c);
@@ -169,11 +189,21 @@ impl<W: Watch> Sim<'_, W> {
         if self.cpus[c].need_resched {
             self.end_idle(c);
         } else {
-            self.segment(c, self.machine.costs.idle_ns / 2, Then::Ask);
+            self.segment(c, self.machine.costs.again_ns, Then::Ask);
         }
     }
 
     fn end_idle(&mut self, c: usize) {
+        let costs = &self.machine.costs;
+        let tick_ns = if self.cpus[c].idle.tick_stopped() { costs.start_tick_ns } else { 0 };
+        match costs.leave_ns + tick_ns {
+            0 => self.left_idle(c),
+            ns => self.segment(c, ns, Then::Leave),
+        }
+    }
+
+    /// The idle task makes room for another one.
+    pub(crate) fn left_idle(&mut self, c: usize) {
         if self.cpus[c].idle.tick_stopped() {
             self.cpus[c].tick_at_ns = self.machine.grid.after(self.now_ns);
             self.tick_is_set(c);

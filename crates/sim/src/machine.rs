@@ -2,7 +2,7 @@
 //! What is simulated: a platform's CPUs and clocks, and a kernel's own costs and habits.
 
 use idlewise_model::{IdleTable, TickGrid};
-use idlewise_platform::{ClockPolicy, Cluster, EnergyTable, Platform};
+use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Platform};
 use idlewise_workload::{Calibration, Workload};
 
 use crate::Placing;
@@ -39,8 +39,10 @@ pub struct CpuSpec<'p> {
     pub capacity: u32,
     /// What it does at the highest clock: 1..=1024. The same as `capacity` but on machines that only pretend.
     pub speed: u32,
-    /// CPUs with the same number share caches, idle states and capacity.
+    /// CPUs with the same number share idle states and capacity.
     pub cluster: usize,
+    /// CPUs with the same number share their last cache: a domain of the scheduler. The cluster, or one for all.
+    pub cache: usize,
     /// Its clock, as a place in [`Machine::clocks`].
     pub clock: usize,
 }
@@ -78,7 +80,7 @@ impl<'p> Machine<'p> {
             clocks: Vec::new(),
             clusters: &platform.clusters,
             grid: TickGrid::from_hz(hz),
-            costs: Costs::default(),
+            costs: platform.costs.as_ref().map_or_else(Costs::default, |(costs, _)| *costs),
             fair: FairKind::eevdf(1),
             slack_ns: 50_000,
             placing: Placing::default(),
@@ -88,13 +90,13 @@ impl<'p> Machine<'p> {
                 Some(n) if cluster.any_cpu => (0..n as u32).collect(),
                 _ => cluster.cpus.clone(),
             };
-            machine.add(i, cluster, &own);
+            machine.add(i, cluster, &own, platform.one_cache);
         }
         machine.fair = FairKind::eevdf(machine.cpus.len());
         machine
     }
 
-    fn add(&mut self, i: usize, cluster: &'p Cluster, cpus: &[u32]) {
+    fn add(&mut self, i: usize, cluster: &'p Cluster, cpus: &[u32], one_cache: bool) {
         let each = cluster.clock.as_ref().is_some_and(|c| c.policy == ClockPolicy::Cpu);
         for (n, number) in cpus.iter().enumerate() {
             if each || n == 0 {
@@ -106,8 +108,9 @@ impl<'p> Machine<'p> {
                 number: *number,
                 table: &cluster.table,
                 capacity: cluster.capacity,
-                speed: cluster.capacity,
+                speed: cluster.speed.unwrap_or(cluster.capacity),
                 cluster: i,
+                cache: if one_cache { 0 } else { i },
                 clock,
             });
         }
@@ -146,58 +149,6 @@ fn points(cluster: &Cluster) -> Vec<Point<'_>> {
             Point { khz, speed, energy: &p.energy, shared: p.shared.as_ref() }
         })
         .collect()
-}
-
-/// Time that the kernel itself takes, ns on a CPU of speed 1024; a slower one takes longer. Between the tasks' own work
-/// it is all that keeps a CPU awake, so it decides how long short idle times are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Costs {
-    /// An interrupt: entry, handler, exit.
-    pub irq_ns: u64,
-    /// The tick's handler, beside that.
-    pub tick_ns: u64,
-    /// Waking a task up, beside that.
-    pub wake_ns: u64,
-    /// Choosing the next task and switching to it.
-    pub switch_ns: u64,
-    /// A system call that is not only arithmetic.
-    pub syscall_ns: u64,
-    /// From the idle task to its question to the governor.
-    pub idle_ns: u64,
-    /// From a wake to its interrupt on another CPU; the same at any clock.
-    pub ipi_ns: u64,
-    /// How fast memory is written, bytes in a us.
-    pub mem_bytes_per_us: u64,
-}
-
-impl Costs {
-    /// None: only what the workload says takes time.
-    pub const NONE: Self = Self {
-        irq_ns: 0,
-        tick_ns: 0,
-        wake_ns: 0,
-        switch_ns: 0,
-        syscall_ns: 0,
-        idle_ns: 0,
-        ipi_ns: 0,
-        mem_bytes_per_us: u64::MAX,
-    };
-}
-
-impl Default for Costs {
-    /// A big core's; orders of magnitude from recordings of a KVM guest with Linux 6.18.
-    fn default() -> Self {
-        Self {
-            irq_ns: 1_500,
-            tick_ns: 2_500,
-            wake_ns: 1_000,
-            switch_ns: 1_500,
-            syscall_ns: 700,
-            idle_ns: 1_500,
-            ipi_ns: 500,
-            mem_bytes_per_us: 8_000,
-        }
-    }
 }
 
 /// How fair tasks share a CPU.

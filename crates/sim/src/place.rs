@@ -60,6 +60,9 @@ pub struct Placing {
     /// What looking for work in one domain costs a CPU that runs dry, ns: one whose idle times are shorter on average does
     /// not look. The kernel measures it; this one is assumed.
     pub newidle_cost_ns: u64,
+    /// A CPU that stopped its tick makes the next busy tick wake an idle CPU, to work out when idle CPUs look for work
+    /// next; as from Linux 5.15 on.
+    pub kick_for_next: bool,
 }
 
 impl Default for Placing {
@@ -69,6 +72,7 @@ impl Default for Placing {
             model_scale: Vec::new(),
             by_walt: false,
             newidle_cost_ns: 20_000,
+            kick_for_next: true,
         }
     }
 }
@@ -90,6 +94,8 @@ pub(crate) struct Placer {
     overloaded: bool,
     /// Some idle CPU's averages have not faded.
     blocked: bool,
+    /// Some CPU stopped its tick since it was worked out when idle CPUs look for work next.
+    next_unknown: bool,
     /// When they are aged next, and when idle CPUs look for work next, ticks.
     next_blocked: u64,
     next_idle: u64,
@@ -116,9 +122,9 @@ impl Placer {
     /// # Errors
     /// [`SimError::NoEnergyModel`] if placement is to be energy-aware and cannot be.
     pub(crate) fn new(machine: &Machine<'_>, setting: &Setting) -> Result<Self, SimError> {
-        let mut clusters = vec![Vec::new(); machine.cpus.iter().map(|c| c.cluster + 1).max().unwrap_or(0)];
+        let mut clusters = vec![Vec::new(); machine.cpus.iter().map(|c| c.cache + 1).max().unwrap_or(0)];
         for (c, spec) in machine.cpus.iter().enumerate() {
-            clusters[spec.cluster].push(c);
+            clusters[spec.cache].push(c);
         }
         let capacity = |c: &crate::CpuSpec<'_>| c.capacity;
         let asymmetric = machine.cpus.iter().map(capacity).min() != machine.cpus.iter().map(capacity).max();
@@ -130,7 +136,7 @@ impl Placer {
             push: None,
             kick: nohz::Kick::default(),
             levels: [
-                balance::Level::new(clusters[spec.cluster].len()),
+                balance::Level::new(clusters[spec.cache].len()),
                 balance::Level::new(machine.cpus.len()),
             ],
         };
@@ -144,6 +150,7 @@ impl Placer {
             overutilized: false,
             overloaded: false,
             blocked: false,
+            next_unknown: false,
             next_blocked: 0,
             next_idle: 0,
         })
@@ -207,11 +214,12 @@ impl<'t, W: Watch> Sim<'t, W> {
         }
         let from = t.cpu;
         let prev = if t.may_run_on(from) { from } else { t.cpus.first().copied().unwrap_or(0) };
-        if !t.is_fair() {
-            return self.place_first(task, prev, by);
-        }
+        // A new task asks for another class itself, once it runs.
         if t.is_new {
             return self.place_new(task, prev);
+        }
+        if !t.is_fair() {
+            return self.place_first(task, prev, by);
         }
         let t = &mut self.tasks[task];
         self.load.pelt.sync(&self.cpus[from as usize].pelt, &mut t.pelt);
@@ -227,7 +235,7 @@ impl<'t, W: Watch> Sim<'t, W> {
     }
 
     fn near(&self, a: u32, b: u32) -> bool {
-        let cluster = |c: u32| self.machine.cpus[c as usize].cluster;
+        let cluster = |c: u32| self.machine.cpus[c as usize].cache;
         cluster(a) == cluster(b)
     }
 

@@ -175,10 +175,11 @@ impl<W: Watch> Sim<'_, W> {
         match self.cpus[c].mode {
             // It sees the flag.
             Mode::Poll => self.until(c, self.now_ns, Mode::Poll),
-            Mode::Kernel(_) => {}
-            Mode::Task { .. } | Mode::Sleep | Mode::Exit => {
+            // The last look at the flag was before the governor was asked.
+            Mode::Task { .. } | Mode::Sleep | Mode::Exit | Mode::Kernel(Then::Enter) => {
                 self.send_ipi(c);
             }
+            Mode::Kernel(_) => {}
         }
     }
 

@@ -31,6 +31,11 @@ impl Kernel {
         Config::kernel(self.major, self.minor).ok_or_else(none)
     }
 
+    /// A busy CPU's tick wakes an idle one after a tick was stopped, since 5.15.
+    pub(crate) fn kicks_for_next(self) -> bool {
+        (self.major, self.minor) >= (5, 15)
+    }
+
     /// EEVDF since 6.6.
     pub(crate) fn fair(self, cpus: usize) -> FairKind {
         if (self.major, self.minor) >= (6, 6) { FairKind::eevdf(cpus) } else { FairKind::cfs(cpus) }

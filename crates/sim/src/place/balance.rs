@@ -123,7 +123,7 @@ impl<W: Watch> Sim<'_, W> {
     }
 
     fn has_level(&self, c: usize, level: usize) -> bool {
-        let own = self.placer.clusters[self.machine.cpus[c].cluster].len();
+        let own = self.placer.clusters[self.machine.cpus[c].cache].len();
         if level == 0 { own > 1 } else { own < self.cpus.len() }
     }
 
@@ -153,7 +153,7 @@ impl<W: Watch> Sim<'_, W> {
                 continue;
             }
             if level == 0 || !self.has_level(c, 0) {
-                self.set_scan(self.machine.cpus[c].cluster);
+                self.set_scan(self.machine.cpus[c].cache);
             }
             let why = if self.cpus[c].is_idle() { Why::Idle } else { Why::Busy };
             self.even_out(c, level, why, by);
@@ -163,7 +163,7 @@ impl<W: Watch> Sim<'_, W> {
 
     /// Of a group, the first idle CPU balances for all, or the first.
     fn balances(&self, c: usize, level: usize) -> bool {
-        let cpus = &self.placer.clusters[self.machine.cpus[c].cluster];
+        let cpus = &self.placer.clusters[self.machine.cpus[c].cache];
         let first = cpus.iter().find(|o| self.cpus[**o].is_idle()).or(cpus.first());
         level == 0 || first == Some(&c)
     }
@@ -219,7 +219,7 @@ impl<W: Watch> Sim<'_, W> {
 
     /// The CPU to take from, and how much.
     fn busiest(&mut self, c: usize, level: usize, why: Why) -> Option<(usize, Amount)> {
-        let own = self.machine.cpus[c].cluster;
+        let own = self.machine.cpus[c].cache;
         let how = Between {
             idle: why != Why::Busy,
             room: self.view().room(c),

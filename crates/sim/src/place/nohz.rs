@@ -18,6 +18,8 @@ pub(super) struct Kick {
     age: bool,
     /// To look for work for them.
     balance: bool,
+    /// To work out when to look next.
+    next: bool,
 }
 
 impl<W: Watch> Sim<'_, W> {
@@ -37,7 +39,8 @@ impl<W: Watch> Sim<'_, W> {
         }
         let age = self.placer.blocked && tick >= self.placer.next_blocked;
         let balance = tick >= self.placer.next_idle && self.wants_help(c);
-        if !age && !balance {
+        let next = self.placer.next_unknown;
+        if !age && !balance && !next {
             return;
         }
         if balance {
@@ -45,7 +48,8 @@ impl<W: Watch> Sim<'_, W> {
         }
         let Some(idle) = (0..self.cpus.len()).find(|o| self.sleeps_without_tick(*o)) else { return };
         let before = self.placer.cpus[idle].kick;
-        self.placer.cpus[idle].kick = Kick { age: true, balance: balance || before.balance };
+        self.placer.cpus[idle].kick =
+            Kick { age: age || balance || before.age, balance: balance || before.balance, next };
         if before == Kick::default() {
             self.send_ipi(idle);
         }
@@ -61,16 +65,25 @@ impl<W: Watch> Sim<'_, W> {
             return self.placer.cpus[c].misfit > 0;
         }
         // More than one CPU of the cluster is busy.
-        let cluster = &self.placer.clusters[self.machine.cpus[c].cluster];
+        let cluster = &self.placer.clusters[self.machine.cpus[c].cache];
         cluster.iter().filter(|o| !self.sleeps_without_tick(**o)).nth(1).is_some()
     }
 
     /// The interrupt of another CPU has come: it may be about this.
     pub(crate) fn kicked(&mut self, c: usize) {
         let kick = std::mem::take(&mut self.placer.cpus[c].kick);
-        if kick != Kick::default() && self.cpus[c].is_idle() && !self.cpus[c].need_resched {
+        if !self.cpus[c].is_idle() || self.cpus[c].need_resched {
+            return;
+        }
+        self.placer.next_unknown &= !kick.next;
+        if kick.age {
             self.look_after_idle(c, kick.balance);
         }
+    }
+
+    /// A CPU stopped its tick.
+    pub(crate) fn tick_stopped(&mut self) {
+        self.placer.next_unknown = self.machine.placing.kick_for_next;
     }
 
     /// A CPU has nothing to do, and found nothing.

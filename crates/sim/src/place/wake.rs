@@ -78,7 +78,7 @@ impl<W: Watch> Sim<'_, W> {
 
     /// The first free CPU behind `target` in its cluster, of as many as are looked at.
     fn free_in_cluster(&self, task: u32, target: u32) -> Option<u32> {
-        let cluster = self.machine.cpus[target as usize].cluster;
+        let cluster = self.machine.cpus[target as usize].cache;
         let cpus = &self.placer.clusters[cluster];
         let at = cpus.iter().position(|c| *c == target as usize).map_or(0, |at| at + 1);
         let (behind, before) = cpus.split_at_checked(at).map_or((&[][..], &cpus[..]), |(a, b)| (b, a));
