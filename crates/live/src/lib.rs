@@ -4,7 +4,10 @@
 //! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
 
 mod error;
+mod files;
 mod host;
+pub mod power;
+pub mod watch;
 
 pub use error::LiveError;
 pub use host::Host;

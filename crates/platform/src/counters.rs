@@ -76,13 +76,6 @@ pub fn diff(before: &SysfsCounters, after: &SysfsCounters) -> Result<CounterDiff
             out.notes.push(format!("cpu{cpu} is only in the earlier dump: left out"));
             continue;
         };
-        if old.len() != new.len() {
-            return Err(PlatformError::Counters {
-                what: format!("cpu{cpu} has {} states before and {} after", old.len(), new.len()),
-                hint: "the dumps are of different machines or kernels, or one is cut short".to_string(),
-            });
-        }
-        let mut states = Vec::new();
         for (state, (a, b)) in old.iter().zip(new).enumerate() {
             if a.disable != b.disable {
                 out.notes.push(format!(
@@ -90,11 +83,29 @@ pub fn diff(before: &SysfsCounters, after: &SysfsCounters) -> Result<CounterDiff
                     a.disable, b.disable
                 ));
             }
-            states.push(subtract(*cpu, state, a, b)?);
         }
+        let states = diff_cpu(*cpu, old, new)?;
         out.counters.cpus.insert(*cpu, states);
     }
     Ok(out)
+}
+
+/// [`diff`] of one CPU.
+///
+/// # Errors
+/// As [`diff`].
+pub fn diff_cpu(
+    cpu: u32,
+    before: &[StateCounters],
+    after: &[StateCounters],
+) -> Result<Vec<StateCounters>, PlatformError> {
+    if before.len() != after.len() {
+        return Err(PlatformError::Counters {
+            what: format!("cpu{cpu} has {} states before and {} after", before.len(), after.len()),
+            hint: "the dumps are of different machines or kernels, or one is cut short".to_string(),
+        });
+    }
+    before.iter().zip(after).enumerate().map(|(state, (a, b))| subtract(cpu, state, a, b)).collect()
 }
 
 fn subtract(

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Small files of sysfs and procfs: they come and go, and one that is not there is no error.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+/// The longest number of 64 bits has 20 digits; a file that begins with more is no counter.
+const NUMBER_BYTES: usize = 32;
+
+/// The first line of a file; `None` where it cannot be read.
+pub(crate) fn line(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.lines().next().unwrap_or_default().trim().to_string())
+}
+
+/// The whole number that a file holds; `None` where it cannot be read or is none. One open, one read, one close: a look at
+/// a large machine reads some ten thousand of them.
+pub(crate) fn number(path: &Path) -> Option<u64> {
+    let mut bytes = [0; NUMBER_BYTES];
+    let length = File::open(path).ok()?.read(&mut bytes).ok()?;
+    std::str::from_utf8(bytes.get(..length)?).ok()?.trim().parse().ok()
+}
+
+/// The names in a folder, sorted; none where it cannot be read.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.filter_map(|e| Some(e.ok()?.file_name().to_string_lossy().into_owned())).collect();
+    names.sort();
+    names
+}
+
+/// Reads `0-3,8`; parts that are no numbers, and numbers that no machine has, are left out.
+pub(crate) fn cpu_numbers(text: &str) -> Vec<u32> {
+    let parts = text.trim().split(',').filter_map(|part| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.trim().parse::<u16>().ok()?..=to.trim().parse::<u16>().ok()?)
+    });
+    parts.flatten().map(u32::from).collect()
+}

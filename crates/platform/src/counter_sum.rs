@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use crate::StateCounters;
+
+/// The counters of some CPUs together: of one, a cluster, a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterSum {
+    /// How many CPUs.
+    pub cpus: usize,
+    /// By state index: its names (several where CPUs name it differently, each once) and the sums. A count that one of
+    /// the CPUs lacks is `None`; `disable` has the bits that any CPU has.
+    pub states: Vec<(Vec<String>, StateCounters)>,
+}
+
+impl CounterSum {
+    /// Adds a CPU; `name` gives the name of a state by its index.
+    pub fn add<'a>(&mut self, counters: &[StateCounters], name: impl Fn(usize) -> &'a str) {
+        self.cpus += 1;
+        for (index, c) in counters.iter().enumerate() {
+            let Some((names, sum)) = self.states.get_mut(index) else {
+                self.states.push((vec![name(index).to_string()], *c));
+                continue;
+            };
+            if !names.iter().any(|n| n == name(index)) {
+                names.push(name(index).to_string());
+            }
+            let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+            sum.usage = sum.usage.saturating_add(c.usage);
+            sum.time_us = sum.time_us.saturating_add(c.time_us);
+            sum.above = both(sum.above, c.above);
+            sum.below = both(sum.below, c.below);
+            sum.rejected = both(sum.rejected, c.rejected);
+            sum.s2idle_usage = both(sum.s2idle_usage, c.s2idle_usage);
+            sum.s2idle_time_us = both(sum.s2idle_time_us, c.s2idle_time_us);
+            sum.disable |= c.disable;
+        }
+    }
+
+    /// Entries, which are wakeups.
+    #[must_use]
+    pub fn usage(&self) -> u64 {
+        self.states.iter().fold(0, |sum, (_, s)| sum.saturating_add(s.usage))
+    }
+
+    /// Time in all states, us.
+    #[must_use]
+    pub fn time_us(&self) -> u64 {
+        self.states.iter().fold(0, |sum, (_, s)| sum.saturating_add(s.time_us))
+    }
+
+    /// Entries that were too deep; `None` on kernels that do not count them.
+    #[must_use]
+    pub fn above(&self) -> Option<u64> {
+        self.count(|s| s.above)
+    }
+
+    /// Entries that were too shallow; `None` on kernels that do not count them.
+    #[must_use]
+    pub fn below(&self) -> Option<u64> {
+        self.count(|s| s.below)
+    }
+
+    /// Refused entries; `None` on kernels that do not count them.
+    #[must_use]
+    pub fn rejected(&self) -> Option<u64> {
+        self.count(|s| s.rejected)
+    }
+
+    fn count(&self, get: impl Fn(&StateCounters) -> Option<u64>) -> Option<u64> {
+        self.states.iter().try_fold(0_u64, |sum, (_, s)| Some(sum.saturating_add(get(s)?)))
+    }
+}
+
+/// `part` of `whole` in percent; `None` where there is no count or nothing to take a part of.
+#[must_use]
+pub fn share_pct(part: Option<u64>, whole: u64) -> Option<f64> {
+    part.filter(|_| whole > 0).map(|part| 100.0 * part as f64 / whole as f64)
+}
