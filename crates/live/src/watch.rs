@@ -83,16 +83,20 @@ impl Watch {
     /// Reads all counters; `at` is now, on any clock. CPUs that went offline are not in it, those that came are.
     ///
     /// # Errors
-    /// As [`Watch::open`], when the machine changed its shape.
+    /// [`LiveError::Request`] when no CPU's counters can be read any more.
     pub fn look(&mut self, at: Duration) -> Result<Look, LiveError> {
         let shape = reader::shape(&self.host);
-        if shape != self.shape {
-            self.go_through()?;
-            self.shape = shape;
+        // A CPU may go while sysfs is gone through: then the next look does it again.
+        if shape != self.shape && self.go_through().is_ok() {
+            self.shape = shape.clone();
         }
-        let online = reader::online(&self.shape.0);
+        let online = reader::online(&shape.0);
         let here = self.files.iter().filter(|(cpu, _)| online.as_ref().is_none_or(|o| o.contains(cpu)));
-        let cpus = here.filter_map(|(cpu, files)| Some((*cpu, files.read()?))).collect();
+        let cpus: BTreeMap<_, _> = here.filter_map(|(cpu, files)| Some((*cpu, files.read()?))).collect();
+        if cpus.is_empty() {
+            let why = "the counters of idle states cannot be read any more: did the cpuidle driver go?";
+            return Err(LiveError::Request(why.to_owned()));
+        }
         Ok(Look {
             at,
             counters: SysfsCounters { cpus },

@@ -136,6 +136,22 @@ fn cpus_may_go_and_come_and_their_counters_run_back() {
 }
 
 #[test]
+fn a_note_names_no_more_cpus_than_fit_a_line() {
+    let tree = Tree::new(64);
+    for cpu in 0..64 {
+        tree.counts(cpu, 1, [9, 9, 0, 0, 0]);
+    }
+    let (s, _) = between(&tree, || (0..64).step_by(2).for_each(|c| tree.counts(c, 1, [1, 1, 0, 0, 0])));
+    assert_eq!(
+        s.notes,
+        [
+            "CPUs 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,... (32 in all) counters were set back: left out this time"
+        ]
+    );
+    assert_eq!((s.cpus.len(), s.machine.cpus), (32, 32));
+}
+
+#[test]
 fn what_older_kernels_lack_is_not_known_rather_than_zero() {
     let tree = Tree::new(2);
     for cpu in 0..2 {
@@ -218,6 +234,12 @@ fn a_machine_without_idle_states_says_that_there_is_nothing_to_watch() {
     assert!(matches!(&error, LiveError::Request(why) if why.contains("nothing to watch")), "{error}");
     let error = Watch::open(&Host::below(Path::new("/nowhere"))).unwrap_err();
     assert!(error.to_string().contains("/nowhere/sys/devices/system/cpu"), "{error}");
+    let tree = Tree::new(2);
+    let mut watch = Watch::open(&tree.host()).unwrap();
+    (0..2).for_each(|c| {
+        fs::remove_dir_all(tree.path().join(format!("sys/devices/system/cpu/cpu{c}/cpuidle"))).unwrap();
+    });
+    assert!(watch.look(at(1)).unwrap_err().to_string().contains("any more"));
 }
 
 /// How long it takes is printed, not judged: `cargo test -p idlewise-live --release --test watch -- --nocapture cost`.
@@ -234,7 +256,7 @@ fn a_look_at_512_cpus_has_all_of_them_and_its_cost_is_shown() {
     let second = watch.look(at(1)).unwrap();
     let cost = began.elapsed();
     let s = Snapshot::between(&first, &second);
-    println!("a look at 512 CPUs with 4 states: {cost:?}");
+    eprintln!("a look at 512 CPUs with 4 states: {cost:?}");
     assert_eq!(s.cpus.len(), 512);
     assert_eq!(s.machine.wakeups_per_s, f64::from(511 * 512 / 2));
     assert_eq!(s.machine.states[3].time_pct, 100.0);

@@ -43,7 +43,7 @@ const LAYOUTS: [&[&str]; 5] = [
 const CPUS_MAX: usize = 65_536;
 
 /// The bare values of `cat`, put back to CPUs and states.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatDump {
     /// Each part of the text that stands by itself, by CPU in the order of the text, which names none.
     pub parts: Vec<Vec<BTreeMap<usize, SysfsState>>>,
@@ -54,20 +54,32 @@ pub struct CatDump {
 impl CatDump {
     /// Reads `cat state*/*`, of one CPU or of several one after the other, quoted in a mail or not. A CPU begins where a
     /// state's name is there again, a part where something else stands between. `name` is how errors call the file.
+    /// Only places tell values apart, so numbers that belong to no state are not passed over.
     ///
     /// # Errors
-    /// [`PlatformError::Dump`] when no lines make a state.
+    /// [`PlatformError::Dump`] when no lines make a state, or numbers are left.
     pub fn parse(text: &str, name: &str) -> Result<Self, PlatformError> {
-        let lines: Vec<&str> = text.lines().map(bare).collect();
-        let mut best = (0, Self { parts: Vec::new(), foreign_lines: 0 });
+        // The shell's complaint about the folder s2idle stands in the middle of a state.
+        let lines = text.lines().map(bare).filter(|l| !l.starts_with("cat: "));
+        let lines: Vec<&str> = lines.collect();
+        let mut best = Fit::default();
         for layout in LAYOUTS {
-            let (taken, dump) = with_layout(&lines, layout);
-            if taken > best.0 {
-                best = (taken, dump);
+            let fit = Fit::new(&lines, layout);
+            if fit.taken > best.taken {
+                best = fit;
             }
         }
-        let (taken, dump) = best;
+        let Fit { taken, strays, dump } = best;
         let cpus: usize = dump.parts.iter().map(Vec::len).sum();
+        if taken > 0 && strays > 0 {
+            return Err(PlatformError::Dump {
+                file: name.to_string(),
+                what: format!(
+                    "{strays} numbers belong to no state: a line is missing, or the kernel has other files"
+                ),
+                hint: format!("bare values cannot be told apart then; {}", crate::sysfs::RECORD),
+            });
+        }
         if taken == 0 || cpus > CPUS_MAX {
             return Err(PlatformError::Dump {
                 file: name.to_string(),
@@ -105,37 +117,51 @@ fn bare(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
 }
 
-/// How many lines make states of this layout, and these.
-fn with_layout(lines: &[&str], layout: &[&str]) -> (usize, CatDump) {
-    let mut dump = CatDump { parts: Vec::new(), foreign_lines: 0 };
-    let (mut taken, mut at, mut apart) = (0, 0, true);
-    while at < lines.len() {
-        let record = lines.get(at..at + layout.len()).and_then(|values| state(values, layout));
-        let Some(state) = record else {
-            let line = lines.get(at).copied().unwrap_or_default();
-            // The shell's complaint about the folder s2idle stands in the middle of states.
-            let complaint = line.starts_with("cat: ");
-            dump.foreign_lines += usize::from(!line.is_empty() && !complaint);
-            apart |= !complaint;
-            at += 1;
-            continue;
-        };
-        if std::mem::take(&mut apart) {
-            dump.parts.push(Vec::new());
+/// What lines are by one of the layouts.
+#[derive(Default)]
+struct Fit {
+    /// Lines that make states.
+    taken: usize,
+    /// Numbers that do not.
+    strays: usize,
+    dump: CatDump,
+}
+
+impl Fit {
+    fn new(lines: &[&str], layout: &[&str]) -> Self {
+        let mut fit = Self::default();
+        let (mut at, mut apart) = (0, true);
+        while let Some(line) = lines.get(at) {
+            let record = lines.get(at..at + layout.len()).and_then(|values| state(values, layout));
+            let Some(state) = record else {
+                fit.dump.foreign_lines += usize::from(!line.is_empty());
+                fit.strays += usize::from(line.parse::<u64>().is_ok());
+                apart = true;
+                at += 1;
+                continue;
+            };
+            fit.dump.take(state, std::mem::take(&mut apart));
+            at += layout.len();
+            fit.taken += layout.len();
         }
-        if let Some(cpus) = dump.parts.last_mut() {
-            let again = |states: &BTreeMap<usize, SysfsState>| states.values().any(|s| s.name == state.name);
-            match cpus.last_mut() {
-                Some(states) if !again(states) => {
-                    states.insert(states.len(), state);
-                }
-                _ => cpus.push(BTreeMap::from([(0, state)])),
-            }
-        }
-        at += layout.len();
-        taken += layout.len();
+        fit
     }
-    (taken, dump)
+}
+
+impl CatDump {
+    fn take(&mut self, state: SysfsState, apart: bool) {
+        if apart {
+            self.parts.push(Vec::new());
+        }
+        let Some(cpus) = self.parts.last_mut() else { return };
+        let again = |states: &BTreeMap<usize, SysfsState>| states.values().any(|s| s.name == state.name);
+        match cpus.last_mut() {
+            Some(states) if !again(states) => {
+                states.insert(states.len(), state);
+            }
+            _ => cpus.push(BTreeMap::from([(0, state)])),
+        }
+    }
 }
 
 /// One state, where every value is of its file's kind.

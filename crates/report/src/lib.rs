@@ -101,7 +101,7 @@ pub struct Line {
 
 /// Labels stand in a column of this width.
 const LABEL: usize = 10;
-/// Text is broken into lines no longer than this.
+/// Text is broken into lines no longer than this, unless a report says otherwise.
 const WIDTH: usize = 110;
 
 impl Line {
@@ -123,11 +123,11 @@ impl Line {
         self.label.as_deref()
     }
 
-    fn text(&self) -> String {
-        let Some(label) = &self.label else { return textwrap::fill(&self.text, WIDTH) };
+    fn text(&self, width: usize) -> String {
+        let Some(label) = &self.label else { return textwrap::fill(&self.text, width) };
         let first = format!("{label:<LABEL$}");
         let rest = " ".repeat(LABEL);
-        let options = textwrap::Options::new(WIDTH).initial_indent(&first).subsequent_indent(&rest);
+        let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
         textwrap::fill(&self.text, options.break_words(false))
     }
 
@@ -151,6 +151,8 @@ pub struct Report {
     pub footer: Vec<Line>,
     /// The same as plain numbers, for CSV; without it CSV holds the tables, one blank line between them.
     pub data: Option<Table>,
+    /// Lines of text are no longer than this; `None` for the usual width. Tables are as wide as they are.
+    pub width: Option<usize>,
 }
 
 impl Report {
@@ -170,7 +172,7 @@ impl Report {
     fn text(&self, preset: &str, strong: &str) -> String {
         let mut parts = Vec::new();
         let lines = |lines: &[Line]| match strong {
-            "" => lines.iter().map(Line::text).collect::<Vec<_>>().join("\n"),
+            "" => lines.iter().map(|l| l.text(self.width.unwrap_or(WIDTH))).collect::<Vec<_>>().join("\n"),
             _ => lines.iter().map(Line::markdown).collect::<Vec<_>>().join("\n"),
         };
         if !self.preamble.is_empty() {

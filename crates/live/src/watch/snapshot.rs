@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_platform::{StateCounters, diff_cpu, share_pct};
+use idlewise_platform::{StateCounters, cpu_list, diff_cpu, share_pct};
 use serde::Serialize;
 
 use super::{Look, Place, Share};
@@ -167,13 +167,25 @@ fn differences(before: &Look, after: &Look, notes: &mut Vec<String>) -> BTreeMap
         (back, "counters were set back: left out this time"),
     ] {
         if !cpus.is_empty() {
-            notes.push(format!("CPUs {} {what}", idlewise_platform::cpu_list(&cpus)));
+            notes.push(format!("CPUs {} {what}", few(&cpus)));
         }
     }
     if before.governor != after.governor {
         notes.push(format!("the governor changed from {} to {}", before.governor, after.governor));
     }
     out
+}
+
+/// CPUs as a list that is short enough for a note.
+fn few(cpus: &[u32]) -> String {
+    const LONGEST: usize = 40;
+    let list = cpu_list(cpus);
+    if list.len() <= LONGEST {
+        return list;
+    }
+    let start = list.get(..LONGEST).unwrap_or_default();
+    let shown = start.rfind(',').and_then(|at| start.get(..at)).unwrap_or_default();
+    format!("{shown},... ({} in all)", cpus.len())
 }
 
 impl Row {
