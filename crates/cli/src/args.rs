@@ -34,6 +34,9 @@ A recording, and what governors did in it, in the Perfetto UI (https://ui.perfet
   idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
+The running machine, and what happened in it between two looks at its counters:
+  idlewise top
+  idlewise diff before.txt after.txt
 Under a real kernel, booted on a virtual phone with the idle states of a real one:
   idlewise lab run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
 A governor of your own, and one out of a kernel tree:
@@ -73,6 +76,10 @@ pub(crate) enum Command {
     Platform(PlatformArgs),
     /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
     Lab(LabArgs),
+    /// Watch the running machine: idle states, wakeups, too deep, too shallow, power
+    Top(crate::top::TopArgs),
+    /// Subtract two looks at the kernel's counters, or compare two runs, as text for a mail
+    Diff(crate::diff::DiffArgs),
 }
 
 #[derive(Debug, Args)]
@@ -273,7 +280,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// `12.345` as ns.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || "seconds are wanted, such as 12.345 or 0.000000001".to_owned();
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());

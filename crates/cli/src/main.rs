@@ -5,6 +5,7 @@ mod again;
 mod args;
 mod compare;
 mod convert;
+mod diff;
 mod drive;
 mod explain;
 mod governors;
@@ -17,6 +18,7 @@ mod reproduce;
 mod score;
 mod simulate;
 mod tape;
+mod top;
 
 use std::process::ExitCode;
 
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
         Command::Lab(a) => lab::run(a.what),
+        Command::Top(a) => top::run(&a),
+        Command::Diff(a) => diff::run(a),
     };
     match result {
         Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),

@@ -10,6 +10,7 @@ mod candidate;
 pub mod compare;
 pub mod convert;
 pub mod counters;
+pub mod diff;
 pub mod drive;
 pub mod drive_pelt;
 mod error;

@@ -70,29 +70,14 @@ pub fn score(
     per: Per,
     counters: Option<[&Path; 2]>,
 ) -> Result<ScoreReport, LabError> {
-    let recording = Recording::open(path, options)?;
-    let tells_states = recording.tells_states();
-    recording.check()?;
-    if !tells_states {
-        return Err(LabError::Request(not_scored(path, &recording)));
-    }
+    let recording = judged(path, options)?;
     let machine = &recording.machine;
     let missing = |cpu: u32| {
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
     let head = TraceHead::new(&recording, missing);
-    let mut tallies = Vec::new();
     let mut agreement = Agreement::default();
-    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-        let Some(place) = machine.cluster_of(cpu.cpu) else { continue };
-        let mut tally = Tally::new(&place.table, &place.energy);
-        for piece in &cpu.pieces {
-            let entry = recorded_entry(cpu, &piece, &place.table);
-            agreement.compare(&piece, &place.table);
-            tally.entry(&entry);
-        }
-        tallies.push((cpu.cpu, place.name.as_str(), tally));
-    }
+    let tallies = tally(&recording, &mut agreement);
     recording.check()?;
     if tallies.is_empty() {
         let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
@@ -123,6 +108,59 @@ pub fn score(
         counters,
         head,
     })
+}
+
+/// What each CPU of a recording did, by the kernel's own choices.
+pub(crate) struct ByCpu {
+    /// The kernel's idle governor, empty where nobody said.
+    pub(crate) governor: String,
+    /// From first to last event, ns.
+    pub(crate) span_ns: u64,
+    /// CPU, the part of the machine that it belongs to, its score.
+    pub(crate) cpus: Vec<(u32, String, Score)>,
+    /// CPUs that are left out, and why.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Judges the recording at `path`, CPU by CPU.
+///
+/// # Errors
+/// As [`score`].
+pub(crate) fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, LabError> {
+    let recording = judged(path, options)?;
+    let head = TraceHead::new(&recording, |_| None);
+    let tallies = tally(&recording, &mut Agreement::default());
+    recording.check()?;
+    Ok(ByCpu {
+        governor: recording.tape.source.governor.clone(),
+        span_ns: head.span_ns,
+        cpus: tallies.iter().map(|(cpu, place, t)| (*cpu, (*place).to_owned(), Score::of(&[t]))).collect(),
+        left_out: head.left_out.iter().map(|l| format!("CPU {} is left out: {}", l.cpu, l.why)).collect(),
+    })
+}
+
+/// The recording, if it tells what the kernel chose.
+fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, LabError> {
+    let recording = Recording::open(path, options)?;
+    let tells_states = recording.tells_states();
+    recording.check()?;
+    if tells_states { Ok(recording) } else { Err(LabError::Request(not_scored(path, &recording))) }
+}
+
+/// A tally of each CPU that can be used, with the name of its part of the machine.
+fn tally<'a>(recording: &'a Recording, agreement: &mut Agreement) -> Vec<(u32, &'a str, Tally<'a>)> {
+    let mut tallies = Vec::new();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut tally = Tally::new(&place.table, &place.energy);
+        for piece in &cpu.pieces {
+            let entry = recorded_entry(cpu, &piece, &place.table);
+            agreement.compare(&piece, &place.table);
+            tally.entry(&entry);
+        }
+        tallies.push((cpu.cpu, place.name.as_str(), tally));
+    }
+    tallies
 }
 
 /// What a recording without the kernel's states leaves open, and what it tells all the same.

@@ -5,11 +5,13 @@ mod beside;
 mod boot;
 mod compare;
 mod counters;
+mod diff;
 mod info;
 mod parity;
 mod reproduce;
 mod sensitivity;
 mod simulate;
+mod top;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
@@ -23,10 +25,12 @@ use crate::{FidelityHead, TraceHead, tidy};
 pub use beside::beside;
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
+pub use diff::diff;
 pub use info::info;
 pub use parity::words as parity;
 pub use reproduce::reproduce;
 pub use simulate::simulate;
+pub use top::{Grouping, power as power_words, top};
 
 /// The tables of a replay.
 #[must_use]

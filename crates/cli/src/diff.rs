@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use idlewise_lab::diff::{DiffRequest, Meaning, diff};
+use idlewise_lab::view;
+
+use crate::args::{OutputArgs, PerArg, PerChoice, RecordingArgs};
+use crate::output::{Done, Progress, deliver};
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiffArgs {
+    /// The earlier look at the kernel's counters, the run to start from, or a file that holds both looks
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// The later look, or the run to compare with
+    #[arg(value_name = "AFTER")]
+    after: Option<PathBuf>,
+    /// What the files mean [default: found out, and said]
+    #[arg(long = "as", value_enum, value_name = "MEANING")]
+    meaning: Option<MeaningArg>,
+    /// The CPUs of a file that names none, in its order: 0-3,8
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    cpus: Option<CpuList>,
+    /// Break the result down: by CPU, by cluster only, or by state only
+    #[arg(long, value_enum)]
+    per: Option<PerArg>,
+    #[command(flatten)]
+    recording: RecordingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MeaningArg {
+    /// Two looks at one machine: what happened between them
+    Looks,
+    /// Two runs: how the second differs from the first
+    Runs,
+}
+
+const EXAMPLES: &str = "\
+What did the machine do meanwhile?
+  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > before.txt
+  ... the load ...
+  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > after.txt
+  idlewise diff before.txt after.txt
+Bare values, as `cat cpu0/cpuidle/state*/*` prints them (7 to 12 a state), of CPU 5:
+  idlewise diff before.txt after.txt --cpus 5
+Both looks in one file, and two such files, which are two runs:
+  idlewise diff run1.txt
+  idlewise diff menu.txt teo.txt
+Counters since boot under two kernels:
+  idlewise diff linux-6.6.txt linux-6.12.txt --as runs
+Two recordings, by their own stays:
+  idlewise diff menu.dat teo.dat --recorded-on kvm-guest
+For an issue, a spreadsheet, a program:
+  idlewise diff before.txt after.txt --format markdown
+
+A look is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of `cat`; quoted in a mail or not. Text
+is at most 78 columns wide.";
+
+/// CPU numbers of an argument.
+#[derive(Clone, Debug)]
+struct CpuList(Vec<u32>);
+
+/// More CPUs than any kernel has.
+const CPU_MAX: u32 = 65_535;
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let wrong = || "CPUs are wanted, such as 0-3,8".to_owned();
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |t: &str| t.trim().parse::<u32>().ok().filter(|n| *n <= CPU_MAX).ok_or_else(wrong);
+        for cpu in number(from)?..=number(to)? {
+            if cpus.contains(&cpu) {
+                return Err(format!("CPU {cpu} is named twice"));
+            }
+            cpus.push(cpu);
+        }
+    }
+    if cpus.is_empty() { Err(wrong()) } else { Ok(CpuList(cpus)) }
+}
+
+pub(crate) fn run(a: DiffArgs) -> Done {
+    a.output.check()?;
+    let PerChoice(per) = a.per.into();
+    let request = DiffRequest {
+        recording: a.recording.options(),
+        before: a.before,
+        after: a.after,
+        meaning: a.meaning.map(|m| match m {
+            MeaningArg::Looks => Meaning::Looks,
+            MeaningArg::Runs => Meaning::Runs,
+        }),
+        cpus: a.cpus.map(|list| list.0).unwrap_or_default(),
+    };
+    let report = {
+        let _progress = Progress::new("reading");
+        diff(&request)?
+    };
+    deliver(&a.output, &view::diff(&report, per), &report)
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+mod bar;
+mod keys;
+mod screen;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use idlewise_lab::view::{self, Grouping};
+use idlewise_live::watch::{Look, Snapshot, Watch, is_ours, textfile};
+use idlewise_live::{Host, LiveError};
+use idlewise_report::Format;
+
+use crate::args::{OutputArgs, seconds};
+use crate::output::{Done, Failure, deliver, write_new};
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TopArgs {
+    /// Time between two looks, from 0.1 to 3600 s
+    #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
+    interval: Duration,
+    /// What a row is
+    #[arg(short, long, value_enum, value_name = "ROWS", default_value = "cpu")]
+    group: GroupArg,
+    /// Print what happened in one interval, and end; with --prometheus, write the file once
+    #[arg(long)]
+    once: bool,
+    /// The same as --format json
+    #[arg(long, requires = "once", conflicts_with = "format")]
+    json: bool,
+    /// Write the counters for node_exporter's textfile collector, again at every interval; a file that idlewise did not
+    /// write is left alone
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "group"])]
+    prometheus: Option<PathBuf>,
+    /// A folder that looks like the root of a machine, with sys and proc in it
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GroupArg {
+    /// CPUs, below the part of the machine that they belong to
+    Cpu,
+    /// Clusters: CPUs of a kind, of a clock, of a package, of a last-level cache
+    Cluster,
+    /// The machine
+    Machine,
+}
+
+impl From<GroupArg> for Grouping {
+    fn from(arg: GroupArg) -> Self {
+        match arg {
+            GroupArg::Cpu => Self::Cpu,
+            GroupArg::Cluster => Self::Cluster,
+            GroupArg::Machine => Self::Machine,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  idlewise top                                   in a terminal; h shows the keys
+  idlewise top --interval 0.5 --group cluster
+  idlewise top --once                            one interval as a table
+  idlewise top --once --json | jq .machine.too_deep_pct
+  idlewise top --prometheus /var/lib/prometheus/node-exporter/idlewise.prom --interval 15
+
+Everything is read from sysfs and /proc/stat; no right is needed, except for powercap's energy, which is root's.
+too deep = above/usage, too shallow = below/usage, of the interval.";
+
+impl From<LiveError> for Failure {
+    fn from(e: LiveError) -> Self {
+        Self::Error(e.to_string())
+    }
+}
+
+/// `0.5` as a time that makes sense between two looks.
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = Duration::from_nanos(seconds(text)?);
+    let sane = Duration::from_millis(100)..=Duration::from_secs(3600);
+    if sane.contains(&time) { Ok(time) } else { Err("0.1 to 3600 seconds are wanted".to_owned()) }
+}
+
+pub(crate) fn run(a: &TopArgs) -> Done {
+    let host = Host::below(&a.root);
+    if let Some(path) = &a.prometheus {
+        return prometheus(a, &host, path);
+    }
+    if !a.once {
+        let tabled = a.output.output.is_some() || a.output.format != Format::Table;
+        if tabled || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+            let why = "the live view needs a terminal; use `idlewise top --once` for a table, with --json for a program, or \
+                       --prometheus FILE";
+            return Err(Failure::Error(why.to_owned()));
+        }
+        return terminal::run(Watched::new(&host)?, a.interval, a.group.into());
+    }
+    a.output.check()?;
+    let mut watched = Watched::new(&host)?;
+    let before = watched.look()?;
+    thread::sleep(a.interval);
+    let snapshot = Snapshot::between(&before, &watched.look()?);
+    let format = if a.json { Format::Json } else { a.output.format };
+    let to = OutputArgs { format, output: a.output.output.clone() };
+    deliver(&to, &view::top(&snapshot, a.group.into()), &snapshot)
+}
+
+/// A machine with a clock beside it.
+struct Watched {
+    watch: Watch,
+    began: Instant,
+    /// What the last look took.
+    cost: Duration,
+}
+
+impl Watched {
+    #[expect(clippy::disallowed_methods, reason = "what is watched happens in real time")]
+    fn new(host: &Host) -> Result<Self, LiveError> {
+        Ok(Self { watch: Watch::open(host)?, began: Instant::now(), cost: Duration::ZERO })
+    }
+
+    fn look(&mut self) -> Result<Look, LiveError> {
+        let at = self.began.elapsed();
+        let look = self.watch.look(at);
+        self.cost = self.began.elapsed().saturating_sub(at);
+        look
+    }
+}
+
+/// Writes the file at once, and again at every interval unless once is enough.
+fn prometheus(a: &TopArgs, host: &Host, path: &Path) -> Done {
+    if path.extension().is_none_or(|e| e != "prom") {
+        eprintln!("idlewise: {}: node_exporter reads only files that end in .prom", path.display());
+    }
+    let mut watched = Watched::new(host)?;
+    let mut next = Duration::ZERO;
+    loop {
+        let text = textfile(&watched.look()?);
+        check_ours(path)?;
+        write_new(path, text.as_bytes(), true)?;
+        if a.once {
+            return Ok(true);
+        }
+        next = (next + a.interval).max(watched.began.elapsed());
+        thread::sleep(next.saturating_sub(watched.began.elapsed()));
+    }
+}
+
+/// The first line that tells whose file it is is shorter.
+const FIRST_LINE_BYTES: u64 = 200;
+
+/// Refuses a file that is there and is not idlewise's.
+fn check_ours(path: &Path) -> Result<(), Failure> {
+    // What is no file, and what cannot be written, is refused by who writes.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let wrong = |why: &dyn std::fmt::Display| Failure::Error(format!("{}: {why}", path.display()));
+    let mut line = String::new();
+    let file = File::open(path).map_err(|e| wrong(&e))?;
+    let read = BufReader::new(file.take(FIRST_LINE_BYTES)).read_line(&mut line);
+    if read.is_ok() && is_ours(&line) {
+        return Ok(());
+    }
+    Err(wrong(&"exists and was not written by idlewise; name another file or remove it"))
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use idlewise_platform::{CatDump, StateCounters, SysfsCounters, SysfsDump};
+use idlewise_score::Score;
+
+use super::part::Parts;
+use super::{DiffRequest, Meaning, Run, between, since_boot};
+use crate::score::by_cpu;
+use crate::{LabError, RecordingOptions};
+
+/// A dump of the largest machine has some ten MB; more is a recording.
+const DUMP_MAX_BYTES: u64 = 64 << 20;
+
+/// A file that was read.
+pub(super) struct Input {
+    /// The file's name.
+    pub(super) name: String,
+    /// What was taken for granted.
+    pub(super) notes: Vec<String>,
+    what: What,
+}
+
+enum What {
+    /// At least one look at sysfs.
+    Looks(Vec<SysfsDump>),
+    /// A recording, read when it is clear what is asked of it.
+    Recording(PathBuf, RecordingOptions),
+}
+
+impl Input {
+    pub(super) fn read(path: &Path, request: &DiffRequest) -> Result<Self, LabError> {
+        let name =
+            path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+        let shown = path.display().to_string();
+        let recording = || What::Recording(path.to_owned(), request.recording.clone());
+        let Some(text) = text_of(path)? else {
+            return Ok(Self { name, notes: Vec::new(), what: recording() });
+        };
+        let dump = SysfsDump::parse(&text, &shown);
+        let mut notes = Vec::new();
+        let what = match dump {
+            Ok(looks) => {
+                let skipped: usize = looks.iter().map(|l| l.skipped_lines).sum();
+                if skipped > 0 {
+                    notes.push(format!("{name}: lines about something else: {skipped}"));
+                }
+                What::Looks(looks)
+            }
+            // One line of a dump is damaged: nothing else will be made of it.
+            Err(why) if text.contains("cpuidle/state") => return Err(why.into()),
+            Err(_) => match CatDump::parse(&text, &shown) {
+                Ok(cat) => What::Looks(looks_of_cat(&cat, &name, request, &mut notes)?),
+                Err(why) if text.trim().is_empty() || !may_be_recording(path, request) => {
+                    return Err(why.into());
+                }
+                Err(_) => recording(),
+            },
+        };
+        Ok(Self { name, notes, what })
+    }
+
+    /// How many looks it holds; `None` for a recording.
+    pub(super) fn looks(&self) -> Option<usize> {
+        if let What::Looks(looks) = &self.what { Some(looks.len()) } else { None }
+    }
+
+    /// Its last look.
+    pub(super) fn last_look(&self) -> Result<&SysfsDump, LabError> {
+        let looks = if let What::Looks(looks) = &self.what { looks.last() } else { None };
+        looks.ok_or_else(|| LabError::Request(format!("{}: a recording is no look at sysfs", self.name)))
+    }
+
+    /// What happened in it by itself.
+    pub(super) fn run(&self, notes: &mut Vec<String>) -> Result<Run, LabError> {
+        let mut run = match &self.what {
+            What::Recording(path, options) => recorded(path, options, notes)?,
+            What::Looks(looks) => match looks.as_slice() {
+                [one] => since_boot(one),
+                [a, b] => between(a, b, notes)?,
+                more => {
+                    return Err(LabError::Request(format!(
+                        "{}: {} looks; a run has one before and one after it",
+                        self.name,
+                        more.len()
+                    )));
+                }
+            },
+        };
+        run.name.clone_from(&self.name);
+        Ok(run)
+    }
+}
+
+/// The text of a file that may be a dump; `None` where it is too large or no text.
+fn text_of(path: &Path) -> Result<Option<String>, LabError> {
+    let wrong = |e: std::io::Error| LabError::file(path, e);
+    let length = fs::metadata(path).map_err(wrong)?;
+    if length.is_dir() || length.len() > DUMP_MAX_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(wrong)?.take(DUMP_MAX_BYTES).read_to_end(&mut bytes).map_err(wrong)?;
+    if bytes.contains(&0) {
+        return Ok(None);
+    }
+    // A mail's other characters do no harm.
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Whether a text is a trace of any kind: the reader knows.
+fn may_be_recording(path: &Path, request: &DiffRequest) -> bool {
+    !matches!(
+        crate::Recording::open(path, &request.recording),
+        Err(LabError::Trace(_) | LabError::Tape(_) | LabError::TapeFile { .. })
+    )
+}
+
+/// The looks in values that name no CPU. They are one look, unless both must be in this file: then its two halves.
+fn looks_of_cat(
+    cat: &CatDump,
+    name: &str,
+    request: &DiffRequest,
+    notes: &mut Vec<String>,
+) -> Result<Vec<SysfsDump>, LabError> {
+    let total: usize = cat.parts.iter().map(Vec::len).sum();
+    let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
+    if both && !total.is_multiple_of(2) {
+        return Err(LabError::Request(format!(
+            "{name}: {total} times a CPU's states, which do not make a look before and one after; give two files"
+        )));
+    }
+    let count = if both { total / 2 } else { total };
+    let numbers = match request.cpus.as_slice() {
+        [] => CatDump::shell_order(count),
+        cpus if cpus.len() == count => cpus.iter().copied().map(Some).collect(),
+        cpus => {
+            return Err(LabError::Request(format!(
+                "{name}: states of {count} CPUs, but --cpus names {}",
+                cpus.len()
+            )));
+        }
+    };
+    if cat.foreign_lines > 0 {
+        notes.push(format!("{name}: lines that belong to no state: {}", cat.foreign_lines));
+    }
+    if request.cpus.is_empty() && count > 1 {
+        notes.push(format!(
+            "{name}: no CPU is named; {count} are taken in the order of cat cpu*/... (0, 1, 10, ..., 2); --cpus says otherwise"
+        ));
+    }
+    let flat: Vec<_> = cat.parts.iter().flatten().cloned().collect();
+    let looks = flat.chunks(count.max(1));
+    Ok(looks.map(|cpus| CatDump::look(&[cpus.to_vec()], &numbers)).collect())
+}
+
+/// A recording by its own stays.
+fn recorded(path: &Path, options: &RecordingOptions, notes: &mut Vec<String>) -> Result<Run, LabError> {
+    let judged = by_cpu(path, options)?;
+    if judged.cpus.is_empty() {
+        let why = format!("no CPU can be judged. {}", judged.left_out.join("; "));
+        return Err(LabError::file(path, why));
+    }
+    let name = path.file_name().unwrap_or_default().display();
+    notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
+    let counters = |s: &Score| {
+        let state = |s: &idlewise_score::StateScore| StateCounters {
+            usage: s.entries,
+            time_us: s.residency_ns / 1000,
+            above: Some(s.above),
+            below: Some(s.below),
+            rejected: Some(s.rejected),
+            ..StateCounters::default()
+        };
+        s.states.iter().map(state).collect::<Vec<_>>()
+    };
+    let mut parts = Parts::default();
+    let counted = SysfsCounters { cpus: judged.cpus.iter().map(|(c, _, s)| (*c, counters(s))).collect() };
+    for (cpu, place, score) in &judged.cpus {
+        let names: Vec<String> = score.states.iter().map(|s| s.name.clone()).collect();
+        if let Some(counters) = counted.cpus.get(cpu) {
+            parts.add(Some(*cpu), place, &names, counters);
+        }
+    }
+    let governor = Some(judged.governor).filter(|g| !g.is_empty());
+    Ok(parts.run("", "recording", Some(judged.span_ns as f64 / 1e9), None, governor))
+}
