@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 6] = [
+const DOCUMENTS: [(&str, Part); 7] = [
     ("README.md", Part::Table),
     ("docs/guide/first-replay.md", Part::Whole),
     ("docs/guide/comparing-two-governors.md", Part::Table),
     ("docs/guide/explaining-a-decision.md", Part::Table),
     ("docs/guide/your-own-governor.md", Part::Table),
     ("docs/guide/looking-at-a-trace.md", Part::Whole),
+    ("docs/guide/watching.md", Part::Whole),
 ];
 
 /// Commands whose result begins with what it rests on.
