@@ -55,7 +55,7 @@ impl<W: Watch> Sim<'_, W> {
             let wheel_ns = self.cpus[c].timers.wheel_at_ns();
             let wheel_at_ns = (wheel_ns < NEVER_AT_NS).then_some(wheel_ns);
             self.watch.seen(now_ns, c as u32, Seen::TickStopped { wheel_at_ns });
-            self.tick_stopped();
+            self.tick_stopped(c);
             if self.machine.costs.stop_tick_ns > 0 {
                 self.segment(c, self.machine.costs.stop_tick_ns, Then::Enter);
                 return;

@@ -114,6 +114,8 @@ struct PerCpu {
     push: Option<(u32, u32)>,
     /// What it was woken up for by another CPU.
     kick: nohz::Kick,
+    /// Among those whose tick is stopped; until its next tick while it is busy, however often it runs between ticks.
+    listed: bool,
     /// For its cluster and for the machine.
     levels: [balance::Level; 2],
 }
@@ -135,6 +137,7 @@ impl Placer {
             misfit: 0,
             push: None,
             kick: nohz::Kick::default(),
+            listed: false,
             levels: [
                 balance::Level::new(clusters[spec.cache].len()),
                 balance::Level::new(machine.cpus.len()),

@@ -24,7 +24,7 @@ pub(super) struct Kick {
 
 impl<W: Watch> Sim<'_, W> {
     fn sleeps_without_tick(&self, c: usize) -> bool {
-        self.cpus[c].is_idle() && self.cpus[c].idle.tick_stopped()
+        self.cpus[c].is_idle() && self.placer.cpus[c].listed
     }
 
     fn ticks_of(&self, ns: u64) -> u64 {
@@ -37,6 +37,7 @@ impl<W: Watch> Sim<'_, W> {
         if self.cpus[c].curr.is_none() {
             return;
         }
+        self.placer.cpus[c].listed = false;
         let age = self.placer.blocked && tick >= self.placer.next_blocked;
         let balance = tick >= self.placer.next_idle && self.wants_help(c);
         let next = self.placer.next_unknown;
@@ -66,7 +67,7 @@ impl<W: Watch> Sim<'_, W> {
         }
         // More than one CPU of the cluster is busy.
         let cluster = &self.placer.clusters[self.machine.cpus[c].cache];
-        cluster.iter().filter(|o| !self.sleeps_without_tick(**o)).nth(1).is_some()
+        cluster.iter().filter(|o| !self.placer.cpus[**o].listed).nth(1).is_some()
     }
 
     /// The interrupt of another CPU has come: it may be about this.
@@ -82,8 +83,10 @@ impl<W: Watch> Sim<'_, W> {
     }
 
     /// A CPU stopped its tick.
-    pub(crate) fn tick_stopped(&mut self) {
-        self.placer.next_unknown = self.machine.placing.kick_for_next;
+    pub(crate) fn tick_stopped(&mut self, c: usize) {
+        if !std::mem::replace(&mut self.placer.cpus[c].listed, true) {
+            self.placer.next_unknown = self.machine.placing.kick_for_next;
+        }
     }
 
     /// A CPU has nothing to do, and found nothing.
