@@ -80,6 +80,9 @@ pub(crate) enum Command {
     Top(crate::top::TopArgs),
     /// Subtract two looks at the kernel's counters, or compare two runs, as text for a mail
     Diff(crate::diff::DiffArgs),
+    /// Put back what a session that died had changed
+    #[command(hide = true)]
+    PutBack(crate::put_back::PutBackArgs),
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ mod info;
 mod lab;
 mod output;
 mod platform;
+mod put_back;
 mod replay;
 mod reproduce;
 mod score;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Lab(a) => lab::run(a.what),
         Command::Top(a) => top::run(&a),
         Command::Diff(a) => diff::run(a),
+        Command::PutBack(a) => put_back::run(&a),
     };
     match result {
         Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),

@@ -8,6 +8,8 @@ mod files;
 mod host;
 pub mod power;
 pub mod watch;
+pub mod journal;
 
 pub use error::LiveError;
 pub use host::Host;
+pub use journal::Journal;

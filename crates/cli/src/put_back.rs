@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use idlewise_live::journal::{PutBack, guard};
+use idlewise_live::{Host, Journal, LiveError};
+
+use crate::output::{Done, Failure};
+
+/// By hand: puts back what dead sessions left. With a journal: the guard of the session that writes it.
+#[derive(Debug, Args)]
+pub(crate) struct PutBackArgs {
+    /// Wait at standard input for the end of the session that writes this journal
+    #[arg(value_name = "JOURNAL")]
+    journal: Option<PathBuf>,
+}
+
+pub(crate) fn run(a: &PutBackArgs) -> Done {
+    let done = match &a.journal {
+        None => Journal::open_guarded_by(&Host::below(Path::new("/")), None)?.leftovers().clone(),
+        Some(journal) => {
+            // Who ends the session by a signal to many processes must not end its guard: it leaves by itself.
+            let _ = ctrlc::set_handler(|| ());
+            let Some(done) = guard(journal)? else { return Ok(true) };
+            done
+        }
+    };
+    tell(&done, true);
+    Ok(done.failed.is_empty())
+}
+
+/// Says on standard error what was put back; what went as it should only if `all`.
+pub(crate) fn tell(what: &PutBack, all: bool) {
+    for line in what.lines(all) {
+        eprintln!("idlewise: {line}");
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(e: LiveError) -> Self {
+        Self::Error(e.to_string())
+    }
+}

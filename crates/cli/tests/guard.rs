@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the guard put things back when the session dies, and keep quiet when it ends?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use idlewise_live::journal::PUT_BACK;
+use idlewise_live::{Host, Journal};
+
+const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
+
+fn tree() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(GOVERNOR);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "haltpoll\n").unwrap();
+    root
+}
+
+fn open(root: &Path) -> Journal {
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    guard.arg(PUT_BACK).stderr(Stdio::null());
+    Journal::open_guarded_by(&Host::below(root), Some(guard)).unwrap()
+}
+
+fn governor(root: &Path) -> String {
+    fs::read_to_string(root.join(GOVERNOR)).unwrap()
+}
+
+/// The journal of a dead session, and a guard that hears it die.
+fn guarded(root: &Path, last_word: &str) {
+    let journal = root.join("run/idlewise/journal");
+    fs::create_dir_all(journal.parent().unwrap()).unwrap();
+    let path = root.join(GOVERNOR);
+    let line = format!("{{\"set\":{{\"path\":{path:?},\"old\":\"haltpoll\\n\",\"new\":\"menu\"}}}}\n");
+    fs::write(&journal, line).unwrap();
+    fs::write(&path, "menu\n").unwrap();
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_idlewise"))
+        .arg(PUT_BACK)
+        .arg(&journal)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut guard.stdin.take().unwrap(), last_word.as_bytes()).unwrap();
+    assert!(guard.wait().unwrap().success());
+}
+
+#[test]
+fn the_guard_of_a_session_that_ends_well_leaves_at_once() {
+    let root = tree();
+    let mut journal = open(root.path());
+    journal.set(&root.path().join(GOVERNOR), "menu").unwrap();
+    assert_eq!(governor(root.path()), "menu");
+    drop(journal);
+    assert_eq!(governor(root.path()), "haltpoll\n");
+    // The lock is free again: the guard, which holds it, too, has gone.
+    drop(open(root.path()));
+}
+
+#[test]
+fn the_end_of_the_pipe_without_a_farewell_is_a_death() {
+    for half in ["", "do", "done"] {
+        let root = tree();
+        guarded(root.path(), half);
+        assert_eq!(governor(root.path()), "haltpoll\n", "after {half:?}");
+        assert!(!root.path().join("run/idlewise/journal").exists());
+    }
+}
+
+#[test]
+fn after_a_farewell_the_guard_touches_nothing() {
+    let root = tree();
+    guarded(root.path(), "done\n");
+    assert_eq!(governor(root.path()), "menu\n");
+}

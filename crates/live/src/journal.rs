@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Changes to the machine that are undone whatever happens.
+//!
+//! A session notes each change in a file before it makes it, so that who comes after knows what to undo:
+//!
+//! 1. the session itself, at its end or when the [`Journal`] is dropped,
+//! 2. a guard process, when the session dies without a word (SIGKILL),
+//! 3. the next session, when both died.
+//!
+//! The guard reads a pipe that only the session writes to. The end of the pipe without a farewell is the session's
+//! death, which no signal and no crash can hide. The guard holds the session's lock, too, so that nobody comes between.
+
+mod entry;
+mod guard;
+mod undo;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::{Host, LiveError};
+use entry::Entry;
+use guard::Guard;
+pub use guard::guard;
+pub use undo::PutBack;
+
+/// The subcommand that makes an `idlewise` process a guard: `idlewise put-back JOURNAL`.
+pub const PUT_BACK: &str = "put-back";
+/// How long a session waits for the guard of a dead one to finish, in steps of [`STEP`].
+const PATIENCE: u32 = 50;
+const STEP: Duration = Duration::from_millis(100);
+
+/// The right to change the machine, held by one session at a time, and what it changed.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    tracefs: PathBuf,
+    /// Nothing was noted yet if there is none.
+    file: Option<File>,
+    leftovers: PutBack,
+    guard: Option<Guard>,
+    /// Held as long as the session and its guard live; the last field, so that it goes last.
+    _lock: File,
+}
+
+impl Journal {
+    /// Takes the lock of `host`, puts back what dead sessions left (see [`Journal::leftovers`]), starts a guard: this
+    /// program with the subcommand [`PUT_BACK`].
+    ///
+    /// # Errors
+    /// When another session has the lock, files in `host.run` cannot be written, or the guard does not start.
+    pub fn open(host: &Host) -> Result<Self, LiveError> {
+        let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
+        let mut command = Command::new(this);
+        command.arg(PUT_BACK);
+        Self::open_guarded_by(host, Some(command))
+    }
+
+    /// [`Journal::open`] with another guard: a command that calls [`guard`] with its last argument, which is added
+    /// here; or without one.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_guarded_by(host: &Host, guard: Option<Command>) -> Result<Self, LiveError> {
+        fs::create_dir_all(&host.run).map_err(needs_root(&host.run))?;
+        let lock = take_lock(&host.run.join("lock"))?;
+        let path = host.run.join("journal");
+        let leftovers = undo::put_back(&path)?;
+        let guard = match guard {
+            None => None,
+            Some(command) => Some(Guard::start(command, &path, &lock)?),
+        };
+        let tracefs = host.tracefs();
+        Ok(Self { path, tracefs, file: None, leftovers, guard, _lock: lock })
+    }
+
+    /// What an earlier session had left, and what became of it when this one began.
+    #[must_use]
+    pub fn leftovers(&self) -> &PutBack {
+        &self.leftovers
+    }
+
+    /// Writes `value` to the file at `path` of sysfs or the like, once its old value is noted.
+    ///
+    /// # Errors
+    /// When it cannot be read, noted or written, or the kernel made something else of the value. What was changed is
+    /// put back at the end all the same.
+    pub fn set(&mut self, path: &Path, value: &str) -> Result<(), LiveError> {
+        let old = fs::read_to_string(path).map_err(LiveError::io(path))?;
+        if old.trim() == value.trim() {
+            return Ok(());
+        }
+        self.note(&Entry::Set { path: path.to_owned(), old, new: value.to_owned() })?;
+        fs::write(path, value).map_err(needs_root(path))?;
+        let now = fs::read_to_string(path).map_err(LiveError::io(path))?;
+        if now.trim() == value.trim() {
+            return Ok(());
+        }
+        let (path, now) = (path.display(), now.trim());
+        Err(LiveError::Request(format!(
+            "{path}: `{value}` was written, `{now}` is what the kernel made of it"
+        )))
+    }
+
+    /// Notes `folder`, an instance of tracefs that the caller is about to make with `mkdir`. At the end its recording
+    /// is stopped, its events are switched off and it is removed.
+    ///
+    /// # Errors
+    /// When it exists already (it is not ours to remove), is no instance, or cannot be noted.
+    pub fn made(&mut self, folder: &Path) -> Result<(), LiveError> {
+        if folder.parent() != Some(&self.tracefs.join("instances")) {
+            let (folder, tracefs) = (folder.display(), self.tracefs.display());
+            return Err(LiveError::Request(format!("{folder}: not an instance of {tracefs}")));
+        }
+        if fs::symlink_metadata(folder).is_ok() {
+            let folder = folder.display();
+            return Err(LiveError::Request(format!("{folder}: exists already; remove it with rmdir")));
+        }
+        self.note(&Entry::Made { folder: folder.to_owned() })
+    }
+
+    /// Puts everything back, the last change first, where it still is as it was left: what somebody else changed
+    /// meanwhile stays, and is told. What fails is tried again by the next session.
+    ///
+    /// # Errors
+    /// When the journal itself cannot be read or written.
+    pub fn restore(&mut self) -> Result<PutBack, LiveError> {
+        self.file = None;
+        undo::put_back(&self.path)
+    }
+
+    /// On the disk before this returns.
+    fn note(&mut self, entry: &Entry) -> Result<(), LiveError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(
+                OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .mode(0o600)
+                    .open(&self.path)
+                    .map_err(LiveError::io(&self.path))?,
+            ),
+        };
+        let written = file.write_all(entry.line().as_bytes()).and_then(|()| file.sync_data());
+        written.map_err(LiveError::io(&self.path))
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // What could not be put back stays in the journal, for the next session.
+        let done = self.restore().is_ok();
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss(done);
+        }
+    }
+}
+
+/// Takes the lock in `path`, or says who has it. One that only the guard of a dead session holds is waited for: it is
+/// putting things back.
+fn take_lock(path: &Path) -> Result<File, LiveError> {
+    let mut lock = OpenOptions::new()
+        .create(true)
+        .read(true)
+        .write(true)
+        .truncate(false)
+        .mode(0o644)
+        .open(path)
+        .map_err(needs_root(path))?;
+    for step in 0.. {
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(Errno::WOULDBLOCK) => {}
+            Err(e) => return Err(LiveError::io(path)(e.into())),
+        }
+        let holder = fs::read_to_string(path).unwrap_or_default();
+        let pid = holder.split(':').next().unwrap_or_default();
+        let alive = !pid.is_empty() && Path::new("/proc").join(pid).exists();
+        if step == PATIENCE || (alive && step > 0) {
+            let holder = holder.trim();
+            return Err(LiveError::Request(format!(
+                "another session is changing this machine (process {holder}); wait for it, or end it"
+            )));
+        }
+        thread::sleep(STEP);
+    }
+    let words: Vec<String> = std::env::args().take(6).collect();
+    let holder = format!("{}: {}\n", process::id(), words.join(" "));
+    lock.set_len(0).and_then(|()| lock.write_all(holder.as_bytes())).map_err(LiveError::io(path))?;
+    Ok(lock)
+}
+
+/// As [`LiveError::io`], and says what helps where the system denies it.
+fn needs_root(path: &Path) -> impl FnOnce(std::io::Error) -> LiveError {
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            LiveError::Request(format!("{}: {error}; changing the machine needs root", path.display()))
+        }
+        _ => LiveError::Io { path, error },
+    }
+}
+
+#[cfg(test)]
+mod tests;
