@@ -1,8 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What several runs say together.
+//!
+//! [`Summary`] is for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
+//! [`mann_whitney`] are for measurements, whose noise is not.
+
+mod median;
+mod rank;
+mod trend;
+mod verdict;
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+pub use median::{Median, median};
+pub use rank::{RankTest, Shift, holm, mann_whitney, shift};
+pub use trend::Trend;
+pub use verdict::{Change, mean_change};
+
+/// Where something lies with a stated probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// The probability that a standard normal number exceeds `z`.
+fn normal_tail(z: f64) -> f64 {
+    Normal::standard().sf(z)
+}
+
+/// Below which a standard normal number lies with `probability`.
+fn normal_quantile(probability: f64) -> f64 {
+    Normal::standard().inverse_cdf(probability)
+}
 
 /// Several values of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

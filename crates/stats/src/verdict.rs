@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
+use crate::{Interval, RankTest, mann_whitney, normal_quantile, shift};
+
+/// A difference as a factor needs all values above zero.
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let positive = !values.is_empty() && values.iter().all(|v| v.is_finite() && *v > 0.0);
+    positive.then(|| values.iter().map(|v| v.ln()).collect())
+}
+
+/// What two samples of positive numbers say about the factor between them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// From the baseline, as a factor less one: 0.05 is 5 % more. The shift of the logarithms.
+    pub relative: f64,
+    /// Its interval of 95 %; `None` for too few values.
+    pub interval: Option<Interval>,
+    /// Its interval of 90 %: both one-sided tests of 5 % at once.
+    pub one_sided: Option<Interval>,
+    /// Are they different at all?
+    pub test: RankTest,
+}
+
+impl Change {
+    /// From `baseline` to `values`; `None` where a value is not positive, or there is none.
+    #[must_use]
+    pub fn of(baseline: &[f64], values: &[f64]) -> Option<Self> {
+        let (a, b) = (logs(baseline)?, logs(values)?);
+        let wide = shift(&a, &b, 0.95)?;
+        let narrow = shift(&a, &b, 0.90)?;
+        let back = |i: Interval| Interval { low: i.low.exp_m1(), high: i.high.exp_m1() };
+        Some(Self {
+            relative: wide.estimate.exp_m1(),
+            interval: wide.interval.map(back),
+            one_sided: narrow.interval.map(back),
+            test: mann_whitney(&a, &b)?,
+        })
+    }
+
+    /// Within `margin` of the baseline (0.01 is 1 %) to either side: two one-sided tests (Schuirmann 1987), each of 5 %,
+    /// which is the interval of 90 % within the margin.
+    #[must_use]
+    pub fn equivalent(&self, margin: f64) -> bool {
+        self.one_sided.is_some_and(|i| -margin <= i.low && i.high <= margin)
+    }
+
+    /// Not worse than the baseline by more than `margin`: one of those tests, in the direction that is worse.
+    #[must_use]
+    pub fn no_worse(&self, margin: f64, more_is_better: bool) -> bool {
+        self.one_sided.is_some_and(|i| if more_is_better { -margin <= i.low } else { i.high <= margin })
+    }
+
+    /// How many runs of each it would take, estimated from the spread so far, to tell a difference of the size seen or
+    /// to show that there is none beyond `margin`, whichever is easier, with four chances in five. The interval shrinks
+    /// with the square root of the number of runs. `None` while there is no interval.
+    #[must_use]
+    pub fn runs_to_settle(&self, runs: usize, margin: f64) -> Option<u64> {
+        let i = self.interval?;
+        let half = ((i.high + 1.0).ln() - (i.low + 1.0).ln()) / 2.0;
+        let seen = (self.relative + 1.0).ln().abs();
+        let (side, chance) = (normal_quantile(0.975), normal_quantile(0.8));
+        let error = half / side;
+        let difference = error * (side + chance) / seen;
+        let room = margin.ln_1p() - seen;
+        let equivalence =
+            if room > 0.0 { error * (normal_quantile(0.95) + chance) / room } else { f64::INFINITY };
+        let factor = difference.min(equivalence).powi(2);
+        factor.is_finite().then(|| (runs as f64 * factor).ceil().max(1.0) as u64)
+    }
+}
+
+/// The geometric mean of several changes, and its interval of 95 % for these very benchmarks: the spread of their runs,
+/// not of benchmarks that might have been chosen. `None` without any; without interval where one has none.
+#[must_use]
+pub fn mean_change(changes: &[Change]) -> Option<(f64, Option<Interval>)> {
+    if changes.is_empty() {
+        return None;
+    }
+    let n = changes.len() as f64;
+    let mean = changes.iter().map(|c| c.relative.ln_1p()).sum::<f64>() / n;
+    let halves: Option<Vec<f64>> =
+        changes.iter().map(|c| c.interval.map(|i| (i.high.ln_1p() - i.low.ln_1p()) / 2.0)).collect();
+    let interval = halves.map(|h| {
+        let half = h.iter().map(|x| x * x).sum::<f64>().sqrt() / n;
+        Interval { low: (mean - half).exp_m1(), high: (mean + half).exp_m1() }
+    });
+    Some((mean.exp_m1(), interval))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(middle: f64, spread: f64) -> Vec<f64> {
+        (-4..=4).map(|i| middle * (1.0 + spread * f64::from(i) / 4.0)).collect()
+    }
+
+    #[test]
+    fn no_difference_is_shown_or_not() {
+        let quiet = Change::of(&around(100.0, 0.002), &around(100.1, 0.002)).unwrap();
+        assert!(quiet.equivalent(0.01) && quiet.no_worse(0.01, false) && quiet.no_worse(0.01, true));
+        let noisy = Change::of(&around(100.0, 0.1), &around(100.1, 0.1)).unwrap();
+        assert!(!noisy.equivalent(0.01) && !noisy.no_worse(0.01, false));
+        assert!(noisy.runs_to_settle(9, 0.01).unwrap() > 100, "{:?}", noisy.runs_to_settle(9, 0.01));
+        let faster = Change::of(&around(100.0, 0.05), &around(80.0, 0.05)).unwrap();
+        assert!(!faster.equivalent(0.01) && faster.no_worse(0.01, false) && !faster.no_worse(0.01, true));
+        assert!(faster.test.p < 0.001 && faster.runs_to_settle(9, 0.01).unwrap() <= 9);
+    }
+
+    #[test]
+    fn changes_are_factors() {
+        let c = Change::of(&[1.0, 1.1, 0.9, 1.05, 0.95], &[2.0, 2.2, 1.8, 2.1, 1.9]).unwrap();
+        assert!((c.relative - 1.0).abs() < 1e-9, "{c:?}");
+        let back = Change::of(&[2.0, 2.2, 1.8, 2.1, 1.9], &[1.0, 1.1, 0.9, 1.05, 0.95]).unwrap();
+        assert!((back.relative + 0.5).abs() < 1e-9, "{back:?}");
+        let (mean, interval) = mean_change(&[c, back]).unwrap();
+        assert!(mean.abs() < 1e-9 && interval.unwrap().low < 0.0 && interval.unwrap().high > 0.0);
+        assert_eq!(Change::of(&[1.0, 0.0], &[1.0]), None);
+        assert_eq!(mean_change(&[]), None);
+    }
+
+    #[test]
+    fn the_number_of_runs_is_the_one_of_the_normal_distribution() {
+        // Two samples of n with standard deviation s tell a difference d with 80 % at n = 2 (1.96 + 0.84)^2 (s/d)^2,
+        // and the interval's half width is 1.96 s sqrt(2/n): for n = 8, s = 0.01 it is 0.0098; d = 0.005 needs 62.8.
+        let half = 1.959_963_985_f64 * 0.01 * 0.5;
+        let interval = Interval { low: (0.005 - half).exp_m1(), high: (0.005 + half).exp_m1() };
+        let test = mann_whitney(&[1.0], &[2.0]).unwrap();
+        let c = Change { relative: 0.005_f64.exp_m1(), interval: Some(interval), one_sided: None, test };
+        assert_eq!(c.runs_to_settle(8, 0.0), Some(63));
+    }
+}
