@@ -80,6 +80,11 @@ pub(crate) enum Command {
     Top(crate::top::TopArgs),
     /// Subtract two looks at the kernel's counters, or compare two runs, as text for a mail
     Diff(crate::diff::DiffArgs),
+    /// Compare governors on the running machine: switch between them around a benchmark, many times, and judge the result
+    Ab(crate::ab::AbArgs),
+    /// A load of `ab`
+    #[command(hide = true)]
+    Load(crate::load::LoadArgs),
     /// Put back what a session that died had changed
     #[command(hide = true)]
     PutBack(crate::put_back::PutBackArgs),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The `idlewise` command: arguments in, text out. What it does is in `idlewise-lab`.
 
+mod ab;
 mod again;
 mod args;
 mod compare;
@@ -11,6 +12,7 @@ mod explain;
 mod governors;
 mod info;
 mod lab;
+mod load;
 mod output;
 mod platform;
 mod put_back;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         Command::Lab(a) => lab::run(a.what),
         Command::Top(a) => top::run(&a),
         Command::Diff(a) => diff::run(a),
+        Command::Ab(a) => ab::run(&a),
+        Command::Load(a) => load::run(&a),
         Command::PutBack(a) => put_back::run(&a),
     };
     match result {

@@ -2,6 +2,7 @@
 //! Reports as text: what stands at the top, and the tables.
 
 mod beside;
+mod ab;
 mod boot;
 mod compare;
 mod counters;
@@ -23,6 +24,7 @@ use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
 pub use beside::beside;
+pub use ab::ab;
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use diff::diff;

@@ -3,9 +3,13 @@
 //!
 //! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
 
+pub mod ab;
+mod clock;
 mod error;
 mod files;
 mod host;
+pub mod journal;
+pub mod load;
 pub mod power;
 pub mod watch;
 pub mod journal;

@@ -38,6 +38,19 @@ impl Change {
         })
     }
 
+    /// The same seen from the other side: of seconds a run, what it is of runs a second.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let one = |x: f64| (-x.ln_1p()).exp_m1();
+        let both = |i: Interval| Interval { low: one(i.high), high: one(i.low) };
+        Self {
+            relative: one(self.relative),
+            interval: self.interval.map(both),
+            one_sided: self.one_sided.map(both),
+            test: self.test,
+        }
+    }
+
     /// Within `margin` of the baseline (0.01 is 1 %) to either side: two one-sided tests (Schuirmann 1987), each of 5 %,
     /// which is the interval of 90 % within the margin.
     #[must_use]
@@ -114,6 +127,8 @@ mod tests {
         assert!((c.relative - 1.0).abs() < 1e-9, "{c:?}");
         let back = Change::of(&[2.0, 2.2, 1.8, 2.1, 1.9], &[1.0, 1.1, 0.9, 1.05, 0.95]).unwrap();
         assert!((back.relative + 0.5).abs() < 1e-9, "{back:?}");
+        assert!((c.inverse().relative - back.relative).abs() < 1e-9);
+        assert!((c.inverse().interval.unwrap().low - back.interval.unwrap().low).abs() < 1e-9);
         let (mean, interval) = mean_change(&[c, back]).unwrap();
         assert!(mean.abs() < 1e-9 && interval.unwrap().low < 0.0 && interval.unwrap().high > 0.0);
         assert_eq!(Change::of(&[1.0, 0.0], &[1.0]), None);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use idlewise_lab::replay::split_governors;
+use idlewise_lab::view;
+use idlewise_live::ab::{self, AbRequest, Benchmark, Stop};
+use idlewise_live::load::{self, LOADS};
+use idlewise_live::{Host, LiveError};
+
+use crate::args::OutputArgs;
+use crate::output::{Done, Failure, deliver, say};
+use crate::put_back::tell;
+
+const EXAMPLES: &str = "\
+Which governor makes a pipe faster? Twelve runs of each, in turns:
+  idlewise ab --governors menu,haltpoll --repeat 12 -- perf bench sched pipe -l 50000
+A number that the command prints, more of it is better:
+  idlewise ab --governors menu,ladder --metric 'ops:higher=([0-9,]+) ops/sec' -- perf bench sched pipe -l 50000
+The same governor with other settings; without a benchmark of your own:
+  idlewise ab --governors menu,haltpoll,haltpoll:guest_halt_poll_ns=200000 --load ping-pong
+What is a state worth? It is off in the second arm:
+  idlewise ab --governors menu,menu:disable=1 --load timer
+Would it find a difference where there is none?
+  idlewise ab --governors menu --aa --load timer
+Several benchmarks, and their mean:
+  idlewise ab --governors menu,ladder --benchmark 'pipe=perf bench sched pipe -l 50000' --benchmark 'build=make -B'
+Go on after an interruption; look at the result again, as Markdown:
+  idlewise ab --resume ab-1
+  idlewise ab --show ab-1 --format markdown
+
+Switching governors and states needs root. Everything is put back at the end, after Ctrl-C, and after a crash or SIGKILL.
+Exit status: 0 done, 1 --aa found a difference or --fail-if-worse a regression, 2 not done.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AbArgs {
+    /// Governors of this kernel, the first is the baseline; with what else is particular to an arm:
+    /// haltpoll:guest_halt_poll_ns=200000, menu:disable=1 (a state), menu:latency_limit_us=20
+    #[arg(short, long, value_name = "LIST", required_unless_present_any = ["resume", "show", "loads"])]
+    governors: Option<String>,
+    /// Switch this idle state off on all CPUs, in all arms
+    #[arg(long, value_name = "N")]
+    disable_state: Vec<u32>,
+    /// Hold a latency limit, in all arms
+    #[arg(long, value_name = "US")]
+    latency_limit: Option<u32>,
+    /// Set a parameter of a kernel module, in all arms
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// A load of ours instead of a command (--loads lists them)
+    #[arg(short, long, value_name = "NAME")]
+    load: Vec<String>,
+    /// How long each load runs, seconds
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// A benchmark by name and shell command; may be given several times
+    #[arg(long, value_name = "NAME=CMD")]
+    benchmark: Vec<String>,
+    /// A number that the benchmarks print: a pattern with one group. The last one counts; less is better unless `:higher`
+    #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
+    metric: Vec<String>,
+    /// Runs of each benchmark under each arm
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
+    /// Runs of each benchmark that are thrown away first
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warm_up: u32,
+    /// Rest after each switch, ms
+    #[arg(long, value_name = "MS", default_value_t = 300)]
+    settle: u32,
+    /// Which arm begins; 0 is the order given
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// A run is made again when others, or the host, take more than this of the CPUs, %
+    #[arg(long, value_name = "PCT", default_value_t = 8)]
+    foreign: u32,
+    /// How often at most
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    retries: u32,
+    /// The difference that does not matter, %: is the arm the same as the baseline within it?
+    #[arg(long, value_name = "PCT", default_value_t = 1.0, value_parser = margin)]
+    margin: f64,
+    /// Compare one governor with itself: nothing may be found
+    #[arg(long)]
+    aa: bool,
+    /// Exit status 1 if an arm is shown to be worse than the baseline by more than this, %
+    #[arg(long, value_name = "PCT")]
+    fail_if_worse: Option<f64>,
+    /// The folder for the runs, new or empty [default: ab-1, ab-2 ... in this one]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Go on with an interrupted session
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa", "show"])]
+    resume: Option<PathBuf>,
+    /// Show what a session found; nothing is run
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa"])]
+    show: Option<PathBuf>,
+    /// List every run, however many they are
+    #[arg(long)]
+    every: bool,
+    /// List the loads
+    #[arg(long)]
+    loads: bool,
+    /// The benchmark: a command and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Ctrl-C ends the session through this; everything is put back.
+static STOP: Stop = Stop::new();
+
+fn margin(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if (0.1..=50.0).contains(&value) { Ok(value) } else { Err("expected 0.1 to 50".to_owned()) }
+}
+
+pub(crate) fn run(a: &AbArgs) -> Done {
+    if a.loads {
+        for load in LOADS {
+            say(&format!("{:<14} {}\n", load.name, load.what))?;
+        }
+        return Ok(true);
+    }
+    a.output.check()?;
+    let folder = match &a.show {
+        Some(folder) => folder.clone(),
+        None => measure(a)?,
+    };
+    let report = ab::report(&folder)?;
+    deliver(&a.output, &view::ab(&report, a.every), &report)?;
+    let worse = a.fail_if_worse.map(|by| report.worse_by(by)).unwrap_or_default();
+    for line in &worse {
+        eprintln!("idlewise: {line}");
+    }
+    Ok(worse.is_empty() && report.aa.is_none_or(|found| found.is_empty()))
+}
+
+fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
+    let (request, folder) = match &a.resume {
+        Some(folder) => (None, folder.clone()),
+        None => (Some(request(a)?), a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new("")))),
+    };
+    // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
+    let _ = ctrlc::set_handler(|| STOP.now());
+    let host = Host::below(Path::new("/"));
+    let mut told = |what: &str| eprintln!("idlewise: {what}");
+    let done = ab::run(&host, request, &folder, &STOP, &mut told).map_err(|e| {
+        let again = folder.join("session.jsonl").exists();
+        let folder = folder.display();
+        let hint = format!("; what was measured is kept: idlewise ab --resume {folder}");
+        format!("{e}{}", if again { hint } else { String::new() })
+    })?;
+    tell(&done, false);
+    Ok(folder)
+}
+
+fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
+    let mut arms = split_governors(a.governors.as_deref().unwrap_or_default());
+    if a.aa {
+        if arms.len() != 1 {
+            return Err(Failure::Error("--aa compares one governor with itself: name one".to_owned()));
+        }
+        arms = arms.iter().chain(&arms).cloned().collect();
+    }
+    if arms.len() < 2 {
+        return Err(Failure::Error("name two governors or more, or one with --aa".to_owned()));
+    }
+    let mut benchmarks = Vec::new();
+    if !a.command.is_empty() {
+        let name = a.command.first().map(|c| file_name(c)).unwrap_or_default();
+        benchmarks.push(Benchmark { name, command: a.command.clone(), load: None });
+    }
+    for text in &a.benchmark {
+        let (name, shell) = text
+            .split_once('=')
+            .filter(|(n, c)| !n.is_empty() && !c.is_empty())
+            .ok_or_else(|| format!("--benchmark {text}: expected NAME=CMD"))?;
+        let command = ["sh", "-c", shell].map(str::to_owned).into();
+        benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
+    }
+    for name in &a.load {
+        benchmarks.push(built_in(name, a)?);
+    }
+    if benchmarks.is_empty() {
+        let why = "nothing to run: give -- COMMAND, --benchmark NAME=CMD or --load NAME";
+        return Err(Failure::Error(why.to_owned()));
+    }
+    let mut names: Vec<&str> = benchmarks.iter().map(|b| b.name.as_str()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|w| w.first() == w.last()) {
+        return Err(Failure::Error("two benchmarks have the same name".to_owned()));
+    }
+    Ok(AbRequest {
+        arms,
+        benchmarks,
+        metrics: a.metric.clone(),
+        disable: a.disable_state.clone(),
+        latency_limit_us: a.latency_limit,
+        set: a.set.clone(),
+        repeat: a.repeat,
+        warm_up: a.warm_up,
+        settle_ms: a.settle,
+        seed: a.seed,
+        foreign_pct: a.foreign,
+        retries: a.retries,
+        margin_permille: (a.margin * 10.0).round() as u32,
+        aa: a.aa,
+    })
+}
+
+fn file_name(command: &str) -> String {
+    Path::new(command).file_name().map_or_else(|| command.to_owned(), |n| n.to_string_lossy().into_owned())
+}
+
+/// This program as a process that is the load.
+fn built_in(name: &str, a: &AbArgs) -> Result<Benchmark, LiveError> {
+    let load = load::find(name)?;
+    let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
+    let seconds = a.seconds.to_string();
+    let seed = a.seed.to_string();
+    let words = [&this.to_string_lossy(), "load", load.name, "--seconds", &seconds, "--seed", &seed];
+    Ok(Benchmark {
+        name: load.name.to_owned(),
+        command: words.map(str::to_owned).into(),
+        load: Some(load.name.to_owned()),
+    })
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Governors compared on the running machine: the kernel is switched to and fro around a benchmark, many times, so that
+//! whatever else changes in between strikes all of them alike.
+//!
+//! A session ([`session::run`]) writes each run into a folder as it ends; [`report`] reads such a folder and says
+//! what it shows.
+
+mod arm;
+mod foreign;
+mod metric;
+mod plan;
+mod report;
+mod run;
+mod session;
+mod verdict;
+mod warnings;
+mod watcher;
+
+use serde::{Deserialize, Serialize};
+
+pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, report};
+pub use run::{Run, StateUse};
+pub use session::{Head, Stop, folder, free_folder, run};
+pub use verdict::Verdict;
+
+/// What is compared, how, how often.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbRequest {
+    /// Governors with what else is particular to each: `haltpoll:guest_halt_poll_ns=200000`. The first is the baseline.
+    pub arms: Vec<String>,
+    /// What runs under each.
+    pub benchmarks: Vec<Benchmark>,
+    /// What benchmarks print: `NAME=REGEX`, `NAME:higher=REGEX`.
+    pub metrics: Vec<String>,
+    /// States that are switched off on every CPU, in all arms.
+    pub disable: Vec<u32>,
+    /// A latency limit held throughout, µs.
+    pub latency_limit_us: Option<u32>,
+    /// Parameters of kernel modules in all arms: `guest_halt_poll_ns=200000`.
+    pub set: Vec<String>,
+    /// Runs of each benchmark under each arm.
+    pub repeat: u32,
+    /// Runs of each benchmark that are thrown away at the start.
+    pub warm_up: u32,
+    /// Rest after each switch, ms.
+    pub settle_ms: u32,
+    /// Which arm begins, 0: in the order given.
+    pub seed: u64,
+    /// The load of other processes under which a run is repeated, % of all CPUs.
+    pub foreign_pct: u32,
+    /// How often at most.
+    pub retries: u32,
+    /// The difference that does not matter, in thousandths.
+    pub margin_permille: u32,
+    /// One governor as two arms: nothing may be found.
+    pub aa: bool,
+}
+
+/// A command that is run under each arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Its name in the report.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The name of a load of ours, if it is one: its results are known, its run time is fixed.
+    pub load: Option<String>,
+}

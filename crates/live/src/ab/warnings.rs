@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_stats::{Trend, median};
+
+use super::{BenchmarkReport, Head, Run};
+
+/// Fewer runs of an arm than this show only what is obvious.
+const FEW: usize = 6;
+/// A spread (greatest less least, of the median) that hides differences of some percent.
+const NOISY: f64 = 0.25;
+/// A trend is told when it is this unlikely and this large.
+const TREND_P: f64 = 0.01;
+const TREND: f64 = 0.02;
+
+/// What makes the result doubtful, in plain words.
+pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> Vec<String> {
+    let counted: Vec<&Run> = runs.iter().filter(|r| r.left_out.is_none()).collect();
+    let mut out = Vec::new();
+    for benchmark in benchmarks {
+        few(head, benchmark, &mut out);
+        noise(benchmark, &mut out);
+        drift(benchmark, &counted, &mut out);
+    }
+    limits(head, &counted, &mut out);
+    let wanted = f64::from(head.request.foreign_pct);
+    let disturbed: Vec<&&Run> = counted.iter().filter(|r| r.foreign_pct + r.steal_pct > wanted).collect();
+    if let Some(worst) = disturbed.iter().max_by(|a, b| a.foreign_pct.total_cmp(&b.foreign_pct)) {
+        out.push(format!(
+            "foreign load: {} of {} runs count though others used more than {wanted:.0} % of the CPUs, or the host took \
+             it away, at each attempt (worst: {:.0} % and {:.0} %{}); end what else runs, or measure later",
+            disturbed.len(),
+            counted.len(),
+            worst.foreign_pct,
+            worst.steal_pct,
+            worst.foreign_by.first().map(|n| format!("; {n}")).unwrap_or_default()
+        ));
+    }
+    let repeated =
+        runs.iter().filter(|r| r.left_out.as_deref().is_some_and(|l| l.starts_with("foreign"))).count();
+    if repeated > 0 {
+        out.push(format!("{repeated} runs were made again because of foreign load"));
+    }
+    let throttled = counted.iter().filter(|r| r.throttled > 0).count();
+    if throttled > 0 {
+        out.push(format!(
+            "throttling: the CPUs were too hot in {throttled} of {} runs and were slowed down; cool the machine, or \
+             rest longer between runs (--settle)",
+            counted.len()
+        ));
+    }
+    out
+}
+
+fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<String>) {
+    let cells = benchmark.metrics.first().map(|m| m.cells.as_slice()).unwrap_or_default();
+    let least = cells.iter().map(|c| c.values.len()).min().unwrap_or(0);
+    if least < FEW {
+        let name = &benchmark.name;
+        out.push(format!(
+            "too few runs: {name} has {least} of an arm; below {FEW} a median has no interval, below 4 nothing at all can \
+             be shown (--repeat)"
+        ));
+    }
+    let wanted = head.request.repeat as usize;
+    if least < wanted {
+        out.push(format!("the session is not finished: {least} of {wanted} rounds of {}", benchmark.name));
+    }
+}
+
+fn noise(benchmark: &BenchmarkReport, out: &mut Vec<String>) {
+    for metric in &benchmark.metrics {
+        for cell in &metric.cells {
+            let Some(m) = cell.median.as_ref().filter(|m| m.median > 0.0) else { continue };
+            let spread = (m.max - m.min) / m.median;
+            if spread > NOISY {
+                out.push(format!(
+                    "noise: {} {} under {} runs from {:.4} to {:.4}, {:.0} % of its median",
+                    benchmark.name,
+                    metric.name,
+                    cell.arm,
+                    m.min,
+                    m.max,
+                    100.0 * spread
+                ));
+            }
+        }
+    }
+}
+
+/// Each value as a factor of its arm's median, in the order of time: what is left is not the arms' doing.
+fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<String>) {
+    for metric in &benchmark.metrics {
+        let medians: Vec<Option<f64>> = metric.cells.iter().map(|c| median(&c.values)).collect();
+        let of = |r: &&Run| {
+            let middle = (*medians.get(r.arm)?).filter(|m| *m > 0.0)?;
+            Some(r.values.get(&metric.name)? / middle)
+        };
+        let mine = counted.iter().filter(|r| r.benchmark == benchmark.name);
+        let Some(trend) = Trend::of(&mine.filter_map(of).collect::<Vec<f64>>()) else { continue };
+        if trend.p < TREND_P && trend.growth.abs() > TREND {
+            out.push(format!(
+                "drift: {} {} {} by {:.0} % from the first run to the last, under all arms; the order of the runs \
+                 spreads it over the arms evenly, but find its cause",
+                benchmark.name,
+                metric.name,
+                if trend.growth > 0.0 { "grows" } else { "falls" },
+                100.0 * trend.growth.abs()
+            ));
+        }
+    }
+}
+
+/// Loads that forbid every idle state but polling, so that the governor has no say.
+fn limits(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
+    let held = |r: &&&Run| {
+        let ours = head.request.latency_limit_us.is_some_and(|us| us == 0);
+        r.limit_us == Some(0) && !(ours && r.limited_by.is_empty())
+    };
+    let limited: Vec<&&Run> = counted.iter().filter(held).collect();
+    if let Some(first) = limited.first() {
+        let who =
+            if first.limited_by.is_empty() { "somebody".to_owned() } else { first.limited_by.join(", ") };
+        out.push(format!(
+            "latency limit: {who} holds a limit of 0 us in {} of {} runs (/dev/cpu_dma_latency): the CPUs only poll and the \
+             governor is never asked, so this compares nothing; cyclictest does so unless it is given --laptop",
+            limited.len(),
+            counted.len()
+        ));
+    }
+    let polled = |r: &&&Run| {
+        let all: f64 = r.states.iter().map(|s| s.entries_per_s).sum();
+        let first = r.states.first().map_or(0.0, |s| s.entries_per_s);
+        r.states.len() > 1 && all > 10.0 && first > 0.999 * all && r.limit_us != Some(0)
+    };
+    let arms: std::collections::BTreeSet<&str> = counted
+        .iter()
+        .filter(polled)
+        .filter_map(|r| head.request.arms.get(r.arm).map(String::as_str))
+        .collect();
+    for arm in arms {
+        out.push(format!(
+            "under {arm} the CPUs entered only the first idle state in some runs; was that its choice, or did a limit or a \
+             disabled state leave no other?"
+        ));
+    }
+}
