@@ -64,7 +64,7 @@ impl Tree {
     /// A command that notes how the machine is while it runs.
     fn request(&self, arms: &[&str]) -> AbRequest {
         let note = format!(
-            "cd {}; echo $(cat {GOVERNOR} {POLL} {} {}) >> seen; cat value",
+            "cd {}; echo $(for f in {GOVERNOR} {POLL} {} {}; do echo $(cat $f); done) >> seen; cat value",
             self.0.path().display(),
             Self::disable(0, 1),
             Self::disable(1, 1)
