@@ -11,7 +11,7 @@ GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
 KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test lab bench fuzz help
+.PHONY: build demo test lab kills bench fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -43,6 +43,10 @@ lab: build ## a kernel with the governors in it: built, booted on two machines u
 	$(IDLEWISE) lab matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
 		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
 	$(IDLEWISE) lab self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
+
+kills: ## SIGKILL to a session that switches this machine's governors, KILLS times, 220 unless told; needs root
+	@tools/need.sh cargo cc
+	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --locked -p idlewise-cli --test killed -- --nocapture
 
 bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc

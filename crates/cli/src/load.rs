@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,9 +18,6 @@ pub(crate) struct LoadArgs {
     /// Of what is random in it
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Where reads keeps its file
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
 }
 
 pub(crate) fn run(a: &LoadArgs) -> Done {
@@ -29,7 +25,7 @@ pub(crate) fn run(a: &LoadArgs) -> Done {
         name: a.name.clone(),
         duration: Duration::from_secs(u64::from(a.seconds)),
         seed: a.seed,
-        folder: a.folder.clone().unwrap_or_else(std::env::temp_dir),
+        folder: std::env::temp_dir(),
     };
     say(&play(&request)?)?;
     Ok(true)

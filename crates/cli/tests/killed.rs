@@ -4,7 +4,7 @@
 //!
 //! `IDLEWISE_KILLS` says how often to kill; without it as often as fits into some seconds.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -124,7 +124,7 @@ fn a_session_that_is_killed_at_any_moment_leaves_the_machine_as_it_was() {
             // The guard has the lock until it is done; a look before that would do its work.
             let lock = fs::File::open("/run/idlewise/lock").unwrap();
             let mut waited = Command::new("flock");
-            waited.args(["-w", "10", "0", "true"]).stdin(lock);
+            waited.args(["-w", "10", "0"]).stdin(lock);
             assert!(waited.status().unwrap().success(), "after {n} kills: the guard does not end");
         } else {
             wait_for_the_guard();

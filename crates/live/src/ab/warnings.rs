@@ -98,7 +98,7 @@ fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<String>) {
         let Some(trend) = Trend::of(&mine.filter_map(of).collect::<Vec<f64>>()) else { continue };
         if trend.p < TREND_P && trend.growth.abs() > TREND {
             out.push(format!(
-                "drift: {} {} {} by {:.0} % from the first run to the last, under all arms; the order of the runs \
+                "drift: {} {} {} by {:.0} % of its median from the first run to the last, under all arms; the order of the runs \
                  spreads it over the arms evenly, but find its cause",
                 benchmark.name,
                 metric.name,
@@ -126,20 +126,16 @@ fn limits(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
             counted.len()
         ));
     }
-    let polled = |r: &&&Run| {
+    let polled = |r: &&Run| {
         let all: f64 = r.states.iter().map(|s| s.entries_per_s).sum();
         let first = r.states.first().map_or(0.0, |s| s.entries_per_s);
         r.states.len() > 1 && all > 10.0 && first > 0.999 * all && r.limit_us != Some(0)
     };
-    let arms: std::collections::BTreeSet<&str> = counted
-        .iter()
-        .filter(polled)
-        .filter_map(|r| head.request.arms.get(r.arm).map(String::as_str))
-        .collect();
-    for arm in arms {
-        out.push(format!(
-            "under {arm} the CPUs entered only the first idle state in some runs; was that its choice, or did a limit or a \
-             disabled state leave no other?"
-        ));
+    if !counted.is_empty() && counted.iter().all(polled) {
+        out.push(
+            "the CPUs entered only the first idle state, in all runs under all arms: the governors had no choice, or none \
+             that differed; is a state disabled, or a limit set (--disable-state, --latency-limit)?"
+                .to_owned(),
+        );
     }
 }

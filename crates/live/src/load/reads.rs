@@ -42,6 +42,6 @@ fn prepare(request: &LoadRequest) -> Result<File, LiveError> {
     let direct = OFlags::DIRECT.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(direct).open(file.path()).map_err(|e| {
         let folder = request.folder.display();
-        LiveError::Request(format!("{folder}: {e}; name a folder on a disk with --folder"))
+        LiveError::Request(format!("{folder}: {e}; set TMPDIR to a folder on a disk"))
     })
 }
