@@ -22,6 +22,8 @@ use crate::{Host, Journal, LiveError, clock};
 const FILE: &str = "session.jsonl";
 /// Version of that file.
 const SCHEMA: &str = "idlewise.ab-session/1";
+/// The longest rest before a run that is made again, unless a longer one is asked for.
+const LONGEST_REST_MS: u64 = 10_000;
 
 /// The first line of a session's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,7 +179,9 @@ impl Session<'_> {
             if let Some(arm) = self.arms.list.get(turn.arm).cloned() {
                 self.arms.switch_to(&arm, &mut self.journal)?;
             }
-            sleep(Duration::from_millis(u64::from(request.settle_ms)));
+            // Foreign load often ends by itself: longer each time, up to ten seconds.
+            let rest = u64::from(request.settle_ms) << attempt.min(16);
+            sleep(Duration::from_millis(rest.min(LONGEST_REST_MS.max(u64::from(request.settle_ms)))));
             if self.runner.stop.is_set() {
                 return Err(LiveError::Request("interrupted".to_owned()));
             }
