@@ -156,7 +156,7 @@ fn ctrl_c_puts_everything_back_and_the_session_goes_on_later() {
 fn ab(arguments: &[&str]) -> (Output, serde_json::Value) {
     let folder = tempfile::tempdir().unwrap();
     let out = idlewise()
-        .args(["ab", "--format", "json", "--settle", "100", "--to"])
+        .args(["ab", "--format", "json", "--settle", "100", "--retries", "1", "--to"])
         .arg(folder.path().join("runs"))
         .args(arguments)
         .output()
