@@ -6,14 +6,18 @@
 //! understand keeps its time, CPU, task and name, and loses its fields. Memory does not grow with what is written. Read
 //! again, Perfetto gives the same [`Event`](idlewise_model::Event)s, but for numbers of events and functions, and for
 //! how many events were lost in a gap.
+//!
+//! A recorder has pages instead of events: [`DatHead`] packs them into a `trace.dat`.
 
 use crate::Events;
 
+mod dat;
 mod perfetto;
 mod proto;
 mod row;
 mod text;
 
+pub use dat::{DatForm, DatHead, UsedSymbols};
 pub use perfetto::{Note, PerfettoWriter, Slice, Track};
 pub use text::FtraceText;
 

@@ -10,13 +10,18 @@ use super::{has_trace_cmd, is_called};
 
 /// Compares with what trace-cmd prints, if it is there.
 pub fn trace_cmd_agrees(dat: &Dat) {
+    trace_cmd_agrees_on(&dat.write());
+}
+
+/// The same with the bytes of a file.
+pub fn trace_cmd_agrees_on(bytes: &[u8]) {
     if !has_trace_cmd() {
         println!("skipped the comparison: no trace-cmd");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("synthetic.dat");
-    std::fs::write(&path, dat.write()).unwrap();
+    std::fs::write(&path, bytes).unwrap();
     let file = TraceFile::open(&path).unwrap();
     let known =
         |e: &Event| !matches!(e.kind, EventKind::Other { id } if !file.meta().event_names.contains_key(&id));

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is a written trace.dat what was put into it, for our reader and for trace-cmd?
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Seek};
+use std::path::Path;
+
+use common::agree::trace_cmd_agrees_on;
+use common::writer::samples::small;
+use common::writer::{COMMS, Dat, Page, payload};
+use idlewise_model::Event;
+use idlewise_trace::TraceFile;
+use idlewise_trace::write::{DatForm, DatHead};
+
+const FORMS: [DatForm; 2] = [DatForm::Packed, DatForm::Plain];
+
+fn head(of: &Dat) -> DatHead {
+    let mut formats = BTreeMap::<String, Vec<String>>::new();
+    for (system, text) in &of.formats {
+        formats.entry((*system).to_owned()).or_default().push(text.clone());
+    }
+    DatHead {
+        header_page: of.header_page(),
+        header_event: "# compressed entry header\n\ttype_len    :    5 bits\n".to_owned(),
+        formats,
+        kallsyms: of.kallsyms.clone(),
+        printk_formats: of.printk.clone(),
+        saved_cmdlines: COMMS.to_owned(),
+        clock: "mono".to_owned(),
+        uname: "Linux localhost 6.9.1 x86_64".to_owned(),
+        recorder: "idlewise test".to_owned(),
+        stats: BTreeMap::from([(3, "entries: 7\noverrun: 2\ndropped events: 1\n".to_owned())]),
+    }
+}
+
+fn write(of: &Dat, form: DatForm) -> Vec<u8> {
+    let mut pages: Vec<_> = of.cpus.iter().map(|(cpu, pages)| (*cpu, Cursor::new(of.pages(pages)))).collect();
+    let mut out = Cursor::new(Vec::new());
+    head(of).write(form, &mut pages, &mut out).unwrap();
+    out.rewind().unwrap();
+    out.into_inner()
+}
+
+fn read(bytes: Vec<u8>) -> (TraceFile, Vec<Event>) {
+    let file = TraceFile::from_bytes(Path::new("written.dat"), bytes).unwrap();
+    let events = file.events().unwrap().collect();
+    (file, events)
+}
+
+#[test]
+fn the_pages_come_back_and_so_does_what_describes_them() {
+    let dat = small();
+    let (_, wanted) = read(dat.write());
+    for form in FORMS {
+        let (file, events) = read(write(&dat, form));
+        assert_eq!(events, wanted, "{form:?}");
+        let meta = file.meta();
+        assert_eq!((meta.clock.as_str(), meta.kernel.as_str()), ("mono", "6.9.1 x86_64"));
+        assert_eq!(meta.recorder, "idlewise test");
+        let [note] = meta.notes.as_slice() else { panic!("{form:?}: {:?}", meta.notes) };
+        assert!(note.contains("lost 3 events"), "{note}");
+        let lost = meta.cpu_stats.get(&3).map(|s| (s.overrun, s.dropped));
+        assert_eq!((meta.cpus.contains(&3), lost), (true, Some((2, 1))));
+        assert_eq!((meta.function(0xffff_2000), meta.comms[&42].as_str()), (Some("second"), "worker/0:1"));
+    }
+}
+
+#[test]
+fn many_pages_need_many_chunks() {
+    let page = |n: u64| Page::new(1_000_000 * n).event(5, &payload(10, 0, &[(8, 4, n % 3), (12, 4, 0)]));
+    let pages: Vec<Page> = (1..=500).map(page).collect();
+    let dat = Dat { cpus: vec![(0, pages), (1, Vec::new())], ..small() };
+    let (_, wanted) = read(dat.write());
+    assert_eq!(wanted.len(), 500);
+    for form in FORMS {
+        assert_eq!(read(write(&dat, form)).1, wanted, "{form:?}");
+    }
+}
+
+#[test]
+fn trace_cmd_reads_the_same() {
+    for form in FORMS {
+        trace_cmd_agrees_on(&write(&small(), form));
+    }
+}
