@@ -88,6 +88,7 @@ pub(crate) enum Command {
     /// Put back what a session that died had changed
     #[command(hide = true)]
     PutBack(crate::put_back::PutBackArgs),
+    Record(crate::record::RecordArgs),
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod load;
 mod output;
 mod platform;
 mod put_back;
+mod record;
 mod replay;
 mod reproduce;
 mod score;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Ab(a) => ab::run(&a),
         Command::Load(a) => load::run(&a),
         Command::PutBack(a) => put_back::run(&a),
+        Command::Record(a) => return record::run(&a),
     };
     match result {
         Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),

@@ -122,17 +122,20 @@ impl Unfinished {
         *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
         // Where no handler can be set, a signal ends the command as it always does.
         ONCE.call_once(|| {
-            let _ = ctrlc::set_handler(|| {
-                // The lock is kept: no file comes into being between this and the end.
-                let path = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(path) = path.as_deref() {
-                    let _ = fs::remove_file(path);
-                }
-                process::exit(INTERRUPTED);
-            });
+            let _ = ctrlc::set_handler(|| interrupted());
         });
         Self
     }
+}
+
+/// Ends the command because of a signal; what is unfinished goes.
+pub(crate) fn interrupted() -> ! {
+    // The lock is kept: no file comes into being between this and the end.
+    let path = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = path.as_deref() {
+        let _ = fs::remove_file(path);
+    }
+    process::exit(INTERRUPTED)
 }
 
 impl Drop for Unfinished {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own counters in sysfs, held against what a trace tells of the same time: `idlewise score --counters`.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use idlewise_model::{CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, TapeCpu};
-use idlewise_platform::{StateCounters, SysfsDump, diff};
+use idlewise_platform::{StateCounters, SysfsCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
 use serde::Serialize;
 
@@ -19,6 +20,15 @@ pub struct CounterCheck {
     pub cpus: Vec<CpuCheck>,
     /// What makes the comparison doubtful.
     pub notes: Vec<String>,
+}
+
+/// The kernel's counters at two times: when each CPU was looked at, ns on the trace's clock, and what was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Looks {
+    /// The file that they come from.
+    pub(crate) name: PathBuf,
+    pub(crate) before: (BTreeMap<u32, u64>, SysfsCounters),
+    pub(crate) after: (BTreeMap<u32, u64>, SysfsCounters),
 }
 
 /// One CPU between the two looks at its counters.
@@ -114,31 +124,44 @@ impl CounterCheck {
     /// both and in the recording.
     pub fn of(recording: &Recording, before: &Path, after: &Path) -> Result<Self, LabError> {
         let (old, new) = (look(before)?, look(after)?);
-        let difference = diff(&old.counters(), &new.counters())?;
+        for (look, path) in [(&old, before), (&new, after)] {
+            let used = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+            let mut used = used.map(|c| c.cpu).filter(|c| look.cpus.contains_key(&Some(*c)));
+            if let Some(cpu) = used.find(|c| !look.at_ns.contains_key(c)) {
+                let why =
+                    format!("no line cpu{cpu}/at_ns: when were its counters read? (ns on the trace's clock)");
+                return Err(LabError::file(path, why));
+            }
+        }
+        let looks = Looks {
+            name: before.to_owned(),
+            before: (old.at_ns.clone(), old.counters()),
+            after: (new.at_ns.clone(), new.counters()),
+        };
+        Self::between(recording, &looks)
+    }
+
+    /// Holds `recording` against `looks`.
+    pub(crate) fn between(recording: &Recording, looks: &Looks) -> Result<Self, LabError> {
+        let difference = diff(&looks.before.1, &looks.after.1)?;
         let mut out = Self { cpus: Vec::new(), notes: difference.notes };
         if recording.tape.health.count(HealthKind::LostEvents) > 0 {
             out.notes.push("events were lost: the trace cannot have all that the kernel counted".to_owned());
         }
         for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-            let (Some(place), Some(counted)) =
-                (recording.machine.cluster_of(cpu.cpu), difference.counters.cpus.get(&cpu.cpu))
-            else {
+            let at = |at_ns: &BTreeMap<u32, u64>| at_ns.get(&cpu.cpu).copied();
+            let (Some(place), Some(counted), Some(from_ns), Some(to_ns)) = (
+                recording.machine.cluster_of(cpu.cpu),
+                difference.counters.cpus.get(&cpu.cpu),
+                at(&looks.before.0),
+                at(&looks.after.0),
+            ) else {
                 out.notes.push(format!("CPU {} is not in both files: left out", cpu.cpu));
                 continue;
             };
-            let at = |look: &SysfsDump, path: &Path| {
-                look.at_ns.get(&cpu.cpu).copied().ok_or_else(|| {
-                    let why = format!(
-                        "no line cpu{}/at_ns: when were its counters read? (ns on the trace's clock)",
-                        cpu.cpu
-                    );
-                    LabError::file(path, why)
-                })
-            };
-            let (from_ns, to_ns) = (at(&old, before)?, at(&new, after)?);
             if counted.len() != place.table.len() {
                 return Err(LabError::file(
-                    before,
+                    &looks.name,
                     format!(
                         "CPU {} has {} idle states here and {} on platform {}",
                         cpu.cpu,
@@ -159,7 +182,10 @@ impl CounterCheck {
         }
         recording.check()?;
         if out.cpus.is_empty() {
-            return Err(LabError::file(before, "none of its CPUs is in the recording and in the other file"));
+            return Err(LabError::file(
+                &looks.name,
+                "none of its CPUs is in the recording and in the other file",
+            ));
         }
         Ok(out)
     }

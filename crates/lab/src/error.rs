@@ -62,6 +62,9 @@ pub enum LabError {
     /// A kernel could not be built, or a guest not be booted.
     #[error(transparent)]
     Boot(Box<idlewise_boot::BootError>),
+    /// The running machine.
+    #[error(transparent)]
+    Live(Box<idlewise_live::LiveError>),
     /// The request makes no sense.
     #[error("{0}")]
     Request(String),

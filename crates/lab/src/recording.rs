@@ -12,7 +12,9 @@ use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::counters::Looks;
 use crate::parity::{Steps, may_hold};
+use crate::sidecar::Sidecar;
 use crate::steady::Steady;
 
 /// What to know about a recording beside its file.
@@ -46,19 +48,8 @@ pub struct Recording {
     pub machine_assumed: bool,
     /// Decisions with their true inputs, where the trace has them.
     pub(crate) steps: Arc<Steps>,
-}
-
-/// `NAME.toml` beside a recording `NAME.dat`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sidecar {
-    /// A platform's id, or a path from the side-car's folder.
-    platform: Option<String>,
-    /// As in `/sys/devices/system/cpu/cpuidle/current_governor`.
-    governor: Option<String>,
-    /// How the recording was made; for people.
-    #[serde(default, rename = "made")]
-    _made: Option<toml::Value>,
+    /// The kernel's own counters before and after, where the side-car has them.
+    pub(crate) looks: Option<Looks>,
 }
 
 impl RecordingOptions {
@@ -92,26 +83,40 @@ impl Recording {
                 tape.source.governor.clone_from(governor);
             }
             let steps = Arc::default();
-            return Ok(Self { path: path.to_owned(), tape, machine, machine_assumed: false, steps });
+            return Ok(Self {
+                path: path.to_owned(),
+                tape,
+                machine,
+                machine_assumed: false,
+                steps,
+                looks: None,
+            });
         }
         let steady = Steady::of(path);
         let trace = options.open(path)?;
         let sidecar_path = path.with_extension("toml");
-        let sidecar = read_sidecar(&sidecar_path)?;
+        let sidecar = Sidecar::read(&sidecar_path)?;
         let beside = |platform: &str| {
             let file = sidecar_path.with_file_name(platform);
             if file.is_file() { file.display().to_string() } else { platform.to_owned() }
         };
-        let said = options
-            .recorded_on
-            .clone()
-            .or_else(|| sidecar.as_ref().and_then(|s| s.platform.as_deref()).map(beside));
-        let machine_assumed = said.is_none();
-        let Some(named) = said.or_else(|| options.otherwise.clone()) else {
-            let sidecar = sidecar_path.display().to_string();
-            return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
+        let beside_it = sidecar.as_ref();
+        let described = match options.recorded_on {
+            None => beside_it.map_or(Ok(None), |s| s.machine(&sidecar_path))?,
+            Some(_) => None,
         };
-        let machine = idlewise_platform::find(&named)?;
+        let named = options.recorded_on.clone();
+        let named = named.or_else(|| beside_it.and_then(|s| s.platform.as_deref()).map(beside));
+        let machine_assumed = described.is_none() && named.is_none();
+        let machine = match (described, named.or_else(|| options.otherwise.clone())) {
+            (Some(machine), _) => machine,
+            (None, Some(named)) => idlewise_platform::find(&named)?,
+            (None, None) => {
+                let sidecar = sidecar_path.display().to_string();
+                return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
+            }
+        };
+        let looks = beside_it.and_then(|s| s.looks(&sidecar_path));
         let steps = if may_hold(trace.meta().event_names.values()) {
             Steps::of(trace.events()?)
         } else {
@@ -124,7 +129,7 @@ impl Recording {
         let governor = said.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default();
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         steady.check()?;
-        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed, steps: Arc::new(steps) })
+        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed, steps: Arc::new(steps), looks })
     }
 }
 
@@ -188,14 +193,4 @@ fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
     let bytes = fs::read(path).map_err(|e| LabError::file(path, e))?;
     let wrong = |source| LabError::TapeFile { path: path.display().to_string(), source };
     tape_file::read(&bytes).map(Some).map_err(wrong)
-}
-
-fn read_sidecar(path: &Path) -> Result<Option<Sidecar>, LabError> {
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
-    toml::from_str(&text)
-        .map(Some)
-        .map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
 }

@@ -60,7 +60,8 @@ pub struct Agreement {
     pub largest_margin_ns: u64,
 }
 
-/// Judges the recording at `path`. `counters` are the files of the kernel's counters before and after, if there are.
+/// Judges the recording at `path`. `counters` are the files of the kernel's counters before and after, if there are; else
+/// those of the side-car are taken, where it has some.
 ///
 /// # Errors
 /// [`LabError`] when the recording, its machine or the counters cannot be read.
@@ -96,7 +97,10 @@ pub fn score(
             .collect(),
         Per::Cluster => clusters(&tallies),
     };
-    let counters = counters.map(|[before, after]| CounterCheck::of(&recording, before, after)).transpose()?;
+    let counters = match counters {
+        Some([before, after]) => Some(CounterCheck::of(&recording, before, after)?),
+        None => recording.looks.as_ref().map(|looks| CounterCheck::between(&recording, looks)).transpose()?,
+    };
     let has_misses = agreement.kernel_above + agreement.kernel_below > 0;
     Ok(ScoreReport {
         schema: SCHEMA.to_owned(),

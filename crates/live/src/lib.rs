@@ -13,6 +13,8 @@ pub mod load;
 pub mod power;
 pub mod watch;
 pub mod journal;
+pub mod record;
+pub mod tracefs;
 
 pub use error::LiveError;
 pub use host::Host;

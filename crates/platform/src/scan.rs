@@ -59,6 +59,18 @@ impl SysfsDump {
         }
         Ok(dump)
     }
+
+    /// Reads what the running machine shows of one CPU's idle states; nothing where it has none.
+    ///
+    /// # Errors
+    /// [`PlatformError::Read`] when its folder cannot be listed; [`PlatformError::Dump`] when a number is not one.
+    pub fn read_cpu(sys: &Path, cpu: u32) -> Result<Self, PlatformError> {
+        let base = sys.join("devices/system/cpu");
+        let name = format!("cpu{cpu}");
+        let mut dump = Self::default();
+        cpu_states(&mut dump, &base.display().to_string(), &name, &base.join(&name).join("cpuidle"))?;
+        Ok(dump)
+    }
 }
 
 impl Platform {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use idlewise_lab::record::{RecordRequest, overhead, record};
+use idlewise_lab::{DatForm, view};
+use idlewise_live::Host;
+use idlewise_live::record::{Stop, messages};
+use idlewise_report::{Format, Report};
+
+use crate::output::{Failure, Progress, check_new, interrupted, write_new, write_new_file};
+use crate::put_back;
+
+/// Record the running machine while a command runs, or until Ctrl-C: a trace.dat that replay, trace-cmd and KernelShark
+/// read, and beside it what else is to be known
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct RecordArgs {
+    /// The trace; its description goes beside it, as FILE with the ending .toml
+    #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
+    output: PathBuf,
+    /// Record for so long; a command is ended then
+    #[arg(short, long, value_name = "SECONDS", value_parser = crate::args::seconds)]
+    seconds: Option<u64>,
+    /// Trace buffer of each CPU [default: 64, less where memory is scarce]; an event takes 30 to 45 bytes
+    #[arg(short, long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    buffer: Option<u64>,
+    /// Overwrite FILE and its description
+    #[arg(short, long)]
+    force: bool,
+    /// Write version 6 of trace.dat, not packed, for trace-cmd before 3.1 and KernelShark before 2.2
+    #[arg(long)]
+    plain: bool,
+    /// Keep no recording: measure what recording costs COMMAND, in blocks of four runs, without, with, with, without; without a
+    /// command a built-in load that exchanges messages
+    #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with = "seconds")]
+    overhead: Option<u16>,
+    /// The built-in load of --overhead
+    #[arg(long, hide = true)]
+    play_messages: bool,
+    /// The command and its arguments; its output is not touched
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const AFTER: &str = "\
+Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without one; 2 if nothing was recorded.
+All that is said goes to standard error. See docs/guide/recording.md.";
+
+/// Exit status where nothing came of it.
+const NOT_DONE: u8 = 2;
+
+pub(crate) fn run(a: &RecordArgs) -> ExitCode {
+    if a.play_messages {
+        messages();
+        return ExitCode::SUCCESS;
+    }
+    match recorded(a) {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Error(why)) => {
+            eprintln!("idlewise: {why}");
+            ExitCode::from(NOT_DONE)
+        }
+    }
+}
+
+fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
+    let host = Host::below(Path::new("/"));
+    let beside = a.output.with_extension("toml");
+    if a.overhead.is_none() {
+        if beside == a.output {
+            return Err(
+                format!("{}: its description has this name; end it with .dat", beside.display()).into()
+            );
+        }
+        check_new(&a.output, a.force)?;
+        check_new(&beside, a.force)?;
+    }
+    let (mut stop, mut stopper) = Stop::new().map_err(|e| e.to_string())?;
+    let over = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&over);
+    // Ctrl-C ends the recording; then, while it is written, the command.
+    ctrlc::set_handler(move || {
+        if is_over.load(Ordering::SeqCst) {
+            interrupted();
+        }
+        stopper.stop();
+    })
+    .map_err(|e| e.to_string())?;
+    let tell = io::stderr().is_terminal();
+    let request = RecordRequest {
+        command: a.command.clone(),
+        limit: a.seconds.map(Duration::from_nanos),
+        buffer_kib: a.buffer.map(|mib| mib * 1024),
+        to: a.output.clone(),
+        force: a.force,
+        tell,
+    };
+    if let Some(blocks) = a.overhead {
+        return measured(&host, request, blocks, &mut stop);
+    }
+    if a.command.is_empty() && a.seconds.is_none() {
+        eprintln!("idlewise: recording; Ctrl-C ends it");
+    }
+    let taken = record(&host, &request, None, &mut stop, &mut |p| {
+        if p.elapsed >= Duration::from_secs(1) {
+            let mb = p.bytes as f64 / 1e6;
+            eprint!("\rrecording {:.0} s, {mb:.0} MB written ", p.elapsed.as_secs_f64());
+            let _ = io::stderr().flush();
+        }
+    })?;
+    over.store(true, Ordering::SeqCst);
+    if tell {
+        eprint!("\r{:40}\r", "");
+    }
+    let [before, after] = &taken.put_back;
+    put_back::tell(before, true);
+    put_back::tell(after, false);
+    let report = {
+        let progress = Progress::new("writing");
+        let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
+        let kept = format!("what was captured is kept in {}", taken.parts().display());
+        let written = write_new_file(&a.output, a.force, |file| Ok(taken.write(form, file)?));
+        written.and_then(|()| write_new(&beside, taken.sidecar()?.as_bytes(), a.force)).map_err(
+            |e| match e {
+                Failure::Error(why) if !why.contains("captured is kept") => {
+                    Failure::Error(format!("{why}; {kept}"))
+                }
+                other => other,
+            },
+        )?;
+        progress.say("checking");
+        (taken.ended().code(), taken.finish(&a.output))
+    };
+    tell_of(&view::record(&report.1))?;
+    Ok(report.0)
+}
+
+fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Stop) -> Result<u8, Failure> {
+    if request.command.is_empty() {
+        let this = std::env::current_exe().map_err(|e| e.to_string())?;
+        request.command = vec![this.into(), "record".into(), "--play-messages".into()];
+    }
+    let result = {
+        let progress = Progress::new("running");
+        overhead::overhead(host, &request, blocks.into(), stop, &mut |done, of| {
+            progress.step("running", done, of)
+        })?
+    };
+    tell_of(&view::overhead(&result))?;
+    Ok(0)
+}
+
+fn tell_of(report: &Report) -> Result<(), Failure> {
+    let text = report.render(Format::Table, &()).map_err(|e| e.to_string())?;
+    eprint!("{text}");
+    Ok(())
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records the running machine and checks what came of it: `idlewise record`.
+
+mod check;
+mod made;
+pub mod overhead;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use idlewise_live::journal::{Journal, PutBack};
+use idlewise_live::record::{Companion, Ended, Plan, Progress, Recorded, Stop, record as capture};
+use idlewise_live::tracefs::Tracefs;
+use idlewise_live::{Host, LiveError};
+use idlewise_platform::{Platform, Roots};
+use idlewise_trace::write::DatForm;
+
+use crate::LabError;
+use crate::counters::Looks;
+use crate::sidecar::Sidecar;
+use made::Made;
+
+pub use check::{CpuRecorded, RecordReport};
+
+/// What to record.
+#[derive(Clone, Debug, Default)]
+pub struct RecordRequest {
+    /// The command and its arguments; none records until it is stopped.
+    pub command: Vec<OsString>,
+    /// How long at most.
+    pub limit: Option<Duration>,
+    /// Trace buffer of each CPU, KiB; none takes what suits the machine.
+    pub buffer_kib: Option<u64>,
+    /// The file to be; pages lie beside it meanwhile.
+    pub to: PathBuf,
+    /// Overwrite what a killed recording left beside it.
+    pub force: bool,
+    /// Tell every second how far it is; else nothing wakes the machine.
+    pub tell: bool,
+}
+
+/// A recording in the making: recorded, not written yet.
+#[derive(Debug)]
+pub struct Taken {
+    recorded: Recorded,
+    /// Nothing on a kernel without idle states.
+    machine: Option<Platform>,
+    made: Made,
+    /// What was put back when it began and when it ended.
+    pub put_back: [PutBack; 2],
+}
+
+/// Records on `host`. `companion` is started and stopped with it, and keeps its records.
+///
+/// # Errors
+/// [`LabError`] when something is missing or refused; see [`idlewise_live::record::record`].
+pub fn record(
+    host: &Host,
+    request: &RecordRequest,
+    companion: Option<&mut dyn Companion>,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Taken, LabError> {
+    // Asked first: it says best what is missing.
+    Tracefs::of(host)?;
+    let machine = machine(host);
+    let mut journal = Journal::open(host)?;
+    let before = journal.leftovers().clone();
+    let plan = plan(request);
+    let recorded = capture(host, &plan, &mut |folder| journal.made(folder), companion, stop, progress);
+    let after = journal.restore();
+    let recorded = recorded?;
+    let made = Made::of(&recorded, request, machine.as_ref());
+    Ok(Taken { recorded, machine, made, put_back: [before, after?] })
+}
+
+fn plan(request: &RecordRequest) -> Plan {
+    let mut parts = request.to.clone().into_os_string();
+    parts.push(".parts");
+    Plan {
+        command: request.command.clone(),
+        limit: request.limit,
+        buffer_kib: request.buffer_kib,
+        parts: parts.into(),
+        force: request.force,
+        tell: request.tell,
+    }
+}
+
+/// The machine as `idlewise platform scan` sees it; none where the kernel has no idle states.
+fn machine(host: &Host) -> Option<Platform> {
+    let roots =
+        Roots { sys: host.sys.clone(), proc: host.proc.clone(), boot: host.sys.with_file_name("boot") };
+    let mut machine = Platform::scan(&roots).ok()?;
+    "recorded-machine".clone_into(&mut machine.id);
+    machine.name = machine.name.replacen("this machine", "the machine of the recording", 1);
+    Some(machine)
+}
+
+impl Taken {
+    /// Writes the trace to `file`, which is empty.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written. What was captured is kept then, and the error says where.
+    pub fn write(&self, form: DatForm, file: &File) -> Result<(), LabError> {
+        Ok(self.recorded.write(form, file)?)
+    }
+
+    /// The side-car.
+    ///
+    /// # Errors
+    /// When the machine's description cannot be put into it.
+    pub fn sidecar(&self) -> Result<String, LabError> {
+        Sidecar::text(self.governor(), &self.made, self.machine.as_ref(), &self.looks())
+    }
+
+    /// The kernel's idle governor, with the parameters by which it ruled.
+    fn governor(&self) -> Option<String> {
+        let facts = &self.recorded.facts;
+        let name = facts.governor.clone()?;
+        let parameters: Vec<String> = match name.as_str() {
+            "haltpoll" => facts.haltpoll.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+            _ => Vec::new(),
+        };
+        Some(if parameters.is_empty() { name } else { format!("{name}:{}", parameters.join(",")) })
+    }
+
+    fn looks(&self) -> Looks {
+        let look = |l: &idlewise_live::record::Look| (l.at_ns.clone(), l.counters.clone());
+        Looks { name: PathBuf::new(), before: look(&self.recorded.before), after: look(&self.recorded.after) }
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ended(&self) -> Ended {
+        self.recorded.ended
+    }
+
+    /// Where what was captured lies until [`Taken::finish`].
+    #[must_use]
+    pub fn parts(&self) -> &Path {
+        self.recorded.parts()
+    }
+
+    /// Forgets what was captured, since it is written to `path` now, and says what that file is good for.
+    #[must_use]
+    pub fn finish(self, path: &Path) -> RecordReport {
+        let report = RecordReport::of(path, &self);
+        self.recorded.done();
+        report
+    }
+}
+
+impl From<LiveError> for LabError {
+    fn from(e: LiveError) -> Self {
+        Self::Live(Box::new(e))
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What recording costs a load: its run time with and without, interleaved ABBA, so that a machine that grows faster or
+//! slower meanwhile favours neither.
+
+use std::time::Duration;
+
+use idlewise_live::Host;
+use idlewise_live::journal::Journal;
+use idlewise_live::record::{Costs, RunTime, Stop, costs};
+use idlewise_live::tracefs::Tracefs;
+use idlewise_stats::Summary;
+use serde::Serialize;
+
+use super::{RecordRequest, plan};
+use crate::LabError;
+
+/// What recording cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overhead {
+    /// From start to end of the command.
+    pub wall: Cost,
+    /// CPU time of the command.
+    pub cpu: Cost,
+    /// Events recorded in all runs.
+    pub events: u64,
+    /// Events lost in all runs.
+    pub lost: u64,
+}
+
+/// One kind of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// Without recording, s.
+    pub without_s: Summary,
+    /// With recording, s.
+    pub with_s: Summary,
+    /// How much longer with it, in percent, block by block.
+    pub percent: Summary,
+}
+
+impl Cost {
+    fn of(blocks: &[[RunTime; 4]], time: fn(&RunTime) -> Duration) -> Self {
+        let blocks: Vec<[f64; 4]> =
+            blocks.iter().map(|b| b.each_ref().map(|r| time(r).as_secs_f64())).collect();
+        let of =
+            |pick: fn(&[f64; 4]) -> [f64; 2]| Summary::of(&blocks.iter().flat_map(pick).collect::<Vec<_>>());
+        let percent = blocks.iter().map(|[a, b, c, d]| ((b + c) / (a + d) - 1.0) * 100.0);
+        Self {
+            without_s: of(|[a, _, _, d]| [*a, *d]),
+            with_s: of(|[_, b, c, _]| [*b, *c]),
+            percent: Summary::of(&percent.collect::<Vec<_>>()),
+        }
+    }
+}
+
+/// Runs the command of `request` without, with, with, without recording, `blocks` times. `progress` hears of every run: done
+/// and of how many.
+///
+/// # Errors
+/// [`LabError`] when something is missing or refused, or the command fails.
+pub fn overhead(
+    host: &Host,
+    request: &RecordRequest,
+    blocks: usize,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Overhead, LabError> {
+    Tracefs::of(host)?;
+    let mut journal = Journal::open(host)?;
+    let plan = plan(request);
+    let result = costs(host, &plan, &mut |folder| journal.made(folder), blocks, stop, progress);
+    journal.restore()?;
+    let Costs { blocks, events, lost } = result?;
+    Ok(Overhead { wall: Cost::of(&blocks, |r| r.wall), cpu: Cost::of(&blocks, |r| r.cpu), events, lost })
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `NAME.toml` beside a recording `NAME.dat`: what to know about it. docs/guide/recording.md describes it.
+
+use std::fs;
+use std::path::Path;
+
+use idlewise_platform::{Platform, StateCounters, SysfsCounters};
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::counters::Looks;
+
+/// The file. `M` is how the recording was made: for people, so that its reader takes anything.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sidecar<M = toml::Value> {
+    /// A platform's id, or a path from the side-car's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) platform: Option<String>,
+    /// As in `/sys/devices/system/cpu/cpuidle/current_governor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) governor: Option<String>,
+    /// How the recording was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) made: Option<M>,
+    /// The machine itself, as a platform file has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) machine: Option<toml::Table>,
+    /// The kernel's counters before and after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    counters: Vec<CpuCounters>,
+}
+
+/// One CPU's counters, before and after; of each look all states.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct CpuCounters {
+    cpu: u32,
+    /// When they were read, ns on the trace's clock.
+    at_ns: [u64; 2],
+    usage: [Vec<u64>; 2],
+    time_us: [Vec<u64>; 2],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    above: Option<[Vec<u64>; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    below: Option<[Vec<u64>; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rejected: Option<[Vec<u64>; 2]>,
+    /// States that were off: by the user (bit 0) or the driver (bit 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disable: Option<[Vec<u64>; 2]>,
+}
+
+impl Sidecar {
+    /// The one beside a recording, if there is one.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, LabError> {
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+        toml::from_str(&text)
+            .map(Some)
+            .map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
+    }
+
+    /// The machine that it describes itself.
+    pub(crate) fn machine(&self, path: &Path) -> Result<Option<Platform>, LabError> {
+        let Some(machine) = &self.machine else { return Ok(None) };
+        let text = toml::to_string(machine).map_err(|e| LabError::file(path, e))?;
+        Ok(Some(Platform::from_toml(&text, &format!("{}: [machine]", path.display()))?))
+    }
+
+    /// The kernel's counters that it holds.
+    pub(crate) fn looks(&self, path: &Path) -> Option<Looks> {
+        if self.counters.is_empty() {
+            return None;
+        }
+        let look = |i: usize| {
+            let at_ns = self.counters.iter().filter_map(|c| Some((c.cpu, *c.at_ns.get(i)?))).collect();
+            let cpus = self.counters.iter().map(|c| (c.cpu, c.states(i))).collect();
+            (at_ns, SysfsCounters { cpus })
+        };
+        Some(Looks { name: path.to_owned(), before: look(0), after: look(1) })
+    }
+}
+
+impl<M: Serialize> Sidecar<M> {
+    /// The text of one that describes its machine itself; `looks` are the kernel's counters before and after.
+    pub(crate) fn text(
+        governor: Option<String>,
+        made: M,
+        machine: Option<&Platform>,
+        looks: &Looks,
+    ) -> Result<String, LabError> {
+        let wrong =
+            |e: &dyn std::fmt::Display| LabError::Request(format!("the recording's description: {e}"));
+        let machine =
+            machine.map(|m| m.to_toml().parse::<toml::Table>()).transpose().map_err(|e| wrong(&e))?;
+        let (before, after) = (&looks.before, &looks.after);
+        let counters = before.1.cpus.iter().filter_map(|(cpu, old)| {
+            let new = after.1.cpus.get(cpu)?;
+            CpuCounters::new(*cpu, [*before.0.get(cpu)?, *after.0.get(cpu)?], [old, new])
+        });
+        let it = Self { platform: None, governor, made: Some(made), machine, counters: counters.collect() };
+        let text = toml::to_string(&it).map_err(|e| wrong(&e))?;
+        Ok(format!("# SPDX-License-Identifier: GPL-2.0-only\n{text}"))
+    }
+}
+
+impl CpuCounters {
+    /// Nothing for a CPU without idle states.
+    fn new(cpu: u32, at_ns: [u64; 2], looks: [&Vec<StateCounters>; 2]) -> Option<Self> {
+        let all =
+            |get: &dyn Fn(&StateCounters) -> u64| looks.map(|look| look.iter().map(get).collect::<Vec<_>>());
+        let some = |get: &dyn Fn(&StateCounters) -> Option<u64>| {
+            let there = looks.iter().all(|look| look.iter().all(|s| get(s).is_some()));
+            there.then(|| all(&|s| get(s).unwrap_or(0)))
+        };
+        let it = Self {
+            cpu,
+            at_ns,
+            usage: all(&|s| s.usage),
+            time_us: all(&|s| s.time_us),
+            above: some(&|s| s.above),
+            below: some(&|s| s.below),
+            rejected: some(&|s| s.rejected),
+            disable: Some(all(&|s| s.disable)),
+        };
+        (!looks[0].is_empty()).then_some(it)
+    }
+
+    /// The states of the look number `i`.
+    fn states(&self, i: usize) -> Vec<StateCounters> {
+        let at = |list: &[Vec<u64>; 2], state: usize| list.get(i)?.get(state).copied();
+        let of = |list: &Option<[Vec<u64>; 2]>, state: usize| list.as_ref().and_then(|l| at(l, state));
+        let states = self.usage.get(i).map_or(0, Vec::len);
+        let state = |s: usize| StateCounters {
+            usage: at(&self.usage, s).unwrap_or(0),
+            time_us: at(&self.time_us, s).unwrap_or(0),
+            above: of(&self.above, s),
+            below: of(&self.below, s),
+            rejected: of(&self.rejected, s),
+            disable: of(&self.disable, s).unwrap_or(0),
+            ..StateCounters::default()
+        };
+        (0..states).map(state).collect()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let machine = idlewise_platform::find("kvm-guest").unwrap();
+        let state =
+            |usage, above| StateCounters { usage, time_us: usage * 7, above, ..StateCounters::default() };
+        let look = |n: u64, above| {
+            let states = vec![state(n, above), state(2 * n, above)];
+            (BTreeMap::from([(3, 1000 * n)]), SysfsCounters { cpus: BTreeMap::from([(3, states)]) })
+        };
+        for above in [None, Some(4)] {
+            let looks = Looks { name: "x.toml".into(), before: look(5, above), after: look(9, above) };
+            let made = BTreeMap::from([("kernel", "6.18")]);
+            let text = Sidecar::text(Some("menu".into()), made, Some(&machine), &looks).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.toml");
+            fs::write(&path, &text).unwrap();
+            let read = Sidecar::read(&path).unwrap().unwrap();
+            assert_eq!(read.governor.as_deref(), Some("menu"));
+            let again = read.machine(&path).unwrap().unwrap();
+            assert!(again.clusters.iter().zip(&machine.clusters).all(|(a, b)| a.table == b.table), "{text}");
+            assert_eq!(again.hz, machine.hz);
+            assert_eq!(read.looks(Path::new("x.toml")), Some(looks), "{text}");
+        }
+    }
+}

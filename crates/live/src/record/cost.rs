@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::look::monotonic;
+use super::spool::{self, Spool};
+use super::{Ended, Plan, Stop, describe, look, totals, wait};
+use crate::record::Facts;
+use crate::tracefs::{Instance, Tracefs};
+use crate::{Host, LiveError};
+
+/// What one run of a command took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTime {
+    /// From its start to its end.
+    pub wall: Duration,
+    /// CPU time of all its processes, in steps of 10 ms. Other load on the machine hardly touches it.
+    pub cpu: Duration,
+}
+
+/// Run times of a command with and without recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Of each block the run without, two with, and one without.
+    pub blocks: Vec<[RunTime; 4]>,
+    /// Events recorded in all runs.
+    pub events: u64,
+    /// Events lost in all runs.
+    pub lost: u64,
+}
+
+/// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `made` as
+/// in [`super::record`].
+///
+/// # Errors
+/// [`LiveError`] when something is missing or refused, the command fails or is stopped.
+pub fn costs(
+    host: &Host,
+    plan: &Plan,
+    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    blocks: usize,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Costs, LiveError> {
+    let tracefs = Tracefs::of(host)?;
+    spool::make_folder(&plan.parts, plan.force)?;
+    let result = measure(host, &tracefs, plan, made, blocks, stop, progress);
+    // The pages of a measurement are nobody's recording.
+    let _ = fs::remove_dir_all(&plan.parts);
+    result
+}
+
+fn measure(
+    host: &Host,
+    tracefs: &Tracefs,
+    plan: &Plan,
+    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    blocks: usize,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Costs, LiveError> {
+    let cpus = look::online(host);
+    let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
+    let path = tracefs.instance(&format!("idlewise-{}", std::process::id()));
+    made(&path)?;
+    let mut instance = Instance::make(path, buffer_kib)?;
+    let head = describe(host, tracefs, &instance, &Facts::of(host, &cpus))?;
+    let mut out = Costs { blocks: Vec::new(), events: 0, lost: 0 };
+    let (mut done, of) = (0, blocks * 4);
+    let mut timed = |with: bool, out: &mut Costs| -> Result<RunTime, LiveError> {
+        instance.clear()?;
+        // Events that are on cost something even where nothing is recorded.
+        if with {
+            instance.enable()?
+        } else {
+            instance.disable()?
+        }
+        let mut spool = Spool::new(&plan.parts, &instance, head.page_size())?;
+        instance.record(with)?;
+        let cpu = children_cpu(host)?;
+        let start = monotonic();
+        let ended = wait::through(plan, &mut spool, stop, &mut |_| ())?;
+        let wall = monotonic().saturating_sub(start);
+        let cpu = children_cpu(host)?.saturating_sub(cpu);
+        instance.record(false)?;
+        if ended != Ended::Command(std::process::ExitStatus::default()) {
+            return Err(LiveError::Request(
+                "the command failed or was stopped: nothing was measured".to_owned(),
+            ));
+        }
+        let (events, lost, _) = totals(&instance)?;
+        out.events += if with { events } else { 0 };
+        out.lost += if with { lost } else { 0 };
+        Ok(RunTime { wall, cpu })
+    };
+    timed(false, &mut out)?;
+    for _ in 0..blocks {
+        let mut block = [RunTime::default(); 4];
+        for (took, with) in block.iter_mut().zip([false, true, true, false]) {
+            *took = timed(with, &mut out)?;
+            done += 1;
+            progress(done, of);
+        }
+        out.blocks.push(block);
+    }
+    Ok(out)
+}
+
+/// CPU time of all children that have ended, and theirs: `cutime` and `cstime` of /proc/PID/stat, its fields 16 and 17 (proc(5)).
+fn children_cpu(host: &Host) -> Result<Duration, LiveError> {
+    let path = host.proc.join("self/stat");
+    let text = fs::read_to_string(&path).map_err(LiveError::io(&path))?;
+    // The name, field 2, stands in brackets and may hold anything.
+    let fields = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let ticks: u64 = fields.split(' ').skip(13).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    Ok(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))
+}

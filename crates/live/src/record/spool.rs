@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where pages go while a recording runs: a folder beside the file that is to be, which can be read by itself if it comes to
+//! nothing.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use idlewise_trace::write::DatHead;
+
+use crate::tracefs::Instance;
+use crate::{Host, LiveError};
+
+/// What is read at once and written at once, bytes.
+const AT_ONCE: usize = 256 << 10;
+/// Where in a page of the ring buffer the kernel says how much of it is used, and the bits that say so.
+const COMMIT_AT: usize = 8;
+const COMMIT_BITS: u64 = (1 << 20) - 1;
+
+/// One CPU's buffer and the file that takes what is read from it.
+struct Lane {
+    cpu: u32,
+    pages: File,
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+/// The folder, and a lane for each CPU.
+pub(super) struct Spool {
+    lanes: Vec<Lane>,
+    page: usize,
+    buffer: Vec<u8>,
+}
+
+/// Makes the folder for a recording; one that a killed recording left is taken over if no pages are in it, or if `force`.
+pub(super) fn make_folder(folder: &Path, force: bool) -> Result<(), LiveError> {
+    if folder.exists() {
+        if holds_pages(folder) && !force {
+            return Err(LiveError::Request(format!(
+                "{0} holds a recording that was cut short: `idlewise info {0}` reads it; remove it, name another file, or overwrite it with --force",
+                folder.display()
+            )));
+        }
+        fs::remove_dir_all(folder).map_err(LiveError::io(folder))?;
+    }
+    fs::create_dir(folder).map_err(LiveError::io(folder))
+}
+
+/// Whether any CPU's file in the folder holds pages, or it is no folder of ours.
+pub(super) fn holds_pages(folder: &Path) -> bool {
+    let Ok(list) = fs::read_dir(folder) else { return true };
+    let mut empty = true;
+    for entry in list.flatten() {
+        empty = false;
+        let is_pages = entry.file_name().to_string_lossy().starts_with("cpu");
+        if is_pages && entry.metadata().is_ok_and(|m| m.len() > 0) {
+            return true;
+        }
+    }
+    !empty && !folder.join("events").is_dir()
+}
+
+/// Writes the descriptions beside the pages, where the reader of raw ring buffers looks for them.
+pub(super) fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
+    let put = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text)).map_err(LiveError::io(&path))
+    };
+    put("events/header_page", &head.header_page)?;
+    put("printk_formats", &head.printk_formats)?;
+    put("saved_cmdlines", &head.saved_cmdlines)?;
+    put("kallsyms", &head.kallsyms)?;
+    put("trace_clock", &head.clock)?;
+    // The reader wants release and machine only.
+    put("uname", head.uname.splitn(3, ' ').nth(2).unwrap_or_default())?;
+    for (system, formats) in &head.formats {
+        for (n, text) in formats.iter().enumerate() {
+            put(&format!("events/{system}/{n}/format"), text)?;
+        }
+    }
+    Ok(())
+}
+
+impl Spool {
+    pub(super) fn new(folder: &Path, instance: &Instance, page: usize) -> Result<Self, LiveError> {
+        let mut lanes = Vec::new();
+        for cpu in instance.cpus()? {
+            let path = folder.join(format!("cpu{cpu}"));
+            let file = File::create(&path).map_err(LiveError::io(&path))?;
+            lanes.push(Lane { cpu, pages: instance.pages(cpu)?, path, file, bytes: 0 });
+        }
+        let pages_at_once = (AT_ONCE / page.max(1)).max(1);
+        Ok(Self { lanes, page, buffer: vec![0; pages_at_once * page] })
+    }
+
+    /// The files to wait for.
+    pub(super) fn pages(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.lanes.iter().map(|l| l.pages.as_fd())
+    }
+
+    /// Bytes taken so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.lanes.iter().map(|l| l.bytes).sum()
+    }
+
+    /// Takes what the lane number `at` has; `all` until nothing is left, else up to the page that is being written. Gives
+    /// the number of pages.
+    pub(super) fn take(&mut self, at: usize, all: bool) -> Result<u64, LiveError> {
+        let (page, buffer) = (self.page, &mut self.buffer);
+        let Some(lane) = self.lanes.get_mut(at) else { return Ok(0) };
+        let before = lane.bytes;
+        loop {
+            let (filled, more) =
+                fill(&mut lane.pages, buffer, page, all).map_err(LiveError::io(&lane.path))?;
+            let taken = buffer.get(..filled).unwrap_or_default();
+            lane.file.write_all(taken).map_err(LiveError::io(&lane.path))?;
+            lane.bytes += filled as u64;
+            if !more {
+                return Ok((lane.bytes - before) / page.max(1) as u64);
+            }
+        }
+    }
+
+    /// Takes all that is left of all CPUs, and closes their buffers. Gives the files with the pages.
+    pub(super) fn finish(mut self) -> Result<Vec<(u32, PathBuf)>, LiveError> {
+        for at in 0..self.lanes.len() {
+            self.take(at, true)?;
+        }
+        Ok(self.lanes.into_iter().map(|l| (l.cpu, l.path)).collect())
+    }
+}
+
+/// Fills `buffer` page by page, as the kernel gives them. Says how many bytes, and whether more may be there.
+fn fill(pages: &mut File, buffer: &mut [u8], page: usize, all: bool) -> io::Result<(usize, bool)> {
+    let mut filled = 0;
+    for room in buffer.chunks_exact_mut(page) {
+        match pages.read(room) {
+            Ok(0) => return Ok((filled, false)),
+            Ok(n) => {
+                // The rest of a page that came short is unused.
+                room.get_mut(n..).unwrap_or_default().fill(0);
+                filled += page;
+                if !all && is_partial(room) {
+                    return Ok((filled, false));
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((filled, false)),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            // The buffer of a CPU that was never online.
+            Err(e) if matches!(e.raw_os_error(), Some(code) if code == rustix::io::Errno::NODEV.raw_os_error()) =>
+            {
+                return Ok((filled, false));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok((filled, true))
+}
+
+/// Whether a quarter of a page is unused: it is the last that there is.
+fn is_partial(page: &[u8]) -> bool {
+    let word = page.get(COMMIT_AT..).and_then(|p| p.first_chunk::<8>());
+    let used = word.map_or(0, |w| u64::from_ne_bytes(*w) & COMMIT_BITS);
+    used < page.len() as u64 * 3 / 4
+}
+
+/// The buffer for each CPU that suits the machine, KiB: 64 MiB, and an eighth of the memory that is free for all of them at most.
+pub(super) fn buffer_kib(host: &Host, cpus: usize) -> u64 {
+    const USUAL: u64 = 64 << 10;
+    const LEAST: u64 = 1 << 10;
+    let text = fs::read_to_string(host.proc.join("meminfo")).unwrap_or_default();
+    let kib = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let kib = kib.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(USUAL, |kib| (kib / 8 / cpus.max(1) as u64).clamp(LEAST, USUAL))
+}
