@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+#![allow(clippy::disallowed_methods, reason = "how long a real machine takes is what is asked")]
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -144,6 +145,29 @@ fn trace_cmd_sees_the_same_events() {
         let said = words(&output.stderr);
         assert!(said.contains(&format!(" {lines} events")), "trace-cmd: {lines} events; {said}");
     }
+}
+
+#[test]
+fn a_small_buffer_is_emptied_while_it_fills() {
+    let _one = MACHINE.lock();
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.dat");
+    let this = env!("CARGO_BIN_EXE_idlewise");
+    // Four bursts, of which the buffers hold one and a half.
+    let bursts = format!("for i in 1 2 3 4; do {this} record --play-messages; sleep 0.3; done");
+    let output = record(&["-b", "16", "-o", path.to_str().unwrap(), "--", "sh", "-c", &bursts]);
+    let said = words(&output.stderr);
+    println!("{said}");
+    assert!(output.status.success(), "{said}");
+    let (before, _) = said.split_once(" events").unwrap();
+    let events: u64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let cpus = fs::read_dir(host().tracefs().join("per_cpu")).unwrap().count() as u64;
+    // Switches and wakeups take more than 30 bytes.
+    assert!(events > cpus * (16 << 20) / 30, "{events} events may have fitted into the buffers");
+    assert!(said.contains("none lost"), "{said}");
 }
 
 /// `IDLEWISE_KILLS` tells how many.

@@ -148,7 +148,6 @@ impl CpuCounters {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
     use std::collections::BTreeMap;
 

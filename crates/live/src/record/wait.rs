@@ -21,7 +21,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const TELL: Duration = Duration::from_secs(1);
 /// Fewer pages than this, and the kernel has woken us for little: we look by the clock for a while.
 const LITTLE: u64 = 16;
-const BY_THE_CLOCK: Duration = Duration::from_millis(250);
+/// For so long first, then longer and longer, in case the kernel always does.
+const REST: Duration = Duration::from_millis(10);
+const LONGEST_REST: Duration = Duration::from_millis(250);
 
 /// How a recording came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,7 @@ fn wait(
     let mut cause = None;
     // The kernel wakes us for little until then.
     let mut resting_until = start;
+    let mut rest = REST;
     loop {
         let now = monotonic();
         let resting = resting_until > now;
@@ -158,8 +161,11 @@ fn wait(
         for at in &woken.ready {
             pages += spool.take(*at, false)?;
         }
-        if !woken.ready.is_empty() && pages < LITTLE {
-            resting_until = monotonic() + BY_THE_CLOCK;
+        if pages >= LITTLE {
+            rest = REST;
+        } else if !woken.ready.is_empty() {
+            resting_until = monotonic() + rest;
+            rest = (2 * rest).min(LONGEST_REST);
         }
         if plan.tell {
             progress(&Progress { elapsed: now.saturating_sub(start), bytes: spool.bytes() });
