@@ -126,7 +126,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         }
         let r = truth_of_governor(governor, path, &machine, a.cpu)?;
         say(&format!(
-            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before)\n",
+            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {})\n",
             path.display(),
             r.rows,
             r.other,
@@ -134,7 +134,9 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             r.other_state,
             r.other_tick,
             r.aborted,
-            r.unknown_memory
+            r.unknown_memory,
+            r.given_up,
+            r.other_question
         ))?;
         for parting in r.first.iter().take(a.show) {
             say(&format!("  {parting}\n"))?;

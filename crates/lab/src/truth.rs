@@ -37,6 +37,11 @@ pub struct TruthResult {
     pub other: u64,
     /// Of these, rows next to a select that the kernel gave up before entering: nothing recorded what it did.
     pub aborted: u64,
+    /// Rows of selects that the kernel gave up before entering, which lead the governor and have no state to compare.
+    pub given_up: u64,
+    /// Compared rows where one asked for the sleep length and the other did not, as far as the file tells. No mismatch by itself:
+    /// it tells versions of menu apart.
+    pub other_question: u64,
     /// The first rows that differ, in words.
     pub first: Vec<String>,
 }
@@ -52,6 +57,10 @@ impl TruthResult {
     }
 
     fn count(&mut self, row: &Row, fresh: Answer, seasoned: Answer) {
+        if row.given_up == Some(true) {
+            self.given_up += 1;
+            return;
+        }
         if fresh != seasoned {
             self.unknown_memory += 1;
             return;
@@ -64,6 +73,7 @@ impl TruthResult {
         self.other_tick += u64::from(other_tick);
         self.other += u64::from(other);
         self.aborted += u64::from(other && row.aborted());
+        self.other_question += u64::from(row.asked.is_some_and(|asked| asked != fresh.asked));
         if other && self.first.len() < DESCRIBED {
             self.first.push(row.parting(fresh));
         }
@@ -141,6 +151,13 @@ pub(crate) struct Answer {
     pub(crate) state: usize,
     /// The tick is stopped, or stays so.
     pub(crate) stop: bool,
+    /// It asked for the sleep length.
+    asked: bool,
+}
+
+impl Answer {
+    /// Before the first row.
+    pub(crate) const NONE: Self = Self { state: 0, stop: false, asked: false };
 }
 
 /// A governor that is led through recorded decisions.
@@ -160,10 +177,15 @@ impl<'a, C: Chooser> Follower<'a, C> {
 
     /// Asks with what the kernel knew; what the kernel then got is told when the next row comes.
     pub(crate) fn follow(&mut self, row: Row) -> Answer {
-        let in_vain = row.aborted() && self.before.is_some();
-        if let Some(before) = self.before {
+        let in_vain = row.asked_in_vain_before() && self.before.is_some();
+        if let Some(before) = self.before.take() {
             // Only this row tells what the kernel measured for the stay before.
-            self.idle.leave(self.governor, &before.left(&row), &mut Nowhere);
+            let left = before.left(&row);
+            if before.rejected {
+                self.idle.reject(self.governor, left.exit_at_ns, &mut Nowhere);
+            } else {
+                self.idle.leave(self.governor, &left, &mut Nowhere);
+            }
         }
         let now_ns = row.start_ns.saturating_add_signed(row.now_rel);
         if row.new_visit {
@@ -182,8 +204,16 @@ impl<'a, C: Chooser> Follower<'a, C> {
             self.idle.force_tick(row.stopped_before);
         }
         let entered = self.idle.enter(self.governor, &moment);
-        self.before = Some(row);
-        Answer { state: entered.state, stop: entered.stop_tick || row.stopped_before }
+        if row.given_up == Some(true) {
+            self.idle.abort(self.governor);
+        } else {
+            self.before = Some(row);
+        }
+        Answer {
+            state: entered.state,
+            stop: entered.stop_tick || row.stopped_before,
+            asked: entered.asked_sleep_length,
+        }
     }
 }
 
@@ -198,8 +228,9 @@ impl Ledger for Nowhere {
 pub(crate) struct Row {
     pub(crate) line: u64,
     pub(crate) start_ns: u64,
+    /// The choice; of one that was given up nobody knows.
     pub(crate) state: usize,
-    no_latency: bool,
+    latency_limit_ns: i64,
     pub(crate) disabled: u16,
     pub(crate) stopped_before: bool,
     /// The kernel went the way of stopping the tick.
@@ -216,6 +247,13 @@ pub(crate) struct Row {
     pub(crate) sleep_length_ns: Option<i64>,
     exit_ns: u64,
     calls: i64,
+    /// Nothing was entered; where the file does not say, rows of their own are missing for such selects.
+    given_up: Option<bool>,
+    entered: Option<usize>,
+    rejected: bool,
+    delta_tick_ns: Option<i64>,
+    /// The kernel's governor asked for the sleep length, as far as the file tells.
+    asked: Option<bool>,
 }
 
 impl Row {
@@ -224,13 +262,18 @@ impl Row {
         self.residency_before_ns == 0 || self.calls > 1
     }
 
+    /// The kernel asked its governor once more before this, and no row of its own says so.
+    pub(crate) fn asked_in_vain_before(&self) -> bool {
+        self.given_up.is_none() && self.aborted()
+    }
+
     /// The end of this stay, as `next` tells it.
     fn left(&self, next: &Self) -> Left {
         // After an aborted select the next row's "previous residency" is that select's, 0.
         let residency_ns = if next.aborted() { self.residency_ns } else { next.residency_before_ns };
         let exit_at_ns = self.start_ns + residency_ns;
         Left {
-            entered: self.state,
+            entered: self.entered.unwrap_or(self.state),
             wake_at_ns: exit_at_ns,
             exit_at_ns,
             running_at_ns: exit_at_ns,
@@ -259,12 +302,13 @@ impl Row {
     fn moment(&self, now_ns: u64, grid: TickGrid) -> Moment {
         let programmed = self.hrtimer_rel.map_or(i64::MAX, |rel| rel.saturating_sub(self.now_rel));
         let tick = grid.after(now_ns).wrapping_sub(now_ns) as i64;
-        let delta_tick_ns = if self.stopped_before { programmed } else { programmed.min(tick) };
+        let computed_ns = if self.stopped_before { programmed } else { programmed.min(tick) };
+        let delta_tick_ns = self.delta_tick_ns.unwrap_or(computed_ns);
         let sleep_length_ns = self.sleep_length_ns.unwrap_or(programmed);
         Moment {
             start_ns: self.start_ns,
             timers: Timers::Known { sleep_length_ns, delta_tick_ns },
-            latency_limit_ns: if self.no_latency { 0 } else { NO_LATENCY_LIMIT_NS },
+            latency_limit_ns: self.latency_limit_ns,
             util: 0,
             iowait: 0,
             random: 0,
@@ -284,7 +328,7 @@ struct Rows {
 /// Where each column stands.
 struct Columns(Vec<(&'static str, usize)>);
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 24] = [
     "cpu",
     "ts_entry_ns",
     "state",
@@ -303,7 +347,16 @@ const NAMES: [&str; 18] = [
     "menu_tick_wakeup",
     "exit_rel_ns",
     "residency_ns",
+    "given_up",
+    "latency_limit_ns",
+    "disabled",
+    "entered",
+    "rejected_inc",
+    "delta_tick_ns",
 ];
+
+/// Those that a file may lack: menu's own, and the last.
+const REQUIRED: std::ops::Range<usize> = 0..18;
 
 impl Rows {
     fn open(path: &Path, cpu: u32) -> Result<Self, LabError> {
@@ -316,10 +369,9 @@ impl Rows {
         let mut reader = csv::Reader::from_reader(plain);
         let head = reader.headers().map_err(|e| LabError::file(path, e))?.clone();
         let mut columns = Vec::new();
-        for name in NAMES {
-            // Only a menu's file has its columns.
-            let menu = name.starts_with("menu_");
-            let Some(at) = head.iter().position(|h| h == name).or(menu.then_some(usize::MAX)) else {
+        for (i, name) in NAMES.into_iter().enumerate() {
+            let optional = name.starts_with("menu_") || !REQUIRED.contains(&i);
+            let Some(at) = head.iter().position(|h| h == name).or(optional.then_some(usize::MAX)) else {
                 return Err(LabError::file(
                     path,
                     format!("no column {name}; is this a file of recorded decisions?"),
@@ -362,6 +414,10 @@ impl Cells<'_> {
         text.parse().map_err(|_| format!("column {name}: {text:?} is no whole number"))
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.columns.0.iter().any(|c| c.0 == name && c.1 != usize::MAX)
+    }
+
     fn optional(&self, name: &str) -> Result<Option<i64>, String> {
         if self.text(name).is_empty() { Ok(None) } else { self.number(name).map(Some) }
     }
@@ -376,12 +432,17 @@ impl Cells<'_> {
     }
 
     fn row(&self, line: u64) -> Result<Row, String> {
+        let given_up = self.optional("given_up")?.map(|n| n > 0);
+        let sleep_length_ns = self.optional("menu_sleep_length_ns")?;
+        let usual_ns = if self.yes("latency_req0")? { 0 } else { NO_LATENCY_LIMIT_NS };
+        let two = u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1;
+        let disabled = self.optional("disabled")?.map_or(Ok(two), u16::try_from);
         Ok(Row {
             line,
             start_ns: self.unsigned("ts_entry_ns")?,
-            state: self.unsigned("state")? as usize,
-            no_latency: self.yes("latency_req0")?,
-            disabled: u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1,
+            state: if given_up == Some(true) { 0 } else { self.unsigned("state")? as usize },
+            latency_limit_ns: self.optional("latency_limit_ns")?.unwrap_or(usual_ns),
+            disabled: disabled.map_err(|_| "column disabled: not a mask of 16 states".to_owned())?,
             stopped_before: self.yes("tick_stopped_before")?,
             stop_path: self.yes("idle_calls_delta")?,
             new_visit: self.yes("n_switch_out")?,
@@ -394,9 +455,14 @@ impl Cells<'_> {
             poll_limit_before: self.yes("poll_time_limit_prev")?,
             now_rel: self.number("idle_entry_rel")?,
             hrtimer_rel: self.optional("hrt_expires_next_rel")?,
-            sleep_length_ns: self.optional("menu_sleep_length_ns")?,
+            sleep_length_ns,
             exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
             calls: self.number("idle_calls_delta")?,
+            given_up,
+            entered: self.optional("entered")?.and_then(|n| usize::try_from(n).ok()),
+            rejected: self.optional("rejected_inc")?.is_some_and(|n| n > 0),
+            delta_tick_ns: self.optional("delta_tick_ns")?,
+            asked: self.has("menu_sleep_length_ns").then_some(sleep_length_ns.is_some()),
         })
     }
 }

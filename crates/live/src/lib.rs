@@ -5,6 +5,7 @@
 
 pub mod ab;
 mod clock;
+pub mod bpf;
 mod error;
 mod files;
 mod host;

@@ -104,7 +104,7 @@ fn known() -> Known {
 /// How often a governor is asked for the first `rows` rows: more often than there are rows where the kernel asked in vain.
 fn asks(live: &LiveFile<'_>, rows: usize) -> u64 {
     let rows = live.rows.iter().take(rows).enumerate();
-    rows.map(|(i, row)| 1 + u64::from(i > 0 && row.aborted())).sum()
+    rows.map(|(i, row)| 1 + u64::from(i > 0 && row.asked_in_vain_before())).sum()
 }
 
 /// What was seen at row `at`, and the decision's number.
@@ -129,7 +129,7 @@ fn chosen_at(governor: &Governor, live: &LiveFile<'_>, at: usize) -> Result<(i32
         let slot = instance.add_cpu(live.cpu, &live.place.table, live.place.capacity)?;
         let mut hosted = Hosted::new(&mut instance, slot);
         let mut follower = Follower::new(&mut hosted, live);
-        let mut last = Answer { state: 0, stop: false };
+        let mut last = Answer::NONE;
         for row in live.rows.iter().take(at + 1) {
             last = follower.follow(*row);
         }
