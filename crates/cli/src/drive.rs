@@ -126,7 +126,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         }
         let r = truth_of_governor(governor, path, &machine, a.cpu)?;
         say(&format!(
-            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {})\n",
+            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})\n",
             path.display(),
             r.rows,
             r.other,
@@ -136,7 +136,9 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             r.aborted,
             r.unknown_memory,
             r.given_up,
-            r.other_question
+            r.other_question,
+            r.other_poll_limit,
+            r.poll_limit_resets
         ))?;
         for parting in r.first.iter().take(a.show) {
             say(&format!("  {parting}\n"))?;

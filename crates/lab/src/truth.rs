@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use idlewise_governor::{Governor, Spec};
+use idlewise_governor::{Device, Governor, Spec};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, Timers};
 use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
@@ -20,9 +20,9 @@ use crate::LabError;
 
 /// How many decisions came out the same.
 ///
-/// What a governor remembers from before the recording is not known. So two copies follow it, one fresh, one that has
-/// been through the whole recording before: where they answer differently, the answer hangs on that memory, and the row
-/// is counted apart.
+/// What a governor remembers from before the recording is not known. So three copies follow it, one fresh, one that has
+/// been through the whole recording before, one that has only ever been woken at once: where they answer differently, the answer
+/// hangs on that memory, and the row is counted apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthResult {
     /// Rows compared.
@@ -42,6 +42,11 @@ pub struct TruthResult {
     /// Compared rows where one asked for the sleep length and the other did not, as far as the file tells. No mismatch by itself:
     /// it tells versions of menu apart.
     pub other_question: u64,
+    /// Compared rows with another limit of the polling loop. No mismatch by itself: the kernel's is taken from there on.
+    pub other_poll_limit: u64,
+    /// Rows where the kernel's limit of the polling loop had been set back to 0 from outside, as writing to a state's `disable` does:
+    /// it is taken over.
+    pub poll_limit_resets: u64,
     /// The first rows that differ, in words.
     pub first: Vec<String>,
 }
@@ -56,12 +61,12 @@ impl TruthResult {
         if self.rows == 0 { 0.0 } else { (self.rows - self.other) as f64 * 100.0 / self.rows as f64 }
     }
 
-    fn count(&mut self, row: &Row, fresh: Answer, seasoned: Answer) {
+    fn count(&mut self, row: &Row, fresh: Answer, others: [Answer; 2]) {
         if row.given_up == Some(true) {
             self.given_up += 1;
             return;
         }
-        if fresh != seasoned {
+        if others.iter().any(|other| *other != fresh) {
             self.unknown_memory += 1;
             return;
         }
@@ -73,6 +78,8 @@ impl TruthResult {
         self.other_tick += u64::from(other_tick);
         self.other += u64::from(other);
         self.aborted += u64::from(other && row.aborted());
+        self.other_poll_limit += u64::from(fresh.poll_limit == PollLimit::Other);
+        self.poll_limit_resets += u64::from(fresh.poll_limit == PollLimit::Reset);
         self.other_question += u64::from(row.asked.is_some_and(|asked| asked != fresh.asked));
         if other && self.first.len() < DESCRIBED {
             self.first.push(row.parting(fresh));
@@ -101,25 +108,58 @@ pub fn truth_of_governor(
     let live = LiveFile::read(path, machine, cpu)?;
     let (place, grid) = (live.place, live.grid);
     let result = governor.run(|loader| {
-        let mut instances = [loader.load(grid.period_ns)?, loader.load(grid.period_ns)?];
+        let mut instances = Vec::new();
+        for _ in 0..3 {
+            instances.push(loader.load(grid.period_ns)?);
+        }
         let mut hosted = Vec::new();
         for instance in &mut instances {
             let slot = instance.add_cpu(cpu, &place.table, place.capacity)?;
             hosted.push(Hosted::new(instance, slot));
         }
         let mut result = TruthResult::default();
-        let [fresh, seasoned] = hosted.as_mut_slice() else { return Ok(result) };
+        let (Some(first), [fresh, seasoned, hurried]) = (live.rows.first(), hosted.as_mut_slice()) else {
+            return Ok(result);
+        };
         let (mut fresh, mut seasoned) = (Follower::new(fresh, &live), Follower::new(seasoned, &live));
+        let mut hurried = Follower::new(hurried, &live);
         for row in &live.rows {
             seasoned.follow(*row);
         }
-        seasoned.before = None;
+        for row in woken_at_once(first) {
+            hurried.follow(row);
+        }
+        (seasoned.before, hurried.before) = (None, None);
+        for follower in [&mut fresh, &mut seasoned, &mut hurried] {
+            follower.find(first);
+        }
         for row in &live.rows {
-            result.count(row, fresh.follow(*row), seasoned.follow(*row));
+            let others = [seasoned.follow(*row), hurried.follow(*row)];
+            result.count(row, fresh.follow(*row), others);
         }
         Ok(result)
     })?;
     Ok(result)
+}
+
+/// A life in which every sleep, of any length, ended as soon as it began.
+fn woken_at_once(like: &Row) -> impl Iterator<Item = Row> {
+    const LENGTHS_NS: [i64; 6] = [5_000, 50_000, 500_000, 5_000_000, 50_000_000, 500_000_000];
+    const TIMES: usize = 64;
+    let like = Row {
+        stopped_before: false,
+        new_visit: true,
+        got_tick_before: false,
+        residency_ns: 1,
+        residency_before_ns: 1,
+        poll_limit_before: false,
+        given_up: Some(false),
+        rejected: false,
+        delta_tick_ns: None,
+        ..*like
+    };
+    let lengths = LENGTHS_NS.into_iter().flat_map(|ns| std::iter::repeat_n(ns, TIMES));
+    lengths.map(move |ns| Row { sleep_length_ns: Some(ns), ..like })
 }
 
 /// A file of recorded decisions, read: the rows of one CPU, and where it is.
@@ -153,11 +193,22 @@ pub(crate) struct Answer {
     pub(crate) stop: bool,
     /// It asked for the sleep length.
     asked: bool,
+    poll_limit: PollLimit,
+}
+
+/// The limit of the polling loop against the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PollLimit {
+    /// As far as the file tells.
+    Same,
+    /// The kernel's had been set back.
+    Reset,
+    Other,
 }
 
 impl Answer {
     /// Before the first row.
-    pub(crate) const NONE: Self = Self { state: 0, stop: false, asked: false };
+    pub(crate) const NONE: Self = Self { state: 0, stop: false, asked: false, poll_limit: PollLimit::Same };
 }
 
 /// A governor that is led through recorded decisions.
@@ -173,6 +224,30 @@ impl<'a, C: Chooser> Follower<'a, C> {
     pub(crate) fn new(governor: &'a mut C, live: &'a LiveFile<'_>) -> Self {
         let idle = IdleCpu::new(live.cpu, &live.place.table, live.grid);
         Self { governor, idle, grid: live.grid, before: None }
+    }
+
+    /// Lets the CPU's device be as the kernel's was at `row`, as far as the file tells.
+    fn find(&mut self, row: &Row) {
+        let Some((last_state, poll_limit_ns)) = row.device else { return };
+        let mut device = Device::used(last_state);
+        device.poll_limit_ns = poll_limit_ns;
+        device.poll_time_limit = row.poll_limit_before;
+        device.last_residency_ns = row.residency_before_ns.cast_signed();
+        *self.governor.device() = device;
+        self.governor.set_disabled(row.disabled);
+    }
+
+    /// Compares the limit of the polling loop before a choice, and takes over the kernel's: one wrong limit shall not derail what
+    /// comes after it.
+    fn compare_poll_limit(&mut self, row: &Row) -> PollLimit {
+        let Some((_, kernels_ns)) = row.device else { return PollLimit::Same };
+        let device = self.governor.device();
+        let ours_ns = std::mem::replace(&mut device.poll_limit_ns, kernels_ns);
+        match (ours_ns == kernels_ns, kernels_ns) {
+            (true, _) => PollLimit::Same,
+            (false, 0) => PollLimit::Reset,
+            (false, _) => PollLimit::Other,
+        }
     }
 
     /// Asks with what the kernel knew; what the kernel then got is told when the next row comes.
@@ -196,6 +271,7 @@ impl<'a, C: Chooser> Follower<'a, C> {
         }
         self.idle.set_disabled(self.governor, row.disabled);
         self.idle.force_tick(row.stopped_before);
+        let poll_limit = self.compare_poll_limit(&row);
         let moment = row.moment(now_ns, self.grid);
         if in_vain {
             // The governor had been asked before, and a reschedule came before the state was entered.
@@ -213,6 +289,7 @@ impl<'a, C: Chooser> Follower<'a, C> {
             state: entered.state,
             stop: entered.stop_tick || row.stopped_before,
             asked: entered.asked_sleep_length,
+            poll_limit,
         }
     }
 }
@@ -252,6 +329,8 @@ pub(crate) struct Row {
     entered: Option<usize>,
     rejected: bool,
     delta_tick_ns: Option<i64>,
+    /// The state of which the governor was last told, and the limit of the polling loop, ns.
+    device: Option<(i32, u64)>,
     /// The kernel's governor asked for the sleep length, as far as the file tells.
     asked: Option<bool>,
 }
@@ -328,7 +407,7 @@ struct Rows {
 /// Where each column stands.
 struct Columns(Vec<(&'static str, usize)>);
 
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 26] = [
     "cpu",
     "ts_entry_ns",
     "state",
@@ -353,6 +432,8 @@ const NAMES: [&str; 24] = [
     "entered",
     "rejected_inc",
     "delta_tick_ns",
+    "prev_state",
+    "poll_limit_ns",
 ];
 
 /// Those that a file may lack: menu's own, and the last.
@@ -437,6 +518,8 @@ impl Cells<'_> {
         let usual_ns = if self.yes("latency_req0")? { 0 } else { NO_LATENCY_LIMIT_NS };
         let two = u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1;
         let disabled = self.optional("disabled")?.map_or(Ok(two), u16::try_from);
+        let last_state = self.optional("prev_state")?.and_then(|n| i32::try_from(n).ok());
+        let poll_limit_ns = self.optional("poll_limit_ns")?.and_then(|n| u64::try_from(n).ok());
         Ok(Row {
             line,
             start_ns: self.unsigned("ts_entry_ns")?,
@@ -462,6 +545,7 @@ impl Cells<'_> {
             entered: self.optional("entered")?.and_then(|n| usize::try_from(n).ok()),
             rejected: self.optional("rejected_inc")?.is_some_and(|n| n > 0),
             delta_tick_ns: self.optional("delta_tick_ns")?,
+            device: last_state.zip(poll_limit_ns),
             asked: self.has("menu_sleep_length_ns").then_some(sleep_length_ns.is_some()),
         })
     }

@@ -189,6 +189,11 @@ impl Reader {
     }
 }
 
+/// When a record was written, ns of `CLOCK_MONOTONIC`.
+pub(super) fn time_of(record: &[u8]) -> u64 {
+    record.first_chunk().map_or(0, |time| u64::from_ne_bytes(*time))
+}
+
 impl Record {
     fn read(layout: &Layout, bytes: &[u8]) -> Option<Self> {
         let word = |at: i16| {

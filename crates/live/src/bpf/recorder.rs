@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::btf::{Btf, BtfError};
-use super::decision::{Counts, Decision, Reader};
+use super::decision::{Counts, Decision, Reader, time_of};
 use super::layout::{Layout, MemoryLayout, kept};
 use super::program::{self, Code, Maps};
 use super::sys::{Map, Program, Purpose, Ring, count_run_time};
@@ -115,15 +115,6 @@ impl Recorder {
                     .into(),
             );
         }
-        find_bases(host, &btf, &layout, maps)?;
-        let known = bases(&kept, possible.len())?;
-        for cpu in cpu_list(host, "online")? {
-            let at = possible.iter().position(|p| *p == cpu);
-            if !at.is_some_and(|at| known.get(at).is_some_and(|base| *base != 0)) {
-                notes.push(format!("CPU {cpu} is not recorded: this process may not run there"));
-            }
-        }
-
         let measuring = options.measure_cost.then(count_run_time).transpose().map_err(refused)?;
         let mut recorder = Self {
             host: host.clone(),
@@ -145,6 +136,9 @@ impl Recorder {
         recorder.attach(&btf, schedule, code)?;
         let code = program::idle(&recorder.layout, maps, limit);
         recorder.attach(&btf, "cpu_idle", code)?;
+        // Programs do nothing on a CPU whose variables are not known, so there all of them begin at once.
+        find_bases(host, &btf, &recorder.layout, maps)?;
+        recorder.note_unknown_cpus(&possible)?;
         Ok(recorder)
     }
 
@@ -152,6 +146,17 @@ impl Recorder {
         let (program, link) = attach(btf, tracepoint, code)?;
         self.programs.push(program);
         self.links.push(link);
+        Ok(())
+    }
+
+    fn note_unknown_cpus(&mut self, possible: &[u32]) -> Result<(), LiveError> {
+        let known = kept_values(&self.kept.get(0).map_err(refused)?, kept::BASE);
+        for cpu in cpu_list(&self.host, "online")? {
+            let at = possible.iter().position(|p| *p == cpu);
+            if at.and_then(|at| known.get(at)).is_none_or(|base| *base == 0) {
+                self.notes.push(format!("CPU {cpu} is not recorded: this process may not run there"));
+            }
+        }
         Ok(())
     }
 
@@ -176,14 +181,29 @@ impl Recorder {
         decisions
     }
 
+    /// Takes records up to `until_ns`; later ones are lost.
+    fn take(&mut self, until_ns: u64, decisions: &mut Vec<Decision>) {
+        for Cpu { ring, reader } in &mut self.cpus {
+            ring.drain(|bytes| {
+                if time_of(bytes) <= until_ns {
+                    reader.record(&self.layout, bytes, &mut self.counts, |d| decisions.push(d));
+                }
+            });
+        }
+    }
+
     /// Ends the recording.
     ///
     /// # Errors
     /// [`LiveError`] when the machine can no longer be asked about its governor.
     pub fn stop(mut self) -> Result<Recorded, LiveError> {
         let cost = self.measuring.is_some().then(|| self.programs.iter().map(run_time_ns).sum::<u64>());
+        // One program goes before the other: what only one has seen does not count.
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let until_ns = now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs();
         self.links.clear();
-        let mut decisions = self.drain();
+        let mut decisions = Vec::new();
+        self.take(until_ns, &mut decisions);
         for cpu in self.cpus {
             decisions.extend(cpu.reader.finish());
         }
@@ -362,13 +382,6 @@ fn kept_values(values: &[u8], at: i16) -> Vec<u64> {
     let at = usize::try_from(at).unwrap_or(0);
     let word = |cpu: &[u8]| cpu.get(at..at + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_ne_bytes);
     values.chunks_exact(kept::LEN as usize).map(word).collect()
-}
-
-fn bases(kept: &Map, cpus: usize) -> Result<Vec<u64>, LiveError> {
-    let values = kept.get(0).map_err(refused)?;
-    let mut bases = kept_values(&values, kept::BASE);
-    bases.resize(cpus, 0);
-    Ok(bases)
 }
 
 /// What the kernel says that a program has taken, ns.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A load that asks a governor in many ways, phase by phase.
 
+#![expect(clippy::expect_used, reason = "a load that cannot run is no load")]
+#![expect(clippy::disallowed_methods, reason = "a load is as long as the clock says")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +14,8 @@ use std::time::{Duration, Instant};
 
 /// What a phase does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+#[allow(dead_code, reason = "tests use some")]
+pub(crate) enum Phase {
     /// Sleeps between these, us.
     Sleeps(u64, u64),
     /// Two threads wake each other through pipes.
@@ -29,7 +33,7 @@ pub enum Phase {
 }
 
 /// All phases that change nothing on the machine.
-pub const GENTLE: [Phase; 6] = [
+pub(crate) const GENTLE: [Phase; 6] = [
     Phase::Sleeps(20, 20_000),
     Phase::PingPong,
     Phase::Bursts,
@@ -39,7 +43,8 @@ pub const GENTLE: [Phase; 6] = [
 ];
 
 /// Those, and such as change limits and states meanwhile.
-pub const ALL: [Phase; 11] = [
+#[allow(dead_code, reason = "tests use some")]
+pub(crate) const ALL: [Phase; 11] = [
     Phase::Sleeps(20, 20_000),
     Phase::NoLatency,
     Phase::PingPong,
@@ -54,7 +59,7 @@ pub const ALL: [Phase; 11] = [
 ];
 
 /// Goes through `phases`, each for `each`.
-pub fn run(phases: &[Phase], each: Duration, folder: &Path) {
+pub(crate) fn run(phases: &[Phase], each: Duration, folder: &Path) {
     for phase in phases {
         match phase {
             Phase::Sleeps(least, most) => sleepers(*least, *most, each),

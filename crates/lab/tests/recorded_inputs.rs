@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Do our governors make the choices of the running kernel's when they are told what it was told? Skipped where that cannot be
+//! recorded.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use idlewise_lab::truth::truth;
+use idlewise_live::Host;
+use idlewise_live::bpf::{Recorder, RecorderOptions, Table};
+
+#[path = "../../live/tests/common/mixed.rs"]
+mod mixed;
+
+/// The kernel's governor with its parameters, as ours are named; nothing where we have no such.
+fn spec(governor: &str) -> Option<String> {
+    match governor {
+        "menu" | "ladder" => Some(governor.to_owned()),
+        "haltpoll" => {
+            let folder = Path::new("/sys/module/haltpoll/parameters");
+            let window = fs::read_to_string(folder.join("guest_halt_poll_ns")).ok()?;
+            Some(format!("haltpoll:guest_halt_poll_ns={}", window.trim()))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn the_running_kernels_choices_are_made_again() {
+    let driver = fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver").unwrap_or_default();
+    if driver.trim() != "haltpoll" {
+        println!("skipped: the CPUs' idle states are not those of platform kvm-guest");
+        return;
+    }
+    let mut recorder = match Recorder::start(&Host::below(Path::new("/")), RecorderOptions::default()) {
+        Ok(recorder) => recorder,
+        Err(e) => {
+            println!("skipped: {e}");
+            return;
+        }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    mixed::run(&mixed::GENTLE, Duration::from_secs(2) / mixed::GENTLE.len() as u32, folder.path());
+    let decisions = recorder.drain();
+    let recorded = recorder.stop().unwrap();
+    let Some(governor) = spec(&recorded.governor) else {
+        println!("skipped: there is no {} of ours", recorded.governor);
+        return;
+    };
+    let path = folder.path().join("inputs.csv");
+    let mut table = Table::new(fs::File::create(&path).unwrap());
+    for decision in decisions.iter().chain(&recorded.decisions) {
+        table.row(decision).unwrap();
+    }
+    table.finish().unwrap();
+
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    let mut seen = 0;
+    for cpu in 0..2 {
+        let result = truth(&governor.parse().unwrap(), &path, &machine, cpu).unwrap();
+        println!("{governor}, CPU {cpu}: {result:?}");
+        assert_eq!((result.other, result.other_poll_limit), (0, 0), "CPU {cpu}: {:#?}", result.first);
+        seen += result.rows + result.unknown_memory;
+    }
+    assert_eq!(seen, recorded.counts.entered);
+}
