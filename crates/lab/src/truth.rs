@@ -5,18 +5,19 @@
 //! The files are CSV (plain, `.gz` or `.xz`), one row per idle period of one CPU; the columns are those of
 //! `docs/reference/decisions-format.md`. Unlike the golden files these go through the idle loop.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+mod rows;
+
 use std::path::Path;
 
 use idlewise_governor::{Device, Governor, Spec};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, Timers};
-use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, TickGrid, WakeCause};
+use idlewise_model::{Entry, Ledger, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
 
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use rows::Rows;
 
 /// How many decisions came out the same.
 ///
@@ -393,160 +394,5 @@ impl Row {
             random: 0,
             wake_at_ns: self.start_ns + self.exit_ns,
         }
-    }
-}
-
-/// The rows of one CPU.
-struct Rows {
-    name: String,
-    cpu: u32,
-    columns: Columns,
-    records: csv::StringRecordsIntoIter<Box<dyn Read>>,
-}
-
-/// Where each column stands.
-struct Columns(Vec<(&'static str, usize)>);
-
-const NAMES: [&str; 26] = [
-    "cpu",
-    "ts_entry_ns",
-    "state",
-    "latency_req0",
-    "dis0",
-    "dis1",
-    "tick_stopped_before",
-    "idle_calls_delta",
-    "n_switch_out",
-    "got_tick_prev",
-    "prev_residency_ns",
-    "poll_time_limit_prev",
-    "idle_entry_rel",
-    "hrt_expires_next_rel",
-    "menu_sleep_length_ns",
-    "menu_tick_wakeup",
-    "exit_rel_ns",
-    "residency_ns",
-    "given_up",
-    "latency_limit_ns",
-    "disabled",
-    "entered",
-    "rejected_inc",
-    "delta_tick_ns",
-    "prev_state",
-    "poll_limit_ns",
-];
-
-/// Those that a file may lack: menu's own, and the last.
-const REQUIRED: std::ops::Range<usize> = 0..18;
-
-impl Rows {
-    fn open(path: &Path, cpu: u32) -> Result<Self, LabError> {
-        let file = BufReader::new(File::open(path).map_err(|e| LabError::file(path, e))?);
-        let plain: Box<dyn Read> = match path.extension().and_then(|e| e.to_str()) {
-            Some("xz") => Box::new(liblzma::read::XzDecoder::new(file)),
-            Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            _ => Box::new(file),
-        };
-        let mut reader = csv::Reader::from_reader(plain);
-        let head = reader.headers().map_err(|e| LabError::file(path, e))?.clone();
-        let mut columns = Vec::new();
-        for (i, name) in NAMES.into_iter().enumerate() {
-            let optional = name.starts_with("menu_") || !REQUIRED.contains(&i);
-            let Some(at) = head.iter().position(|h| h == name).or(optional.then_some(usize::MAX)) else {
-                return Err(LabError::file(
-                    path,
-                    format!("no column {name}; is this a file of recorded decisions?"),
-                ));
-            };
-            columns.push((name, at));
-        }
-        let name = path.display().to_string();
-        Ok(Self { name, cpu, columns: Columns(columns), records: reader.into_records() })
-    }
-
-    fn next_row(&mut self) -> Result<Option<Row>, LabError> {
-        loop {
-            let Some(record) = self.records.next() else { return Ok(None) };
-            let fail = |why: String| LabError::File { path: self.name.clone(), why };
-            let record = record.map_err(|e| fail(e.to_string()))?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let cells = Cells { record: &record, columns: &self.columns };
-            let row = cells.row(line).map_err(|why| fail(format!("line {line}: {why}")))?;
-            if cells.number("cpu") == Ok(i64::from(self.cpu)) {
-                return Ok(Some(row));
-            }
-        }
-    }
-}
-
-struct Cells<'a> {
-    record: &'a csv::StringRecord,
-    columns: &'a Columns,
-}
-
-impl Cells<'_> {
-    fn text(&self, name: &str) -> &str {
-        let at = self.columns.0.iter().find(|c| c.0 == name).map_or(usize::MAX, |c| c.1);
-        self.record.get(at).unwrap_or("")
-    }
-
-    fn number(&self, name: &str) -> Result<i64, String> {
-        let text = self.text(name);
-        text.parse().map_err(|_| format!("column {name}: {text:?} is no whole number"))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.columns.0.iter().any(|c| c.0 == name && c.1 != usize::MAX)
-    }
-
-    fn optional(&self, name: &str) -> Result<Option<i64>, String> {
-        if self.text(name).is_empty() { Ok(None) } else { self.number(name).map(Some) }
-    }
-
-    fn unsigned(&self, name: &str) -> Result<u64, String> {
-        let n = self.number(name)?;
-        u64::try_from(n).map_err(|_| format!("column {name}: {n} is negative"))
-    }
-
-    fn yes(&self, name: &str) -> Result<bool, String> {
-        Ok(self.number(name)? > 0)
-    }
-
-    fn row(&self, line: u64) -> Result<Row, String> {
-        let given_up = self.optional("given_up")?.map(|n| n > 0);
-        let sleep_length_ns = self.optional("menu_sleep_length_ns")?;
-        let usual_ns = if self.yes("latency_req0")? { 0 } else { NO_LATENCY_LIMIT_NS };
-        let two = u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1;
-        let disabled = self.optional("disabled")?.map_or(Ok(two), u16::try_from);
-        let last_state = self.optional("prev_state")?.and_then(|n| i32::try_from(n).ok());
-        let poll_limit_ns = self.optional("poll_limit_ns")?.and_then(|n| u64::try_from(n).ok());
-        Ok(Row {
-            line,
-            start_ns: self.unsigned("ts_entry_ns")?,
-            state: if given_up == Some(true) { 0 } else { self.unsigned("state")? as usize },
-            latency_limit_ns: self.optional("latency_limit_ns")?.unwrap_or(usual_ns),
-            disabled: disabled.map_err(|_| "column disabled: not a mask of 16 states".to_owned())?,
-            stopped_before: self.yes("tick_stopped_before")?,
-            stop_path: self.yes("idle_calls_delta")?,
-            new_visit: self.yes("n_switch_out")?,
-            got_tick_before: match self.optional("menu_tick_wakeup")? {
-                Some(n) => n > 0,
-                None => self.yes("got_tick_prev")?,
-            },
-            residency_ns: self.optional("residency_ns")?.unwrap_or(0).max(0).unsigned_abs(),
-            residency_before_ns: self.unsigned("prev_residency_ns")?,
-            poll_limit_before: self.yes("poll_time_limit_prev")?,
-            now_rel: self.number("idle_entry_rel")?,
-            hrtimer_rel: self.optional("hrt_expires_next_rel")?,
-            sleep_length_ns,
-            exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
-            calls: self.number("idle_calls_delta")?,
-            given_up,
-            entered: self.optional("entered")?.and_then(|n| usize::try_from(n).ok()),
-            rejected: self.optional("rejected_inc")?.is_some_and(|n| n > 0),
-            delta_tick_ns: self.optional("delta_tick_ns")?,
-            device: last_state.zip(poll_limit_ns),
-            asked: self.has("menu_sleep_length_ns").then_some(sleep_length_ns.is_some()),
-        })
     }
 }

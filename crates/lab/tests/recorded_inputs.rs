@@ -2,7 +2,6 @@
 //! Do our governors make the choices of the running kernel's when they are told what it was told? Skipped where that cannot be
 //! recorded.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::fs;
