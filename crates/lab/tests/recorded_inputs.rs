@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use idlewise_lab::truth::truth;
 use idlewise_live::Host;
-use idlewise_live::bpf::{Recorder, RecorderOptions, Table};
+use idlewise_live::bpf::{RecorderOptions, Spool};
 
 #[path = "../../live/tests/common/mixed.rs"]
 mod mixed;
@@ -35,28 +35,21 @@ fn the_running_kernels_choices_are_made_again() {
         println!("skipped: the CPUs' idle states are not those of platform kvm-guest");
         return;
     }
-    let mut recorder = match Recorder::start(&Host::below(Path::new("/")), RecorderOptions::default()) {
-        Ok(recorder) => recorder,
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inputs.csv");
+    let spool = match Spool::start(&Host::below(Path::new("/")), RecorderOptions::default(), &path) {
+        Ok(spool) => spool,
         Err(e) => {
             println!("skipped: {e}");
             return;
         }
     };
-    let folder = tempfile::tempdir().unwrap();
     mixed::run(&mixed::GENTLE, Duration::from_secs(2) / mixed::GENTLE.len() as u32, folder.path());
-    let decisions = recorder.drain();
-    let recorded = recorder.stop().unwrap();
+    let recorded = spool.stop().unwrap();
     let Some(governor) = spec(&recorded.governor) else {
         println!("skipped: there is no {} of ours", recorded.governor);
         return;
     };
-    let path = folder.path().join("inputs.csv");
-    let mut table = Table::new(fs::File::create(&path).unwrap());
-    for decision in decisions.iter().chain(&recorded.decisions) {
-        table.row(decision).unwrap();
-    }
-    table.finish().unwrap();
-
     let machine = idlewise_platform::find("kvm-guest").unwrap();
     let mut seen = 0;
     for cpu in 0..2 {

@@ -10,9 +10,11 @@ mod decision;
 mod layout;
 mod program;
 mod recorder;
+mod spool;
 mod sys;
 mod table;
 
 pub use decision::{Counts, Decision, Memory, Menu, Outcome};
 pub use recorder::{Recorded, Recorder, RecorderOptions};
+pub use spool::Spool;
 pub use table::Table;
