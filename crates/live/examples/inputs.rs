@@ -19,9 +19,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let spool = Spool::start(&Host::below("/".as_ref()), options, args[1].as_ref())?;
     (0..rounds).for_each(|_| mixed::run(phases, each, "/tmp".as_ref()));
     let recorded = spool.stop()?;
-    eprintln!(
-        "{}: {:?} cost {:?} ns {:?}",
-        recorded.governor, recorded.counts, recorded.cost_ns, recorded.notes
-    );
+    eprintln!("{}: {:?} {:?} {:?}", recorded.governor, recorded.counts, recorded.cost, recorded.notes);
     Ok(())
 }

@@ -15,6 +15,6 @@ mod sys;
 mod table;
 
 pub use decision::{Counts, Decision, Memory, Menu, Outcome};
-pub use recorder::{Recorded, Recorder, RecorderOptions};
+pub use recorder::{Cost, Recorded, Recorder, RecorderOptions};
 pub use spool::Spool;
 pub use table::Table;

@@ -40,10 +40,19 @@ pub struct Recorded {
     pub decisions: Vec<Decision>,
     /// What was seen, in all.
     pub counts: Counts,
-    /// Time that the programs took for each state entered, ns, where it was measured.
-    pub cost_ns: Option<f64>,
+    /// What the programs took, where it was measured.
+    pub cost: Option<Cost>,
     /// What a reader must know.
     pub notes: Vec<String>,
+}
+
+/// What the programs took, by the kernel's own measure, which adds some ns to each run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// For each state that was entered and left, ns.
+    pub entry_ns: f64,
+    /// For each time the scheduler ran, whatever for, ns.
+    pub schedule_ns: f64,
 }
 
 /// The programs in the kernel, and our side of them. What it attached goes with it.
@@ -192,12 +201,23 @@ impl Recorder {
         }
     }
 
+    /// What the programs took so far.
+    fn cost(&self) -> Cost {
+        let mut each = self.programs.iter().map(|program| {
+            let (ns, runs) = (said_of(program, "run_time_ns:"), said_of(program, "run_cnt:"));
+            ns as f64 / runs.max(1) as f64
+        });
+        let schedule_ns = each.next().unwrap_or(0.0);
+        // A stay is an entry and an exit.
+        Cost { entry_ns: 2.0 * each.next().unwrap_or(0.0), schedule_ns }
+    }
+
     /// Ends the recording.
     ///
     /// # Errors
     /// [`LiveError`] when the machine can no longer be asked about its governor.
     pub fn stop(mut self) -> Result<Recorded, LiveError> {
-        let cost = self.measuring.is_some().then(|| self.programs.iter().map(run_time_ns).sum::<u64>());
+        let cost = self.measuring.is_some().then(|| self.cost());
         // One program goes before the other: what only one has seen does not count.
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let until_ns = now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs();
@@ -217,9 +237,8 @@ impl Recorder {
         if governor != self.governor {
             self.notes.push(format!("the governor changed from {} to {governor} meanwhile", self.governor));
         }
-        let cost_ns = cost.map(|ns| ns as f64 / (self.counts.entered + self.counts.left_out).max(1) as f64);
         let (governor, counts, notes) = (self.governor, self.counts, self.notes);
-        Ok(Recorded { governor, decisions, counts, cost_ns, notes })
+        Ok(Recorded { governor, decisions, counts, cost, notes })
     }
 }
 
@@ -384,9 +403,8 @@ fn kept_values(values: &[u8], at: i16) -> Vec<u64> {
     values.chunks_exact(kept::LEN as usize).map(word).collect()
 }
 
-/// What the kernel says that a program has taken, ns.
-fn run_time_ns(program: &Program) -> u64 {
+/// A number that the kernel tells of a program.
+fn said_of(program: &Program, what: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.number())).unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("run_time_ns:"));
-    line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+    text.lines().find_map(|l| l.strip_prefix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }
