@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use idlewise_lab::LabError;
+use idlewise_live::LiveError;
 use idlewise_report::Report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -28,6 +29,12 @@ pub(crate) type Done = Result<bool, Failure>;
 
 impl From<LabError> for Failure {
     fn from(e: LabError) -> Self {
+        Self::Error(e.to_string())
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(e: LiveError) -> Self {
         Self::Error(e.to_string())
     }
 }

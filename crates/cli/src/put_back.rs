@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use idlewise_live::journal::{PutBack, guard};
-use idlewise_live::{Host, Journal, LiveError};
+use idlewise_live::{Host, Journal};
 
-use crate::output::{Done, Failure};
+use crate::output::Done;
 
 /// By hand: puts back what dead sessions left. With a journal: the guard of the session that writes it.
 #[derive(Debug, Args)]
@@ -33,11 +33,5 @@ pub(crate) fn run(a: &PutBackArgs) -> Done {
 pub(crate) fn tell(what: &PutBack, all: bool) {
     for line in what.lines(all) {
         eprintln!("idlewise: {line}");
-    }
-}
-
-impl From<LiveError> for Failure {
-    fn from(e: LiveError) -> Self {
-        Self::Error(e.to_string())
     }
 }

@@ -78,12 +78,6 @@ Examples:
 Everything is read from sysfs and /proc/stat; no right is needed, except for powercap's energy, which is root's.
 too deep = above/usage, too shallow = below/usage, of the interval.";
 
-impl From<LiveError> for Failure {
-    fn from(e: LiveError) -> Self {
-        Self::Error(e.to_string())
-    }
-}
-
 /// `0.5` as a time that makes sense between two looks.
 fn interval(text: &str) -> Result<Duration, String> {
     let time = Duration::from_nanos(seconds(text)?);

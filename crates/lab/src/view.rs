@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as text: what stands at the top, and the tables.
 
-mod beside;
 mod ab;
+mod beside;
 mod boot;
 mod compare;
 mod counters;
@@ -24,8 +24,8 @@ use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
-pub use beside::beside;
 pub use ab::ab;
+pub use beside::beside;
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};
 pub use diff::diff;

@@ -4,18 +4,17 @@
 //! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
 
 pub mod ab;
-mod clock;
 pub mod bpf;
+mod clock;
 mod error;
 mod files;
 mod host;
 pub mod journal;
 pub mod load;
 pub mod power;
-pub mod watch;
-pub mod journal;
 pub mod record;
 pub mod tracefs;
+pub mod watch;
 
 pub use error::LiveError;
 pub use host::Host;
