@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use idlewise_lab::record::{RecordRequest, overhead, record};
+use idlewise_lab::record::{RecordRequest, inputs_beside, overhead, record};
 use idlewise_lab::{DatForm, view};
 use idlewise_live::Host;
 use idlewise_live::record::{Stop, messages};
@@ -31,9 +31,16 @@ pub(crate) struct RecordArgs {
     /// Trace buffer of each CPU [default: 64, less where memory is scarce]; an event takes 30 to 45 bytes
     #[arg(short, long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     buffer: Option<u64>,
-    /// Overwrite FILE and its description
+    /// Record, too, what the governor is told and what it chooses, by BPF, into FILE with the ending .inputs.csv: `replay` then
+    /// proves the kernel's choices
+    #[arg(short, long, conflicts_with = "overhead")]
+    inputs: bool,
+    /// Overwrite FILE and what lies beside it
     #[arg(short, long)]
     force: bool,
+    /// Write the report to this file, too, for programs
+    #[arg(long, value_name = "FILE", conflicts_with = "overhead")]
+    json: Option<PathBuf>,
     /// Write version 6 of trace.dat, not packed, for trace-cmd before 3.1 and KernelShark before 2.2
     #[arg(long)]
     plain: bool,
@@ -74,6 +81,7 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
 fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     let host = Host::below(Path::new("/"));
     let beside = a.output.with_extension("toml");
+    let inputs = inputs_beside(&a.output);
     if a.overhead.is_none() {
         if beside == a.output {
             return Err(
@@ -82,6 +90,9 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         }
         check_new(&a.output, a.force)?;
         check_new(&beside, a.force)?;
+        for path in a.inputs.then_some(&inputs).into_iter().chain(&a.json) {
+            check_new(path, a.force)?;
+        }
     }
     let (mut stop, mut stopper) = Stop::new().map_err(|e| e.to_string())?;
     let over = Arc::new(AtomicBool::new(false));
@@ -101,6 +112,7 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         buffer_kib: a.buffer.map(|mib| mib * 1024),
         to: a.output.clone(),
         force: a.force,
+        inputs: a.inputs,
         tell,
     };
     if let Some(blocks) = a.overhead {
@@ -109,7 +121,7 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     if a.command.is_empty() && a.seconds.is_none() {
         eprintln!("idlewise: recording; Ctrl-C ends it");
     }
-    let taken = record(&host, &request, None, &mut stop, &mut |p| {
+    let taken = record(&host, &request, &mut stop, &mut |p| {
         if p.elapsed >= Duration::from_secs(1) {
             let mb = p.bytes as f64 / 1e6;
             eprint!("\rrecording {:.0} s, {mb:.0} MB written ", p.elapsed.as_secs_f64());
@@ -128,19 +140,29 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
         let kept = format!("what was captured is kept in {}", taken.parts().display());
         let written = write_new_file(&a.output, a.force, |file| Ok(taken.write(form, file)?));
-        written.and_then(|()| write_new(&beside, taken.sidecar()?.as_bytes(), a.force)).map_err(
-            |e| match e {
-                Failure::Error(why) if !why.contains("captured is kept") => {
-                    Failure::Error(format!("{why}; {kept}"))
-                }
-                other => other,
-            },
-        )?;
+        let written = written.and_then(|()| {
+            if taken.has_inputs() {
+                write_new_file(&inputs, a.force, |file| Ok(taken.write_inputs(file)?))?;
+            }
+            write_new(&beside, taken.sidecar()?.as_bytes(), a.force)
+        });
+        written.map_err(|e| match e {
+            Failure::Error(why) if !why.contains("captured is kept") => {
+                Failure::Error(format!("{why}; {kept}"))
+            }
+            other => other,
+        })?;
         progress.say("checking");
         (taken.ended().code(), taken.finish(&a.output))
     };
-    tell_of(&view::record(&report.1))?;
-    Ok(report.0)
+    let (code, report) = report;
+    let view = view::record(&report);
+    tell_of(&view)?;
+    if let Some(path) = &a.json {
+        let text = view.render(Format::Json, &report).map_err(|e| e.to_string())?;
+        write_new(path, text.as_bytes(), a.force)?;
+    }
+    Ok(code)
 }
 
 fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Stop) -> Result<u8, Failure> {

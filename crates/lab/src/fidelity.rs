@@ -9,12 +9,12 @@ use idlewise_model::{TapeCpu, TickGrid};
 use idlewise_replay::{Fidelity, fidelity};
 
 use crate::governors::find_one;
-use crate::parity::{Parity, of_steps};
+use crate::parity::{Parity, of_inputs, of_steps};
 use crate::{FidelityHead, LabError, Recording};
 
 /// Governors that the kernel ran, fed with the true inputs of their decisions; nothing where the recording has none.
 pub(crate) fn parities(recording: &Recording, trees: &[PathBuf]) -> Result<Vec<Parity>, LabError> {
-    if recording.steps.governors.is_empty() {
+    if recording.steps.governors.is_empty() && recording.inputs.is_none() {
         return Ok(Vec::new());
     }
     let name = recording.tape.source.governor.as_str();
@@ -23,9 +23,14 @@ pub(crate) fn parities(recording: &Recording, trees: &[PathBuf]) -> Result<Vec<P
         Err(LabError::Governor(GovernorError::Unknown { .. })) => None,
         Err(e) => return Err(e),
     };
+    let mut all = Vec::new();
+    if let Some(inputs) = &recording.inputs {
+        all.push(of_inputs(inputs, name, governor.as_ref(), &recording.machine)?);
+    }
     let usable = recording.tape.cpus.iter().find(|c| c.usable == TapeCpu::Usable);
     let period_ns = usable.map_or(TickGrid::period_of(250), |cpu| cpu.tick.period_ns);
-    of_steps(&recording.steps, &recording.machine, period_ns, governor.as_ref(), trees)
+    all.extend(of_steps(&recording.steps, &recording.machine, period_ns, governor.as_ref(), trees)?);
+    Ok(all)
 }
 
 /// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is

@@ -2,6 +2,7 @@
 //! Records the running machine and checks what came of it: `idlewise record`.
 
 mod check;
+mod inputs;
 mod made;
 pub mod overhead;
 
@@ -10,8 +11,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use idlewise_live::bpf::RecorderOptions;
 use idlewise_live::journal::{Journal, PutBack};
-use idlewise_live::record::{Companion, Ended, Plan, Progress, Recorded, Stop, record as capture};
+use idlewise_live::record::{Companion, Ended, Inputs, Plan, Progress, Recorded, Stop, record as capture};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::{Host, LiveError};
 use idlewise_platform::{Platform, Roots};
@@ -20,9 +22,11 @@ use idlewise_trace::write::DatForm;
 use crate::LabError;
 use crate::counters::Looks;
 use crate::sidecar::Sidecar;
+use inputs::{TABLE, TakenInputs};
 use made::Made;
 
 pub use check::{CpuRecorded, RecordReport};
+pub use inputs::{InputsRecorded, inputs_beside};
 
 /// What to record.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +41,8 @@ pub struct RecordRequest {
     pub to: PathBuf,
     /// Overwrite what a killed recording left beside it.
     pub force: bool,
+    /// Record the governor's true inputs, too.
+    pub inputs: bool,
     /// Tell every second how far it is; else nothing wakes the machine.
     pub tell: bool,
 }
@@ -47,33 +53,41 @@ pub struct Taken {
     recorded: Recorded,
     /// Nothing on a kernel without idle states.
     machine: Option<Platform>,
+    inputs: Option<TakenInputs>,
     made: Made,
     /// What was put back when it began and when it ended.
     pub put_back: [PutBack; 2],
 }
 
-/// Records on `host`. `companion` is started and stopped with it, and keeps its records.
+/// Records on `host`.
 ///
 /// # Errors
-/// [`LabError`] when something is missing or refused; see [`idlewise_live::record::record`].
+/// [`LabError`] when something is missing or refused; see [`idlewise_live::record::record`]. What is missing for the governor's
+/// inputs is said before anything on the machine is changed.
 pub fn record(
     host: &Host,
     request: &RecordRequest,
-    companion: Option<&mut dyn Companion>,
     stop: &mut Stop,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Taken, LabError> {
     // Asked first: it says best what is missing.
     Tracefs::of(host)?;
+    let plan = plan(request);
+    let captured = plan.parts.join(TABLE);
+    let start = || Inputs::new(host, RecorderOptions::default(), &captured);
+    let mut inputs = request.inputs.then(start).transpose()?;
     let machine = machine(host);
     let mut journal = Journal::open(host)?;
     let before = journal.leftovers().clone();
-    let plan = plan(request);
+    let companion = inputs.as_mut().map(|i| i as &mut dyn Companion);
     let recorded = capture(host, &plan, &mut |folder| journal.made(folder), companion, stop, progress);
     let after = journal.restore();
     let recorded = recorded?;
-    let made = Made::of(&recorded, request, machine.as_ref());
-    Ok(Taken { recorded, machine, made, put_back: [before, after?] })
+    let to = inputs_beside(&request.to);
+    let inputs = inputs.and_then(Inputs::recorded);
+    let inputs = inputs.map(|(recorded, captured)| TakenInputs { recorded, captured, to });
+    let made = Made::of(&recorded, request, machine.as_ref(), inputs.as_ref());
+    Ok(Taken { recorded, machine, inputs, made, put_back: [before, after?] })
 }
 
 fn plan(request: &RecordRequest) -> Plan {
@@ -113,7 +127,8 @@ impl Taken {
     /// # Errors
     /// When the machine's description cannot be put into it.
     pub fn sidecar(&self) -> Result<String, LabError> {
-        Sidecar::text(self.governor(), &self.made, self.machine.as_ref(), &self.looks())
+        let inputs = self.inputs.as_ref().map(TakenInputs::beside);
+        Sidecar::text(self.governor(), inputs, &self.made, self.machine.as_ref(), &self.looks())
     }
 
     /// The kernel's idle governor, with the parameters by which it ruled.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::counters::Looks;
 use crate::parity::{Steps, may_hold};
-use crate::sidecar::Sidecar;
+use crate::sidecar::{InputsBeside, Sidecar};
 use crate::steady::Steady;
 
 /// What to know about a recording beside its file.
@@ -48,6 +48,8 @@ pub struct Recording {
     pub machine_assumed: bool,
     /// Decisions with their true inputs, where the trace has them.
     pub(crate) steps: Arc<Steps>,
+    /// The governor's true inputs beside the trace, where they were recorded, too.
+    pub(crate) inputs: Option<InputsBeside>,
     /// The kernel's own counters before and after, where the side-car has them.
     pub(crate) looks: Option<Looks>,
 }
@@ -89,6 +91,7 @@ impl Recording {
                 machine,
                 machine_assumed: false,
                 steps,
+                inputs: None,
                 looks: None,
             });
         }
@@ -117,6 +120,7 @@ impl Recording {
             }
         };
         let looks = beside_it.and_then(|s| s.looks(&sidecar_path));
+        let inputs = beside_it.and_then(|s| s.inputs(&sidecar_path));
         let steps = if may_hold(trace.meta().event_names.values()) {
             Steps::of(trace.events()?)
         } else {
@@ -129,7 +133,8 @@ impl Recording {
         let governor = said.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default();
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         steady.check()?;
-        Ok(Self { path: path.to_owned(), tape, machine, machine_assumed, steps: Arc::new(steps), looks })
+        let (path, steps) = (path.to_owned(), Arc::new(steps));
+        Ok(Self { path, tape, machine, machine_assumed, steps, inputs, looks })
     }
 }
 

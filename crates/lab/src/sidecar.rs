@@ -2,7 +2,7 @@
 //! `NAME.toml` beside a recording `NAME.dat`: what to know about it. docs/guide/recording.md describes it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use idlewise_platform::{Platform, StateCounters, SysfsCounters};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub(crate) struct Sidecar<M = toml::Value> {
     /// As in `/sys/devices/system/cpu/cpuidle/current_governor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) governor: Option<String>,
+    /// The governor's true inputs, where they were recorded, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) inputs: Option<InputsBeside>,
     /// How the recording was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) made: Option<M>,
@@ -29,6 +32,17 @@ pub(crate) struct Sidecar<M = toml::Value> {
     /// The kernel's counters before and after.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     counters: Vec<CpuCounters>,
+}
+
+/// A table of decisions with the governor's true inputs (`docs/reference/decisions-format.md`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InputsBeside {
+    /// Its path, in the file from the side-car's folder.
+    pub(crate) file: PathBuf,
+    /// Why no governor can be held against it; nothing where one can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unproven: Option<String>,
 }
 
 /// One CPU's counters, before and after; of each look all states.
@@ -70,6 +84,12 @@ impl Sidecar {
         Ok(Some(Platform::from_toml(&text, &format!("{}: [machine]", path.display()))?))
     }
 
+    /// The governor's true inputs that it names; `path` is its own.
+    pub(crate) fn inputs(&self, path: &Path) -> Option<InputsBeside> {
+        let inputs = self.inputs.clone()?;
+        Some(InputsBeside { file: path.with_file_name(&inputs.file), ..inputs })
+    }
+
     /// The kernel's counters that it holds.
     pub(crate) fn looks(&self, path: &Path) -> Option<Looks> {
         if self.counters.is_empty() {
@@ -88,6 +108,7 @@ impl<M: Serialize> Sidecar<M> {
     /// The text of one that describes its machine itself; `looks` are the kernel's counters before and after.
     pub(crate) fn text(
         governor: Option<String>,
+        inputs: Option<InputsBeside>,
         made: M,
         machine: Option<&Platform>,
         looks: &Looks,
@@ -101,7 +122,8 @@ impl<M: Serialize> Sidecar<M> {
             let new = after.1.cpus.get(cpu)?;
             CpuCounters::new(*cpu, [*before.0.get(cpu)?, *after.0.get(cpu)?], [old, new])
         });
-        let it = Self { platform: None, governor, made: Some(made), machine, counters: counters.collect() };
+        let (platform, made, counters) = (None, Some(made), counters.collect());
+        let it = Self { platform, governor, inputs, made, machine, counters };
         let text = toml::to_string(&it).map_err(|e| wrong(&e))?;
         Ok(format!("# SPDX-License-Identifier: GPL-2.0-only\n{text}"))
     }
@@ -165,12 +187,16 @@ mod tests {
         for above in [None, Some(4)] {
             let looks = Looks { name: "x.toml".into(), before: look(5, above), after: look(9, above) };
             let made = BTreeMap::from([("kernel", "6.18")]);
-            let text = Sidecar::text(Some("menu".into()), made, Some(&machine), &looks).unwrap();
+            let inputs = above.map(|_| InputsBeside { file: "x.inputs.csv".into(), unproven: None });
+            let text =
+                Sidecar::text(Some("menu".into()), inputs.clone(), made, Some(&machine), &looks).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.toml");
             fs::write(&path, &text).unwrap();
             let read = Sidecar::read(&path).unwrap().unwrap();
             assert_eq!(read.governor.as_deref(), Some("menu"));
+            let there = inputs.map(|i| InputsBeside { file: folder.path().join("x.inputs.csv"), ..i });
+            assert_eq!(read.inputs(&path), there);
             let again = read.machine(&path).unwrap().unwrap();
             assert!(again.clusters.iter().zip(&machine.clusters).all(|(a, b)| a.table == b.table), "{text}");
             assert_eq!(again.hz, machine.hz);

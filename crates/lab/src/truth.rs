@@ -7,9 +7,10 @@
 
 mod rows;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_governor::{Device, Governor, Spec};
+use idlewise_governor::{Device, Governor, GovernorError, Spec};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, Timers};
 use idlewise_model::{Entry, Ledger, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
@@ -106,9 +107,13 @@ pub fn truth_of_governor(
     machine: &Platform,
     cpu: u32,
 ) -> Result<TruthResult, LabError> {
-    let live = LiveFile::read(path, machine, cpu)?;
-    let (place, grid) = (live.place, live.grid);
-    let result = governor.run(|loader| {
+    Ok(lead(governor, &LiveFile::read(path, machine, cpu)?)?)
+}
+
+/// Leads three copies of `governor` through the rows of one CPU.
+pub(crate) fn lead(governor: &Governor, live: &LiveFile<'_>) -> Result<TruthResult, GovernorError> {
+    let (cpu, place, grid) = (live.cpu, live.place, live.grid);
+    governor.run(|loader| {
         let mut instances = Vec::new();
         for _ in 0..3 {
             instances.push(loader.load(grid.period_ns)?);
@@ -122,8 +127,8 @@ pub fn truth_of_governor(
         let (Some(first), [fresh, seasoned, hurried]) = (live.rows.first(), hosted.as_mut_slice()) else {
             return Ok(result);
         };
-        let (mut fresh, mut seasoned) = (Follower::new(fresh, &live), Follower::new(seasoned, &live));
-        let mut hurried = Follower::new(hurried, &live);
+        let (mut fresh, mut seasoned) = (Follower::new(fresh, live), Follower::new(seasoned, live));
+        let mut hurried = Follower::new(hurried, live);
         for row in &live.rows {
             seasoned.follow(*row);
         }
@@ -139,8 +144,7 @@ pub fn truth_of_governor(
             result.count(row, fresh.follow(*row), others);
         }
         Ok(result)
-    })?;
-    Ok(result)
+    })
 }
 
 /// A life in which every sleep, of any length, ended as soon as it began.
@@ -174,14 +178,30 @@ pub(crate) struct LiveFile<'m> {
 impl<'m> LiveFile<'m> {
     /// Reads the rows of CPU `cpu` of `machine` from `path`.
     pub(crate) fn read(path: &Path, machine: &'m Platform, cpu: u32) -> Result<Self, LabError> {
+        let mut rows = Vec::new();
+        let mut file = Rows::open(path)?;
+        while let Some((of, row)) = file.next_row()? {
+            if of == cpu {
+                rows.push(row);
+            }
+        }
+        Self::of(machine, cpu, rows)
+    }
+
+    /// Reads the rows of all CPUs from `path`, in the order of their numbers.
+    pub(crate) fn read_all(path: &Path, machine: &'m Platform) -> Result<Vec<Self>, LabError> {
+        let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+        let mut file = Rows::open(path)?;
+        while let Some((cpu, row)) = file.next_row()? {
+            cpus.entry(cpu).or_default().push(row);
+        }
+        cpus.into_iter().map(|(cpu, rows)| Self::of(machine, cpu, rows)).collect()
+    }
+
+    fn of(machine: &'m Platform, cpu: u32, rows: Vec<Row>) -> Result<Self, LabError> {
         let place = machine
             .cluster_of(cpu)
             .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
-        let mut rows = Vec::new();
-        let mut file = Rows::open(path, cpu)?;
-        while let Some(row) = file.next_row()? {
-            rows.push(row);
-        }
         Ok(Self { cpu, place, grid: TickGrid::from_hz(machine.hz.unwrap_or(250)), rows })
     }
 }
@@ -326,9 +346,9 @@ pub(crate) struct Row {
     exit_ns: u64,
     calls: i64,
     /// Nothing was entered; where the file does not say, rows of their own are missing for such selects.
-    given_up: Option<bool>,
+    pub(crate) given_up: Option<bool>,
     entered: Option<usize>,
-    rejected: bool,
+    pub(crate) rejected: bool,
     delta_tick_ns: Option<i64>,
     /// The state of which the governor was last told, and the limit of the polling loop, ns.
     device: Option<(i32, u64)>,

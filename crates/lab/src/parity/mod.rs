@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a governor here, fed with what the kernel's own was told, choose what the kernel's chose? The recording holds
-//! both where the kernel has the overlay's events (`docs/reference/decisions-format.md`).
+//! both where the kernel has the overlay's events, or where they were recorded beside the trace by BPF
+//! (`docs/reference/decisions-format.md`).
 
 mod follow;
+mod inputs;
 mod steps;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::governors::find_one;
 use crate::{LabError, RecordingOptions};
 pub use follow::Told;
+pub(crate) use inputs::of_inputs;
 use steps::OfGovernor;
 use steps::Step;
 pub(crate) use steps::{Decided, Steps, may_hold};
@@ -43,6 +46,12 @@ pub struct Parity {
     pub given_up: u64,
     /// Of these, those whose state the driver refused.
     pub refused: u64,
+    /// The table that they are from, where they are not in the trace; those that were given up are not compared then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<PathBuf>,
+    /// The CPUs that the table has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
     /// What came of it, or why nothing did.
     pub result: Result<ParityCounts, String>,
 }
@@ -52,7 +61,8 @@ pub struct Parity {
 pub struct ParityCounts {
     /// Decisions compared.
     pub decisions: u64,
-    /// Of these, the same in all: state, tick, whether the sleep length was asked for, limit of the polling loop.
+    /// Of these, the same in all: state, tick, whether the sleep length was asked for, limit of the polling loop. Of a table: the
+    /// same in state and tick.
     pub same: u64,
     /// With another state.
     pub other_state: u64,
@@ -67,6 +77,9 @@ pub struct ParityCounts {
     pub unknown_memory: u64,
     /// The first that differ.
     pub first: Vec<ParityMismatch>,
+    /// The same of a table: its lines, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// A decision that came out differently.
@@ -193,6 +206,8 @@ pub(crate) fn of_steps(
             recorded: of.decisions,
             given_up: of.given_up,
             refused: of.refused,
+            table: None,
+            cpus: Vec::new(),
             result: Ok(ParityCounts::default()),
         };
         let name = of.name.as_str();

@@ -8,6 +8,7 @@ use idlewise_platform::{SysfsCounters, diff};
 use serde::Serialize;
 
 use super::Taken;
+use super::inputs::{InputsRecorded, TakenInputs};
 use crate::counters::{CounterCheck, CpuCheck};
 use crate::{LabError, Recording, RecordingOptions};
 
@@ -33,6 +34,8 @@ pub struct RecordReport {
     pub lost: u64,
     /// The kernel's idle governor.
     pub governor: Option<String>,
+    /// The governor's inputs, where they were recorded, too.
+    pub inputs: Option<InputsRecorded>,
     /// The machine is described beside the trace.
     pub machine_known: bool,
     /// Every CPU that was online.
@@ -70,10 +73,17 @@ impl RecordReport {
             events: taken.recorded.events,
             lost: taken.recorded.lost,
             governor: taken.governor(),
+            inputs: taken.inputs.as_ref().map(TakenInputs::report),
             machine_known: taken.machine.is_some(),
             cpus: Vec::new(),
             notes: made.warnings(),
         };
+        if let Some(moved) = &taken.recorded.moved {
+            report.notes.push(format!(
+                "what a killed recording of this name had captured is kept in {0}: `idlewise info {0}` reads it",
+                moved.display()
+            ));
+        }
         if taken.machine.is_some() {
             let recording = Recording::open(path, &RecordingOptions::default());
             // The trace is written all the same: a load of some milliseconds may well have nothing to replay.

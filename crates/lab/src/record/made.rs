@@ -6,6 +6,7 @@ use idlewise_platform::{Platform, cpu_list};
 use serde::Serialize;
 
 use super::RecordRequest;
+use super::inputs::{InputsMade, TakenInputs};
 
 /// The part `[made]` of a side-car: how the recording was made, for people and scripts.
 #[derive(Debug, Serialize)]
@@ -42,13 +43,23 @@ pub(super) struct Made {
     cpu_latency_limits_us: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     topology: BTreeMap<&'static str, Vec<i64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inputs: Option<InputsMade>,
 }
 
 impl Made {
-    pub(super) fn of(recorded: &Recorded, request: &RecordRequest, machine: Option<&Platform>) -> Self {
+    pub(super) fn of(
+        recorded: &Recorded,
+        request: &RecordRequest,
+        machine: Option<&Platform>,
+        inputs: Option<&TakenInputs>,
+    ) -> Self {
         let facts = &recorded.facts;
         let topology = [("package", &facts.topology.package), ("core", &facts.topology.core)];
         let mut notes = recorded.notes.clone();
+        notes.extend(
+            inputs.into_iter().flat_map(|i| i.recorded.notes.iter().chain(&i.recorded.unproven).cloned()),
+        );
         if recorded.nameless {
             notes.push(
                 "the kernel hides its symbols (kernel.kptr_restrict): timers' functions have no names, the tick's too"
@@ -98,6 +109,7 @@ impl Made {
                 .filter(|(_, l)| !l.is_empty())
                 .map(|(k, l)| (k, l.clone()))
                 .collect(),
+            inputs: inputs.map(TakenInputs::made),
         }
     }
 

@@ -10,10 +10,9 @@ use idlewise_model::NO_LATENCY_LIMIT_NS;
 use super::Row;
 use crate::LabError;
 
-/// The rows of one CPU.
+/// The rows of a file.
 pub(super) struct Rows {
     name: String,
-    cpu: u32,
     columns: Columns,
     records: csv::StringRecordsIntoIter<Box<dyn Read>>,
 }
@@ -54,7 +53,7 @@ const NAMES: [&str; 26] = [
 const REQUIRED: std::ops::Range<usize> = 0..18;
 
 impl Rows {
-    pub(super) fn open(path: &Path, cpu: u32) -> Result<Self, LabError> {
+    pub(super) fn open(path: &Path) -> Result<Self, LabError> {
         let file = BufReader::new(File::open(path).map_err(|e| LabError::file(path, e))?);
         let plain: Box<dyn Read> = match path.extension().and_then(|e| e.to_str()) {
             Some("xz") => Box::new(liblzma::read::XzDecoder::new(file)),
@@ -75,21 +74,18 @@ impl Rows {
             columns.push((name, at));
         }
         let name = path.display().to_string();
-        Ok(Self { name, cpu, columns: Columns(columns), records: reader.into_records() })
+        Ok(Self { name, columns: Columns(columns), records: reader.into_records() })
     }
 
-    pub(super) fn next_row(&mut self) -> Result<Option<Row>, LabError> {
-        loop {
-            let Some(record) = self.records.next() else { return Ok(None) };
-            let fail = |why: String| LabError::File { path: self.name.clone(), why };
-            let record = record.map_err(|e| fail(e.to_string()))?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let cells = Cells { record: &record, columns: &self.columns };
-            let row = cells.row(line).map_err(|why| fail(format!("line {line}: {why}")))?;
-            if cells.number("cpu") == Ok(i64::from(self.cpu)) {
-                return Ok(Some(row));
-            }
-        }
+    /// The next row, and its CPU.
+    pub(super) fn next_row(&mut self) -> Result<Option<(u32, Row)>, LabError> {
+        let Some(record) = self.records.next() else { return Ok(None) };
+        let fail = |why: String| LabError::File { path: self.name.clone(), why };
+        let record = record.map_err(|e| fail(e.to_string()))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let cells = Cells { record: &record, columns: &self.columns };
+        let row = cells.cpu().and_then(|cpu| Ok((cpu, cells.row(line)?)));
+        row.map(Some).map_err(|why| fail(format!("line {line}: {why}")))
     }
 }
 
@@ -124,6 +120,11 @@ impl Cells<'_> {
 
     fn yes(&self, name: &str) -> Result<bool, String> {
         Ok(self.number(name)? > 0)
+    }
+
+    fn cpu(&self) -> Result<u32, String> {
+        let n = self.number("cpu")?;
+        u32::try_from(n).map_err(|_| format!("column cpu: {n} is no CPU"))
     }
 
     fn row(&self, line: u64) -> Result<Row, String> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Parity as text.
 
+use idlewise_platform::cpu_list;
 use idlewise_report::{Line, percent};
 
 use crate::parity::{Parity, ParityCounts};
@@ -22,6 +23,7 @@ pub(crate) fn parity_lines(all: &[Parity]) -> Vec<Line> {
         let Ok(counts) = &p.result else { continue };
         out.extend(differences(counts).map(|why| Line::new("", why)));
         out.extend(counts.first.iter().take(SHOWN).map(|m| Line::new("", m.to_string())));
+        out.extend(counts.lines.iter().take(SHOWN).map(|line| Line::new("", line)));
     }
     out
 }
@@ -40,11 +42,12 @@ pub fn words(p: &Parity) -> String {
         format!(" (the kernel's {called})")
     };
     let mut text = format!(
-        "{}{alias} in user space makes the kernel's choices: {} of {} ({} %), fed with the recorded inputs",
+        "{}{alias} in user space makes the kernel's choices: {} of {} ({} %), fed with the recorded inputs{}",
         p.governor,
         counts.same,
         counts.decisions,
-        percent(counts.same_pct())
+        percent(counts.same_pct()),
+        of_table(p)
     );
     let apart = [
         (p.given_up, "taken back by a reschedule before the entry"),
@@ -58,6 +61,14 @@ pub fn words(p: &Parity) -> String {
         text += "; it was in charge before the recording began, and what differs may hang on that, too";
     }
     text
+}
+
+/// The table that inputs are from.
+fn of_table(p: &Parity) -> String {
+    let name = p.table.as_ref().and_then(|t| t.file_name());
+    name.map_or_else(String::new, |name| {
+        format!(" of CPUs {} ({})", cpu_list(&p.cpus), name.to_string_lossy())
+    })
 }
 
 /// How decisions differ, most often first named.

@@ -7,7 +7,7 @@ use idlewise_report::{Line, Report};
 use idlewise_stats::Summary;
 
 use crate::record::overhead::Overhead;
-use crate::record::{CpuRecorded, RecordReport};
+use crate::record::{CpuRecorded, InputsRecorded, RecordReport};
 
 /// The report of a recording.
 #[must_use]
@@ -31,7 +31,14 @@ pub fn record(r: &RecordReport) -> Report {
     if let Some(governor) = &r.governor {
         out.preamble.push(Line::new("governor", governor));
     }
-    out.preamble.extend(r.cpus.iter().map(|c| Line::new(&format!("CPU {}", c.cpu), cpu(c))));
+    out.preamble.extend(r.inputs.iter().map(|i| Line::new("inputs", inputs(i))));
+    out.preamble.extend(r.cpus.iter().map(|c| {
+        let told = r.inputs.as_ref().and_then(|i| i.cpus.get(&c.cpu)).filter(|_| !c.usable);
+        let told = told.map_or_else(String::new, |of| {
+            format!("; its {} decisions are among the governor's inputs", of.entered)
+        });
+        Line::new(&format!("CPU {}", c.cpu), cpu(c) + &told)
+    }));
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
     let next = if r.cpus.iter().any(|c| c.usable) {
         format!(
@@ -48,6 +55,20 @@ pub fn record(r: &RecordReport) -> Report {
 
 fn beside(path: &Path) -> String {
     path.with_extension("toml").file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+}
+
+/// The governor's inputs.
+fn inputs(i: &InputsRecorded) -> String {
+    let name = i.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let cpus: Vec<String> = i.cpus.iter().map(|(cpu, of)| format!("CPU {cpu} {}", of.entered)).collect();
+    let all = &i.counts;
+    let dropped = if all.dropped == 0 { "none".to_owned() } else { all.dropped.to_string() };
+    format!(
+        "{name}: {} decisions with what the governor was told ({}), {} more were given up before the entry, {dropped} dropped",
+        all.entered,
+        cpus.join(", "),
+        all.given_up
+    )
 }
 
 fn cpu(c: &CpuRecorded) -> String {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a CPU's records to decisions: what differs from one to the next is what happened in between.
 
+use serde::Serialize;
+
 use super::layout::{Layout, MemoryLayout, MenuLayout, head};
 use super::program::NO_OWN_LIMIT;
 
@@ -95,7 +97,7 @@ pub struct Outcome {
 }
 
 /// What was seen, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// States entered.
     pub entered: u64,
@@ -109,6 +111,18 @@ pub struct Counts {
     pub dropped: u64,
     /// Entries left out because what came before them is not known: each CPU's first, and those after dropped records.
     pub left_out: u64,
+}
+
+impl Counts {
+    /// Adds what was seen elsewhere.
+    pub fn add(&mut self, more: &Self) {
+        self.entered += more.entered;
+        self.given_up += more.given_up;
+        self.given_up_unseen += more.given_up_unseen;
+        self.rejected += more.rejected;
+        self.dropped += more.dropped;
+        self.left_out += more.left_out;
+    }
 }
 
 /// Puts one CPU's records together.
@@ -181,6 +195,11 @@ impl Reader {
             done(record.decision.clone());
         }
         self.before = Some(record);
+    }
+
+    /// Whether a decision's stay has not ended yet.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
     }
 
     /// The last decision, whose stay has not ended or was ended at `exit_ns`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Setting the recorder up, reading what it saw, taking it down.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -40,6 +41,10 @@ pub struct Recorded {
     pub decisions: Vec<Decision>,
     /// What was seen, in all.
     pub counts: Counts,
+    /// What was seen on each CPU that could be recorded.
+    pub cpus: BTreeMap<u32, Counts>,
+    /// Why no governor can be held against the decisions; nothing where one can.
+    pub unproven: Option<String>,
     /// What the programs took, where it was measured.
     pub cost: Option<Cost>,
     /// What a reader must know.
@@ -62,7 +67,8 @@ pub struct Recorder {
     layout: Layout,
     cpus: Vec<Cpu>,
     kept: Map,
-    counts: Counts,
+    /// The sleep length is recorded wherever this governor asks for it.
+    tells_all: bool,
     /// Programs in the order of their links.
     programs: Vec<Program>,
     links: Vec<OwnedFd>,
@@ -74,8 +80,10 @@ pub struct Recorder {
 }
 
 struct Cpu {
+    number: u32,
     ring: Ring,
     reader: Reader,
+    counts: Counts,
 }
 
 /// A CPU gets this long to arm a timer of ours.
@@ -106,7 +114,8 @@ impl Recorder {
         let maps = Maps { kept: kept.number(), rings: rings.number() };
 
         let mut notes = Vec::new();
-        if matches!(layout.memory, MemoryLayout::None) && governor != "haltpoll" {
+        let tells_all = !matches!(layout.memory, MemoryLayout::None) || governor == "haltpoll";
+        if !tells_all {
             notes.push(format!(
                 "what {governor} remembers and the sleep length that it is told are not recorded: known are menu, ladder, haltpoll"
             ));
@@ -131,7 +140,7 @@ impl Recorder {
             layout,
             cpus,
             kept,
-            counts: Counts::default(),
+            tells_all,
             programs: vec![],
             links: vec![],
             notes,
@@ -178,24 +187,35 @@ impl Recorder {
     /// What was seen so far, as far as it was drained.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.counts
+        let mut all = Counts::default();
+        self.cpus.iter().for_each(|cpu| all.add(&cpu.counts));
+        all
+    }
+
+    /// Forgets what was seen so far: what comes from now on is of interest.
+    pub fn forget(&mut self) {
+        drop(self.drain());
+        for cpu in &mut self.cpus {
+            // The last is yet to be told.
+            cpu.counts = Counts { entered: u64::from(cpu.reader.is_pending()), ..Counts::default() };
+        }
     }
 
     /// Takes the decisions that are complete: all but each CPU's last. By CPU, then by time.
     pub fn drain(&mut self) -> Vec<Decision> {
         let mut decisions = Vec::new();
-        for Cpu { ring, reader } in &mut self.cpus {
-            ring.drain(|bytes| reader.record(&self.layout, bytes, &mut self.counts, |d| decisions.push(d)));
+        for Cpu { ring, reader, counts, .. } in &mut self.cpus {
+            ring.drain(|bytes| reader.record(&self.layout, bytes, counts, |d| decisions.push(d)));
         }
         decisions
     }
 
     /// Takes records up to `until_ns`; later ones are lost.
     fn take(&mut self, until_ns: u64, decisions: &mut Vec<Decision>) {
-        for Cpu { ring, reader } in &mut self.cpus {
+        for Cpu { ring, reader, counts, .. } in &mut self.cpus {
             ring.drain(|bytes| {
                 if time_of(bytes) <= until_ns {
-                    reader.record(&self.layout, bytes, &mut self.counts, |d| decisions.push(d));
+                    reader.record(&self.layout, bytes, counts, |d| decisions.push(d));
                 }
             });
         }
@@ -224,21 +244,31 @@ impl Recorder {
         self.links.clear();
         let mut decisions = Vec::new();
         self.take(until_ns, &mut decisions);
-        for cpu in self.cpus {
-            decisions.extend(cpu.reader.finish());
-        }
         let kept = self.kept.get(0).map_err(refused)?;
-        self.counts.dropped = kept_values(&kept, kept::DROPS).into_iter().sum();
-        if self.counts.dropped > 0 {
-            let dropped = self.counts.dropped;
+        let known = kept_values(&kept, kept::BASE);
+        let dropped = kept_values(&kept, kept::DROPS);
+        let (mut counts, mut cpus) = (Counts::default(), BTreeMap::new());
+        for ((cpu, base), dropped) in self.cpus.into_iter().zip(known).zip(dropped) {
+            decisions.extend(cpu.reader.finish());
+            let of_cpu = Counts { dropped, ..cpu.counts };
+            counts.add(&of_cpu);
+            if base != 0 {
+                cpus.insert(cpu.number, of_cpu);
+            }
+        }
+        if counts.dropped > 0 {
+            let dropped = counts.dropped;
             self.notes.push(format!("{dropped} records found no room: drain more often, or give more room"));
         }
-        let governor = governor_of(&self.host)?;
-        if governor != self.governor {
-            self.notes.push(format!("the governor changed from {} to {governor} meanwhile", self.governor));
-        }
-        let (governor, counts, notes) = (self.governor, self.counts, self.notes);
-        Ok(Recorded { governor, decisions, counts, cost, notes })
+        let unproven = match governor_of(&self.host)? {
+            after if after != self.governor => {
+                Some(format!("the governor changed from {} to {after} meanwhile", self.governor))
+            }
+            _ if self.tells_all => None,
+            _ => Some(format!("what {} was told is not recorded in full", self.governor)),
+        };
+        let (governor, notes) = (self.governor, self.notes);
+        Ok(Recorded { governor, decisions, counts, cpus, unproven, cost, notes })
     }
 }
 
@@ -332,7 +362,8 @@ fn rings(possible: &[u32], bytes: u32) -> io::Result<(Map, Vec<Cpu>)> {
     for cpu in possible {
         let ring = Map::ring(bytes)?;
         table.set(*cpu, &ring.number().to_ne_bytes())?;
-        cpus.push(Cpu { ring: Ring::new(ring, bytes)?, reader: Reader::default() });
+        let (ring, reader) = (Ring::new(ring, bytes)?, Reader::default());
+        cpus.push(Cpu { number: *cpu, ring, reader, counts: Counts::default() });
     }
     Ok((table, cpus))
 }

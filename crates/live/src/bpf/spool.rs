@@ -31,7 +31,14 @@ impl Spool {
     /// # Errors
     /// As [`Recorder::start`], or the file cannot be made.
     pub fn start(host: &Host, options: RecorderOptions, path: &Path) -> Result<Self, LiveError> {
-        let recorder = Recorder::start(host, options)?;
+        Self::over(Recorder::start(host, options)?, path)
+    }
+
+    /// As [`Spool::start`], with a recorder that is at work already and has not been drained.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn over(recorder: Recorder, path: &Path) -> Result<Self, LiveError> {
         let file = File::options().write(true).create_new(true).open(path).map_err(LiveError::io(path))?;
         let (stop, stopped) = channel();
         let path = path.to_owned();

@@ -44,7 +44,7 @@ pub fn costs(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Costs, LiveError> {
     let tracefs = Tracefs::of(host)?;
-    spool::make_folder(&plan.parts, plan.force)?;
+    let _ = spool::make_folder(&plan.parts, plan.force)?;
     let result = measure(host, &tracefs, plan, made, blocks, stop, progress);
     // The pages of a measurement are nobody's recording.
     let _ = fs::remove_dir_all(&plan.parts);

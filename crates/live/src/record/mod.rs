@@ -7,6 +7,7 @@
 
 mod cost;
 mod facts;
+mod inputs;
 mod look;
 mod messages;
 mod spool;
@@ -27,6 +28,7 @@ use crate::{Host, LiveError};
 
 pub use cost::{Costs, RunTime, costs};
 pub use facts::{Facts, Topology};
+pub use inputs::Inputs;
 pub use look::Look;
 pub use messages::messages;
 pub use stop::{Stop, Stopper};
@@ -45,7 +47,7 @@ pub struct Plan {
     pub buffer_kib: Option<u64>,
     /// The folder for the pages until the recording is written.
     pub parts: PathBuf,
-    /// Overwrite what a killed recording left in that folder.
+    /// Overwrite what a killed recording left in that folder; else it is moved aside.
     pub force: bool,
     /// Look up every second, to tell how far it is; else nothing wakes the machine.
     pub tell: bool,
@@ -93,6 +95,8 @@ pub struct Recorded {
     pub recorded: Vec<String>,
     /// What this kernel does not have.
     pub missing: Vec<String>,
+    /// Where that is now which a killed recording had left in the folder for the pages.
+    pub moved: Option<PathBuf>,
     /// The kernel hides the names of its functions.
     pub nameless: bool,
     /// What went wrong beside the trace itself.
@@ -114,15 +118,17 @@ pub fn record(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Recorded, LiveError> {
     let tracefs = Tracefs::of(host)?;
-    spool::make_folder(&plan.parts, plan.force)?;
-    let result = into_parts(host, &tracefs, plan, made, companion, stop, progress);
-    result.map_err(|e| {
-        if spool::holds_pages(&plan.parts) {
-            return LiveError::Request(format!("{e}. {}", kept(&plan.parts)));
+    let moved = spool::make_folder(&plan.parts, plan.force)?;
+    match into_parts(host, &tracefs, plan, made, companion, stop, progress) {
+        Ok(recorded) => Ok(Recorded { moved, ..recorded }),
+        Err(e) if spool::holds_pages(&plan.parts) => {
+            Err(LiveError::Request(format!("{e}. {}", kept(&plan.parts))))
         }
-        let _ = fs::remove_dir_all(&plan.parts);
-        e
-    })
+        Err(e) => {
+            let _ = fs::remove_dir_all(&plan.parts);
+            Err(e)
+        }
+    }
 }
 
 /// Where what was captured is, in words.
@@ -189,6 +195,7 @@ fn into_parts(
         buffer_kib,
         recorded,
         missing,
+        moved: None,
         nameless,
         notes,
     })

@@ -34,32 +34,58 @@ pub(super) struct Spool {
     buffer: Vec<u8>,
 }
 
-/// Makes the folder for a recording; one that a killed recording left is taken over if no pages are in it, or if `force`.
-pub(super) fn make_folder(folder: &Path, force: bool) -> Result<(), LiveError> {
-    if folder.exists() {
-        if holds_pages(folder) && !force {
+/// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
+/// aside, and where to is told. Who calls this is the only session that records.
+pub(super) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
+    let mut moved = None;
+    if folder.symlink_metadata().is_ok() {
+        if !is_ours(folder) {
             return Err(LiveError::Request(format!(
-                "{0} holds a recording that was cut short: `idlewise info {0}` reads it; remove it, name another file, or overwrite it with --force",
+                "{}: is in the way of what is recorded, and nothing that a recording has left; move it, or name another file",
                 folder.display()
             )));
         }
-        fs::remove_dir_all(folder).map_err(LiveError::io(folder))?;
-    }
-    fs::create_dir(folder).map_err(LiveError::io(folder))
-}
-
-/// Whether any CPU's file in the folder holds pages, or it is no folder of ours.
-pub(super) fn holds_pages(folder: &Path) -> bool {
-    let Ok(list) = fs::read_dir(folder) else { return true };
-    let mut empty = true;
-    for entry in list.flatten() {
-        empty = false;
-        let is_pages = entry.file_name().to_string_lossy().starts_with("cpu");
-        if is_pages && entry.metadata().is_ok_and(|m| m.len() > 0) {
-            return true;
+        if holds_pages(folder) && !force {
+            let aside = aside(folder);
+            fs::rename(folder, &aside).map_err(LiveError::io(folder))?;
+            moved = Some(aside);
+        } else {
+            fs::remove_dir_all(folder).map_err(LiveError::io(folder))?;
         }
     }
-    !empty && !folder.join("events").is_dir()
+    fs::create_dir(folder).map_err(LiveError::io(folder))?;
+    Ok(moved)
+}
+
+/// `folder` with the first number behind its name that is free.
+fn aside(folder: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = folder.as_os_str().to_owned();
+        name.push(format!(".{n}"));
+        PathBuf::from(name)
+    };
+    let mut n = 1;
+    while n < u32::MAX && numbered(n).symlink_metadata().is_ok() {
+        n += 1;
+    }
+    numbered(n)
+}
+
+/// Whether a recording has made `folder`: it is empty, or holds the descriptions of events.
+fn is_ours(folder: &Path) -> bool {
+    let real = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
+    real && (folder.join("events").is_dir()
+        || fs::read_dir(folder).is_ok_and(|mut list| list.next().is_none()))
+}
+
+/// Whether any CPU's file in the folder holds pages.
+pub(super) fn holds_pages(folder: &Path) -> bool {
+    let Ok(mut list) = fs::read_dir(folder) else { return true };
+    list.any(|entry| {
+        let Ok(entry) = entry else { return true };
+        let is_pages = entry.file_name().to_string_lossy().starts_with("cpu");
+        is_pages && entry.metadata().is_ok_and(|m| m.len() > 0)
+    })
 }
 
 /// Writes the descriptions beside the pages, where the reader of raw ring buffers looks for them.
