@@ -18,6 +18,24 @@ fn replay(trace: &Path, machine: &Path) -> (Option<i32>, String) {
 }
 
 #[test]
+fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("s.dat");
+    fs::copy(here.join("../../tests/data/sleeploop.dat"), &trace).unwrap();
+    fs::copy(here.join("../lab/tests/inputs/menu.csv"), folder.path().join("s.inputs.csv")).unwrap();
+    for (governor, status) in [("menu", 0), ("shallow", 1)] {
+        let text =
+            format!("platform = \"kvm-guest\"\ngovernor = \"{governor}\"\ninputs.file = \"s.inputs.csv\"\n");
+        fs::write(folder.path().join("s.toml"), text).unwrap();
+        let output = idlewise(&["replay", trace.to_str().unwrap(), "--governor", "deepest"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert_eq!(said.contains("not the kernel's choices: shallow"), status == 1, "{said}");
+    }
+}
+
+#[test]
 fn replay_of_a_recording_whose_choice_was_altered_fails() {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab");
     let (recording, machine) = (lab.join("teo-util-timer.dat"), lab.join("synth4.toml"));

@@ -89,6 +89,7 @@ fn a_second_of_sleeps_is_what_the_kernel_counted() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sleeps.dat");
+    wait_for_others();
     let before = machine();
     let output =
         record(&["-o", path.to_str().unwrap(), "--", "sh", "-c", &format!("echo heard; {SLEEPS}; exit 3")]);
@@ -121,6 +122,55 @@ fn a_second_of_sleeps_is_what_the_kernel_counted() {
     assert!(words(&again.stderr).contains("sleeps.dat: exists"));
     let again = record(&["-o", path.to_str().unwrap(), "-s", "0.1", "--force"]);
     assert_eq!(again.status.code(), Some(0), "{}", words(&again.stderr));
+}
+
+#[test]
+fn with_its_inputs_every_choice_is_proved() {
+    let _one = MACHINE.lock();
+    if !can_record() {
+        return;
+    }
+    const ENOUGH: u64 = 300;
+    let sleeps = SLEEPS.replace("1000000000", "2000000000");
+    wait_for_others();
+    let before = machine();
+    for _ in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, json] = ["sleeps.dat", "report.json"].map(|name| folder.path().join(name));
+        let (to, report) = (path.to_str().unwrap(), json.to_str().unwrap());
+        let output = record(&["--inputs", "--json", report, "-o", to, "--", "sh", "-c", &sleeps]);
+        let said = words(&output.stderr);
+        if !output.status.success() && ["bpf(2)", "BTF", "inputs cannot"].iter().any(|w| said.contains(w)) {
+            println!("skipped: {said}");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was begun");
+            return;
+        }
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("inputs    sleeps.inputs.csv: "), "{said}");
+        assert_eq!((instances(), machine()), (vec![], before.clone()));
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        let inputs = &report["inputs"];
+        let decided = inputs["counts"]["entered"].as_u64().unwrap();
+        if decided < ENOUGH || inputs["unproven"].is_string() || inputs["counts"]["dropped"] != 0 {
+            println!("once more: {decided} decisions; {inputs}");
+            continue;
+        }
+        let output = idlewise().args(["replay", "--governor", "shallow"]).arg(&path).output().unwrap();
+        let text = words(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let proved = text.split_once("makes the kernel's choices: ").map(|(_, rest)| rest);
+        let Some(proved) = proved.filter(|rest| !rest.starts_with("0 of")) else {
+            println!(
+                "not judged: no CPU can be replayed, or no such governor here: {text}{}",
+                words(&output.stderr)
+            );
+            return;
+        };
+        println!("{decided} decisions: {}", proved.split(')').next().unwrap());
+        assert!(output.status.success(), "{text}{}", words(&output.stderr));
+        assert!(text.starts_with("parity ") && proved.contains("(100.00 %)"), "{text}");
+        return;
+    }
+    println!("not judged: the machine was too busy to be idle {ENOUGH} times in 2 s");
 }
 
 #[test]
@@ -181,6 +231,7 @@ fn killed_at_any_moment_it_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed.dat");
     let arguments = ["record", "--force", "-s", "0.2", "-o", path.to_str().unwrap()];
+    wait_for_others();
     let before = machine();
     let start = Instant::now();
     assert!(record(arguments.get(1..).unwrap()).status.success());

@@ -103,6 +103,14 @@ fn plan(request: &RecordRequest) -> Plan {
     }
 }
 
+/// Where that is now which a killed recording had left in our way.
+fn kept_aside(moved: &Path) -> String {
+    format!(
+        "what a killed recording of this name had captured is kept in {0}: `idlewise info {0}` reads it",
+        moved.display()
+    )
+}
+
 /// The machine as `idlewise platform scan` sees it; none where the kernel has no idle states.
 fn machine(host: &Host) -> Option<Platform> {
     let roots =

@@ -188,14 +188,21 @@ impl<'m> LiveFile<'m> {
         Self::of(machine, cpu, rows)
     }
 
-    /// Reads the rows of all CPUs from `path`, in the order of their numbers.
+    /// Reads the rows of all CPUs from `path`, in the order of their numbers; a CPU comes once more after each gap in its rows, where
+    /// the recorder had no room.
     pub(crate) fn read_all(path: &Path, machine: &'m Platform) -> Result<Vec<Self>, LabError> {
         let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
         let mut file = Rows::open(path)?;
         while let Some((cpu, row)) = file.next_row()? {
             cpus.entry(cpu).or_default().push(row);
         }
-        cpus.into_iter().map(|(cpu, rows)| Self::of(machine, cpu, rows)).collect()
+        let mut all = Vec::new();
+        for (cpu, rows) in cpus {
+            for part in rows.split_inclusive(|row| row.is_cut_off) {
+                all.push(Self::of(machine, cpu, part.to_vec())?);
+            }
+        }
+        Ok(all)
     }
 
     fn of(machine: &'m Platform, cpu: u32, rows: Vec<Row>) -> Result<Self, LabError> {
@@ -347,6 +354,8 @@ pub(crate) struct Row {
     calls: i64,
     /// Nothing was entered; where the file does not say, rows of their own are missing for such selects.
     pub(crate) given_up: Option<bool>,
+    /// The stay's end is not recorded: the CPU's last row, or what came next found no room.
+    is_cut_off: bool,
     entered: Option<usize>,
     pub(crate) rejected: bool,
     delta_tick_ns: Option<i64>,

@@ -36,6 +36,7 @@ pub(crate) fn of_inputs(
     }
     let all = LiveFile::read_all(&inputs.file, machine)?;
     parity.cpus = all.iter().map(|live| live.cpu).collect();
+    parity.cpus.dedup();
     for row in all.iter().flat_map(|live| &live.rows) {
         parity.recorded += 1;
         parity.given_up += u64::from(row.given_up == Some(true));

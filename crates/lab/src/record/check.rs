@@ -7,8 +7,8 @@ use idlewise_model::TapeCpu;
 use idlewise_platform::{SysfsCounters, diff};
 use serde::Serialize;
 
-use super::Taken;
 use super::inputs::{InputsRecorded, TakenInputs};
+use super::{Taken, kept_aside};
 use crate::counters::{CounterCheck, CpuCheck};
 use crate::{LabError, Recording, RecordingOptions};
 
@@ -78,12 +78,7 @@ impl RecordReport {
             cpus: Vec::new(),
             notes: made.warnings(),
         };
-        if let Some(moved) = &taken.recorded.moved {
-            report.notes.push(format!(
-                "what a killed recording of this name had captured is kept in {0}: `idlewise info {0}` reads it",
-                moved.display()
-            ));
-        }
+        report.notes.extend(taken.recorded.moved.as_deref().map(kept_aside));
         if taken.machine.is_some() {
             let recording = Recording::open(path, &RecordingOptions::default());
             // The trace is written all the same: a load of some milliseconds may well have nothing to replay.

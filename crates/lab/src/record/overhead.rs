@@ -11,7 +11,7 @@ use idlewise_live::tracefs::Tracefs;
 use idlewise_stats::Summary;
 use serde::Serialize;
 
-use super::{RecordRequest, plan};
+use super::{RecordRequest, kept_aside, plan};
 use crate::LabError;
 
 /// What recording cost.
@@ -25,6 +25,8 @@ pub struct Overhead {
     pub events: u64,
     /// Events lost in all runs.
     pub lost: u64,
+    /// What to know, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// One kind of time.
@@ -70,6 +72,8 @@ pub fn overhead(
     let plan = plan(request);
     let result = costs(host, &plan, &mut |folder| journal.made(folder), blocks, stop, progress);
     journal.restore()?;
-    let Costs { blocks, events, lost } = result?;
-    Ok(Overhead { wall: Cost::of(&blocks, |r| r.wall), cpu: Cost::of(&blocks, |r| r.cpu), events, lost })
+    let Costs { blocks, events, lost, moved } = result?;
+    let (wall, cpu) = (Cost::of(&blocks, |r| r.wall), Cost::of(&blocks, |r| r.cpu));
+    let notes = moved.as_deref().map(kept_aside).into_iter().collect();
+    Ok(Overhead { wall, cpu, events, lost, notes })
 }

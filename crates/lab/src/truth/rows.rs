@@ -157,6 +157,7 @@ impl Cells<'_> {
             exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
             calls: self.number("idle_calls_delta")?,
             given_up,
+            is_cut_off: given_up == Some(false) && self.text("exit_rel_ns").is_empty(),
             entered: self.optional("entered")?.and_then(|n| usize::try_from(n).ok()),
             rejected: self.optional("rejected_inc")?.is_some_and(|n| n > 0),
             delta_tick_ns: self.optional("delta_tick_ns")?,

@@ -112,5 +112,6 @@ pub fn overhead(o: &Overhead) -> Report {
     out.preamble.push(Line::new("events", format!("{rate:.0} a second, {lost}")));
     let runs = 4 * o.wall.percent.n;
     out.preamble.push(Line::new("runs", format!("{runs}, in blocks of four: without, with, with, without")));
+    out.preamble.extend(o.notes.iter().map(|n| Line::new("note", n)));
     out
 }

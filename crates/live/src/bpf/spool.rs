@@ -13,7 +13,7 @@ use crate::{Host, LiveError};
 
 /// The rings are looked after at least and at most this often: often enough that they do not fill, and else seldom, since it wakes
 /// the machine.
-const SELDOM: Duration = Duration::from_secs(1);
+const SELDOM: Duration = Duration::from_millis(250);
 const OFTEN: Duration = Duration::from_millis(10);
 /// Decisions at once that call for looking more often, or less: a quarter of a usual ring, and a thirtieth.
 const MANY: usize = 10_000;

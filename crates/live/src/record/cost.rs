@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::look::monotonic;
@@ -28,6 +28,8 @@ pub struct Costs {
     pub events: u64,
     /// Events lost in all runs.
     pub lost: u64,
+    /// As in [`super::Recorded`].
+    pub moved: Option<PathBuf>,
 }
 
 /// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `made` as
@@ -44,11 +46,11 @@ pub fn costs(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Costs, LiveError> {
     let tracefs = Tracefs::of(host)?;
-    let _ = spool::make_folder(&plan.parts, plan.force)?;
+    let moved = spool::make_folder(&plan.parts, plan.force)?;
     let result = measure(host, &tracefs, plan, made, blocks, stop, progress);
     // The pages of a measurement are nobody's recording.
     let _ = fs::remove_dir_all(&plan.parts);
-    result
+    result.map(|costs| Costs { moved, ..costs })
 }
 
 fn measure(
@@ -66,7 +68,7 @@ fn measure(
     made(&path)?;
     let mut instance = Instance::make(path, buffer_kib)?;
     let head = describe(host, tracefs, &instance, &Facts::of(host, &cpus))?;
-    let mut out = Costs { blocks: Vec::new(), events: 0, lost: 0 };
+    let mut out = Costs { blocks: Vec::new(), events: 0, lost: 0, moved: None };
     let (mut done, of) = (0, blocks * 4);
     let mut timed = |with: bool, out: &mut Costs| -> Result<RunTime, LiveError> {
         instance.clear()?;
