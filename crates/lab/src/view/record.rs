@@ -33,7 +33,8 @@ pub fn record(r: &RecordReport) -> Report {
     }
     out.preamble.extend(r.inputs.iter().map(|i| Line::new("inputs", inputs(i))));
     out.preamble.extend(r.cpus.iter().map(|c| {
-        let told = r.inputs.as_ref().and_then(|i| i.cpus.get(&c.cpu)).filter(|_| !c.usable);
+        let told =
+            r.inputs.as_ref().and_then(|i| i.cpus.get(&c.cpu)).filter(|of| !c.usable && of.entered > 0);
         let told = told.map_or_else(String::new, |of| {
             format!("; its {} decisions are among the governor's inputs", of.entered)
         });
