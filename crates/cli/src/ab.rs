@@ -141,7 +141,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
 fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
     let (request, folder) = match &a.resume {
         Some(folder) => (None, folder.clone()),
-        None => (Some(request(a)?), a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new("")))),
+        None => (Some(request(a)?), a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "ab"))),
     };
     // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
     let _ = ctrlc::set_handler(|| STOP.now());
@@ -169,10 +169,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
         return Err(Failure::Error("name two governors or more, or one with --aa".to_owned()));
     }
     let mut benchmarks = Vec::new();
-    if !a.command.is_empty() {
-        let name = a.command.first().map(|c| file_name(c)).unwrap_or_default();
-        benchmarks.push(Benchmark { name, command: a.command.clone(), load: None });
-    }
+    benchmarks.extend(of_command(&a.command));
     for text in &a.benchmark {
         let (name, shell) = text
             .split_once('=')
@@ -182,7 +179,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
         benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
     }
     for name in &a.load {
-        benchmarks.push(built_in(name, a)?);
+        benchmarks.push(built_in(name, a.seconds, a.seed)?);
     }
     if benchmarks.is_empty() {
         let why = "nothing to run: give -- COMMAND, --benchmark NAME=CMD or --load NAME";
@@ -211,16 +208,20 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
     })
 }
 
-fn file_name(command: &str) -> String {
-    Path::new(command).file_name().map_or_else(|| command.to_owned(), |n| n.to_string_lossy().into_owned())
+/// A command of the user's, by the name of its program.
+pub(crate) fn of_command(command: &[String]) -> Option<Benchmark> {
+    let first = command.first()?;
+    let name =
+        Path::new(first).file_name().map_or_else(|| first.clone(), |n| n.to_string_lossy().into_owned());
+    Some(Benchmark { name, command: command.to_owned(), load: None })
 }
 
 /// This program as a process that is the load.
-fn built_in(name: &str, a: &AbArgs) -> Result<Benchmark, LiveError> {
+pub(crate) fn built_in(name: &str, seconds: u32, seed: u64) -> Result<Benchmark, LiveError> {
     let load = load::find(name)?;
     let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
-    let seconds = a.seconds.to_string();
-    let seed = a.seed.to_string();
+    let seconds = seconds.to_string();
+    let seed = seed.to_string();
     let words = [&this.to_string_lossy(), "load", load.name, "--seconds", &seconds, "--seed", &seed];
     Ok(Benchmark {
         name: load.name.to_owned(),

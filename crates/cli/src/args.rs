@@ -82,6 +82,7 @@ pub(crate) enum Command {
     Diff(crate::diff::DiffArgs),
     /// Compare governors on the running machine: switch between them around a benchmark, many times, and judge the result
     Ab(crate::ab::AbArgs),
+    Advise(crate::advise::AdviseArgs),
     /// A load of `ab`
     #[command(hide = true)]
     Load(crate::load::LoadArgs),

@@ -2,6 +2,7 @@
 //! The `idlewise` command: arguments in, text out. What it does is in `idlewise-lab`.
 
 mod ab;
+mod advise;
 mod again;
 mod args;
 mod compare;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Top(a) => top::run(&a),
         Command::Diff(a) => diff::run(a),
         Command::Ab(a) => ab::run(&a),
+        Command::Advise(a) => advise::run(&a),
         Command::Load(a) => load::run(&a),
         Command::PutBack(a) => put_back::run(&a),
         Command::Record(a) => return record::run(&a),

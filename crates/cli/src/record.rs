@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use idlewise_lab::record::{RecordRequest, inputs_beside, overhead, record};
+use idlewise_lab::record::{RecordReport, RecordRequest, Taken, inputs_beside, overhead, record};
 use idlewise_lab::{DatForm, view};
 use idlewise_live::Host;
 use idlewise_live::record::{Stop, messages};
@@ -135,16 +135,28 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     let [before, after] = &taken.put_back;
     put_back::tell(before, true);
     put_back::tell(after, false);
+    let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
+    let code = taken.ended().code();
+    let report = keep(taken, &a.output, a.force, form)?;
+    if let Some(path) = &a.json {
+        let text = view::record(&report).render(Format::Json, &report).map_err(|e| e.to_string())?;
+        write_new(path, text.as_bytes(), a.force)?;
+    }
+    Ok(code)
+}
+
+/// Writes a recording and what belongs beside it, and says what it is good for.
+pub(crate) fn keep(taken: Taken, to: &Path, force: bool, form: DatForm) -> Result<RecordReport, Failure> {
+    let beside = to.with_extension("toml");
     let report = {
         let progress = Progress::new("writing");
-        let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
         let kept = format!("what was captured is kept in {}", taken.parts().display());
-        let written = write_new_file(&a.output, a.force, |file| Ok(taken.write(form, file)?));
+        let written = write_new_file(to, force, |file| Ok(taken.write(form, file)?));
         let written = written.and_then(|()| {
             if taken.has_inputs() {
-                write_new_file(&inputs, a.force, |file| Ok(taken.write_inputs(file)?))?;
+                write_new_file(&inputs_beside(to), force, |file| Ok(taken.write_inputs(file)?))?;
             }
-            write_new(&beside, taken.sidecar()?.as_bytes(), a.force)
+            write_new(&beside, taken.sidecar()?.as_bytes(), force)
         });
         written.map_err(|e| match e {
             Failure::Error(why) if !why.contains("captured is kept") => {
@@ -153,16 +165,10 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
             other => other,
         })?;
         progress.say("checking");
-        (taken.ended().code(), taken.finish(&a.output))
+        taken.finish(to)
     };
-    let (code, report) = report;
-    let view = view::record(&report);
-    tell_of(&view)?;
-    if let Some(path) = &a.json {
-        let text = view.render(Format::Json, &report).map_err(|e| e.to_string())?;
-        write_new(path, text.as_bytes(), a.force)?;
-    }
-    Ok(code)
+    tell_of(&view::record(&report))?;
+    Ok(report)
 }
 
 fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Stop) -> Result<u8, Failure> {

@@ -4,6 +4,7 @@
 //! Every public function here is one command of `idlewise` without its printing: a request goes in, a report comes
 //! out. [`view`] turns reports into tables.
 
+pub mod advise;
 pub mod beside;
 pub mod boot;
 mod candidate;

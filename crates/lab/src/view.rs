@@ -2,6 +2,7 @@
 //! Reports as text: what stands at the top, and the tables.
 
 mod ab;
+mod advise;
 mod beside;
 mod boot;
 mod compare;
@@ -25,6 +26,7 @@ use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
 pub use ab::ab;
+pub use advise::advise;
 pub use beside::beside;
 pub use boot::{boot, self_test};
 pub use compare::{checks, compare};

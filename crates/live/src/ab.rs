@@ -18,6 +18,7 @@ mod watcher;
 
 use serde::{Deserialize, Serialize};
 
+pub use arm::available;
 pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, report};
 pub use run::{Run, StateUse};
 pub use session::{Head, Stop, folder, free_folder, run};

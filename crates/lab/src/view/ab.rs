@@ -61,7 +61,7 @@ fn questions(r: &AbReport) -> usize {
 }
 
 /// Four digits that count.
-fn number(v: f64) -> String {
+pub(super) fn number(v: f64) -> String {
     if v == 0.0 || !v.is_finite() {
         return v.to_string();
     }
@@ -69,20 +69,20 @@ fn number(v: f64) -> String {
     format!("{v:.*}", usize::try_from(digits.clamp(0, 9)).unwrap_or(0))
 }
 
-fn or_dash(v: Option<String>) -> String {
+pub(super) fn or_dash(v: Option<String>) -> String {
     v.unwrap_or_else(|| "-".to_owned())
 }
 
-fn between(i: Interval, shown: impl Fn(f64) -> String) -> String {
+pub(super) fn between(i: Interval, shown: impl Fn(f64) -> String) -> String {
     format!("{} .. {}", shown(i.low), shown(i.high))
 }
 
-fn change_pct(v: f64) -> String {
+pub(super) fn change_pct(v: f64) -> String {
     // Beyond a doubling, a factor says more.
     if v >= 1.0 { format!("x{:.2}", v + 1.0) } else { format!("{:+.1} %", 100.0 * v) }
 }
 
-fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 

@@ -41,12 +41,12 @@ impl Arms {
                  cpuidle_sysfs_switch on their command line)"
             )));
         }
-        let available = line(&cpuidle.join("available_governors")).unwrap_or_default();
+        let available = available(host);
         let mut list = Vec::new();
         for name in &request.arms {
             let arm = Arm::new(host, request, name)?;
-            if !available.split_whitespace().any(|g| g == arm.governor) {
-                let governor = &arm.governor;
+            if !available.contains(&arm.governor) {
+                let (governor, available) = (&arm.governor, available.join(" "));
                 return Err(LiveError::Request(format!(
                     "this kernel has no governor `{governor}`; it has: {available}"
                 )));
@@ -80,6 +80,13 @@ impl Arms {
         }
         journal.set(&self.governor_file, &arm.governor)
     }
+}
+
+/// The governors that a kernel can switch to; none where it cannot.
+#[must_use]
+pub fn available(host: &Host) -> Vec<String> {
+    let file = host.sys.join("devices/system/cpu/cpuidle/available_governors");
+    line(&file).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 impl Arm {

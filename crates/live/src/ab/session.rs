@@ -288,12 +288,12 @@ pub(super) fn machine(head: &Head) -> String {
     )
 }
 
-/// A folder in `parent` that is not there yet: `ab-1`, `ab-2` and so on.
+/// A folder in `parent` that is not there yet: `NAME-1`, `NAME-2` and so on.
 #[must_use]
-pub fn free_folder(parent: &Path) -> PathBuf {
+pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
     let mut n = 1_u64;
     loop {
-        let folder = parent.join(format!("ab-{n}"));
+        let folder = parent.join(format!("{name}-{n}"));
         if fs::symlink_metadata(&folder).is_err() {
             return folder;
         }

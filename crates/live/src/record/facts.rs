@@ -41,7 +41,9 @@ pub struct Topology {
 }
 
 impl Facts {
-    pub(super) fn of(host: &Host, cpus: &[u32]) -> Self {
+    /// Those of `host`, of which these `cpus` are online. What cannot be read is left out.
+    #[must_use]
+    pub fn of(host: &Host, cpus: &[u32]) -> Self {
         let uname = rustix::system::uname();
         let word = |path: &Path| {
             let text = fs::read_to_string(path).ok()?;

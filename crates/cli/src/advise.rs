@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Args;
+use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, judge, specs};
+use idlewise_lab::record::{RecordRequest, record};
+use idlewise_lab::replay::{ReplayReport, ReplayRequest, replay, split_governors};
+use idlewise_lab::{DatForm, Recording, RecordingOptions, view};
+use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark};
+use idlewise_live::record::{Stop, Stopper};
+use idlewise_live::{Host, load};
+use serde::Serialize;
+
+use crate::ab::{built_in, of_command};
+use crate::args::{OutputArgs, RecordingArgs};
+use crate::output::{Done, Failure, Progress, deliver, interrupted, write_new};
+use crate::put_back::tell;
+use crate::record::keep;
+
+const EXAMPLES: &str = "\
+For a command: it is recorded, replayed, then run under the kernel's governors in turns:
+  idlewise advise -- perf bench sched pipe -l 50000
+For one of the loads that come along (idlewise ab --loads), in a few minutes:
+  idlewise advise --load timer --quick
+For whatever runs on this machine, 30 seconds of it; nothing is switched:
+  idlewise advise --seconds 30
+For a recording; no root needed:
+  idlewise advise --trace mine.dat
+With arms of your own beside the kernel's governors; what a state is worth:
+  idlewise advise --load timer --also menu:disable=1
+
+Recording and switching need root. Everything is put back at the end, after Ctrl-C, and after a crash or SIGKILL.
+Exit status: 0 done, whatever the advice is; 2 not done. See docs/guide/advise.md.";
+
+/// Which idle governor for this machine and load? Records it, replays it under all governors, compares those of this kernel,
+/// and answers on one page
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AdviseArgs {
+    /// A recording made before, instead of a new one
+    #[arg(short, long, value_name = "RECORDING")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordingArgs,
+    /// A load that comes along, instead of a command
+    #[arg(short, long, value_name = "NAME", conflicts_with = "command")]
+    load: Option<String>,
+    /// How long a load runs, or the machine is recorded as it is [default: 3 and 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: Option<u32>,
+    /// A number that the command prints: a pattern with one group. The last one counts; less is better unless `:higher`
+    #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
+    metric: Vec<String>,
+    /// More to ask about, with what is particular to each: menu:disable=1 (a state), teo-util:util_threshold_shift=5
+    #[arg(long, value_name = "LIST")]
+    also: Option<String>,
+    /// Do not switch the running kernel: record and replay only
+    #[arg(long, conflicts_with = "ab_session")]
+    no_ab: bool,
+    /// A session of `idlewise ab` made before, instead of a new one
+    #[arg(long, value_name = "DIR")]
+    ab_session: Option<PathBuf>,
+    /// Six runs of each, loads of one second
+    #[arg(long, conflicts_with = "repeat")]
+    quick: bool,
+    /// Runs of the load under each governor [default: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
+    /// A run is made again when others, or the host, take more than this of the CPUs, %
+    #[arg(long, value_name = "PCT", default_value_t = 8)]
+    foreign: u32,
+    /// The folder for recording, runs and results, new or empty [default: advise-1, advise-2 ... in this one]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// A tree of files that was copied from the machine of the recording, instead of this machine
+    #[arg(long, value_name = "DIR", requires = "trace")]
+    root: Option<PathBuf>,
+    /// The load: a command and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Ctrl-C was pressed.
+static ASKED: AtomicBool = AtomicBool::new(false);
+/// Ends the comparison through this.
+static COMPARING: ab::Stop = ab::Stop::new();
+/// What is being done: ends by itself when it is asked to.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// Ends the recording through this.
+static RECORDING: Mutex<Option<Stopper>> = Mutex::new(None);
+
+fn on_ctrl_c() {
+    ASKED.store(true, Ordering::SeqCst);
+    if !BUSY.load(Ordering::SeqCst) {
+        interrupted();
+    }
+    COMPARING.now();
+    if let Some(stopper) = RECORDING.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        stopper.stop();
+    }
+}
+
+/// Does what puts its changes back by itself when it is interrupted.
+fn busy<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    BUSY.store(true, Ordering::SeqCst);
+    let result = work();
+    BUSY.store(false, Ordering::SeqCst);
+    result
+}
+
+pub(crate) fn run(a: &AdviseArgs) -> Done {
+    a.output.check()?;
+    // Where no handler can be set, a signal ends the command as it always does, and the guard puts things back.
+    let _ = ctrlc::set_handler(on_ctrl_c);
+    let host = Host::below(a.root.as_deref().unwrap_or(Path::new("/")));
+    let task = Task::new(a, &host)?;
+    let (recording, situation, recorded) = task.open(task.recording()?)?;
+    let session = a.ab_session.as_deref().map(ab::report).transpose()?;
+    let mut also = split_governors(a.also.as_deref().unwrap_or_default());
+    also.extend(session.iter().flat_map(|s| s.arms.iter().cloned()));
+    let mut candidates = candidates(&situation, &recorded, &also);
+    if let (Some(dir), Some(first)) = (&a.ab_session, session.as_ref().and_then(|s| s.arms.first()))
+        && let Some(current) = candidates.first().filter(|c| c.name != *first)
+    {
+        let (dir, current) = (dir.display(), &current.name);
+        return Err(format!("{dir}: compares with {first}, but the governor in force is {current}").into());
+    }
+    for candidate in &mut candidates {
+        if session.as_ref().is_some_and(|s| s.arms.contains(&candidate.name)) {
+            candidate.in_kernel = Some(true);
+        }
+    }
+    let replayed = recording.and_then(|path| task.replay(&path, &candidates));
+    let compared = match session {
+        Some(session) => Ok(session),
+        None => task.compare(&situation, &candidates)?,
+    };
+    if let (Err(no_replay), Err(no_ab)) = (&replayed, &compared) {
+        let why = format!("{no_replay}\nidlewise: nor could anything be compared on this kernel: {no_ab}");
+        return Err(Failure::Error(why));
+    }
+    let mut advice = judge(&Evidence {
+        situation,
+        load: task.words(),
+        candidates,
+        replay: replayed.as_ref().map_err(Clone::clone),
+        ab: compared.as_ref().map_err(Clone::clone),
+    });
+    advice.kept = task.kept();
+    if let Some(folder) = task.folder.as_ref().filter(|f| f.is_dir()) {
+        if let Ok(report) = &replayed {
+            write_json(&folder.join("replay.json"), report)?;
+        }
+        write_json(&folder.join("advice.json"), &advice)?;
+    }
+    deliver(&a.output, &view::advise(&advice), &advice)
+}
+
+fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(what).map_err(|e| e.to_string())?;
+    write_new(path, (text + "\n").as_bytes(), false)
+}
+
+/// A recording's path; or why there is none.
+type Recorded = Result<PathBuf, String>;
+
+/// What is to be done.
+struct Task<'a> {
+    args: &'a AdviseArgs,
+    host: &'a Host,
+    /// What can be run again and again.
+    benchmark: Option<Benchmark>,
+    /// Where the evidence is kept; none for a recording alone.
+    folder: Option<PathBuf>,
+}
+
+impl<'a> Task<'a> {
+    fn new(a: &'a AdviseArgs, host: &'a Host) -> Result<Self, Failure> {
+        let seconds = a.seconds.unwrap_or(if a.quick { 1 } else { 3 });
+        let benchmark = match &a.load {
+            Some(name) => Some(built_in(name, seconds, 0)?),
+            None => of_command(&a.command),
+        };
+        if benchmark.is_none() && !a.metric.is_empty() {
+            return Err("--metric is of a command: give it after --".to_owned().into());
+        }
+        let measures = a.trace.is_none() || (benchmark.is_some() && !a.no_ab && a.ab_session.is_none());
+        let folder = (measures || a.to.is_some())
+            .then(|| a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "advise")));
+        if let Some(folder) = &folder {
+            let failed = |e: std::io::Error| Failure::Error(format!("{}: {e}", folder.display()));
+            if folder.exists() && std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
+                let why = format!("{}: not empty; name a new folder", folder.display());
+                return Err(Failure::Error(why));
+            }
+        }
+        Ok(Self { args: a, host, benchmark, folder })
+    }
+
+    /// What ran, in words.
+    fn words(&self) -> String {
+        let a = self.args;
+        let of = |name: &String| load::find(name).map_or("", |l| l.what).to_owned();
+        let load = match (&a.load, &self.benchmark) {
+            (Some(name), _) => Some(format!("{name}: {}", of(name))),
+            (None, Some(_)) => Some(a.command.join(" ")),
+            (None, None) => None,
+        };
+        match (&a.trace, load) {
+            (Some(trace), Some(load)) => format!("{load}; recording {}", trace.display()),
+            (Some(trace), None) => format!("recording {}", trace.display()),
+            (None, Some(load)) => load,
+            (None, None) => format!("the machine as it was, {} s of it", self.as_it_is()),
+        }
+    }
+
+    fn as_it_is(&self) -> u32 {
+        self.args.seconds.unwrap_or(10)
+    }
+
+    /// Where the recording is, made now where none is given; or why there is none, where something else can be done.
+    fn recording(&self) -> Result<Recorded, Failure> {
+        if let Some(trace) = &self.args.trace {
+            return Ok(Ok(trace.clone()));
+        }
+        let Some(folder) = &self.folder else { return Err("no folder for the recording".to_owned().into()) };
+        let made_now = !folder.exists();
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let to = folder.join("recording.dat");
+        eprintln!("idlewise: recording {}", self.words());
+        match busy(|| self.record(&to)) {
+            Ok(()) if ASKED.load(Ordering::SeqCst) => Err(Failure::Error(format!(
+                "interrupted; the recording is kept: idlewise advise --trace {}",
+                to.display()
+            ))),
+            Ok(()) => Ok(Ok(to)),
+            Err(Failure::Error(why)) if self.benchmark.is_some() && !self.args.no_ab => Ok(Err(why)),
+            Err(Failure::Error(why)) => {
+                if made_now {
+                    // Only an empty folder goes.
+                    let _ = std::fs::remove_dir(folder);
+                }
+                Err(Failure::Error(format!(
+                    "{why}; advice from a recording needs no root: idlewise advise --trace RECORDING"
+                )))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn record(&self, to: &Path) -> Result<(), Failure> {
+        let (mut stop, stopper) = Stop::new().map_err(|e| e.to_string())?;
+        *RECORDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(stopper);
+        // What the load prints is not our answer.
+        let aside = ["sh", "-c", "exec \"$@\" >&2", "sh"].map(OsString::from);
+        let command = self.benchmark.as_ref().map_or_else(Vec::new, |b| {
+            aside.into_iter().chain(b.command.iter().map(OsString::from)).collect()
+        });
+        let limit = command.is_empty().then(|| Duration::from_secs(self.as_it_is().into()));
+        let request = RecordRequest { command, limit, to: to.to_owned(), ..RecordRequest::default() };
+        let taken = record(self.host, &request, &mut stop, &mut |_| ());
+        *RECORDING.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let taken = taken?;
+        let [before, after] = &taken.put_back;
+        tell(before, true);
+        tell(after, false);
+        let code = taken.ended().code();
+        keep(taken, to, false, DatForm::Packed)?;
+        if code != 0 && !ASKED.load(Ordering::SeqCst) {
+            return Err(format!("the load ended with exit status {code}").into());
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> RecordingOptions {
+        self.args.recording.options()
+    }
+
+    /// The recording if it can be read, the machine, and the governor that the recording names. One of a machine that was
+    /// never idle can not be read, and takes nothing from a comparison.
+    fn open(&self, recording: Recorded) -> Result<(Recorded, Situation, String), Failure> {
+        let here = Situation::of(self.host);
+        let path = match recording {
+            Ok(path) => path,
+            Err(why) => return Ok((Err(why), here, String::new())),
+        };
+        let opened = {
+            let _progress = Progress::new("reading");
+            Recording::open(&path, &self.options())
+        };
+        let source = match opened {
+            Ok(recording) => recording.tape.source,
+            Err(e) if self.args.trace.is_none() => return Ok((Err(e.to_string()), here, String::new())),
+            Err(e) => return Err(e.into()),
+        };
+        let at_hand = self.args.trace.is_none() || self.args.root.is_some() || here.made(&source.kernel);
+        let situation = if at_hand { here } else { Situation::recorded(&source.kernel, &source.governor) };
+        if situation.governor.is_none() {
+            let (path, hint) = (path.display(), "Give it with --kernel-governor");
+            return Err(format!("{path}: which governor did the kernel run? {hint}").into());
+        }
+        Ok((Ok(path), situation, source.governor))
+    }
+
+    fn replay(&self, path: &Path, candidates: &[Candidate]) -> Result<ReplayReport, String> {
+        let current = candidates.first();
+        if let Some(current) = current.filter(|c| c.replay.is_empty()) {
+            return Err(format!(
+                "the kernel's governor {} is not among those that can be replayed",
+                current.name
+            ));
+        }
+        let request = ReplayRequest {
+            traces: vec![path.to_owned()],
+            recording: self.options(),
+            governors: specs(candidates),
+            sensitivity: true,
+            ..ReplayRequest::default()
+        };
+        let progress = Progress::new("reading");
+        replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(|e| e.to_string())
+    }
+
+    /// The comparison on the running kernel; or why there is none, where that is no failure.
+    fn compare(
+        &self,
+        situation: &Situation,
+        candidates: &[Candidate],
+    ) -> Result<Result<AbReport, String>, Failure> {
+        let a = self.args;
+        let not = |why: &str| Ok(Err(why.to_owned()));
+        if a.no_ab {
+            return not("left out, as asked (--no-ab)");
+        }
+        if a.root.is_some() {
+            return not("only files of the machine are at hand");
+        }
+        if situation.available.is_none() {
+            return not("the recording is of another machine or kernel than this one");
+        }
+        let Some(benchmark) = self.benchmark.clone() else {
+            return not(match a.trace {
+                Some(_) => "a recording cannot be run again: give its load, too (-- COMMAND or --load)",
+                None => "the machine as it is cannot be run again: give -- COMMAND or --load",
+            });
+        };
+        let offered = candidates.iter().filter(|c| c.in_kernel == Some(true));
+        let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
+        if arms.len() < 2 {
+            return Ok(Err(format!("this kernel offers nothing to switch to: {}", arms.join(", "))));
+        }
+        let Some(folder) = self.folder.as_ref().map(|f| f.join("ab")) else {
+            return not("no folder for its runs");
+        };
+        let request = self.request(arms, benchmark);
+        let mut say = |what: &str| eprintln!("idlewise: {what}");
+        let done = busy(|| Ok(ab::run(self.host, Some(request), &folder, &COMPARING, &mut say)?));
+        let interrupted = ASKED.load(Ordering::SeqCst);
+        match done {
+            Ok(back) => tell(&back, false),
+            Err(Failure::Error(why)) if interrupted => {
+                let (folder, trace) = (folder.display(), self.recorded().display().to_string());
+                return Err(Failure::Error(format!(
+                    "{why}; what was measured is kept: idlewise ab --resume {folder}, then idlewise advise --trace {trace} \
+                     --ab-session {folder}"
+                )));
+            }
+            Err(Failure::Error(why)) => return Ok(Err(why)),
+            Err(other) => return Err(other),
+        }
+        Ok(Ok(ab::report(&folder)?))
+    }
+
+    fn request(&self, arms: Vec<String>, benchmark: Benchmark) -> AbRequest {
+        let a = self.args;
+        AbRequest {
+            arms,
+            benchmarks: vec![benchmark],
+            metrics: a.metric.clone(),
+            repeat: a.repeat.unwrap_or(if a.quick { 6 } else { 10 }),
+            warm_up: 1,
+            settle_ms: 300,
+            foreign_pct: a.foreign,
+            retries: 3,
+            margin_permille: 10,
+            ..AbRequest::default()
+        }
+    }
+
+    fn recorded(&self) -> PathBuf {
+        let made = || self.folder.as_ref().map(|f| f.join("recording.dat")).unwrap_or_default();
+        self.args.trace.clone().unwrap_or_else(made)
+    }
+
+    /// The files that hold the evidence.
+    fn kept(&self) -> Vec<String> {
+        let mut all = vec![self.recorded()];
+        all.extend(self.folder.iter().flat_map(|f| [f.join("ab"), f.join("advice.json")]));
+        all.extend(self.args.ab_session.clone());
+        let there = |p: &PathBuf| p.exists() || p.ends_with("advice.json");
+        all.into_iter().filter(there).map(|p| p.display().to_string()).collect()
+    }
+}

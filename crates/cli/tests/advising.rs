@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does `idlewise advise` answer from a recording without root, say what it could not test, and leave a real machine as it
+//! was? What needs root or a kernel that can switch governors says so where there is none.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "a real machine is waited for")]
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+use idlewise_live::tracefs::Tracefs;
+use idlewise_live::{Host, Journal};
+
+const IDLE: &str = "sys/devices/system/cpu/cpuidle";
+const HALTPOLL: &str = "sys/module/haltpoll/parameters";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn idlewise() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    command.arg("advise");
+    command
+}
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Advice from the recording of sleeps, with more arguments.
+fn advice(arguments: &[&str]) -> Output {
+    let trace = root().join("tests/data/sleeploop.dat");
+    let output = idlewise().arg("--trace").arg(trace).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+    output
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Files of a machine with the governors of the recorded one.
+fn tree() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let files = [
+        (format!("{IDLE}/available_governors"), "ladder menu haltpoll \n"),
+        (format!("{IDLE}/current_governor"), "menu\n"),
+        (format!("{IDLE}/current_driver"), "haltpoll\n"),
+        (format!("{HALTPOLL}/guest_halt_poll_ns"), "0\n"),
+        ("proc/sys/kernel/osrelease".to_owned(), "6.18.44\n"),
+    ];
+    for (name, text) in files {
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+#[test]
+fn a_recording_alone_gives_advice_without_root() {
+    let a = json(&advice(&["--format", "json"]));
+    assert_eq!(a["schema"], "idlewise.advise/1");
+    let what = a["answer"]["what"].as_str().unwrap();
+    assert!(["try", "keep"].contains(&what), "a replay shows nothing: {}", a["answer"]);
+    assert_eq!(a["rows"][0]["governor"], "menu");
+    assert!(a["ab"]["Err"].is_string(), "{}", a["ab"]);
+    assert!(a["replay"]["Ok"]["fidelity"]["Ok"]["same_state_pct"].as_f64().unwrap() > 90.0);
+    let untested = a["untested"].as_array().unwrap();
+    for what in ["the running kernel", "CPU 1 in the replay", "the choice between deeper states"] {
+        assert!(untested.iter().any(|u| u["what"] == what), "no {what:?} in {untested:?}");
+    }
+    assert_eq!(a["kept"].as_array().unwrap().len(), 1, "the recording, and no folder: {}", a["kept"]);
+}
+
+#[test]
+fn every_field_of_the_json_is_documented() {
+    let text = fs::read_to_string(root().join("docs/reference/json.md")).unwrap();
+    let tree = tree();
+    let mut keys = Vec::new();
+    collect_keys(&json(&advice(&["--format", "json", "--root", tree.path().to_str().unwrap()])), &mut keys);
+    keys.retain(|k| !["Ok", "Err", "guest_halt_poll_ns"].contains(&k.as_str()));
+    for key in keys {
+        assert!(text.contains(&format!("`{key}`")) || text.contains(&format!("`{key}[]`")), "no `{key}`");
+    }
+}
+
+fn collect_keys(value: &serde_json::Value, keys: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            keys.push(key.clone());
+            collect_keys(value, keys);
+        }),
+        serde_json::Value::Array(values) => values.iter().for_each(|v| collect_keys(v, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn with_the_machines_files_it_knows_what_the_kernel_offers() {
+    let tree = tree();
+    let page = words(&advice(&["--root", tree.path().to_str().unwrap()]).stdout);
+    for wanted in [
+        "offers ladder, menu, haltpoll",
+        "haltpoll:guest_halt_poll_ns=200000  yes",
+        "not in this kernel: replayed only",
+        "only files of the machine are at hand",
+        "no power meter here",
+    ] {
+        assert!(page.contains(wanted), "no {wanted:?} in\n{page}");
+    }
+    assert!(page.lines().count() < 60, "more than a page:\n{page}");
+    for form in ["markdown", "csv"] {
+        let text = words(&advice(&["--format", form, "--root", tree.path().to_str().unwrap()]).stdout);
+        assert!(text.contains("haltpoll:guest_halt_poll_ns=200000"), "{text}");
+    }
+}
+
+#[test]
+fn bad_requests_name_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x"), "").unwrap();
+    let full = folder.path().to_str().unwrap();
+    let trace = root().join("tests/data/sleeploop.dat").display().to_string();
+    for (arguments, wanted) in [
+        (&["--trace", "nowhere.dat"][..], "nowhere.dat"),
+        (&["--load", "nothing"], "ping-pong"),
+        (&["--load", "timer", "--to", full], "not empty"),
+        (&["--trace", &trace, "--ab-session", full], "session.jsonl"),
+        (&["--metric", "a=(b)"], "after --"),
+    ] {
+        let output = idlewise().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(words(&output.stderr).contains(wanted), "{arguments:?}: {}", words(&output.stderr));
+    }
+}
+
+#[test]
+fn without_root_it_says_what_it_needs_and_what_goes_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = idlewise();
+    command.current_dir(folder.path()).args(["--seconds", "1"]);
+    if Tracefs::of(&Host::below(Path::new("/"))).is_ok() {
+        command.uid(65534).args(["--to", "/tmp/idlewise-advise-of-nobody"]);
+    }
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: nobody else may run the program here");
+        return;
+    };
+    let said = words(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("idlewise advise --trace RECORDING"), "{said}");
+    assert!(!Path::new("/tmp/idlewise-advise-of-nobody").exists());
+}
+
+/// One test at a time has the machine.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn machine() -> Option<MutexGuard<'static, ()>> {
+    let guard = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let host = Host::below(Path::new("/"));
+    let skip = |why: &str| {
+        eprintln!("skipped: {why}");
+        None
+    };
+    if let Err(why) = Tracefs::of(&host) {
+        return skip(&why.to_string());
+    }
+    let idle = Path::new("/").join(IDLE);
+    let available = fs::read_to_string(idle.join("available_governors")).unwrap_or_default();
+    if available.split_whitespace().count() < 2 {
+        return skip("this kernel has no governors to switch between");
+    }
+    if fs::OpenOptions::new().write(true).open(idle.join("current_governor")).is_err() {
+        return skip("switching governors needs root");
+    }
+    match Journal::open_guarded_by(&host, None) {
+        Ok(_) => Some(guard),
+        Err(why) => skip(&why.to_string()),
+    }
+}
+
+/// What advice may change meanwhile.
+fn state() -> Vec<Option<String>> {
+    let files = [format!("/{IDLE}/current_governor"), format!("/{HALTPOLL}/guest_halt_poll_ns")];
+    let mut out: Vec<Option<String>> = files.iter().map(|f| fs::read_to_string(f).ok()).collect();
+    let instances = fs::read_dir(Host::below(Path::new("/")).tracefs().join("instances"));
+    let names = instances.into_iter().flatten().map(|e| e.unwrap().file_name());
+    let ours = names.filter(|n| n.to_string_lossy().starts_with("idlewise-"));
+    out.extend(ours.map(|n| Some(n.to_string_lossy().into_owned())));
+    out
+}
+
+#[test]
+fn a_real_machine_is_recorded_replayed_compared_and_left_as_it_was() {
+    let Some(_machine) = machine() else { return };
+    let before = state();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("advice");
+    let output = idlewise()
+        .args([
+            "--load",
+            "timer",
+            "--seconds",
+            "1",
+            "--repeat",
+            "2",
+            "--foreign",
+            "100",
+            "--format",
+            "json",
+            "--to",
+        ])
+        .arg(&to)
+        .output()
+        .unwrap();
+    let said = words(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(state(), before);
+    let a = json(&output);
+    assert_eq!(a["answer"]["what"], "keep", "two runs show nothing: {}", a["answer"]);
+    assert_eq!(a["ab"]["Ok"]["runs"], 2);
+    assert!(a["rows"][1]["compared"][0]["verdict"] == "too_few", "{}", a["rows"][1]);
+    for file in ["recording.dat", "recording.toml", "ab/session.jsonl", "advice.json"] {
+        assert!(to.join(file).exists(), "no {file}");
+    }
+    assert_eq!(a["situation"]["governor"].as_str().unwrap(), before[0].as_deref().unwrap().trim());
+    // What was measured serves again, without root.
+    let again = idlewise()
+        .arg("--trace")
+        .arg(to.join("recording.dat"))
+        .arg("--ab-session")
+        .arg(to.join("ab"))
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(json(&again)["answer"], a["answer"], "{}", words(&again.stderr));
+}
+
+#[test]
+fn ctrl_c_puts_everything_back() {
+    let Some(_machine) = machine() else { return };
+    let before = state();
+    let folder = tempfile::tempdir().unwrap();
+    for wait_for in ["recording.dat.parts", "ab/run-0003.txt"] {
+        let to = folder.path().join(wait_for.replace('/', "-"));
+        let child = idlewise()
+            .args(["--load", "timer", "--seconds", "1", "--repeat", "1000", "--foreign", "100", "--to"])
+            .arg(&to)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        for _ in 0..1200 {
+            if to.join(wait_for).exists() {
+                break;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let output = child.wait_with_output().unwrap();
+        let said = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wait_for}: {said}");
+        assert!(said.contains("idlewise advise --trace"), "{wait_for}: {said}");
+        assert_eq!(state(), before, "{wait_for}");
+    }
+}

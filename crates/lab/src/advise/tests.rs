@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_live::ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
+use idlewise_stats::{Change, mann_whitney};
+
+use super::*;
+
+fn situation(available: &[&str]) -> Situation {
+    Situation {
+        kernel: "6.18".to_owned(),
+        governor: Some("menu".to_owned()),
+        available: Some(available.iter().map(|g| (*g).to_owned()).collect()),
+        ..Situation::default()
+    }
+}
+
+/// A session of two arms that wait for `metrics`: name and verdict each, the first one first.
+fn session(metrics: &[(&str, Verdict)]) -> AbReport {
+    let change = Change {
+        relative: -0.2,
+        interval: None,
+        one_sided: None,
+        test: mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap(),
+    };
+    let cell = |arm: &str, verdict: Option<Verdict>| Cell {
+        arm: arm.to_owned(),
+        values: vec![1.0; 6],
+        median: None,
+        change: verdict.map(|_| change),
+        difference: None,
+        p: None,
+        p_corrected: None,
+        superiority: None,
+        verdict,
+        runs_to_settle: verdict.filter(|v| *v == Verdict::Unclear).map(|_| 99),
+    };
+    let metric = |(name, verdict): &(&str, Verdict)| MetricReport {
+        name: (*name).to_owned(),
+        unit: "us".to_owned(),
+        more_is_better: false,
+        cells: vec![cell("menu", None), cell("ladder", Some(*verdict))],
+    };
+    let metrics = metrics.iter().map(metric).collect();
+    AbReport {
+        schema: idlewise_live::ab::SCHEMA,
+        version: "",
+        machine: String::new(),
+        head: Head {
+            schema: String::new(),
+            request: AbRequest { margin_permille: 10, ..AbRequest::default() },
+            kernel: String::new(),
+            driver: String::new(),
+            cpus: 2,
+            governor: "menu".to_owned(),
+        },
+        warnings: vec!["noise".to_owned()],
+        arms: ["menu", "ladder"].map(str::to_owned).into(),
+        benchmarks: vec![BenchmarkReport { name: "timer".to_owned(), metrics, idle: Vec::new() }],
+        together: Vec::new(),
+        aa: None,
+        runs: Vec::new(),
+    }
+}
+
+/// What `rows` are judged to say, when a comparison found `metrics` and a replay these changes of energy and latency, %.
+fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) -> Advice {
+    let situation = situation(&["menu", "ladder"]);
+    let candidates = candidates(&situation, "menu", &[]);
+    let ab = metrics.map(session);
+    let ab = ab.as_ref().ok_or_else(|| "needs root".to_owned());
+    let mut advice = judge(&Evidence {
+        situation,
+        load: "timer".to_owned(),
+        candidates: candidates.clone(),
+        replay: Err("not recorded".to_owned()),
+        ab: ab.clone(),
+    });
+    let mut rows = advice.rows.clone();
+    for row in &mut rows {
+        let found = replayed.iter().find(|(name, ..)| *name == row.governor);
+        row.replay = found.map(|(_, energy, latency)| {
+            Ok(Replayed {
+                energy_change_pct: *energy,
+                latency_change_pct: *latency,
+                latency_change_ns: latency * 1000.0,
+                ..Replayed::default()
+            })
+        });
+    }
+    advice.answer = answer(&rows);
+    advice.trying = trying(&rows, &advice.answer);
+    advice
+}
+
+fn tried(a: &Advice) -> Vec<&str> {
+    a.trying.iter().map(|t| t.governor.as_str()).collect()
+}
+
+const NOTHING: &[(&str, f64, f64)] = &[("menu", 0.0, 0.0), ("ladder", 0.0, 0.0), ("teo", 0.0, 0.0)];
+
+#[test]
+fn a_clear_winner_of_the_comparison_is_recommended() {
+    let a = judged(Some(&[("p50", Verdict::Better), ("p99", Verdict::Unclear)]), NOTHING);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Switch, "ladder"));
+    assert!(a.answer.because.contains("better in timer p50"), "{}", a.answer.because);
+    assert_eq!(a.warnings, ["noise"]);
+}
+
+#[test]
+fn a_comparison_stands_above_a_replay_that_says_the_opposite() {
+    let against = &[("menu", 0.0, 0.0), ("ladder", 50.0, 80.0)];
+    assert_eq!(judged(Some(&[("p50", Verdict::Better)]), against).answer.what, What::Switch);
+    let in_favour = &[("menu", 0.0, 0.0), ("ladder", -50.0, -80.0)];
+    let a = judged(Some(&[("p50", Verdict::Unclear)]), in_favour);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
+    assert_eq!(tried(&a), [""; 0], "it was tried");
+}
+
+#[test]
+fn what_is_shown_to_be_the_same_is_left_as_it_is() {
+    let a = judged(Some(&[("p50", Verdict::Same)]), NOTHING);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
+    assert!(a.answer.because.contains("are the same"), "{}", a.answer.because);
+    let a = judged(Some(&[("p50", Verdict::Worse)]), NOTHING);
+    assert!(a.answer.because.contains("same or worse"), "{}", a.answer.because);
+}
+
+#[test]
+fn nothing_is_recommended_on_unclear_evidence() {
+    for verdict in [Verdict::Unclear, Verdict::TooFew, Verdict::NotWorse] {
+        let a = judged(Some(&[("p50", verdict), ("p99", Verdict::Better)]), NOTHING);
+        assert_eq!(a.answer.what, What::Keep, "{verdict:?}");
+        assert!(a.answer.because.contains("is not shown"), "{}", a.answer.because);
+    }
+}
+
+#[test]
+fn a_gain_with_a_loss_is_the_readers_to_weigh() {
+    let a = judged(Some(&[("p50", Verdict::Better), ("package-0", Verdict::Worse)]), NOTHING);
+    assert_eq!(a.answer.what, What::Keep);
+    assert!(a.answer.because.contains("worse in timer package-0"), "{}", a.answer.because);
+    assert_eq!(tried(&a), ["ladder"]);
+}
+
+#[test]
+fn a_replay_alone_makes_nothing_better_than_worth_trying() {
+    let a = judged(None, &[("menu", 0.0, 0.0), ("ladder", -5.0, 0.0), ("teo", -60.0, -60.0)]);
+    // The one that the kernel has comes first.
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Try, "ladder"));
+    assert!(a.answer.because.contains("not shown"), "{}", a.answer.because);
+    assert!(
+        a.untested.iter().any(|u| u.what == "the running kernel" && u.why == "needs root"),
+        "{:?}",
+        a.untested
+    );
+    let a = judged(None, NOTHING);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
+    assert_eq!(judged(None, &[]).answer.what, What::Nothing);
+}
+
+#[test]
+fn a_governor_that_the_kernel_lacks_is_named_with_how_to_get_it() {
+    let prefers_teo = &[("menu", 0.0, 0.0), ("ladder", 0.0, 0.0), ("teo", -20.0, 0.0)];
+    let a = judged(Some(&[("p50", Verdict::Same)]), prefers_teo);
+    assert_eq!(a.answer.what, What::Keep);
+    assert_eq!(tried(&a), ["teo"]);
+    assert!(a.trying[0].how[0].contains("CONFIG_CPU_IDLE_GOV_TEO"), "{:?}", a.trying);
+    let a = judged(None, prefers_teo);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Try, "teo"));
+    assert!(how_to_get("teo-fixed")[0].contains("lab overlay"));
+}
+
+#[test]
+fn a_replay_that_trades_energy_for_latency_prefers_nothing() {
+    for trade in [(-20.0, 50.0), (20.0, -50.0), (-1.0, -5.0)] {
+        let a = judged(None, &[("menu", 0.0, 0.0), ("teo", trade.0, trade.1)]);
+        assert_eq!(a.answer.what, What::Keep, "{trade:?}");
+    }
+}
+
+#[test]
+fn haltpoll_without_polling_is_asked_about_with_polling() {
+    let mut s = situation(&["menu", "haltpoll"]);
+    s.driver = Some("haltpoll".to_owned());
+    s.haltpoll = [("guest_halt_poll_ns".to_owned(), 0), ("guest_halt_poll_grow".to_owned(), 2)].into();
+    let all = candidates(&s, "menu", &["menu:disable=1".to_owned()]);
+    let of = |name: &str| all.iter().find(|c| c.name == name).unwrap();
+    assert_eq!(of("haltpoll").replay, "haltpoll:guest_halt_poll_grow=2,guest_halt_poll_ns=0");
+    let polling = of("haltpoll:guest_halt_poll_ns=200000");
+    assert_eq!(polling.replay, "haltpoll:guest_halt_poll_grow=2,guest_halt_poll_ns=200000");
+    assert_eq!(polling.in_kernel, Some(true));
+    // A replay cannot switch a state off for one governor alone.
+    assert_eq!((of("menu:disable=1").replay.as_str(), of("menu:disable=1").in_kernel), ("", Some(true)));
+    assert_eq!(of("teo").in_kernel, Some(false));
+    assert_eq!(specs(&all).last().map(String::as_str), Some("oracle"));
+    s.haltpoll = [("guest_halt_poll_ns".to_owned(), 200_000)].into();
+    let all = candidates(&s, "menu", &[]);
+    assert_eq!(all.iter().filter(|c| c.name.starts_with("haltpoll")).count(), 1);
+}
+
+#[test]
+fn a_setting_is_told_for_now_and_for_the_next_boot() {
+    let it = Setting::of("haltpoll:guest_halt_poll_ns=200000,disable=1");
+    assert_eq!(it.now[0], "echo haltpoll > /sys/devices/system/cpu/cpuidle/current_governor");
+    assert_eq!(it.now[1], "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns");
+    assert!(it.now[2].contains("state1/disable"));
+    assert_eq!(it.at_boot[..2], ["cpuidle.governor=haltpoll", "haltpoll.guest_halt_poll_ns=200000"]);
+}
