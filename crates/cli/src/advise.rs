@@ -296,7 +296,9 @@ impl<'a> Task<'a> {
         };
         let source = match opened {
             Ok(recording) => recording.tape.source,
-            Err(e) if self.args.trace.is_none() => return Ok((Err(e.to_string()), here, String::new())),
+            Err(e) if self.args.trace.is_none() || self.args.ab_session.is_some() => {
+                return Ok((Err(e.to_string()), here, String::new()));
+            }
             Err(e) => return Err(e.into()),
         };
         let at_hand = self.args.trace.is_none() || self.args.root.is_some() || here.made(&source.kernel);

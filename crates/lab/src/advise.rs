@@ -33,6 +33,9 @@ const LESS_ENERGY_PCT: f64 = 2.0;
 const LESS_LATENCY_PCT: f64 = 10.0;
 const LESS_LATENCY_NS: f64 = 100.0;
 
+/// Fewer wakeups than this say nothing about a governor.
+const FEW_WAKEUPS: u64 = 100;
+
 /// The advice, and what it rests on.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
@@ -152,6 +155,11 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
         warnings
             .extend(replay.traces.iter().flat_map(|t| t.governors.iter().filter_map(|g| g.failure.clone())));
     }
+    if let Some(few) = rows.first().and_then(Row::replayed).map(|r| r.wakeups).filter(|n| *n < FEW_WAKEUPS) {
+        warnings.push(format!(
+            "the replay rests on {few} wakeups: it prefers nothing; record longer, or when less runs"
+        ));
+    }
     Advice {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -247,7 +255,9 @@ fn preferred(rows: &[Row]) -> Option<&Row> {
 /// Does the replay prefer it to the governor in force? A gain in one of energy and latency, no loss in the other, and
 /// the order does not hang on what the recording leaves open.
 fn prefers(row: &Row) -> bool {
-    let Some(r) = row.replayed().filter(|r| !r.oracle && !r.unsure) else { return false };
+    let Some(r) = row.replayed().filter(|r| !r.oracle && !r.unsure && r.wakeups >= FEW_WAKEUPS) else {
+        return false;
+    };
     let noticed = r.latency_change_ns.abs() >= LESS_LATENCY_NS;
     let (faster, slower) = (
         noticed && r.latency_change_pct <= -LESS_LATENCY_PCT,

@@ -82,6 +82,7 @@ fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) ->
                 energy_change_pct: *energy,
                 latency_change_pct: *latency,
                 latency_change_ns: latency * 1000.0,
+                wakeups: 1000,
                 ..Replayed::default()
             })
         });

@@ -155,7 +155,7 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
     out.push(match &r.fidelity {
         Ok(f) => format!(
             "replay: of {}'s own choices on this kernel it makes {} % the same{}",
-            f.governor,
+            f.governor.split(':').next().unwrap_or_default(),
             percent(f.same_state_pct),
             if f.tick_known == 0 {
                 String::new()
