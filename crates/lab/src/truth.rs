@@ -178,6 +178,8 @@ pub(crate) struct LiveFile<'m> {
 impl<'m> LiveFile<'m> {
     /// Reads the rows of CPU `cpu` of `machine` from `path`.
     pub(crate) fn read(path: &Path, machine: &'m Platform, cpu: u32) -> Result<Self, LabError> {
+        // Before a long file is read.
+        let empty = Self::of(machine, cpu, Vec::new())?;
         let mut rows = Vec::new();
         let mut file = Rows::open(path)?;
         while let Some((of, row)) = file.next_row()? {
@@ -185,7 +187,7 @@ impl<'m> LiveFile<'m> {
                 rows.push(row);
             }
         }
-        Self::of(machine, cpu, rows)
+        Ok(Self { rows, ..empty })
     }
 
     /// Reads the rows of all CPUs from `path`, in the order of their numbers; a CPU comes once more after each gap in its rows, where

@@ -52,7 +52,10 @@ fn stopping_the_tick_and_leaving_idle_take_their_time() {
 #[test]
 fn a_stopped_tick_makes_the_next_busy_tick_wake_an_idle_cpu() {
     let platform = platform(3);
-    let load = workload(vec![task("busy", vec![work(MS)]), task("sleeper", vec![sleep(10 * MS)])]);
+    let load = workload(vec![
+        task("busy", vec![work(MS)]),
+        task("now and then", vec![work(5 * MS), sleep(10 * MS)]),
+    ]);
     let ipis = |kick: bool| {
         let mut machine = without_costs(&platform);
         machine.placing.kick_for_next = kick;
@@ -60,8 +63,8 @@ fn a_stopped_tick_makes_the_next_busy_tick_wake_an_idle_cpu() {
         log.entries.iter().filter(|e| e.cause == idlewise_model::WakeCause::Ipi).count()
     };
     let (with, without) = (ipis(true), ipis(false));
-    // 100 stops a second; every 32 ms the averages are aged in any case.
-    assert!(with >= without + 40, "{with} against {without}");
+    // 60 stops a second, a tick of that CPU between them; every 32 ms the averages are aged in any case.
+    assert!(with >= without + 15, "{with} against {without}");
 }
 
 #[test]
