@@ -17,10 +17,8 @@ pub fn beside(r: &BesideReport) -> Report {
         "window",
         "both runs from the first task's start to the last one's end, read from their traces by the same code",
     ));
-    out.footer.push(Line::new(
-        "differences",
-        "why they are there: docs/concepts/simulation.md, \"Beside a real run\"",
-    ));
+    out.footer
+        .push(Line::new("gaps", "where they come from: docs/concepts/simulation.md, \"Beside a real run\""));
     out
 }
 
