@@ -110,7 +110,8 @@ pub(crate) struct ReplayArgs {
     /// Traces, of any format that is read, or tapes
     #[arg(required_unless_present = "again", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo,oracle
+    /// Governors, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo,oracle;
+    /// with an idle state switched off or a latency limit: menu:disable=1,teo:latency_limit_us=20
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow,oracle")]
     pub(crate) governor: String,
     /// The governor to compare the others with [default: the first]
@@ -143,7 +144,8 @@ pub(crate) struct SimulateArgs {
     /// The machine
     #[arg(short, long, value_name = "PLATFORM", default_value = "pixel6")]
     pub(crate) platform: String,
-    /// Governors of idle states, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo
+    /// Governors of idle states, with parameters where wanted: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo;
+    /// with an idle state switched off or a latency limit: menu:disable=1,teo:latency_limit_us=20
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow")]
     pub(crate) governor: String,
     /// Governors of frequencies, with parameters where wanted (docs/reference/frequency-governors.md)

@@ -22,6 +22,15 @@ impl Spec {
     pub fn new(id: &str) -> Self {
         Self { id: id.to_owned(), params: Vec::new() }
     }
+
+    /// The id in `text`, and what stands after its colon: `NAME=VALUE` once or more, with commas between.
+    #[must_use]
+    pub fn split(text: &str) -> (&str, Option<&str>) {
+        match colon(text) {
+            Some(at) => (&text[..at], text.get(at + 1..)),
+            None => (text, None),
+        }
+    }
 }
 
 impl FromStr for Spec {
@@ -29,10 +38,7 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, GovernorError> {
         let wrong = |why: &str| GovernorError::BadSpec { text: text.to_owned(), why: why.to_owned() };
-        let (id, list) = match colon(text) {
-            Some(at) => (&text[..at], text.get(at + 1..)),
-            None => (text, None),
-        };
+        let (id, list) = Self::split(text);
         let id = id.trim();
         if id.is_empty() {
             return Err(wrong("the id is missing"));

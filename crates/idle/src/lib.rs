@@ -10,10 +10,12 @@
 //! [`IdleCpu::leave`] (or [`IdleCpu::reject`]).
 
 mod chooser;
+mod limits;
 mod oracle;
 mod states;
 
 pub use chooser::{Chooser, Hosted, TickAhead};
+pub use limits::Limits;
 pub use oracle::Oracle;
 
 use idlewise_governor::Inputs;

@@ -40,7 +40,7 @@ const DECISIONS: usize = 500_000;
 /// A golden file of so many replays: reading it is not measured, but loading the governor once is.
 const REPLAYS_IN_A_FILE: usize = 4;
 const TICK_NS: u64 = 4_000_000;
-const SETTING: Setting = Setting { same_machine: false, seed: 0 };
+const SETTING: Setting = Setting::new(false, 0);
 
 /// One with 3 states, one with 9 of which the first polls.
 const MACHINES: [&str; 2] = ["rk3399", "skylake"];

@@ -2,7 +2,7 @@
 //! Who can be run: a governor in C, or the engine's clairvoyant; and how a trace's CPUs are run under it.
 
 use idlewise_governor::{Governor, GovernorError, Loader};
-use idlewise_idle::{Hosted, Oracle};
+use idlewise_idle::{Hosted, Limits, Oracle};
 use idlewise_model::Ledger;
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::LabError;
+use crate::limits;
 use crate::scene::Scene;
 
 /// The name under which the engine's own clairvoyant runs.
@@ -25,7 +26,7 @@ pub(crate) const SHARED_STATE: &str =
 /// One governor of a request.
 #[derive(Clone)]
 pub(crate) enum Candidate {
-    Hosted { governor: Governor, name: String },
+    Hosted { governor: Governor, name: String, limits: Limits },
     Oracle,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Runs<P> {
 impl Candidate {
     pub(crate) fn of(governor: Governor) -> Self {
         let name = governor.label();
-        Self::Hosted { governor, name }
+        Self::Hosted { governor, name, limits: Limits::NONE }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -81,7 +82,8 @@ impl Candidate {
     /// Whether the user means this one by `text`: its name, or what it was asked for as.
     pub(crate) fn is_called(&self, text: &str) -> bool {
         self.name() == text
-            || matches!(self, Self::Hosted { governor, .. } if governor.spec().to_string() == text)
+            || matches!(self, Self::Hosted { governor, limits, .. }
+                if limits::join(&governor.spec().to_string(), *limits) == text)
     }
 
     /// Whether it is none of ours, and so runs in a process of its own.
@@ -97,8 +99,11 @@ impl Candidate {
         setting: Setting,
         open: impl Fn(&'w Workload, &'s Cluster) -> B,
     ) -> Result<Runs<B::Pages>, LabError> {
-        let governor = match self {
-            Self::Hosted { governor, .. } => governor,
+        let (governor, setting) = match self {
+            Self::Hosted { governor, limits, name } => {
+                limits::check(name, *limits, scene.used())?;
+                (governor, Setting { limits: *limits, ..setting })
+            }
             Self::Oracle => {
                 let runs = run_oracle(cpus, scene, setting, open);
                 return failure(cpus).map_or(Ok(runs), |why| Err(LabError::Stays(why)));

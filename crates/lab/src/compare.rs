@@ -286,7 +286,7 @@ impl<'s> Stage<'s> {
         let mut jobs = Vec::new();
         for ((t, w), recording) in workloads.iter().enumerate().zip(recordings) {
             let same_machine = self.scene.same_machine(recording);
-            let setting = Setting { same_machine, seed: self.request.seed };
+            let setting = Setting::new(same_machine, self.request.seed);
             let together = self.a.is_foreign() || self.b.is_foreign();
             jobs.extend(chunks(w, together).into_iter().map(|cpus| (t, setting, cpus)));
         }

@@ -194,7 +194,7 @@ impl Stage {
         )?;
         let recording = scene.first()?;
         let workloads = scene.workloads(recording)?;
-        let setting = Setting { same_machine: scene.same_machine(recording), seed: request.seed };
+        let setting = Setting::new(scene.same_machine(recording), request.seed);
         Ok(Self { scene, candidates, workloads, setting })
     }
 

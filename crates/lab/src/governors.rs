@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::LabError;
 use crate::candidate::Candidate;
 pub use crate::candidate::ORACLE;
+use crate::limits;
 
 /// Where a governor that is none of ours came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,12 +58,14 @@ pub(crate) fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Cand
             out.push(Candidate::Oracle);
             continue;
         }
-        for governor in find_all(name, trees)? {
+        let (spec, limits) = limits::split(name)?;
+        for governor in find_all(&spec, trees)? {
             // Two trees of one version, or a patched copy of a tree: then paths tell them apart.
-            let label = governor.label();
-            let taken = out.iter().any(|c| c.name() == label && !c.is_called(&governor.spec().to_string()));
-            let name = if taken { governor.spec().to_string() } else { label };
-            out.push(Candidate::Hosted { governor, name });
+            let label = limits::join(&governor.label(), limits);
+            let path = limits::join(&governor.spec().to_string(), limits);
+            let taken = out.iter().any(|c| c.name() == label && !c.is_called(&path));
+            let name = if taken { path } else { label };
+            out.push(Candidate::Hosted { governor, name, limits });
         }
     }
     Ok(out)
@@ -80,7 +83,7 @@ pub(crate) fn baseline(name: Option<&str>, candidates: &[Candidate]) -> Result<u
 /// Where those that are none of ours came from.
 pub(crate) fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<ForeignHead> {
     let head = |c: &Candidate| match c {
-        Candidate::Hosted { governor, name } => Some(ForeignHead {
+        Candidate::Hosted { governor, name, .. } => Some(ForeignHead {
             governor: name.clone(),
             file: governor.file().map(|_| governor.spec().id.clone())?,
             kernel: governor.kernel(),

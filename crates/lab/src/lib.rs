@@ -21,6 +21,7 @@ mod golden_file;
 pub mod governors;
 mod head;
 pub mod info;
+mod limits;
 mod lossy;
 pub mod parity;
 pub mod record;

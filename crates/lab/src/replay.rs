@@ -315,7 +315,7 @@ impl<'a> Stage<'a> {
         cpus: &[&Workload],
         same_machine: bool,
     ) -> Result<CpuRuns<'a>, LabError> {
-        let setting = Setting { same_machine, seed: self.request.seed };
+        let setting = Setting::new(same_machine, self.request.seed);
         let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
         let runs = match candidate.run(cpus, self.scene, setting, open) {
             Ok(runs) => runs,

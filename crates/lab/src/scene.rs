@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn stays_that_cannot_be_read_again_are_an_error_for_every_command() {
         let told = |e: LabError| e.to_string().contains("a worn disk");
-        let setting = Setting { same_machine: true, seed: 0 };
+        let setting = Setting::new(true, 0);
         let menu = Candidate::of(find_one("menu", &[]).unwrap());
         for candidate in [menu, Candidate::Oracle] {
             let scene = failing();

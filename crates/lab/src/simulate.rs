@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
+use idlewise_idle::Limits;
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::Counts;
 use idlewise_signal::pelt::Pelt;
@@ -26,6 +27,7 @@ use crate::LabError;
 use crate::candidate::Candidate;
 use crate::convert::Form;
 use crate::governors::{self, ForeignHead};
+use crate::limits;
 use crate::replay::PlatformHead;
 use books::Books;
 pub use facts::{Fact, FactUnit};
@@ -186,6 +188,7 @@ struct Named {
 struct Job<'j> {
     governor: &'j Governor,
     name: &'j str,
+    limits: Limits,
     cpufreq: &'j (String, idlewise_freq::Config),
     signal: &'j Named,
 }
@@ -270,9 +273,16 @@ pub(crate) fn simulate_on(
     let signals = signals(request, kernel)?;
     let mut jobs = Vec::new();
     for candidate in &candidates {
-        let Candidate::Hosted { governor, name } = candidate else { continue };
+        let Candidate::Hosted { governor, name, limits } = candidate else { continue };
+        limits::check(name, *limits, stage.machine.clusters)?;
         for cpufreq in &cpufreq {
-            jobs.extend(signals.iter().map(|signal| Job { governor, name, cpufreq, signal }));
+            jobs.extend(signals.iter().map(|signal| Job {
+                governor,
+                name,
+                limits: *limits,
+                cpufreq,
+                signal,
+            }));
         }
     }
     let combinations = stage.run_all(&jobs, request.repeat.max(1), progress)?;
@@ -407,6 +417,7 @@ impl Stage<'_> {
             stagger_ns: STAGGER_NS,
         };
         let mut machine = self.machine.clone();
+        machine.limits = job.limits;
         // Nothing ties a load to the tick.
         machine.grid.phase_ns = Random::stream(seed, PHASE).draw() % machine.grid.period_ns;
         let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {

@@ -162,7 +162,7 @@ mod tests {
         let mut instance = Instance::load(&governor.parse::<Spec>().unwrap(), TICK_NS).unwrap();
         let slot = instance.add_cpu(0, &table, 1024).unwrap();
         let mut ledger = Waits::new(workload.events.len(), &table, &energy);
-        let setting = Setting { same_machine: false, seed: 0 };
+        let setting = Setting::new(false, 0);
         run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger);
         ledger.pages()
     }

@@ -300,7 +300,7 @@ fn play(scene: &Scene, aloud: bool) -> Vec<String> {
     let slot = instance.add_cpu(0, &scene.table, scene.capacity).unwrap();
     let mut teller = Teller { table: &scene.table, instance, slot, answers: Vec::new() };
     let mut ticks = Ticks::default();
-    let setting = Setting { same_machine: true, seed: 0 };
+    let setting = Setting::new(true, 0);
     run(&workload, &scene.table, scene.capacity, setting, &mut teller, &mut ticks);
     assert_eq!(teller.answers.len(), ticks.0.len(), "{}: an answer without an entry", scene.story);
 

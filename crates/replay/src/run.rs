@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::borrow::Borrow;
 
-use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
-use idlewise_model::{IdleTable, Ledger, NO_LATENCY_LIMIT_NS, WakeCause};
+use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, Timers};
+use idlewise_model::{IdleTable, Ledger, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,16 @@ pub struct Setting {
     pub same_machine: bool,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
+    /// What is taken from the governor beside what the recording tells.
+    pub limits: Limits,
+}
+
+impl Setting {
+    /// A governor from which nothing is taken.
+    #[must_use]
+    pub const fn new(same_machine: bool, seed: u64) -> Self {
+        Self { same_machine, seed, limits: Limits::NONE }
+    }
 }
 
 /// What a run counts beside its ledger.
@@ -80,6 +90,7 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
     chooser: &mut C,
     ledger: &mut L,
 ) -> RunCounts {
+    let default_mask = table.disabled_by_default() | setting.limits.disabled;
     let mut player = Player {
         idle: IdleCpu::new(workload.cpu, table, workload.grid),
         chooser,
@@ -89,12 +100,11 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         capacity,
         setting,
         random: setting.seed ^ u64::from(workload.cpu) << 32,
-        latency_ns: NO_LATENCY_LIMIT_NS,
-        changes: Changes::new(workload, table),
+        latency_ns: setting.limits.latency_ns,
+        changes: Changes::new(workload, default_mask),
         counts: RunCounts::default(),
         exit_at_ns: 0,
     };
-    let default_mask = table.disabled_by_default();
     player.idle.set_disabled(player.chooser, default_mask);
     let mut next = 0;
     let mut ready_ns = 0;
@@ -312,7 +322,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
 
     fn apply_changes(&mut self, now_ns: u64) {
         if let Some(value) = self.changes.latency(now_ns) {
-            self.latency_ns = value;
+            self.latency_ns = value.min(self.setting.limits.latency_ns);
         }
         if let Some(mask) = self.changes.disabled(now_ns) {
             self.idle.set_disabled(self.chooser, mask);
@@ -335,14 +345,8 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn new(workload: &'a Workload, table: &IdleTable) -> Self {
-        let mut c = Self {
-            workload,
-            default_mask: table.disabled_by_default(),
-            latency: 0,
-            disabled: 0,
-            next_at_ns: 0,
-        };
+    fn new(workload: &'a Workload, default_mask: u16) -> Self {
+        let mut c = Self { workload, default_mask, latency: 0, disabled: 0, next_at_ns: 0 };
         c.find_next();
         c
     }

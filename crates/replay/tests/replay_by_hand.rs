@@ -21,8 +21,8 @@ const C1E: i32 = 2;
 const C6: i32 = 3;
 /// What the tick's handlers take in these workloads.
 const TICK_WORK: u64 = 5 * US;
-const ELSEWHERE: Setting = Setting { same_machine: false, seed: 1 };
-const SAME: Setting = Setting { same_machine: true, seed: 1 };
+const ELSEWHERE: Setting = Setting::new(false, 1);
+const SAME: Setting = Setting::new(true, 1);
 
 /// An interrupt that wakes a task: asked at `TICK + start`, comes at `TICK + at`; a visit of its own.
 fn event(start: u64, at: u64) -> WorkloadEvent {
@@ -534,7 +534,7 @@ proptest! {
     fn whatever_the_governor_says_the_ledger_is_of_one_piece(
         w in workloads(), answers in prop::collection::vec((-1i32..5, any::<bool>()), 1..40), same_machine: bool,
     ) {
-        let setting = Setting { same_machine, seed: 7 };
+        let setting = Setting::new(same_machine, 7);
         let table = table();
         let p = play_on(&table, &w, setting, &answers);
         prop_assert_eq!(p.ledger.len() as u64, p.counts.decisions, "every decision is an entry");

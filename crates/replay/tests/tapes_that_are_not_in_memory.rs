@@ -99,7 +99,7 @@ fn a_run_is_the_same_however_far_a_polling_loop_looks_ahead() {
                     let mut script =
                         Script::new(&[&answers[first..], &answers[..first]].concat().repeat(2_000));
                     let mut ledger: Vec<Entry> = Vec::new();
-                    let setting = Setting { same_machine: true, seed: 1 };
+                    let setting = Setting::new(true, 1);
                     let counts = run(w, &table(), 1024, setting, &mut script, &mut ledger);
                     (counts, ledger)
                 });

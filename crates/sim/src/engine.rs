@@ -172,7 +172,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         };
         for c in 0..sim.cpus.len() {
             let cpu = &mut sim.cpus[c];
-            let off = machine.cpus[c].table.disabled_by_default();
+            let off = machine.cpus[c].table.disabled_by_default() | machine.limits.disabled;
             cpu.idle.set_disabled(&mut Hosted::new(sim.governor, cpu.slot), off);
             sim.segment(c, 0, Then::Switched);
         }

@@ -2,7 +2,7 @@
 //! The idle task: it drives the one idle loop of the project with what wakes this machine's CPUs.
 
 use idlewise_idle::{Hosted, Left, Moment, NEVER_AT_NS, Timers};
-use idlewise_model::{NO_LATENCY_LIMIT_NS, TickChoice, WakeCause};
+use idlewise_model::{TickChoice, WakeCause};
 
 use crate::cpu::{Mode, Stay, Then};
 use crate::engine::Sim;
@@ -33,7 +33,7 @@ impl<W: Watch> Sim<'_, W> {
                 wheel_at_ns: cpu.timers.wheel_at_ns(),
                 tick_needed: false,
             },
-            latency_limit_ns: NO_LATENCY_LIMIT_NS,
+            latency_limit_ns: self.machine.limits.latency_ns,
             util,
             iowait: cpu.iowait,
             random: (self.chance.draw() >> 32) as u32,

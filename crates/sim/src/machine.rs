@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is simulated: a platform's CPUs and clocks, and a kernel's own costs and habits.
 
+use idlewise_idle::Limits;
 use idlewise_model::{IdleTable, TickGrid};
 use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Platform};
 use idlewise_workload::{Calibration, Workload};
@@ -26,6 +27,8 @@ pub struct Machine<'p> {
     pub slack_ns: u64,
     /// How tasks are given CPUs.
     pub placing: Placing,
+    /// What is taken from the idle governors.
+    pub limits: Limits,
 }
 
 /// One CPU.
@@ -84,6 +87,7 @@ impl<'p> Machine<'p> {
             fair: FairKind::eevdf(1),
             slack_ns: 50_000,
             placing: Placing::default(),
+            limits: Limits::NONE,
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
             let own = match cpus {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Situation;
 use crate::governors::find_one;
+use crate::limits;
 use crate::replay::ORACLE;
 
 /// What is replayed where no kernel has to offer it: the newest TEO and the form that its mending proposed, menu.
@@ -58,16 +59,16 @@ pub fn specs(candidates: &[Candidate]) -> Vec<String> {
 
 impl Candidate {
     fn new(situation: &Situation, recorded: &str, name: String) -> Self {
-        let (governor, own) = name.split_once(':').unwrap_or((&name, ""));
-        let in_kernel = situation.has(governor);
-        let replay =
-            spec(situation, recorded, governor, own).filter(|s| find_one(s, &[]).is_ok()).unwrap_or_default();
+        let in_kernel = situation.has(name.split(':').next().unwrap_or(&name));
+        let replay = spec(situation, recorded, &name).unwrap_or_default();
         Self { replay, in_kernel, name }
     }
 }
 
 /// The governor with the parameters by which the kernel's rules, and its own; nothing where a replay cannot have them.
-fn spec(situation: &Situation, recorded: &str, governor: &str, own: &str) -> Option<String> {
+fn spec(situation: &Situation, recorded: &str, name: &str) -> Option<String> {
+    let (name, limits) = limits::split(name).ok()?;
+    let (governor, own) = name.split_once(':').unwrap_or((&name, ""));
     let mut spec: Spec = match recorded.split(':').next() {
         Some(name) if name == governor => recorded.parse().ok()?,
         _ => Spec::new(governor),
@@ -77,11 +78,9 @@ fn spec(situation: &Situation, recorded: &str, governor: &str, own: &str) -> Opt
     }
     for setting in own.split(',').filter(|s| !s.is_empty()) {
         let (name, value) = setting.split_once('=')?;
-        if ["disable", "latency_limit_us"].contains(&name) {
-            return None;
-        }
         spec.params.retain(|(n, _)| n != name);
         spec.params.push((name.to_owned(), value.to_owned()));
     }
-    Some(spec.to_string())
+    let spec = spec.to_string();
+    find_one(&spec, &[]).ok().map(|_| limits::join(&spec, limits))
 }

@@ -40,10 +40,7 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
     }
     let alone = rows.iter().filter(|r| e.replay.is_ok() && r.replay.is_none() && r.in_kernel.is_some());
     for row in alone {
-        say(
-            &row.governor,
-            "a replay cannot switch a state off or hold a latency limit for one governor".to_owned(),
-        );
+        say(&row.governor, "there is no such governor, or none with these parameters, to replay".to_owned());
     }
     match &e.replay {
         Err(why) => say("a replay", why.clone()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_governor::{Governor, Variable};
+use idlewise_idle::Limits;
 use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use serde::Serialize;
 
@@ -152,7 +153,12 @@ impl Other {
         ask: impl Fn(&Governor) -> Result<(i32, bool), LabError>,
     ) -> Result<Vec<Self>, LabError> {
         let answer = |candidate: &Candidate| match candidate {
-            Candidate::Hosted { governor, name } => Self::or_failed(
+            Candidate::Hosted { limits, name, .. } if *limits != Limits::NONE => {
+                Err(LabError::Request(format!(
+                    "{name}: a recorded question goes with the states and the latency limit that were recorded; leave the limits out"
+                )))
+            }
+            Candidate::Hosted { governor, name, .. } => Self::or_failed(
                 candidate,
                 ask(governor).map(|(state, stop_tick)| {
                     Some(Self {

@@ -196,7 +196,7 @@ impl<'a> OnCpu<'a> {
             scene,
             place: scene.place(workload.cpu).ok_or_else(no_place)?,
             workload,
-            setting: Setting { same_machine: scene.same_machine(recording), seed },
+            setting: Setting::new(scene.same_machine(recording), seed),
         })
     }
 
