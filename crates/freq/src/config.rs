@@ -2,6 +2,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use idlewise_model::near;
+
 use crate::catalog::{Default, GovernorInfo, Kind, ParamInfo, list};
 use crate::{FreqError, Steps};
 
@@ -103,7 +105,7 @@ impl FromStr for Config {
         }
         let info = list().iter().find(|g| g.id == id).ok_or_else(|| FreqError::Unknown {
             id: id.to_owned(),
-            nearest: nearest(id, list().iter().map(|g| g.id)),
+            nearest: near(id, list().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
             known: list().iter().map(|g| g.id.to_owned()).collect(),
         })?;
         let mut given: Vec<Given> = Vec::new();
@@ -118,7 +120,7 @@ impl FromStr for Config {
                 FreqError::UnknownParam {
                     id: id.to_owned(),
                     name: name.to_owned(),
-                    nearest: nearest(name, names()),
+                    nearest: near(name, names()).first().map(|&k| k.to_owned()),
                     known: names().map(str::to_owned).collect(),
                 }
             })?;
@@ -157,11 +159,4 @@ impl fmt::Display for Config {
         }
         Ok(())
     }
-}
-
-/// The word of `known` that takes the fewest edits to become `word`, if that is no more than half of its letters.
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let closest = known.map(|k| (strsim::levenshtein(word, k), k)).min()?;
-    let limit = word.chars().count().div_ceil(2);
-    (closest.0 <= limit).then(|| closest.1.to_owned())
 }

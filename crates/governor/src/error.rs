@@ -217,22 +217,3 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 fn that_exist(known: &[String]) -> String {
     if known.is_empty() { "; it has none".to_owned() } else { format!("; it has: {}", known.join(", ")) }
 }
-
-/// The word of `known` that takes the fewest edits to become `word`, if that is no more than half of its letters.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let closest = known.map(|k| (strsim::levenshtein(word, k), k)).min()?;
-    let limit = word.chars().count().div_ceil(2);
-    (closest.0 <= limit).then(|| closest.1.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_must_be_near() {
-        let known = ["menu", "teo-6.1", "teo-util"];
-        assert_eq!(nearest("tea-util", known.into_iter()), Some("teo-util".to_owned()));
-        assert_eq!(nearest("xyz", known.into_iter()), None);
-    }
-}

@@ -3,8 +3,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use idlewise_model::near;
+
 use crate::catalog::{GovernorInfo, catalog, find};
-use crate::error::nearest;
 use crate::kernel_tree::{Version, label};
 use crate::workshop::{Made, Source, Workshop};
 use crate::{GovernorError, Spec};
@@ -50,7 +51,7 @@ impl Governor {
         }
         let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
-            nearest: nearest(&spec.id, catalog().iter().map(|g| g.id)),
+            nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
             known: catalog().iter().map(|g| g.id.to_owned()).collect(),
         })?;
         Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects) })

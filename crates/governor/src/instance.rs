@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::IdleTable;
+use idlewise_model::{IdleTable, near};
 
 use crate::abi::{CpuDevice, Device, Driver, Inputs};
-use crate::error::{GovernorError, nearest};
+use crate::error::GovernorError;
 use crate::governor::Governor;
 use crate::isolate::Position;
 use crate::memory::{Layout, Variable};
@@ -271,7 +271,7 @@ fn resolve(
             known.iter().position(|p| p.name == *name).ok_or_else(|| GovernorError::UnknownParam {
                 id: id.to_owned(),
                 name: name.clone(),
-                nearest: nearest(name, known.iter().map(|p| p.name.as_str())),
+                nearest: near(name, known.iter().map(|p| p.name.as_str())).first().map(|&k| k.to_owned()),
                 known: known.iter().map(|p| p.name.clone()).collect(),
             })?;
         let type_name = known.get(index).map(|p| p.type_name.clone()).unwrap_or_default();

@@ -10,6 +10,7 @@ mod event;
 mod health;
 mod idle_table;
 mod ledger;
+mod near;
 mod pieces;
 mod tape;
 mod tick;
@@ -21,6 +22,7 @@ pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFl
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, TableError};
 pub use ledger::{Entry, Ledger, Outcome, TickChoice};
+pub use near::near;
 pub use pieces::{PieceIter, PieceStore, Pieces};
 pub use tape::{Change, CpuTape, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, at};
 pub use tick::TickGrid;

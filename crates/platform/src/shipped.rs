@@ -2,6 +2,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_model::near;
+
 use crate::{Origin, Platform, PlatformError};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
@@ -48,19 +50,10 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
 }
 
 fn unknown(name: &str) -> PlatformError {
-    let lower = name.to_lowercase();
-    let mut ranked: Vec<(usize, &str)> = SHIPPED
-        .iter()
-        .map(|&(id, _)| {
-            let part = lower.len() >= 3 && (id.contains(&lower) || lower.contains(id));
-            (if part { 0 } else { strsim::levenshtein(&lower, id) }, id)
-        })
-        .filter(|&(d, id)| d <= id.len() / 3)
-        .collect();
-    ranked.sort_unstable();
+    let known = || SHIPPED.iter().map(|(id, _)| *id);
     PlatformError::Unknown {
         name: name.to_string(),
-        nearest: ranked.iter().take(3).map(|(_, id)| (*id).to_string()).collect(),
-        known: SHIPPED.iter().map(|(id, _)| (*id).to_string()).collect(),
+        nearest: near(name, known()).into_iter().map(str::to_owned).collect(),
+        known: known().map(str::to_owned).collect(),
     }
 }

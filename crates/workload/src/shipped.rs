@@ -2,6 +2,8 @@
 use std::fs;
 use std::path::Path;
 
+use idlewise_model::near;
+
 use crate::{Workload, WorkloadError};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
@@ -48,19 +50,10 @@ pub fn read_files(paths: &[impl AsRef<Path>]) -> Result<Workload, WorkloadError>
 }
 
 fn unknown(name: &str) -> WorkloadError {
-    let lower = name.to_lowercase();
-    let mut ranked: Vec<(usize, &str)> = SHIPPED
-        .iter()
-        .map(|&(id, _)| {
-            let part = lower.len() >= 3 && (id.contains(&lower) || lower.contains(id));
-            (if part { 0 } else { strsim::levenshtein(&lower, id) }, id)
-        })
-        .filter(|&(d, id)| d <= id.len().div_ceil(3))
-        .collect();
-    ranked.sort_unstable();
+    let known = || SHIPPED.iter().map(|(id, _)| *id);
     WorkloadError::Unknown {
         name: name.to_string(),
-        nearest: ranked.iter().take(3).map(|(_, id)| (*id).to_string()).collect(),
-        known: SHIPPED.iter().map(|(id, _)| (*id).to_string()).collect(),
+        nearest: near(name, known()).into_iter().map(str::to_owned).collect(),
+        known: known().map(str::to_owned).collect(),
     }
 }

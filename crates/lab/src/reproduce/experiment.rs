@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
 use super::compute::Computed;
@@ -463,8 +464,10 @@ pub fn find(name_or_path: &str) -> Result<Experiment, LabError> {
     let path = Path::new(name_or_path);
     if !path.is_file() && !name_or_path.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
+        let meant = near(name_or_path, known.iter().copied());
+        let meant = meant.first().map_or_else(String::new, |k| format!(" (did you mean `{k}`?)"));
         return Err(LabError::Request(format!(
-            "there is no experiment {name_or_path}; those there are: {}; a file goes by its path",
+            "there is no experiment {name_or_path}{meant}; those there are: {}; a file goes by its path",
             known.join(", ")
         )));
     }

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Embeds every `workloads/*.json`: a new workload is a new file and nothing else.
+//! Embeds every file of the folder that is a package's own, so that a new machine, workload or experiment is a new file and
+//! nothing else. The build script of three packages.
+#![allow(clippy::print_stdout, reason = "that is how a build script talks to cargo")]
 
 use std::path::PathBuf;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let dir = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../../workloads");
-    let dir = dir.canonicalize()?;
+    let (folder, extension) = match var("CARGO_PKG_NAME")?.as_str() {
+        "idlewise-platform" => ("platforms", "toml"),
+        "idlewise-workload" => ("workloads", "json"),
+        "idlewise-lab" => ("experiments", "toml"),
+        other => {
+            return Err(io::Error::other(format!("{other}: which folder is its own is not written here")));
+        }
+    };
+    let dir = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../..").join(folder).canonicalize()?;
     println!("cargo::rerun-if-changed={}", dir.display());
     let mut files = Vec::new();
     for entry in fs::read_dir(&dir)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "json") {
+        if path.extension().is_some_and(|e| e == extension) {
             println!("cargo::rerun-if-changed={}", path.display());
             let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             files.push((id, path));

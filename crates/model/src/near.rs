@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// How many are offered.
+const FEW: usize = 3;
+/// Distances of long texts cost their product; no word that is known is that long.
+const LONGEST: usize = 64;
+
+/// Up to three of the `known` words that somebody who wrote `word` may have meant, the likeliest first: those that are part of it
+/// or it of them, then those that a third of their letters, edited, turn into it.
+#[must_use]
+pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
+    let word: String = word.to_lowercase().chars().take(LONGEST).collect();
+    let distance = |k: &str| {
+        let part = word.len() >= 3 && k.len() >= 3 && (k.contains(&word) || word.contains(k));
+        if part { 0 } else { strsim::levenshtein(&word, k) }
+    };
+    let mut ranked: Vec<(usize, &str)> = known
+        .into_iter()
+        .map(|k| (distance(k), k))
+        .filter(|(d, k)| *d < k.len() && *d <= k.len().div_ceil(3))
+        .collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(FEW).map(|(_, k)| k).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_must_be_near() {
+        let known = ["menu", "menu-6.1", "teo-6.1", "teo-util"];
+        assert_eq!(near("tea-util", known), ["teo-util"]);
+        assert_eq!(near("xyz", known), [""; 0]);
+        assert_eq!(near("6.1", known), ["menu-6.1", "teo-6.1"]);
+        assert_eq!(near("MENU", known), ["menu", "menu-6.1"]);
+        assert_eq!(near(&"menu".repeat(100_000), known), ["menu"]);
+    }
+}
