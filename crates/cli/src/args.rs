@@ -6,7 +6,7 @@ use idlewise_lab::RecordingOptions;
 use idlewise_lab::replay::Per;
 use idlewise_report::Format;
 
-/// A laboratory for Linux CPU idle governors: one recorded trace, several governors, one table.
+/// A laboratory for Linux CPU idle governors: recorded, replayed, simulated, compared on the running machine.
 #[derive(Debug, Parser)]
 #[command(name = "idlewise", version, max_term_width = 110, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -15,49 +15,46 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "\
-What is in a trace, and what can be done with it?
-  idlewise info trace.dat
-Compare governors on the machine that was recorded:
-  idlewise replay trace.dat --governor menu,teo-6.1,teo-util,oracle --recorded-on pixel6
-Where do two of them part, and what does it cost? Exit status 1 if B is worse than that:
-  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
-What if this load ran there?
+Record this machine under a load, as root; then compare governors on what was recorded:
+  idlewise record -o trace.dat -- ./load
+  idlewise replay trace.dat --governor menu,teo,teo-util,oracle
+What if this load ran there? A trace from elsewhere is told its machine by --recorded-on:
   idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
-A workload on a simulated machine, where a slow wake delays what comes after it:
-  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil --repeat 5
-What did the kernel itself choose?
-  idlewise score trace.dat --sysfs cpuidle.txt --per cpu
-Why did it choose that, and where do two part?
-  idlewise explain trace.dat --governor teo-util --at 12.345 --cpu 3
+What is in a trace, and what did the kernel itself choose?
+  idlewise info trace.dat
+  idlewise score trace.dat --per cpu
+Where do two governors part, what does it cost, and why? Exit status 1 if B is worse than that:
+  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
   idlewise explain trace.dat --why-differ menu,teo-util
-A recording, and what governors did in it, in the Perfetto UI (https://ui.perfetto.dev):
-  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
-A governor's manual page and parameters:
-  idlewise governors show teo-util
-The running machine, and what happened in it between two looks at its counters:
-  idlewise top
-  idlewise diff before.txt after.txt
-Under a real kernel, booted on a virtual phone with the idle states of a real one:
-  idlewise lab run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
 A governor of your own, and one out of a kernel tree:
   idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
+A recording, and what governors did in it, in the Perfetto UI (https://ui.perfetto.dev):
+  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
+A workload on a simulated machine, where a slow wake delays what comes after it; published tables, repeated:
+  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil --repeat 5
+  idlewise reproduce rk3399-fio
+The running machine: watched, switched between governors around a benchmark, and which of them it should have:
+  idlewise top
+  idlewise ab --governors menu,teo -- ./benchmark
+  idlewise advise -- ./load
+In a real kernel, booted on a virtual phone with the idle states of a real one:
+  idlewise lab run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+A governor's manual page and parameters:
+  idlewise governors show teo-util
 
 Exit status: 0 done, 1 a comparison found a difference, 2 not done. A recording that tells what governors were told and chose
-(idlewise:* events) is a comparison, too: of the governor in the kernel and the same in user space.";
+is a comparison, too: of the governor in the kernel and the same in user space.";
 
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Record(crate::record::RecordArgs),
     /// Show what a trace holds, what it lacks, and what can be done with it
     Info(InfoArgs),
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
-    /// Run a workload on a simulated machine, under any governors of idle states and frequencies, and compare them
-    Simulate(SimulateArgs),
-    /// Simulate published experiments, and lay the published numbers beside ours
-    Reproduce(ReproduceArgs),
     /// Lay two governors' runs over the same traces side by side, wait by wait
     Compare(CompareArgs),
     /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
@@ -68,14 +65,10 @@ pub(crate) enum Command {
     Tape(TapeArgs),
     /// Write a trace as Perfetto protobuf or ftrace text, with governors' choices as tracks beside it
     Convert(ConvertArgs),
-    /// Hold a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
-    Drive(DriveArgs),
-    /// List the governors, or show one's manual page and parameters
-    Governors(GovernorsArgs),
-    /// List, show, check machines; or describe the running one
-    Platform(PlatformArgs),
-    /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
-    Lab(LabArgs),
+    /// Run a workload on a simulated machine, under any governors of idle states and frequencies, and compare them
+    Simulate(SimulateArgs),
+    /// Simulate published experiments, and lay the published numbers beside ours
+    Reproduce(ReproduceArgs),
     /// Watch the running machine: idle states, wakeups, too deep, too shallow, power
     Top(crate::top::TopArgs),
     /// Subtract two looks at the kernel's counters, or compare two runs, as text for a mail
@@ -83,13 +76,20 @@ pub(crate) enum Command {
     /// Compare governors on the running machine: switch between them around a benchmark, many times, and judge the result
     Ab(crate::ab::AbArgs),
     Advise(crate::advise::AdviseArgs),
+    /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
+    Lab(LabArgs),
+    /// Hold a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
+    Drive(DriveArgs),
+    /// List the governors, or show one's manual page and parameters
+    Governors(GovernorsArgs),
+    /// List, show, check machines; or describe the running one
+    Platform(PlatformArgs),
     /// A load of `ab`
     #[command(hide = true)]
     Load(crate::load::LoadArgs),
     /// Put back what a session that died had changed
     #[command(hide = true)]
     PutBack(crate::put_back::PutBackArgs),
-    Record(crate::record::RecordArgs),
 }
 
 #[derive(Debug, Args)]
