@@ -168,6 +168,9 @@ pub(crate) struct SimulateArgs {
     /// CPUs, where the platform leaves it open
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: Option<u32>,
+    /// What the battery supplies beside the CPUs all the time: display, memory, radio [default: what the platform says]
+    #[arg(long, value_name = "MW", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub(crate) base_mw: Option<u64>,
     /// How long [default: what the workload says, else 10]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<u64>,
@@ -183,7 +186,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) trace: Option<PathBuf>,
     /// Recordings of real runs of the workload, with the boot lab or on a machine: simulate the same, with the machine and
     /// the idle governor of each, and lay both side by side
-    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel"])]
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw"])]
     pub(crate) beside: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
@@ -191,7 +194,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) tasks: bool,
     /// Ask again what a JSON result records of its own making
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -87,5 +87,6 @@ fn request(a: &SimulateArgs) -> SimulateRequest {
         seed: a.seed,
         repeat: a.repeat,
         baseline: a.baseline.clone(),
+        base_mw: a.base_mw,
     }
 }

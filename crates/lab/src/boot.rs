@@ -379,6 +379,7 @@ fn lab_platform(platform: &Platform, cpufreq: bool) -> Platform {
         hz_note: "the boot lab's kernel".to_owned(),
         one_cache: true,
         costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
+        battery: None,
         clusters: platform.clusters.iter().map(cluster).collect(),
         ..platform.clone()
     }

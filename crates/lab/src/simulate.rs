@@ -4,6 +4,7 @@
 mod books;
 mod facts;
 mod kernel;
+mod meters;
 mod ramps;
 mod trace;
 
@@ -32,6 +33,7 @@ use crate::replay::PlatformHead;
 use books::Books;
 pub use facts::{Fact, FactUnit};
 pub(crate) use kernel::Kernel;
+pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
 use trace::Tracer;
 
@@ -77,6 +79,9 @@ pub struct SimulateRequest {
     pub repeat: u64,
     /// The combination that the others are compared with, by its governor; the first where nothing is given.
     pub baseline: Option<String>,
+    /// What a battery supplies beside the CPUs, mW; what the platform says where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_mw: Option<u64>,
 }
 
 /// The answer.
@@ -94,6 +99,8 @@ pub struct SimulateReport {
     pub energy_grade: String,
     /// Powers are mW; else relative.
     pub energy_measured: bool,
+    /// Which meters it has: of these facts `rapl` and `battery` are.
+    pub meters: Meters,
     /// CPUs that it has.
     pub cpus: usize,
     /// Ticks a second.
@@ -172,6 +179,7 @@ impl Combination {
 struct Stage<'a> {
     machine: Machine<'a>,
     workload: &'a Workload,
+    meters: Meters,
     duration_ns: u64,
     seed: u64,
     trace: Option<&'a TraceTo<'a>>,
@@ -262,7 +270,14 @@ pub(crate) fn simulate_on(
     let mut machine = Machine::new(platform, hz, request.cpus);
     machine.fair = kernel.fair(machine.cpus.len());
     machine.placing.kick_for_next = kernel.kicks_for_next();
+    if request.base_mw.is_some() && platform.battery.is_none() {
+        return Err(LabError::Request(format!(
+            "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
+            platform.id
+        )));
+    }
     let stage = Stage {
+        meters: Meters::new(platform, &machine, request.base_mw),
         duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
         machine,
         workload,
@@ -304,6 +319,7 @@ pub(crate) fn simulate_on(
         energy_grade: weakest.label().to_owned(),
         energy_measured: weakest == EnergyGrade::Measured,
         platform: PlatformHead::of(platform, stage.energies()),
+        meters: stage.meters.clone(),
         cpus: stage.machine.cpus.len(),
         hz,
         duration_ns: stage.duration_ns,
@@ -467,7 +483,7 @@ impl Stage<'_> {
         for (seed, ran) in (self.seed..).zip(runs) {
             match ran {
                 Ok((out, counts, ramps)) => {
-                    let own = facts::facts(&self.machine, self.workload, &out, &counts, &ramps);
+                    let own = facts::facts(&self.machine, self.workload, &self.meters, &out, &counts, &ramps);
                     c.notes.extend(self.remarks(&out));
                     c.runs.push(SimulatedRun {
                         seed,

@@ -28,6 +28,7 @@ fn request(workload: &str) -> SimulateRequest {
         seed: 7,
         repeat: 3,
         baseline: None,
+        base_mw: None,
     }
 }
 

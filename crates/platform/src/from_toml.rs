@@ -9,18 +9,17 @@ use toml::Spanned;
 
 use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US, parse_cpu_list};
 use crate::{
-    Cluster, Costs, EnergyGrade, EnergyTable, Fall, Flag, OperatingPoint, Origin, Platform, PlatformError,
+    Cluster, EnergyGrade, EnergyTable, Fall, Flag, OperatingPoint, Origin, Platform, PlatformError,
     PowerData, Shared, StateInfo,
 };
 
+mod blocks;
 mod clock;
 
 /// The one version of the format there is.
 pub(crate) const FORMAT: i64 = 1;
 /// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
 const HZ_MAX: i64 = 10_000;
-/// A kernel that takes longer for one thing is no kernel.
-const COST_MAX_NS: i64 = 10_000_000;
 const SEE: &str = "see docs/reference/platform-format.md";
 
 #[derive(Deserialize)]
@@ -38,27 +37,10 @@ struct RawPlatform {
     notes: Vec<String>,
     #[serde(default)]
     sources: Vec<String>,
-    costs: Option<RawCosts>,
+    costs: Option<blocks::RawCosts>,
+    battery: Option<blocks::RawBattery>,
     #[serde(default)]
     cluster: Vec<Spanned<RawCluster>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCosts {
-    irq_ns: Spanned<i64>,
-    tick_ns: Spanned<i64>,
-    wake_ns: Spanned<i64>,
-    switch_ns: Spanned<i64>,
-    syscall_ns: Spanned<i64>,
-    idle_ns: Spanned<i64>,
-    again_ns: Spanned<i64>,
-    stop_tick_ns: Spanned<i64>,
-    start_tick_ns: Spanned<i64>,
-    leave_ns: Spanned<i64>,
-    ipi_ns: Spanned<i64>,
-    mem_bytes_per_us: Option<Spanned<i64>>,
-    source: String,
 }
 
 #[derive(Deserialize)]
@@ -171,6 +153,7 @@ impl Platform {
             hz_note: raw.hz_note,
             one_cache: raw.one_cache,
             costs: raw.costs.as_ref().map(|c| at.costs(c)).transpose()?,
+            battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
             clusters: at.clusters(&raw.cluster)?,
             notes: raw.notes,
             sources: raw.sources,
@@ -214,29 +197,6 @@ impl Reader<'_> {
         }
         let what = format!("{key} is {v}, expected {unit} from {low} to {high}");
         Err(self.err(&value.span(), what, "correct the number or its unit"))
-    }
-
-    fn costs(&self, raw: &RawCosts) -> Result<(Costs, String), PlatformError> {
-        let ns = |v: &Spanned<i64>, key: &str| {
-            self.number(v, &format!("costs: {key}"), "ns", 0, COST_MAX_NS).map(|v| v as u64)
-        };
-        let mem = raw.mem_bytes_per_us.as_ref();
-        let mem = mem.map(|v| self.number(v, "costs: mem_bytes_per_us", "bytes", 1, 1 << 40)).transpose()?;
-        let costs = Costs {
-            irq_ns: ns(&raw.irq_ns, "irq_ns")?,
-            tick_ns: ns(&raw.tick_ns, "tick_ns")?,
-            wake_ns: ns(&raw.wake_ns, "wake_ns")?,
-            switch_ns: ns(&raw.switch_ns, "switch_ns")?,
-            syscall_ns: ns(&raw.syscall_ns, "syscall_ns")?,
-            idle_ns: ns(&raw.idle_ns, "idle_ns")?,
-            again_ns: ns(&raw.again_ns, "again_ns")?,
-            stop_tick_ns: ns(&raw.stop_tick_ns, "stop_tick_ns")?,
-            start_tick_ns: ns(&raw.start_tick_ns, "start_tick_ns")?,
-            leave_ns: ns(&raw.leave_ns, "leave_ns")?,
-            ipi_ns: ns(&raw.ipi_ns, "ipi_ns")?,
-            mem_bytes_per_us: mem.map_or(Costs::default().mem_bytes_per_us, |v| v as u64),
-        };
-        Ok((costs, raw.source.clone()))
     }
 
     fn clusters(&self, raw: &[Spanned<RawCluster>]) -> Result<Vec<Cluster>, PlatformError> {

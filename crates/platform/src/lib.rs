@@ -9,6 +9,7 @@
 //!
 //! Nothing here is printed, and no path is built in: the roots of `/sys`, `/proc` and `/boot` are arguments.
 
+mod battery;
 mod check;
 mod clock;
 mod costs;
@@ -27,6 +28,7 @@ mod sysfs_cat;
 mod sysfs_platform;
 mod to_toml;
 
+pub use battery::Battery;
 pub use check::{Finding, Severity};
 pub use clock::{Clock, ClockPoint, ClockPolicy};
 pub use costs::Costs;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
+use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub(crate) const CAPACITY_MAX: u32 = 1024;
@@ -48,6 +48,8 @@ pub struct Platform {
     pub one_cache: bool,
     /// Time that the kernel itself takes here, where somebody measured it, and who.
     pub costs: Option<(Costs, String)>,
+    /// Its battery, where it has one and somebody says which.
+    pub battery: Option<Battery>,
     /// At least one; no CPU is in two.
     pub clusters: Vec<Cluster>,
     /// What a reader of results should know.

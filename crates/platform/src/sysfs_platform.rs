@@ -99,6 +99,7 @@ impl SysfsDump {
             hz_note: "sysfs does not say".to_string(),
             one_cache: false,
             costs: None,
+            battery: None,
             clusters: clusters?,
             notes,
         })

@@ -29,6 +29,14 @@ impl Platform {
             }
             out.text("source", source);
         }
+        if let Some(battery) = &self.battery {
+            out.line("\n[battery]");
+            out.raw("voltage_mv", battery.voltage_mv);
+            out.some_raw("base_mw", battery.base_mw);
+            out.raw("sample_ms", battery.sample_ms);
+            out.raw("step_ua", battery.step_ua);
+            out.text("source", &battery.source);
+        }
         for c in &self.clusters {
             out.cluster(c);
         }

@@ -78,7 +78,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `notes`, `sources`, `costs`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `notes`, `sources`, `costs`, `battery`, `cluster`; {see}"
         ),
     );
     says(
@@ -240,6 +240,34 @@ fn a_clock_with_everything_comes_back_from_its_own_text() {
     assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
     let plain = with_clock(CLOCK).unwrap();
     assert_eq!(Platform::from_toml(&plain.to_toml(), "b.toml").as_ref(), Ok(&plain));
+}
+
+#[test]
+fn a_battery_comes_back_from_its_own_text_and_must_make_sense() {
+    let with = |block: &str| {
+        let at = GOOD.find("[[cluster]]").unwrap();
+        let (head, rest) = GOOD.split_at(at);
+        Platform::from_toml(&format!("{head}[battery]\n{block}\n{rest}"), "b.toml")
+    };
+    let plain = with("voltage_mv = 3700\nsource = \"s\"").unwrap();
+    let b = plain.battery.clone().unwrap();
+    assert_eq!((b.voltage_mv, b.base_mw, b.sample_ms, b.step_ua), (3700, None, 176, 156));
+    assert_eq!(Platform::from_toml(&plain.to_toml(), "b.toml").as_ref(), Ok(&plain));
+    let all = "voltage_mv = 3700\nbase_mw = 0\nsample_ms = 250\nstep_ua = 1000\nsource = \"s\"";
+    let p = with(all).unwrap();
+    assert_eq!(p.battery.as_ref().map(|b| (b.base_mw, b.sample_ms, b.step_ua)), Some((Some(0), 250, 1000)));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    for (from, to, words) in [
+        ("3700", "3", "battery: voltage_mv is 3, expected mV from 500 to 1000000"),
+        ("base_mw = 0", "base_mw = -1", "battery: base_mw is -1, expected mW from 0 to 1000000"),
+        ("250", "0", "battery: sample_ms is 0, expected ms from 10 to 60000"),
+        ("1000", "0", "battery: step_ua is 0, expected uA from 1 to 1000000"),
+        ("source = \"s\"", "", "missing field `source`"),
+        ("sample_ms", "sample_us", "unknown field `sample_us`"),
+    ] {
+        let why = with(&all.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
 }
 
 #[test]

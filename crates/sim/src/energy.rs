@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Machine;
 
+/// Counters of energy are brought up to date so often, ns: those of RAPL about every ms (Intel SDM vol. 3B,
+/// MSR_PKG_ENERGY_STATUS).
+pub const UPDATE_NS: u64 = 1_000_000;
+
 /// What a CPU draws power for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Draw {
@@ -27,6 +31,19 @@ pub struct Energy {
     pub shared_fj: Vec<u128>,
     /// By clock: time at each of its points while a CPU of it was awake, ns, all CPUs added up.
     pub at_point_ns: Vec<Vec<u64>>,
+    /// What counters knew at the end, that are brought up to date every [`UPDATE_NS`] only.
+    pub counters: Counters,
+    /// What all CPUs and what they share drew in each sample of [`Machine::sample_ns`], in order; those that are whole.
+    pub samples_fj: Vec<u128>,
+}
+
+/// Energy at a whole multiple of [`UPDATE_NS`], fJ or the tables' relative equivalent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// By CPU: awake, idle and between.
+    pub cpu_fj: Vec<u128>,
+    /// By clock: what its CPUs share.
+    pub shared_fj: Vec<u128>,
 }
 
 #[derive(Debug)]
@@ -43,11 +60,22 @@ struct Clock {
     since_ns: u64,
 }
 
+/// Never nothing, whatever the machine says.
+fn sample_period(machine: &Machine<'_>) -> u64 {
+    machine.sample_ns.map_or(u64::MAX, |ns| ns.max(UPDATE_NS))
+}
+
 /// Counts it.
 #[derive(Debug)]
 pub(crate) struct Meter {
     cpus: Vec<Cpu>,
     clocks: Vec<Clock>,
+    /// When the counters are brought up to date again, ns.
+    update_at_ns: u64,
+    /// When a sample is whole, ns.
+    sample_at_ns: u64,
+    /// All that was drawn before it, fJ.
+    before_sample_fj: u128,
     pub(crate) total: Energy,
 }
 
@@ -57,11 +85,16 @@ impl Meter {
         Self {
             cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0 }).collect(),
             clocks: machine.clocks.iter().map(|_| Clock { point: 0, state: None, since_ns: 0 }).collect(),
+            update_at_ns: UPDATE_NS,
+            sample_at_ns: sample_period(machine),
+            before_sample_fj: 0,
             total: Energy {
                 running_fj: vec![0; cpus],
                 idle_fj: vec![0; cpus],
                 shared_fj: vec![0; machine.clocks.len()],
                 at_point_ns: machine.clocks.iter().map(|c| vec![0; c.points.len()]).collect(),
+                counters: Counters { cpu_fj: vec![0; cpus], shared_fj: vec![0; machine.clocks.len()] },
+                samples_fj: Vec::new(),
             },
         }
     }
@@ -100,7 +133,46 @@ impl Meter {
         }
     }
 
+    /// What meters read on the way to `now_ns`; before every change, so that nothing changed since the last one.
+    #[inline]
+    fn pass(&mut self, machine: &Machine<'_>, now_ns: u64) {
+        if now_ns >= self.update_at_ns.min(self.sample_at_ns) {
+            self.read(machine, now_ns);
+        }
+    }
+
+    #[cold]
+    fn read(&mut self, machine: &Machine<'_>, now_ns: u64) {
+        while self.sample_at_ns <= now_ns {
+            self.settle_all(machine, self.sample_at_ns);
+            let t = &self.total;
+            let sum: u128 = t.running_fj.iter().chain(&t.idle_fj).chain(&t.shared_fj).sum();
+            self.total.samples_fj.push(sum - self.before_sample_fj);
+            self.before_sample_fj = sum;
+            self.sample_at_ns = self.sample_at_ns.saturating_add(sample_period(machine));
+        }
+        if self.update_at_ns <= now_ns {
+            let at_ns = now_ns - now_ns % UPDATE_NS;
+            self.settle_all(machine, at_ns);
+            let t = &mut self.total;
+            let both = t.running_fj.iter().zip(&t.idle_fj);
+            t.counters.cpu_fj.iter_mut().zip(both).for_each(|(sum, (run, idle))| *sum = run + idle);
+            t.counters.shared_fj.clone_from(&t.shared_fj);
+            self.update_at_ns = at_ns + UPDATE_NS;
+        }
+    }
+
+    fn settle_all(&mut self, machine: &Machine<'_>, now_ns: u64) {
+        for c in 0..machine.cpus.len() {
+            self.settle(machine, c, now_ns);
+        }
+        for clock in 0..machine.clocks.len() {
+            self.settle_shared(machine, clock, now_ns);
+        }
+    }
+
     fn change(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, draw: Draw) {
+        self.pass(machine, now_ns);
         self.settle(machine, c, now_ns);
         self.cpus[c].draw = draw;
         let clock = machine.cpus[c].clock;
@@ -140,6 +212,7 @@ impl Meter {
 
     /// A clock is at another point from now on.
     pub(crate) fn set_point(&mut self, machine: &Machine<'_>, clock: usize, now_ns: u64, point: usize) {
+        self.pass(machine, now_ns);
         for c in &machine.clocks[clock].cpus {
             self.settle(machine, *c, now_ns);
         }
@@ -149,11 +222,7 @@ impl Meter {
 
     /// Charges everything until now.
     pub(crate) fn finish(&mut self, machine: &Machine<'_>, now_ns: u64) {
-        for c in 0..machine.cpus.len() {
-            self.settle(machine, c, now_ns);
-        }
-        for clock in 0..machine.clocks.len() {
-            self.settle_shared(machine, clock, now_ns);
-        }
+        self.pass(machine, now_ns);
+        self.settle_all(machine, now_ns);
     }
 }

@@ -26,7 +26,7 @@ mod task;
 mod timers;
 mod watch;
 
-pub use energy::Energy;
+pub use energy::{Counters, Energy, UPDATE_NS};
 pub use engine::{Outcome, Setting, simulate};
 pub use error::SimError;
 pub use idlewise_platform::Costs;

@@ -29,6 +29,9 @@ pub struct Machine<'p> {
     pub placing: Placing,
     /// What is taken from the idle governors.
     pub limits: Limits,
+    /// How long each of [`Energy::samples_fj`](crate::Energy::samples_fj) is, ns, a multiple of
+    /// [`UPDATE_NS`](crate::UPDATE_NS); nothing where none is wanted.
+    pub sample_ns: Option<u64>,
 }
 
 /// One CPU.
@@ -88,6 +91,7 @@ impl<'p> Machine<'p> {
             slack_ns: 50_000,
             placing: Placing::default(),
             limits: Limits::NONE,
+            sample_ns: platform.battery.as_ref().map(|b| b.sample_ms * 1_000_000),
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
             let own = match cpus {

@@ -102,6 +102,7 @@ fn scale(from: FactUnit, to: &str) -> f64 {
         (FactUnit::Ns, "ms") | (FactUnit::Khz, "GHz") => 1e-6,
         (FactUnit::Ns, "s") => 1e-9,
         (FactUnit::Khz, "MHz") => 1e-3,
+        (FactUnit::Microjoule, "J") => 1e-6,
         _ => 1.0,
     }
 }
@@ -138,6 +139,7 @@ fn request(s: Setup, kernel: String, workload: String) -> Option<SimulateRequest
         seed: s.seed.unwrap_or(1),
         repeat: s.repeat.unwrap_or(1),
         baseline: None,
+        base_mw: None,
     })
 }
 

@@ -7,6 +7,7 @@ use idlewise_sim::{Machine, Outcome};
 use idlewise_workload::Workload;
 use serde::{Deserialize, Serialize};
 
+use super::meters::Meters;
 use super::ramps::Ramp;
 
 /// What a number is, for whoever prints or compares it.
@@ -25,6 +26,14 @@ pub enum FactUnit {
     PerSecond,
     /// Kilohertz.
     Khz,
+    /// Microjoule, never relative.
+    Microjoule,
+    /// Milliwatt, never relative.
+    Milliwatt,
+    /// Milliampere.
+    Milliampere,
+    /// Milliampere-hour.
+    MilliampereHour,
 }
 
 /// A number of a run.
@@ -41,12 +50,12 @@ pub struct Fact {
 }
 
 /// Collects them.
-struct Facts {
+pub(super) struct Facts {
     all: Vec<Fact>,
 }
 
 impl Facts {
-    fn add(&mut self, about: &str, name: &str, unit: FactUnit, value: f64) {
+    pub(super) fn add(&mut self, about: &str, name: &str, unit: FactUnit, value: f64) {
         self.all.push(Fact { about: about.to_owned(), name: name.to_owned(), unit, value });
     }
 
@@ -71,6 +80,7 @@ impl Facts {
 pub(crate) fn facts(
     machine: &Machine<'_>,
     workload: &Workload,
+    meters: &Meters,
     out: &Outcome,
     counts: &[Counts],
     ramps: &[Ramp],
@@ -80,6 +90,7 @@ pub(crate) fn facts(
     let score = score(machine, counts);
     idle(&mut f, &score, seconds);
     energy(&mut f, machine, out, seconds);
+    meters.facts(&mut f, out);
     clocks(&mut f, machine, out, ramps);
     performance(&mut f, workload, out, seconds);
     f.all

@@ -2,7 +2,7 @@
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points};
 
 use super::foreign_line;
-use crate::simulate::{Combination, FactSummary, FactUnit, SimulateReport};
+use crate::simulate::{Combination, FactSummary, FactUnit, Meters, PackageMeter, SimulateReport};
 
 /// The tables of a simulation: numbers down, combinations across. Of tasks, two numbers each, or with `tasks` all.
 #[must_use]
@@ -80,10 +80,51 @@ fn task_table(r: &SimulateReport, what: &str, of_tasks: &[&str]) -> Option<Table
 fn energy_lines(r: &SimulateReport) -> Vec<Line> {
     let counted =
         "counted at the clock of each moment; what clusters share is counted apart, where it is published";
-    vec![
-        Line::new("energy", format!("{}; {counted}", r.energy_grade)),
-        Line::new("model", "closed loop: what a slow wake delays comes later (docs/concepts/simulation.md)"),
-    ]
+    let mut out = vec![Line::new("energy", format!("{}; {counted}", r.energy_grade))];
+    out.extend(meter_lines(&r.meters));
+    out.push(Line::new(
+        "model",
+        "closed loop: what a slow wake delays comes later (docs/concepts/simulation.md)",
+    ));
+    out
+}
+
+/// What the tables `rapl` and `battery` are, or why there are none.
+fn meter_lines(m: &Meters) -> Vec<Line> {
+    let mut out = Vec::new();
+    let name = |p: &PackageMeter| format!("{} (CPUs {})", p.name, p.cpus);
+    let shown: Vec<&PackageMeter> = m.packages.iter().filter(|p| p.none.is_none()).collect();
+    if let Some(weakest) = shown.first() {
+        let names: Vec<String> = shown.iter().map(|p| name(p)).collect();
+        let text = format!(
+            "{}: as powercap would show them, in counts of {:.3} uJ, brought up to date every ms; {}",
+            names.join(", "),
+            m.count_uj,
+            weakest.grade
+        );
+        out.push(Line::new("rapl", text));
+    }
+    for p in m.packages.iter().filter(|p| shown.is_empty() || p.none.is_some()) {
+        let why = p.none.iter().map(|why| format!("{}: {why} ({})", name(p), p.grade));
+        out.extend(why.map(|text| Line::new("rapl", text)));
+    }
+    let battery = m.battery.as_ref().map(|b| match &b.none {
+        Some(why) => format!("{why} ({})", b.grade),
+        None => format!(
+            "{} mV; {}; the mean of every {} ms in steps of {} uA; {}",
+            b.voltage_mv,
+            match b.base_from.as_str() {
+                "platform" => format!("{} mW beside the CPUs", b.base_mw),
+                "request" => format!("{} mW beside the CPUs, as asked", b.base_mw),
+                _ => "what is drawn beside the CPUs is not known and not counted".to_owned(),
+            },
+            b.sample_ms,
+            b.step_ua,
+            b.grade
+        ),
+    });
+    out.extend(battery.map(|text| Line::new("battery", text)));
+    out
 }
 
 /// What tells a combination from the others.
@@ -110,6 +151,9 @@ fn table(r: &SimulateReport, about: &str) -> Option<Table> {
     for fact in there.facts.iter().filter(|f| f.about == about) {
         let name = match fact.unit {
             FactUnit::Energy => format!("{} [{}]", fact.name, if r.energy_measured { "mW" } else { "rel" }),
+            FactUnit::Milliwatt => format!("{} [mW]", fact.name),
+            FactUnit::Milliampere => format!("{} [mA]", fact.name),
+            FactUnit::MilliampereHour => format!("{} [mAh]", fact.name),
             _ => fact.name.clone(),
         };
         t.rows.extend(row(r, &name, |c| c.fact(about, &fact.name).cloned()));
@@ -138,10 +182,12 @@ fn row(
 fn cell(fact: &FactSummary, base: Option<&FactSummary>) -> String {
     let s = &fact.summary;
     let value = |v: f64| match fact.unit {
-        FactUnit::Count => format!("{v:.0}"),
+        FactUnit::Count | FactUnit::Microjoule => format!("{v:.0}"),
         FactUnit::Percent => percent(v),
         FactUnit::Ns => duration(v),
-        FactUnit::Energy => format!("{v:.3}"),
+        FactUnit::Energy | FactUnit::Milliwatt | FactUnit::Milliampere | FactUnit::MilliampereHour => {
+            format!("{v:.3}")
+        }
         FactUnit::PerSecond => format!("{v:.1}"),
         FactUnit::Khz => format!("{:.0} MHz", v / 1000.0),
     };
@@ -175,6 +221,10 @@ fn tidy(r: &SimulateReport) -> Table {
                     FactUnit::Energy => "mW or relative",
                     FactUnit::PerSecond => "1/s",
                     FactUnit::Khz => "kHz",
+                    FactUnit::Microjoule => "uJ",
+                    FactUnit::Milliwatt => "mW",
+                    FactUnit::Milliampere => "mA",
+                    FactUnit::MilliampereHour => "mAh",
                 };
                 let seed = run.seed.to_string();
                 let value = if value.is_finite() { value.to_string() } else { String::new() };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The blocks `[costs]` and `[battery]`.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Reader;
+use crate::{Battery, Costs, PlatformError};
+
+/// A kernel that takes longer for one thing is no kernel.
+const COST_MAX_NS: i64 = 10_000_000;
+/// Cells of a wrist watch to the packs of a vehicle.
+const VOLTAGE_MV: (i64, i64) = (500, 1_000_000);
+/// A kilowatt beside the CPUs.
+const BASE_MAX_MW: i64 = 1_000_000;
+const SAMPLE_MS: (i64, i64) = (10, 60_000);
+const STEP_MAX_UA: i64 = 1_000_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCosts {
+    irq_ns: Spanned<i64>,
+    tick_ns: Spanned<i64>,
+    wake_ns: Spanned<i64>,
+    switch_ns: Spanned<i64>,
+    syscall_ns: Spanned<i64>,
+    idle_ns: Spanned<i64>,
+    again_ns: Spanned<i64>,
+    stop_tick_ns: Spanned<i64>,
+    start_tick_ns: Spanned<i64>,
+    leave_ns: Spanned<i64>,
+    ipi_ns: Spanned<i64>,
+    mem_bytes_per_us: Option<Spanned<i64>>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBattery {
+    voltage_mv: Spanned<i64>,
+    base_mw: Option<Spanned<i64>>,
+    sample_ms: Option<Spanned<i64>>,
+    step_ua: Option<Spanned<i64>>,
+    source: String,
+}
+
+impl Reader<'_> {
+    pub(super) fn costs(&self, raw: &RawCosts) -> Result<(Costs, String), PlatformError> {
+        let ns = |v: &Spanned<i64>, key: &str| {
+            self.number(v, &format!("costs: {key}"), "ns", 0, COST_MAX_NS).map(|v| v as u64)
+        };
+        let mem = raw.mem_bytes_per_us.as_ref();
+        let mem = mem.map(|v| self.number(v, "costs: mem_bytes_per_us", "bytes", 1, 1 << 40)).transpose()?;
+        let costs = Costs {
+            irq_ns: ns(&raw.irq_ns, "irq_ns")?,
+            tick_ns: ns(&raw.tick_ns, "tick_ns")?,
+            wake_ns: ns(&raw.wake_ns, "wake_ns")?,
+            switch_ns: ns(&raw.switch_ns, "switch_ns")?,
+            syscall_ns: ns(&raw.syscall_ns, "syscall_ns")?,
+            idle_ns: ns(&raw.idle_ns, "idle_ns")?,
+            again_ns: ns(&raw.again_ns, "again_ns")?,
+            stop_tick_ns: ns(&raw.stop_tick_ns, "stop_tick_ns")?,
+            start_tick_ns: ns(&raw.start_tick_ns, "start_tick_ns")?,
+            leave_ns: ns(&raw.leave_ns, "leave_ns")?,
+            ipi_ns: ns(&raw.ipi_ns, "ipi_ns")?,
+            mem_bytes_per_us: mem.map_or(Costs::default().mem_bytes_per_us, |v| v as u64),
+        };
+        Ok((costs, raw.source.clone()))
+    }
+
+    pub(super) fn battery(&self, raw: &RawBattery) -> Result<Battery, PlatformError> {
+        let number = |v: &Spanned<i64>, key: &str, unit: &str, (low, high): (i64, i64)| {
+            self.number(v, &format!("battery: {key}"), unit, low, high).map(i64::unsigned_abs)
+        };
+        let base = raw.base_mw.as_ref().map(|v| number(v, "base_mw", "mW", (0, BASE_MAX_MW)));
+        let sample = raw.sample_ms.as_ref().map(|v| number(v, "sample_ms", "ms", SAMPLE_MS));
+        let step = raw.step_ua.as_ref().map(|v| number(v, "step_ua", "uA", (1, STEP_MAX_UA)));
+        Ok(Battery {
+            voltage_mv: number(&raw.voltage_mv, "voltage_mv", "mV", VOLTAGE_MV)?,
+            base_mw: base.transpose()?,
+            sample_ms: sample.transpose()?.unwrap_or(Battery::SAMPLE_MS),
+            step_ua: step.transpose()?.unwrap_or(Battery::STEP_UA),
+            source: raw.source.clone(),
+        })
+    }
+}
