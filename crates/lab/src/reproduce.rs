@@ -20,6 +20,7 @@ pub use experiment::{
 pub use grade::Grade;
 use grade::{Pair, judge};
 use runs::Runs;
+pub use runs::simulate_once;
 
 /// Version of the JSON that this gives.
 pub const SCHEMA: &str = "idlewise.reproduce/1";

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::compute::Computed;
 use super::experiment::{Column, Experiment, Over, Row, Setup};
 use crate::LabError;
-use crate::simulate::{FactSummary, FactUnit, SimulateRequest, simulate_workload};
+use crate::simulate::{FactSummary, FactUnit, SimulateReport, SimulateRequest, simulate_workload};
 
 /// What to do for a cell.
 #[derive(Clone, Debug)]
@@ -143,21 +143,33 @@ fn request(s: Setup, kernel: String, workload: String) -> Option<SimulateRequest
     })
 }
 
+fn simulated(request: &SimulateRequest, text: Option<&str>) -> Result<SimulateReport, LabError> {
+    let workload = match text {
+        Some(text) => Workload::from_text(&request.workload, text)?,
+        None => idlewise_workload::find(&request.workload)?,
+    };
+    simulate_workload(request, &workload, None, &|_, _| {})
+}
+
+/// Simulates a cell once, with its first seed; nothing where it is computed.
+///
+/// # Errors
+/// [`LabError`] where its set-up makes no sense, or the run fails.
+pub fn simulate_once(e: &Experiment, row: &Row, column: &Column) -> Result<Option<SimulateReport>, LabError> {
+    let Job::Simulate { request, text } = job(e, row, column)? else { return Ok(None) };
+    simulated(&SimulateRequest { repeat: 1, ..*request }, text.as_deref()).map(Some)
+}
+
 impl Job {
     fn key(&self) -> String {
         format!("{self:?}")
     }
 
     fn run(&self) -> Result<Vec<FactSummary>, LabError> {
-        let (request, text) = match self {
+        let report = match self {
             Self::Compute { what, kernel } => return what.facts(kernel),
-            Self::Simulate { request, text } => (request, text),
+            Self::Simulate { request, text } => simulated(request, text.as_deref())?,
         };
-        let workload = match text {
-            Some(text) => Workload::from_text(&request.workload, text)?,
-            None => idlewise_workload::find(&request.workload)?,
-        };
-        let report = simulate_workload(request, &workload, None, &|_, _| {})?;
         let one = report.combinations.into_iter().next();
         let one = one.ok_or_else(|| LabError::Request("no governor was simulated".to_owned()))?;
         one.failure.map_or(Ok(one.facts), |why| Err(LabError::Request(why)))
