@@ -422,7 +422,7 @@ fn published_tables_are_listed_and_laid_beside_ours() {
     assert_eq!(csv.lines().count(), 1 + 4 * 7, "{csv}");
     let json: serde_json::Value =
         serde_json::from_str(&out(&idlewise(&["reproduce", "pelt-times", "-f", "json"]))).unwrap();
-    assert_eq!(json["schema"], "idlewise.reproduce/1");
+    assert_eq!(json["schema"], "idlewise.reproduce/2");
     assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
     refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
 }

@@ -23,7 +23,7 @@ use runs::Runs;
 pub use runs::simulate_once;
 
 /// Version of the JSON that this gives.
-pub const SCHEMA: &str = "idlewise.reproduce/1";
+pub const SCHEMA: &str = "idlewise.reproduce/2";
 
 /// What to repeat.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,7 +52,7 @@ pub struct ReproduceReport {
 pub struct Reproduced {
     /// The experiment's file.
     pub experiment: Experiment,
-    /// The cells that have a published number.
+    /// All cells: also those without a published number, if the experiment has one for them.
     pub cells: Vec<Cell>,
     /// What was left over of the fit: root mean square of relative differences, per cent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,8 +71,8 @@ pub struct Cell {
     pub column: String,
     /// The row's unit.
     pub unit: String,
-    /// What was published: from, to.
-    pub published: [f64; 2],
+    /// What was published: from, to; nothing where there is no such number, which is not graded then.
+    pub published: Option<[f64; 2]>,
     /// Our number; not a number where there is none.
     pub ours: f64,
     /// Half the width of the 95 % interval of its mean.
@@ -140,8 +140,7 @@ fn run(
     }
     let mut wanted = Vec::new();
     for row in &e.row {
-        let other = row.percent_of.as_ref().or(row.less.as_ref());
-        let used = |c: &&Column| row.published.contains_key(&c.name) || other == Some(&c.name) || c.baseline;
+        let used = |c: &&Column| other(row) == Some(&c.name) || c.baseline || is_shown(&e, row, c);
         wanted.extend(e.column.iter().filter(used).map(|column| (row, column)));
     }
     runs.ensure(&e, &wanted, progress)?;
@@ -151,44 +150,67 @@ fn run(
     };
     let mut cells = Vec::new();
     for row in &e.row {
-        for column in &e.column {
-            cells.extend(row.published.get(&column.name).map(|p| cell(&e, &runs, row, column, *p)));
+        for column in e.column.iter().filter(|c| is_shown(&e, row, c)) {
+            cells.extend(cell(&e, &runs, row, column));
         }
     }
     Ok(Reproduced { cells, residual_pct, refitted, experiment: e })
 }
 
-fn cell(e: &Experiment, runs: &Runs, row: &Row, column: &Column, published: Published) -> Cell {
+/// The column that a row's numbers are put against.
+fn other(row: &Row) -> Option<&String> {
+    row.percent_of.as_ref().or(row.less.as_ref())
+}
+
+/// Whether there is anything to tell of a cell: what was published, or at least a number of ours, and not that of a column
+/// against itself.
+fn is_shown(e: &Experiment, row: &Row, column: &Column) -> bool {
+    row.published.contains_key(&column.name)
+        || other(row) != Some(&column.name) && Runs::can_run(e, row, column)
+}
+
+/// Nothing where nothing was published and we have no number either.
+fn cell(e: &Experiment, runs: &Runs, row: &Row, column: &Column) -> Option<Cell> {
     let (ours, failure) = match runs.number(e, row, column) {
         Ok(ours) => (Some(ours), None),
         Err(why) => (None, Some(why)),
     };
     let value = ours.map_or(f64::NAN, |o| o.value);
-    let base = e.baseline().filter(|b| b.name != column.name).and_then(|b| {
-        let ours = runs.number(e, row, b).ok()?.value;
-        Some(Pair { published: *row.published.get(&b.name)?, ours })
-    });
+    let mut cell = Cell {
+        row: row.name.clone(),
+        column: column.name.clone(),
+        unit: row.unit.clone(),
+        published: None,
+        ours: value,
+        half_width: ours.and_then(|o| o.half_width),
+        runs: ours.map_or(0, |o| o.runs),
+        difference: f64::NAN,
+        published_change_pct: None,
+        our_change_pct: None,
+        same_sign: None,
+        grade: Grade::Unpublished,
+        failure,
+    };
+    let baseline = e.baseline().filter(|b| b.name != column.name);
+    let base = baseline.and_then(|b| Some((b, runs.number(e, row, b).ok()?.value)));
+    let Some(published) = row.published.get(&column.name).copied() else {
+        let change = base.map(|(_, before)| (value / before - 1.0) * 100.0);
+        cell.our_change_pct = change.filter(|c| c.is_finite());
+        return value.is_finite().then_some(cell);
+    };
+    let base = base.and_then(|(b, ours)| Some(Pair { published: *row.published.get(&b.name)?, ours }));
     let judged = judge(row, Pair { published, ours: value }, base);
-    let difference = match row.compare {
+    let (from, to) = published.ends();
+    cell.published = Some([from, to]);
+    cell.difference = match row.compare {
         Compare::Value => (value / published.middle() - 1.0) * 100.0,
         Compare::Change => {
             judged.our_change_pct.zip(judged.published_change_pct).map_or(f64::NAN, |(o, p)| o - p)
         }
     };
-    let (from, to) = published.ends();
-    Cell {
-        row: row.name.clone(),
-        column: column.name.clone(),
-        unit: row.unit.clone(),
-        published: [from, to],
-        ours: value,
-        half_width: ours.and_then(|o| o.half_width),
-        runs: ours.map_or(0, |o| o.runs),
-        difference,
-        published_change_pct: judged.published_change_pct,
-        our_change_pct: judged.our_change_pct,
-        same_sign: judged.same_sign,
-        grade: if e.is_fitted(row, column) { Grade::Fit } else { judged.grade },
-        failure,
-    }
+    cell.published_change_pct = judged.published_change_pct;
+    cell.our_change_pct = judged.our_change_pct;
+    cell.same_sign = judged.same_sign;
+    cell.grade = if e.is_fitted(row, column) { Grade::Fit } else { judged.grade };
+    Some(cell)
 }

@@ -6,6 +6,7 @@
 use idlewise_lab::reproduce::{
     Experiment, Grade, ReproduceReport, ReproduceRequest, find, reproduce, shipped,
 };
+use idlewise_report::Format;
 
 const SMALL: &str = r#"
 format = 1
@@ -157,6 +158,30 @@ fn cells_are_graded_by_tolerance_then_by_the_sign_of_the_change() {
     assert_eq!(grade(&at_2000, "running", "other"), Grade::Matches, "{at_2000:?}");
     let wrong = run(&SMALL.replace("[40, 60]", "10"), true);
     assert_eq!(grade(&wrong, "running", "other"), Grade::Differs);
+}
+
+#[test]
+fn a_cell_without_a_published_number_is_shown_and_not_graded() {
+    let r = run(&SMALL.replace("{ base = 20, other = [40, 60] }", "{ base = 20 }"), true);
+    let one = &r.experiments[0];
+    let cell = |row: &str, column: &str| one.cells.iter().find(|c| c.row == row && c.column == column);
+    let other = cell("running", "other").unwrap();
+    assert_eq!((other.grade, other.published), (Grade::Unpublished, None));
+    assert!((45.0..50.0).contains(&other.ours) && other.difference.is_nan(), "{other:?}");
+    // 20 to 47 of a hundred.
+    assert!((130.0..140.0).contains(&other.our_change_pct.unwrap()), "{other:?}");
+    assert_eq!(other.published_change_pct.or(other.same_sign.map(f64::from)), None);
+    assert_eq!((one.count(Grade::Unpublished), one.count(Grade::Matches)), (1, 1));
+    assert!(cell("nothing", "base").is_none(), "neither a published number nor one of ours");
+    assert_eq!(cell("nothing", "other").unwrap().grade, Grade::Missing);
+    let text = idlewise_lab::view::reproduce(&r, false).render(Format::Table, &r).unwrap();
+    let line = text.lines().find(|l| l.contains("no published number") && l.contains("other"));
+    assert!(line.is_some_and(|l| l.contains(" - ") && l.contains("47.")), "{text}");
+    // A column against itself says nothing.
+    let less = SMALL.replace("{ base = 20, other = [40, 60] }", "{ other = 27 }");
+    let less = less.replace("tolerance_pct = 3\n", "less = \"base\"\n");
+    let r = run(&less.replace("rows = [\"running\"]", "rows = []"), false);
+    assert!(r.experiments[0].cells.iter().all(|c| c.row != "running" || c.column == "other"));
 }
 
 /// signals.md A16: the published times are periods of the formula, called milliseconds.

@@ -59,6 +59,11 @@ impl Runs {
         Ok(())
     }
 
+    /// Whether a cell's set-up is whole.
+    pub(super) fn can_run(e: &Experiment, row: &Row, column: &Column) -> bool {
+        job(e, row, column).is_ok()
+    }
+
     /// A cell's number in the row's unit.
     pub(super) fn number(&self, e: &Experiment, row: &Row, column: &Column) -> Result<Ours, String> {
         let own = self.raw(e, row, column)?;

@@ -31,9 +31,9 @@ pub fn reproduce(r: &ReproduceReport, brief: bool) -> Report {
     out
 }
 
-const LEGEND: &str = "change: against the baseline. matches: within the tolerance of the experiment's file, or no change \
-    where none was published. same order and sign: the change goes the way it was published. fit: found on this cell, \
-    no prediction";
+const LEGEND: &str = "change: against the baseline. matches: within the tolerance of the experiment's file and no change \
+    the other way, or no change where none was published. same order and sign: the change goes the way it was published. fit: found on this cell, \
+    no prediction. no published number: not graded";
 
 fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;
@@ -106,7 +106,7 @@ fn tables(one: &Reproduced) -> Vec<Table> {
 }
 
 fn counts(one: &Reproduced) -> String {
-    let grades = [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing];
+    let grades = [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing, Grade::Unpublished];
     let some: Vec<String> = grades
         .into_iter()
         .map(|g| (one.count(g), g.words()))
@@ -144,7 +144,7 @@ fn table(title: String, e: &Experiment, cells: &[&Cell]) -> Table {
 }
 
 fn published(c: &Cell) -> String {
-    let [from, to] = c.published;
+    let Some([from, to]) = c.published else { return "-".to_owned() };
     if from == to { number(from) } else { format!("{}-{}", number(from), number(to)) }
 }
 
@@ -176,13 +176,14 @@ fn number(v: f64) -> String {
 }
 
 fn summary(r: &ReproduceReport) -> Table {
-    let grades = [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing, Grade::Fit];
+    let grades =
+        [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing, Grade::Fit, Grade::Unpublished];
     let mut head = vec!["experiment".to_owned(), "published".to_owned()];
     head.extend(grades.map(|g| g.words().to_owned()));
     head.push("not here".to_owned());
     let mut t = Table::new("", head);
     t.text_columns = 2;
-    let mut sums = [0; 6];
+    let mut sums = [0; 7];
     for one in &r.experiments {
         let e = &one.experiment;
         let mut n: Vec<usize> = grades.iter().map(|g| one.count(*g)).collect();
@@ -243,8 +244,8 @@ fn tidy(r: &ReproduceReport) -> Table {
                 c.row.clone(),
                 c.column.clone(),
                 c.unit.clone(),
-                plain(c.published[0]),
-                plain(c.published[1]),
+                maybe(c.published.map(|[from, _]| from)),
+                maybe(c.published.map(|[_, to]| to)),
                 plain(c.ours),
                 maybe(c.half_width),
                 c.runs.to_string(),
