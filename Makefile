@@ -11,7 +11,7 @@ GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
 KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test lab kills bench fuzz help
+.PHONY: build demo test lab kills bench reproduce fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -56,6 +56,12 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
 
+reproduce: build ## every published experiment, and the guide that tells of them held against it (a few minutes)
+	@mkdir -p target && rm -f target/reproduced.json
+	$(IDLEWISE) reproduce --format json --output target/reproduced.json
+	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --locked -p idlewise-lab \
+		--test guide_to_reproducing -- --nocapture
+
 fuzz: ## broken traces and workloads through their readers: INPUTS of them, 100000 unless told
 	@tools/need.sh cargo cc
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace \
@@ -63,4 +69,4 @@ fuzz: ## broken traces and workloads through their readers: INPUTS of them, 1000
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-workload --test hostile_text
 
 help: ## this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -104,9 +104,16 @@ fn meter_lines(m: &Meters) -> Vec<Line> {
         );
         out.push(Line::new("rapl", text));
     }
-    for p in m.packages.iter().filter(|p| shown.is_empty() || p.none.is_some()) {
-        let why = p.none.iter().map(|why| format!("{}: {why} ({})", name(p), p.grade));
-        out.extend(why.map(|text| Line::new("rapl", text)));
+    let mut silent: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    for p in &m.packages {
+        let Some(why) = &p.none else { continue };
+        match silent.iter_mut().find(|(_, grade, _)| *grade == p.grade) {
+            Some((_, _, names)) => names.push(name(p)),
+            None => silent.push((why, &p.grade, vec![name(p)])),
+        }
+    }
+    for (why, grade, names) in silent {
+        out.push(Line::new("rapl", format!("{}: {why} ({grade})", names.join(", "))));
     }
     let battery = m.battery.as_ref().map(|b| match &b.none {
         Some(why) => format!("{why} ({})", b.grade),
