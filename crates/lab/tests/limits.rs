@@ -86,6 +86,7 @@ fn a_simulation_takes_the_same_limits() {
             seed: 7,
             repeat: 1,
             baseline: None,
+            base_mw: None,
         };
         simulate(&request, None, &|_, _| {}).unwrap()
     };
