@@ -19,12 +19,13 @@ use std::time::Instant;
 
 use idlewise_lab::reproduce::{Experiment, find, shipped, simulate_once};
 
-const ROUNDS: usize = 3;
+/// A run is over in some ms.
+const ROUNDS: usize = 20;
 
 fn main() {
     println!("one run of one cell of each experiment, best of {ROUNDS}\n");
     println!(
-        "{:<18} {:<22} {:>4} {:>10} {:>10} {:>9} {:>10} {:>8}  hash",
+        "{:<18} {:<34} {:>4} {:>10} {:>10} {:>9} {:>10} {:>8}  hash",
         "experiment", "cell", "CPUs", "simulated", "events", "wall s", "events/s", "s per s"
     );
     for (id, _) in shipped() {
@@ -42,9 +43,9 @@ fn measure(id: &str, e: &Experiment) {
         best = best.min(begin.elapsed().as_secs_f64());
         last = report;
     }
-    let cell: String = format!("{}, {}", column.name, row.name).chars().take(22).collect();
+    let cell: String = format!("{}, {}", column.name, row.name).chars().take(34).collect();
     let Some(report) = last else {
-        println!("{id:<18} {cell:<22} computed, not simulated");
+        println!("{id:<18} {cell:<34} computed, not simulated");
         return;
     };
     let one = &report.combinations[0];
@@ -54,7 +55,7 @@ fn measure(id: &str, e: &Experiment) {
     let mut hash = DefaultHasher::new();
     run.values.iter().for_each(|v| v.to_bits().hash(&mut hash));
     println!(
-        "{id:<18} {cell:<22} {:>4} {seconds:>9.2}s {:>10} {best:>9.4} {:>10.0} {:>8.1}  {:016x}",
+        "{id:<18} {cell:<34} {:>4} {seconds:>9.2}s {:>10} {best:>9.4} {:>10.0} {:>8.1}  {:016x}",
         report.cpus,
         run.events,
         run.events as f64 / best,

@@ -6,6 +6,7 @@ mod facts;
 mod kernel;
 mod meters;
 mod ramps;
+mod report;
 mod trace;
 
 use std::fs::File;
@@ -22,12 +23,11 @@ use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
 use idlewise_stats::Summary;
 use idlewise_workload::{Random, Workload};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::candidate::Candidate;
 use crate::convert::Form;
-use crate::governors::{self, ForeignHead};
+use crate::governors;
 use crate::limits;
 use crate::replay::PlatformHead;
 use books::Books;
@@ -35,10 +35,8 @@ pub use facts::{Fact, FactUnit};
 pub(crate) use kernel::Kernel;
 pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
+pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};
 use trace::Tracer;
-
-/// Version of the JSON that a simulation gives.
-pub const SCHEMA: &str = "idlewise.simulate/1";
 
 /// How long a workload runs that does not say it, ns.
 const DURATION_NS: u64 = 10_000_000_000;
@@ -48,132 +46,6 @@ const STAGGER_NS: u64 = 100_000;
 
 /// Stream of chance for the phase of the tick.
 const PHASE: u64 = 1 << 42;
-
-/// What to simulate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SimulateRequest {
-    /// The workload: a name of `idlewise simulate --list`, or a file of rt-app's grammar.
-    pub workload: String,
-    /// The machine.
-    pub platform: String,
-    /// Governors of idle states, with their parameters.
-    pub governors: Vec<String>,
-    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::lossy::paths")]
-    pub kernel_trees: Vec<PathBuf>,
-    /// Governors of frequencies.
-    pub cpufreq: Vec<String>,
-    /// Signals that these read.
-    pub signals: Vec<String>,
-    /// The kernel whose PELT and fair scheduler the machine has.
-    pub kernel: String,
-    /// Ticks a second; what the platform says where nothing is given.
-    pub hz: Option<u32>,
-    /// How many CPUs, where the platform leaves it open.
-    pub cpus: Option<usize>,
-    /// How long, ns; what the workload says where nothing is given.
-    pub duration_ns: Option<u64>,
-    /// Seed of the first run.
-    pub seed: u64,
-    /// Runs of each combination; each has the next seed.
-    pub repeat: u64,
-    /// The combination that the others are compared with, by its governor; the first where nothing is given.
-    pub baseline: Option<String>,
-    /// What a battery supplies beside the CPUs, mW; what the platform says where nothing is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_mw: Option<u64>,
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SimulateReport {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// Version of idlewise.
-    pub version: String,
-    /// What was asked; it can be asked again.
-    pub request: SimulateRequest,
-    /// The machine.
-    pub platform: PlatformHead,
-    /// How far the weakest number can be trusted that energies rest on.
-    pub energy_grade: String,
-    /// Powers are mW; else relative.
-    pub energy_measured: bool,
-    /// Which meters it has: of these facts `rapl` and `battery` are.
-    pub meters: Meters,
-    /// CPUs that it has.
-    pub cpus: usize,
-    /// Ticks a second.
-    pub hz: u32,
-    /// How long each run was, ns, unless its tasks ended before.
-    pub duration_ns: u64,
-    /// Where the governors came from that are none of ours.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub foreign: Vec<ForeignHead>,
-    /// What of the workload is not modelled, or only roughly.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-    /// Which combination the others are compared with.
-    pub baseline: usize,
-    /// In the order of the request: idle governors, then frequency governors, then signals.
-    pub combinations: Vec<Combination>,
-}
-
-/// Idle governor, frequency governor and signal, and what came of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Combination {
-    /// The idle governor.
-    pub governor: String,
-    /// The frequency governor.
-    pub cpufreq: String,
-    /// The signal that it reads.
-    pub signal: String,
-    /// Why there is no result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-    /// What to know about the result.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-    /// What all runs say of each number.
-    pub facts: Vec<FactSummary>,
-    /// Each run's numbers.
-    pub runs: Vec<SimulatedRun>,
-}
-
-/// A number over all runs of a combination.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FactSummary {
-    /// What it is about.
-    pub about: String,
-    /// Its name.
-    pub name: String,
-    /// What it is.
-    pub unit: FactUnit,
-    /// Mean and interval.
-    #[serde(flatten)]
-    pub summary: Summary,
-}
-
-/// One run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SimulatedRun {
-    /// Its seed.
-    pub seed: u64,
-    /// Events that were worked off.
-    pub events: u64,
-    /// Times the idle governor was asked.
-    pub decisions: u64,
-    /// Its numbers, in the order of [`Combination::facts`].
-    pub values: Vec<f64>,
-}
-
-impl Combination {
-    /// The summary of a number.
-    #[must_use]
-    pub fn fact(&self, about: &str, name: &str) -> Option<&FactSummary> {
-        self.facts.iter().find(|f| f.about == about && f.name == name)
-    }
-}
 
 /// A request with everything found.
 struct Stage<'a> {
