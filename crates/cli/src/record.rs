@@ -33,7 +33,7 @@ pub(crate) struct RecordArgs {
     buffer: Option<u64>,
     /// Record, too, what the governor is told and what it chooses, by BPF, into FILE with the ending .inputs.csv: `replay` then
     /// proves the kernel's choices
-    #[arg(short, long, conflicts_with = "overhead")]
+    #[arg(short, long)]
     inputs: bool,
     /// Overwrite FILE and what lies beside it
     #[arg(short, long)]

@@ -106,10 +106,10 @@ impl Tracefs {
         read(&self.root.join(file))
     }
 
-    /// Where the instance called `name` is or would be.
+    /// Where this process' own instance is or would be.
     #[must_use]
-    pub fn instance(&self, name: &str) -> PathBuf {
-        self.root.join("instances").join(name)
+    pub fn own_instance(&self) -> PathBuf {
+        self.root.join("instances").join(format!("idlewise-{}", std::process::id()))
     }
 
     /// The formats of all events of `system`.
@@ -155,8 +155,18 @@ impl Instance {
     /// # Errors
     /// When the kernel refuses one of these; what was made so far is the journal's to remove.
     pub fn make(path: PathBuf, buffer_kib: u64) -> Result<Self, LiveError> {
+        let mut made = Self::bare(path, buffer_kib)?;
+        made.enable()?;
+        Ok(made)
+    }
+
+    /// As [`Instance::make`], with no event on.
+    ///
+    /// # Errors
+    /// As [`Instance::make`].
+    pub fn bare(path: PathBuf, buffer_kib: u64) -> Result<Self, LiveError> {
         fs::create_dir(&path).map_err(|e| refused(&path, &e))?;
-        let mut made = Self { path, systems: Vec::new(), recorded: Vec::new(), missing: Vec::new() };
+        let made = Self { path, systems: Vec::new(), recorded: Vec::new(), missing: Vec::new() };
         made.set("tracing_on", "0")?;
         made.set("trace_clock", CLOCK)?;
         made.set("buffer_size_kb", &buffer_kib.to_string()).map_err(|e| {
@@ -166,8 +176,37 @@ impl Instance {
         })?;
         // Kernels before 5.0 wake the reader for every event; it sees that and looks by the clock.
         let _ = made.set("buffer_percent", &WAKE_PERCENT.to_string());
-        made.enable()?;
         Ok(made)
+    }
+
+    /// From now on a buffer that is full keeps what it has: what comes later is lost, not what came first.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn keep_the_first(&self) -> Result<(), LiveError> {
+        self.set("options/overwrite", "0")
+    }
+
+    /// Switches these events ("sched/sched_switch") on, for the thread `pid` and those that it and its children start from
+    /// now on.
+    ///
+    /// # Errors
+    /// When this kernel has not all of it.
+    pub fn follow(&self, events: &[&str], pid: i32) -> Result<(), LiveError> {
+        if !self.path.join("options/event-fork").exists() {
+            let why =
+                "this kernel does not trace a process with its children (options/event-fork, Linux 4.7)";
+            return Err(LiveError::Request(why.to_owned()));
+        }
+        self.set("options/event-fork", "1")?;
+        self.set("set_event_pid", &pid.to_string())?;
+        for event in events {
+            if !self.switch(event)? {
+                let event = event.replace('/', ":");
+                return Err(LiveError::Request(format!("this kernel has no event {event}")));
+            }
+        }
+        Ok(())
     }
 
     /// Switches all events off: they cost nothing until [`Instance::enable`].

@@ -2,15 +2,18 @@
 //! What recording costs a load: its run time with and without, interleaved ABBA, so that a machine that grows faster or
 //! slower meanwhile favours neither.
 
+use std::fs;
 use std::time::Duration;
 
 use idlewise_live::Host;
+use idlewise_live::bpf::RecorderOptions;
 use idlewise_live::journal::Journal;
-use idlewise_live::record::{Costs, RunTime, Stop, costs};
+use idlewise_live::record::{Companion, Costs, Inputs, RunTime, Stop, costs};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_stats::Summary;
 use serde::Serialize;
 
+use super::inputs::TABLE;
 use super::{RecordRequest, kept_aside, plan};
 use crate::LabError;
 
@@ -70,7 +73,19 @@ pub fn overhead(
     Tracefs::of(host)?;
     let mut journal = Journal::open(host)?;
     let plan = plan(request);
-    let result = costs(host, &plan, &mut |folder| journal.made(folder), blocks, stop, progress);
+    let captured = plan.parts.join(TABLE);
+    let start = || Inputs::new(host, RecorderOptions::default(), &captured);
+    let mut companion = || {
+        let _ = fs::remove_file(&captured);
+        let inputs = request.inputs.then(start).transpose()?;
+        Ok(inputs.map(|i| Box::new(i) as Box<dyn Companion>))
+    };
+    if request.inputs {
+        // Says what is missing before anything is changed.
+        start()?;
+    }
+    let result =
+        costs(host, &plan, &mut |folder| journal.made(folder), &mut companion, blocks, stop, progress);
     journal.restore()?;
     let Costs { blocks, events, lost, moved } = result?;
     let (wall, cpu) = (Cost::of(&blocks, |r| r.wall), Cost::of(&blocks, |r| r.cpu));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::look::monotonic;
 use super::spool::{self, Spool};
-use super::{Ended, Plan, Stop, describe, look, totals, wait};
+use super::{Companion, Ended, Plan, Stop, describe, look, totals, wait};
 use crate::record::Facts;
 use crate::tracefs::{Instance, Tracefs};
 use crate::{Host, LiveError};
@@ -32,8 +32,11 @@ pub struct Costs {
     pub moved: Option<PathBuf>,
 }
 
+/// Gives what else is to record in a run, if anything.
+pub type NewCompanion<'c> = dyn FnMut() -> Result<Option<Box<dyn Companion>>, LiveError> + 'c;
+
 /// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `made` as
-/// in [`super::record`].
+/// in [`super::record`]; `companion` is asked before each run with recording.
 ///
 /// # Errors
 /// [`LiveError`] when something is missing or refused, the command fails or is stopped.
@@ -41,72 +44,108 @@ pub fn costs(
     host: &Host,
     plan: &Plan,
     made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    companion: &mut NewCompanion<'_>,
     blocks: usize,
     stop: &mut Stop,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Costs, LiveError> {
     let tracefs = Tracefs::of(host)?;
     let moved = spool::make_folder(&plan.parts, plan.force)?;
-    let result = measure(host, &tracefs, plan, made, blocks, stop, progress);
+    let mut begun = || Begun::new(host, &tracefs, plan, made);
+    let result = begun().and_then(|mut b| b.measure(plan, companion, blocks, stop, progress));
     // The pages of a measurement are nobody's recording.
     let _ = fs::remove_dir_all(&plan.parts);
     result.map(|costs| Costs { moved, ..costs })
 }
 
-fn measure(
-    host: &Host,
-    tracefs: &Tracefs,
-    plan: &Plan,
-    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
-    blocks: usize,
-    stop: &mut Stop,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<Costs, LiveError> {
-    let cpus = look::online(host);
-    let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
-    let path = tracefs.instance(&format!("idlewise-{}", std::process::id()));
-    made(&path)?;
-    let mut instance = Instance::make(path, buffer_kib)?;
-    let head = describe(host, tracefs, &instance, &Facts::of(host, &cpus))?;
-    let mut out = Costs { blocks: Vec::new(), events: 0, lost: 0, moved: None };
-    let (mut done, of) = (0, blocks * 4);
-    let mut timed = |with: bool, out: &mut Costs| -> Result<RunTime, LiveError> {
-        instance.clear()?;
-        // Events that are on cost something even where nothing is recorded.
-        if with {
-            instance.enable()?
-        } else {
-            instance.disable()?
+/// A measurement that has begun.
+struct Begun<'h> {
+    host: &'h Host,
+    instance: Instance,
+    page: usize,
+    /// So far.
+    out: Costs,
+}
+
+impl<'h> Begun<'h> {
+    fn new(
+        host: &'h Host,
+        tracefs: &Tracefs,
+        plan: &Plan,
+        made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    ) -> Result<Self, LiveError> {
+        let cpus = look::online(host);
+        let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
+        let path = tracefs.own_instance();
+        made(&path)?;
+        let instance = Instance::make(path, buffer_kib)?;
+        let page = describe(host, tracefs, &instance, &Facts::of(host, &cpus))?.page_size();
+        let out = Costs { blocks: Vec::new(), events: 0, lost: 0, moved: None };
+        Ok(Self { host, instance, page, out })
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        companion: &mut NewCompanion<'_>,
+        blocks: usize,
+        stop: &mut Stop,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Costs, LiveError> {
+        let (mut done, of) = (0, blocks * 4);
+        self.run(plan, None, stop)?;
+        for _ in 0..blocks {
+            let mut block = [RunTime::default(); 4];
+            for (took, with) in block.iter_mut().zip([false, true, true, false]) {
+                *took = self.run(plan, with.then_some(&mut *companion), stop)?;
+                done += 1;
+                progress(done, of);
+            }
+            self.out.blocks.push(block);
         }
-        let mut spool = Spool::new(&plan.parts, &instance, head.page_size())?;
-        instance.record(with)?;
-        let cpu = children_cpu(host)?;
+        Ok(self.out.clone())
+    }
+
+    /// One run, recorded where a companion may be asked for.
+    fn run(
+        &mut self,
+        plan: &Plan,
+        with: Option<&mut NewCompanion<'_>>,
+        stop: &mut Stop,
+    ) -> Result<RunTime, LiveError> {
+        let recorded = with.is_some();
+        let mut companion = with.map_or(Ok(None), |new| new())?;
+        self.instance.clear()?;
+        // Events that are on cost something even where nothing is recorded.
+        if recorded {
+            self.instance.enable()?
+        } else {
+            self.instance.disable()?
+        }
+        let mut spool = Spool::new(&plan.parts, &self.instance, self.page)?;
+        self.instance.record(recorded)?;
+        if let Some(c) = companion.as_mut() {
+            c.start()?;
+        }
+        let cpu = children_cpu(self.host)?;
         let start = monotonic();
         let ended = wait::through(plan, &mut spool, stop, &mut |_| ())?;
         let wall = monotonic().saturating_sub(start);
-        let cpu = children_cpu(host)?.saturating_sub(cpu);
-        instance.record(false)?;
+        let cpu = children_cpu(self.host)?.saturating_sub(cpu);
+        companion.as_mut().map_or(Ok(()), |c| c.stop())?;
+        self.instance.record(false)?;
         if ended != Ended::Command(std::process::ExitStatus::default()) {
             return Err(LiveError::Request(
                 "the command failed or was stopped: nothing was measured".to_owned(),
             ));
         }
-        let (events, lost, _) = totals(&instance)?;
-        out.events += if with { events } else { 0 };
-        out.lost += if with { lost } else { 0 };
-        Ok(RunTime { wall, cpu })
-    };
-    timed(false, &mut out)?;
-    for _ in 0..blocks {
-        let mut block = [RunTime::default(); 4];
-        for (took, with) in block.iter_mut().zip([false, true, true, false]) {
-            *took = timed(with, &mut out)?;
-            done += 1;
-            progress(done, of);
+        if recorded {
+            let (events, lost, _) = totals(&self.instance)?;
+            self.out.events += events;
+            self.out.lost += lost;
         }
-        out.blocks.push(block);
+        Ok(RunTime { wall, cpu })
     }
-    Ok(out)
 }
 
 /// CPU time of all children that have ended, and theirs: `cutime` and `cstime` of /proc/PID/stat, its fields 16 and 17 (proc(5)).

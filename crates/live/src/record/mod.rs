@@ -8,9 +8,9 @@
 mod cost;
 mod facts;
 mod inputs;
-mod look;
+pub(crate) mod look;
 mod messages;
-mod spool;
+pub(crate) mod spool;
 mod stop;
 mod wait;
 
@@ -26,7 +26,7 @@ use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
 use crate::tracefs::{CLOCK, Instance, Tracefs};
 use crate::{Host, LiveError};
 
-pub use cost::{Costs, RunTime, costs};
+pub use cost::{Costs, NewCompanion, RunTime, costs};
 pub use facts::{Facts, Topology};
 pub use inputs::Inputs;
 pub use look::Look;
@@ -149,7 +149,7 @@ fn into_parts(
 ) -> Result<Recorded, LiveError> {
     let cpus = look::online(host);
     let facts = Facts::of(host, &cpus);
-    let path = tracefs.instance(&format!("idlewise-{}", std::process::id()));
+    let path = tracefs.own_instance();
     let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
     made(&path)?;
     let instance = Instance::make(path, buffer_kib)?;
@@ -201,21 +201,37 @@ fn into_parts(
     })
 }
 
-/// What the kernel counted of all buffers: events, lost ones, and its own words by CPU.
-fn totals(instance: &Instance) -> Result<(u64, u64, BTreeMap<u32, String>), LiveError> {
-    let (mut events, mut lost) = (0, 0);
-    let mut texts = BTreeMap::new();
+/// What the kernel counted of a CPU's buffer.
+pub(crate) struct BufferCount {
+    pub(crate) events: u64,
+    /// Those that did not fit.
+    pub(crate) lost: u64,
+    /// The kernel's own words.
+    text: String,
+}
+
+/// The same of all buffers, by CPU.
+pub(crate) fn buffer_counts(instance: &Instance) -> Result<BTreeMap<u32, BufferCount>, LiveError> {
+    let mut out = BTreeMap::new();
     for cpu in instance.cpus()? {
-        let stats = instance.stats(cpu)?;
+        let text = instance.stats(cpu)?;
         let count = |key: &str| {
-            let line = stats.lines().filter_map(|l| l.split_once(':')).find(|(k, _)| *k == key);
+            let line = text.lines().filter_map(|l| l.split_once(':')).find(|(k, _)| *k == key);
             line.and_then(|(_, n)| n.trim().parse::<u64>().ok()).unwrap_or(0)
         };
-        events += count("entries") + count("read events");
-        lost += count("overrun") + count("commit overrun") + count("dropped events");
-        texts.insert(cpu, stats);
+        let events = count("entries") + count("read events");
+        let lost = count("overrun") + count("commit overrun") + count("dropped events");
+        out.insert(cpu, BufferCount { events, lost, text });
     }
-    Ok((events, lost, texts))
+    Ok(out)
+}
+
+/// What the kernel counted of all buffers: events, lost ones, and its own words by CPU.
+fn totals(instance: &Instance) -> Result<(u64, u64, BTreeMap<u32, String>), LiveError> {
+    let counts = buffer_counts(instance)?;
+    let sum = |get: fn(&BufferCount) -> u64| counts.values().map(get).sum();
+    let (events, lost) = (sum(|c| c.events), sum(|c| c.lost));
+    Ok((events, lost, counts.into_iter().map(|(cpu, c)| (cpu, c.text)).collect()))
 }
 
 /// All that describes the pages.

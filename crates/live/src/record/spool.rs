@@ -28,7 +28,7 @@ struct Lane {
 }
 
 /// The folder, and a lane for each CPU.
-pub(super) struct Spool {
+pub(crate) struct Spool {
     lanes: Vec<Lane>,
     page: usize,
     buffer: Vec<u8>,
@@ -36,7 +36,7 @@ pub(super) struct Spool {
 
 /// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
 /// aside, and where to is told. Who calls this is the only session that records.
-pub(super) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
+pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
     let mut moved = None;
     if folder.symlink_metadata().is_ok() {
         if !is_ours(folder) {
@@ -89,7 +89,7 @@ pub(super) fn holds_pages(folder: &Path) -> bool {
 }
 
 /// Writes the descriptions beside the pages, where the reader of raw ring buffers looks for them.
-pub(super) fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
+pub(crate) fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
     let put = |name: &str, text: &str| {
         let path = folder.join(name);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
@@ -111,7 +111,7 @@ pub(super) fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
 }
 
 impl Spool {
-    pub(super) fn new(folder: &Path, instance: &Instance, page: usize) -> Result<Self, LiveError> {
+    pub(crate) fn new(folder: &Path, instance: &Instance, page: usize) -> Result<Self, LiveError> {
         let mut lanes = Vec::new();
         for cpu in instance.cpus()? {
             let path = folder.join(format!("cpu{cpu}"));
@@ -151,7 +151,7 @@ impl Spool {
     }
 
     /// Takes all that is left of all CPUs, and closes their buffers. Gives the files with the pages.
-    pub(super) fn finish(mut self) -> Result<Vec<(u32, PathBuf)>, LiveError> {
+    pub(crate) fn finish(mut self) -> Result<Vec<(u32, PathBuf)>, LiveError> {
         for at in 0..self.lanes.len() {
             self.take(at, true)?;
         }
@@ -194,7 +194,7 @@ fn is_partial(page: &[u8]) -> bool {
 }
 
 /// The buffer for each CPU that suits the machine, KiB: 64 MiB, and an eighth of the memory that is free for all of them at most.
-pub(super) fn buffer_kib(host: &Host, cpus: usize) -> u64 {
+pub(crate) fn buffer_kib(host: &Host, cpus: usize) -> u64 {
     const USUAL: u64 = 64 << 10;
     const LEAST: u64 = 1 << 10;
     let text = fs::read_to_string(host.proc.join("meminfo")).unwrap_or_default();
