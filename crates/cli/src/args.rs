@@ -310,7 +310,7 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
 const FAIL_IF: &str = "\
 EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B, one without is B's own.
   too_deep, too_shallow                                     5%, +1pp (percentage points)
-  latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms)
+  latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms, s)
   energy                                                    +2%
   wakeups, ticks, tick_stopped                              1000, +100, +2%
   differ (waits with another first choice)                  5%
@@ -485,8 +485,17 @@ pub(crate) enum PlatformCommand {
 }
 
 /// What of [`StageArgs`] a result that is asked again has told already.
-const STAGE: [&str; 8] =
-    ["platform", "cluster", "seed", "recorded_on", "sysfs", "kernel_governor", "instance", "trees"];
+const STAGE: [&str; 9] = [
+    "platform",
+    "cluster",
+    "seed",
+    "recorded_on",
+    "sysfs",
+    "kernel_governor",
+    "instance",
+    "despite_counters",
+    "trees",
+];
 
 /// Where governors are run.
 #[derive(Debug, Args)]
@@ -520,6 +529,9 @@ pub(crate) struct RecordingArgs {
     /// The trace instance to read, of a trace.dat that holds several [default: the top one]
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
+    /// Take this CPU although the trace has other idle entries of it than the kernel counted meanwhile
+    #[arg(long, value_name = "CPU")]
+    despite_counters: Vec<u32>,
 }
 
 impl RecordingArgs {
@@ -528,6 +540,7 @@ impl RecordingArgs {
             recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),
             kernel_governor: self.kernel_governor.clone(),
             instance: self.instance.clone(),
+            despite_counters: self.despite_counters.clone(),
             ..RecordingOptions::default()
         }
     }

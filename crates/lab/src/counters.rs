@@ -13,6 +13,11 @@ use serde::Serialize;
 use crate::score::recorded_entry;
 use crate::{LabError, Recording};
 
+/// A trace that differs from the kernel's counters by no more entries than this, or by no more than one in so many, is
+/// taken.
+const FEW_ENTRIES: u64 = 2;
+const MISCOUNTED_IN: u64 = 100;
+
 /// Two looks at the counters, and the trace in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CounterCheck {
@@ -110,6 +115,20 @@ impl StateCheck {
 }
 
 impl CounterCheck {
+    /// CPUs of which the trace has clearly more or fewer entries than the kernel counted, and why that is so. Stays across
+    /// a look may belong to either side.
+    pub(crate) fn miscounted(&self) -> impl Iterator<Item = (u32, String)> {
+        self.cpus.iter().filter_map(|c| {
+            let kernel: u64 = c.states.iter().filter_map(|s| s.usage.kernel).sum();
+            let trace: u64 = c.states.iter().map(|s| s.usage.trace).sum();
+            let differ = kernel.abs_diff(trace).saturating_sub(c.across);
+            (differ > FEW_ENTRIES && differ * MISCOUNTED_IN > kernel).then(|| {
+                let why = format!("the trace has {trace} idle entries where the kernel counted {kernel}");
+                (c.cpu, why)
+            })
+        })
+    }
+
     /// Whether every count is the same.
     #[must_use]
     pub fn same(&self) -> bool {

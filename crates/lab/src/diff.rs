@@ -70,7 +70,8 @@ pub struct DiffReport {
 pub struct Run {
     /// How it is called.
     pub name: String,
-    /// What it rests on: `two looks`, `recording`, `counters since boot`.
+    /// What it rests on: `two looks`, `counters since boot`; `recording (the kernel's counters beside it)`, `recording (its
+    /// own stays)`.
     pub basis: &'static str,
     /// The cpuidle driver, where it is told.
     pub driver: Option<String>,
@@ -96,7 +97,7 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
     let mut notes = before.notes.clone();
     let Some(after) = &request.after else {
         let name = before.name.clone();
-        let run = before.run(&mut notes)?;
+        let run = before.run(false, &mut notes)?;
         let because = match request.meaning {
             Some(Meaning::Runs) => {
                 return Err(LabError::Request(format!("{name}: one run; name a second to compare it with")));
@@ -125,7 +126,20 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
     });
     match meaning {
         Some((Meaning::Runs, because)) => {
-            let runs = vec![before.run(&mut notes)?, after.run(&mut notes)?];
+            // Of a kind: stays last somewhat longer than what the kernel measures.
+            let by_stays = match (before.has_counters()?, after.has_counters()?) {
+                (Some(true), Some(false)) => Some((&before, &after)),
+                (Some(false), Some(true)) => Some((&after, &before)),
+                _ => None,
+            };
+            if let Some((with, without)) = by_stays {
+                notes.push(format!(
+                    "{}: the kernel's counters beside it are not used, for {} has none",
+                    with.name, without.name
+                ));
+            }
+            let stays = by_stays.is_some();
+            let runs = vec![before.run(stays, &mut notes)?, after.run(stays, &mut notes)?];
             Ok(report(Meaning::Runs, because, files, runs, notes))
         }
         Some((Meaning::Looks, because)) => {
@@ -158,7 +172,7 @@ fn looks_or_boots(
     }
     let because = "counters since boot, for the looks are not of one boot".to_owned();
     notes.push(refused.to_string());
-    let runs = vec![before.run(&mut notes)?, after.run(&mut notes)?];
+    let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
     Ok(report(Meaning::Runs, because, files, runs, notes))
 }
 

@@ -12,7 +12,7 @@ use idlewise_trace::{Choice, TraceError, TraceFile};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::counters::Looks;
+use crate::counters::{CounterCheck, Looks};
 use crate::parity::{Steps, may_hold};
 use crate::sidecar::{InputsBeside, Sidecar};
 use crate::steady::Steady;
@@ -30,6 +30,12 @@ pub struct RecordingOptions {
     /// The machine to take where nothing says which was recorded.
     #[serde(skip)]
     pub otherwise: Option<String>,
+    /// CPUs to take although their trace is not what the kernel counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub despite_counters: Vec<u32>,
+    /// Take all CPUs so, whatever the kernel counted: who asks compares both.
+    #[serde(skip)]
+    pub whatever_counted: bool,
     /// How much of a trace's idle stays to hold in memory; no answer depends on it.
     #[serde(skip)]
     pub limits: Limits,
@@ -134,7 +140,25 @@ impl Recording {
         let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
         steady.check()?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
-        Ok(Self { path, tape, machine, machine_assumed, steps, inputs, looks })
+        let mut recording = Self { path, tape, machine, machine_assumed, steps, inputs, looks };
+        if !options.whatever_counted {
+            recording.leave_out_miscounted(&options.despite_counters);
+        }
+        Ok(recording)
+    }
+
+    /// CPUs of which the trace has not the entries that the kernel counted are no basis for anything, but for those in
+    /// `taken`.
+    fn leave_out_miscounted(&mut self, taken: &[u32]) {
+        let Some(looks) = &self.looks else { return };
+        // What cannot be held against the counters is not refused for that.
+        let Ok(check) = CounterCheck::between(self, looks) else { return };
+        for (cpu, why) in check.miscounted().filter(|(cpu, _)| !taken.contains(cpu)) {
+            if let Some(tape) = self.tape.cpus.iter_mut().find(|c| c.cpu == cpu) {
+                tape.usable =
+                    TapeCpu::Unusable(format!("{why} (--despite-counters {cpu} takes it all the same)"));
+            }
+        }
     }
 }
 

@@ -145,7 +145,9 @@ pub(crate) fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, L
 
 /// The recording, if it tells what the kernel chose.
 fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, LabError> {
-    let recording = Recording::open(path, options)?;
+    // What a trace lacks against the counters is part of the judgement.
+    let options = RecordingOptions { whatever_counted: true, ..options.clone() };
+    let recording = Recording::open(path, &options)?;
     let tells_states = recording.tells_states();
     recording.check()?;
     if tells_states { Ok(recording) } else { Err(LabError::Request(not_scored(path, &recording))) }

@@ -8,9 +8,11 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{error_text, known};
-use idlewise_lab::LabError;
-use idlewise_lab::replay::Per;
+use idlewise_lab::diff::{DiffReport, DiffRequest, diff};
+use idlewise_lab::replay::{Per, ReplayReport, ReplayRequest, replay};
 use idlewise_lab::score::{ScoreReport, score};
+use idlewise_lab::{LabError, Recording, RecordingOptions};
+use idlewise_model::TapeCpu;
 
 const SYNTH4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/lab/synth4.toml");
 
@@ -128,4 +130,73 @@ fn looks_that_do_not_say_when_are_refused() {
     let files = Files::new(&look(Some(55_000), AFTER), &look(Some(5_000), BEFORE));
     let why = error_text(files.score());
     assert!(why.contains("goes back"), "{why}");
+}
+
+/// The side-car of the recording: what the kernel counted from 5 ms to 55 ms, `entries` of them into state 0.
+fn sidecar(files: &Files, entries: u64) {
+    let machine: toml::Table = std::fs::read_to_string(SYNTH4).unwrap().parse().unwrap();
+    let mut of = toml::Table::new();
+    of.insert("machine".to_owned(), machine.into());
+    let counters = format!(
+        "governor = \"menu\"\n[[counters]]\ncpu = 0\nat_ns = [5000000, 55000000]\nusage = [[7, 3], [{}, 5]]\n\
+         time_us = [[100, 5000], [9100, 8600]]\nabove = [[0, 2], [0, 3]]\nbelow = [[1, 0], [2, 0]]\n",
+        7 + entries
+    );
+    std::fs::write(files.path("t.toml"), counters + &toml::to_string(&of).unwrap()).unwrap();
+}
+
+fn replayed(files: &Files, despite_counters: &[u32]) -> Result<ReplayReport, LabError> {
+    let recording =
+        RecordingOptions { despite_counters: despite_counters.to_vec(), ..RecordingOptions::default() };
+    let governors = vec!["menu".to_owned()];
+    let traces = vec![files.path("t.txt")];
+    replay(&ReplayRequest { traces, recording, governors, ..ReplayRequest::default() }, &|_, _| ())
+}
+
+#[test]
+fn a_cpu_of_which_the_trace_has_not_what_the_kernel_counted_is_replayed_only_when_asked_for() {
+    let files = Files::new("", "");
+    // As counted, and within two: entries at the edges.
+    for entries in [1, 3] {
+        sidecar(&files, entries);
+        assert!(replayed(&files, &[]).unwrap().traces[0].head.left_out.is_empty(), "{entries}");
+    }
+    sidecar(&files, 28);
+    let why = error_text(replayed(&files, &[]));
+    let told = "CPU 0: the trace has 3 idle entries where the kernel counted 30 (--despite-counters 0";
+    assert!(why.contains("no CPU can be replayed") && why.contains(told), "{why}");
+    assert!(replayed(&files, &[1]).is_err());
+    let all = replayed(&files, &[0]).unwrap();
+    assert_eq!(all.traces[0].governors[0].score.wakeups, 6);
+    // A score compares both, and a tape carries on what was found.
+    let check = score(&files.path("t.txt"), &RecordingOptions::default(), Per::All, None).unwrap();
+    assert!(!check.counters.unwrap().same());
+    let opened = Recording::open(&files.path("t.txt"), &RecordingOptions::default()).unwrap();
+    assert!(matches!(&opened.tape.cpus[0].usable, TapeCpu::Unusable(why) if why.contains("counted 30")));
+}
+
+#[test]
+fn two_recordings_are_compared_by_the_kernels_counters_where_both_have_them() {
+    let (a, b) = (Files::new("", ""), Files::new("", ""));
+    sidecar(&a, 1);
+    sidecar(&b, 28);
+    let compared = |recorded_on: Option<&str>| {
+        let recording =
+            RecordingOptions { recorded_on: recorded_on.map(str::to_owned), ..RecordingOptions::default() };
+        let (before, after) = (a.path("t.txt"), Some(b.path("t.txt")));
+        diff(&DiffRequest { before, after, recording, ..DiffRequest::default() }).unwrap()
+    };
+    let report = compared(None);
+    let of = |r: &DiffReport, i: usize| (r.runs[i].basis, r.runs[i].all.usage, r.runs[i].governor.clone());
+    let counters = "recording (the kernel's counters beside it)";
+    assert_eq!(of(&report, 0), (counters, 3, Some("menu".to_owned())));
+    assert_eq!(of(&report, 1), (counters, 30, Some("menu".to_owned())));
+    assert_eq!(report.runs[0].seconds, Some(0.05));
+    assert_eq!(report.runs[0].all.states[1].name, "c2");
+    // One that has none: both by their stays, and it is said.
+    std::fs::remove_file(b.path("t.toml")).unwrap();
+    let report = compared(Some(SYNTH4));
+    let stays = "recording (its own stays)";
+    assert_eq!((of(&report, 0).0, of(&report, 0).1, of(&report, 1).0), (stays, 5, stays));
+    assert!(report.notes.iter().any(|n| n.contains("beside it are not used")), "{:?}", report.notes);
 }

@@ -5,12 +5,14 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use idlewise_platform::{CatDump, StateCounters, SysfsCounters, SysfsDump};
+use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
 use idlewise_score::Score;
 
 use super::part::Parts;
 use super::{DiffRequest, Meaning, Run, between, since_boot};
+use crate::counters::Looks;
 use crate::score::by_cpu;
+use crate::sidecar::Sidecar;
 use crate::{LabError, RecordingOptions};
 
 /// A dump of the largest machine has some ten MB; more is a recording.
@@ -75,10 +77,22 @@ impl Input {
         looks.ok_or_else(|| LabError::Request(format!("{}: a recording is no look at sysfs", self.name)))
     }
 
-    /// What happened in it by itself.
-    pub(super) fn run(&self, notes: &mut Vec<String>) -> Result<Run, LabError> {
+    /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
+    pub(super) fn has_counters(&self) -> Result<Option<bool>, LabError> {
+        match &self.what {
+            What::Recording(path, _) => Ok(Some(Beside::of(path)?.is_some())),
+            What::Looks(_) => Ok(None),
+        }
+    }
+
+    /// What happened in it by itself: of a recording the kernel's counters beside it, or, if `by_stays` or where it has
+    /// none, its own stays.
+    pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<String>) -> Result<Run, LabError> {
         let mut run = match &self.what {
-            What::Recording(path, options) => recorded(path, options, notes)?,
+            What::Recording(path, options) => match Beside::of(path)?.filter(|_| !by_stays) {
+                Some(beside) => beside.run(options, notes)?,
+                None => recorded(path, options, notes)?,
+            },
             What::Looks(looks) => match looks.as_slice() {
                 [one] => since_boot(one),
                 [a, b] => between(a, b, notes)?,
@@ -93,6 +107,41 @@ impl Input {
         };
         run.name.clone_from(&self.name);
         Ok(run)
+    }
+}
+
+/// The kernel's counters beside a recording, and the machine that they are of.
+struct Beside {
+    looks: Looks,
+    machine: Platform,
+    governor: Option<String>,
+}
+
+impl Beside {
+    fn of(path: &Path) -> Result<Option<Self>, LabError> {
+        let file = path.with_extension("toml");
+        let Some(sidecar) = Sidecar::read(&file)? else { return Ok(None) };
+        let (looks, machine) = (sidecar.looks(&file), sidecar.machine(&file)?);
+        let both = looks.zip(machine);
+        Ok(both.map(|(looks, machine)| Self { looks, machine, governor: sidecar.governor }))
+    }
+
+    /// What was counted between the two looks, CPUs that tracing hides included.
+    fn run(self, options: &RecordingOptions, notes: &mut Vec<String>) -> Result<Run, LabError> {
+        let (before, after) = (&self.looks.before, &self.looks.after);
+        let counted = subtract(&before.1, &after.1)?;
+        notes.extend(counted.notes);
+        let mut parts = Parts::default();
+        for (cpu, counters) in &counted.counters.cpus {
+            let place = self.machine.cluster_of(*cpu);
+            let states = place.iter().flat_map(|p| p.table.states());
+            let names: Vec<String> = states.map(|s| s.name.clone()).collect();
+            parts.add(Some(*cpu), place.map_or("", |p| &p.name), &names, counters);
+        }
+        let times = after.0.iter().filter_map(|(cpu, at)| at.checked_sub(*before.0.get(cpu)?));
+        let seconds = times.max().map(|ns| ns as f64 / 1e9);
+        let governor = options.kernel_governor.clone().or(self.governor);
+        Ok(parts.run("", "recording (the kernel's counters beside it)", seconds, None, governor))
     }
 }
 
@@ -187,5 +236,5 @@ fn recorded(path: &Path, options: &RecordingOptions, notes: &mut Vec<String>) ->
         }
     }
     let governor = Some(judged.governor).filter(|g| !g.is_empty());
-    Ok(parts.run("", "recording", Some(judged.span_ns as f64 / 1e9), None, governor))
+    Ok(parts.run("", "recording (its own stays)", Some(judged.span_ns as f64 / 1e9), None, governor))
 }

@@ -80,7 +80,9 @@ impl RecordReport {
         };
         report.notes.extend(taken.recorded.moved.as_deref().map(kept_aside));
         if taken.machine.is_some() {
-            let recording = Recording::open(path, &RecordingOptions::default());
+            // What differs is told here state by state.
+            let all = RecordingOptions { whatever_counted: true, ..RecordingOptions::default() };
+            let recording = Recording::open(path, &all);
             // The trace is written all the same: a load of some milliseconds may well have nothing to replay.
             if let Err(e) = recording.and_then(|r| report.check(&r, taken)) {
                 report.cpus = Self::none_usable(taken);
@@ -107,12 +109,20 @@ impl RecordReport {
         let some = recording.tape.cpus.iter().any(|c| c.usable == TapeCpu::Usable);
         let check = some.then(|| CounterCheck::between(recording, &looks)).transpose()?;
         self.notes.extend(check.iter().flat_map(|c| c.notes.iter().cloned()));
+        let miscounted: Vec<(u32, String)> = check.iter().flat_map(CounterCheck::miscounted).collect();
         for &cpu in &taken.recorded.facts.cpus {
             let tape = recording.tape.cpus.iter().find(|c| c.cpu == cpu);
             let states = check.as_ref().and_then(|c| c.cpus.iter().find(|c| c.cpu == cpu)).cloned();
             let entries = entries(&counted.counters, cpu);
             self.cpus.push(match tape.map(|t| &t.usable) {
-                Some(TapeCpu::Usable) => CpuRecorded::usable(cpu, states, entries),
+                Some(TapeCpu::Usable) => match miscounted.iter().find(|(c, _)| *c == cpu) {
+                    Some((_, why)) => CpuRecorded {
+                        usable: false,
+                        why: Some(format!("{why}: events are missing")),
+                        ..CpuRecorded::usable(cpu, states, entries)
+                    },
+                    None => CpuRecorded::usable(cpu, states, entries),
+                },
                 Some(TapeCpu::Unusable(why)) => CpuRecorded::unusable(cpu, why, entries),
                 None => CpuRecorded::unusable(cpu, "no events of it at all", entries),
             });
