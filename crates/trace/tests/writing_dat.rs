@@ -9,8 +9,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Seek};
 use std::path::Path;
+use std::process::Command;
 
 use common::agree::trace_cmd_agrees_on;
+use common::has_trace_cmd;
 use common::writer::samples::small;
 use common::writer::{COMMS, Dat, Page, payload};
 use idlewise_model::Event;
@@ -86,5 +88,33 @@ fn many_pages_need_many_chunks() {
 fn trace_cmd_reads_the_same() {
     for form in FORMS {
         trace_cmd_agrees_on(&write(&small(), form));
+    }
+}
+
+#[test]
+fn trace_cmd_dumps_every_section_and_option() {
+    if !has_trace_cmd() {
+        println!("skipped: no trace-cmd");
+        return;
+    }
+    for form in FORMS {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("written.dat");
+        std::fs::write(&path, write(&small(), form)).unwrap();
+        let dump = |what: &str| {
+            let out = Command::new("trace-cmd").args(["dump", what, "-i"]).arg(&path).output().unwrap();
+            let text = String::from_utf8_lossy(&out.stdout).into_owned();
+            assert!(out.status.success() && out.stderr.is_empty(), "{form:?} {what}: {out:?}");
+            text
+        };
+        let all = dump("--all");
+        for words in
+            ["[Header page, ", "[Ftrace format, ", "[Kallsyms, ", "idlewise test", "overrun: 2", COMMS]
+        {
+            assert!(all.contains(words), "{form:?}: no {words} in {all}");
+        }
+        let summary = dump("--summary");
+        let version = if form == DatForm::Packed { "\t7\t[Version]" } else { "\t6\t[Version]" };
+        assert!(summary.contains(version) && summary.contains("mono"), "{form:?}: {summary}");
     }
 }
