@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use idlewise_lab::ab::{AbAnswer, understand};
 use idlewise_lab::replay::split_governors;
 use idlewise_lab::view;
 use idlewise_live::ab::{self, AbRequest, Benchmark, Stop};
@@ -28,9 +29,17 @@ Several benchmarks, and their mean:
 Go on after an interruption; look at the result again, as Markdown:
   idlewise ab --resume ab-1
   idlewise ab --show ab-1 --format markdown
+Is it shown to be slower by more than 2 %, or does it wake later than in 100 us?
+  idlewise ab --governors menu,ladder --wakeups --fail-if 'time > +2%' --fail-if 'wakeup_p99 > 100us' -- make -B
+
+EXPR is METRIC OP VALUE, as in `idlewise compare`. OP is one of > >= < <=. A VALUE with a sign is a change from the baseline,
+which must be shown to count; one without is the median's own value.
+  time, and what is measured in s, ms, us                  200us, +10us, +2% (ns, us, ms, s)
+  shares, such as missed                                   5%, +1pp (percentage points)
+  all others: trips, ops, energy in J                      1000, -100, -5%
 
 Switching governors and states needs root. Everything is put back at the end, after Ctrl-C, and after a crash or SIGKILL.
-Exit status: 0 done, 1 --aa found a difference or --fail-if-worse a regression, 2 not done.";
+Exit status: 0 done, 1 --aa found a difference or a --fail-if holds, 2 not done.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -81,11 +90,17 @@ pub(crate) struct AbArgs {
     /// The difference that does not matter, %: is the arm the same as the baseline within it?
     #[arg(long, value_name = "PCT", default_value_t = 1.0, value_parser = margin)]
     margin: f64,
+    /// Trace how long the benchmark's tasks wait from being woken to running; this slows the runs somewhat
+    #[arg(long)]
+    wakeups: bool,
     /// Compare one governor with itself: nothing may be found
     #[arg(long)]
     aa: bool,
-    /// Exit status 1 if an arm is shown to be worse than the baseline by more than this, %
-    #[arg(long, value_name = "PCT")]
+    /// Exit status 1 if this holds for an arm in any benchmark; may be given several times
+    #[arg(long, value_name = "EXPR")]
+    fail_if: Vec<String>,
+    /// Before --fail-if had the grammar of `compare`
+    #[arg(long, hide = true, value_name = "PCT", value_parser = gone)]
     fail_if_worse: Option<f64>,
     /// The folder for the runs, new or empty [default: ab-1, ab-2 ... in this one]
     #[arg(long, value_name = "DIR")]
@@ -117,6 +132,13 @@ fn margin(text: &str) -> Result<f64, String> {
     if (0.1..=50.0).contains(&value) { Ok(value) } else { Err("expected 0.1 to 50".to_owned()) }
 }
 
+fn gone(percent: &str) -> Result<f64, String> {
+    Err(format!(
+        "--fail-if says it now, by the metric, as in `idlewise compare`: --fail-if 'time > +{percent}%', where more is better \
+         --fail-if 'trips < -{percent}%'"
+    ))
+}
+
 pub(crate) fn run(a: &AbArgs) -> Done {
     if a.loads {
         for load in LOADS {
@@ -129,13 +151,12 @@ pub(crate) fn run(a: &AbArgs) -> Done {
         Some(folder) => folder.clone(),
         None => measure(a)?,
     };
-    let report = ab::report(&folder)?;
-    deliver(&a.output, &view::ab(&report, a.every), &report)?;
-    let worse = a.fail_if_worse.map(|by| report.worse_by(by)).unwrap_or_default();
-    for line in &worse {
-        eprintln!("idlewise: {line}");
+    let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
+    deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
+    if !a.output.is_shown() {
+        eprint!("{}", view::checks(&answer.checks));
     }
-    Ok(worse.is_empty() && report.aa.is_none_or(|found| found.is_empty()))
+    Ok(!answer.failed() && answer.report.aa.as_ref().is_none_or(Vec::is_empty))
 }
 
 fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
@@ -143,9 +164,14 @@ fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
         Some(folder) => (None, folder.clone()),
         None => (Some(request(a)?), a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "ab"))),
     };
+    let host = Host::below(Path::new("/"));
+    let measured = match &request {
+        Some(request) => ab::metrics(&host, request)?,
+        None => ab::metrics(&host, &ab::folder(&folder)?.0.request)?,
+    };
+    understand(&a.fail_if, &measured)?;
     // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
     let _ = ctrlc::set_handler(|| STOP.now());
-    let host = Host::below(Path::new("/"));
     let mut told = |what: &str| eprintln!("idlewise: {what}");
     let done = ab::run(&host, request, &folder, &STOP, &mut told).map_err(|e| {
         let again = folder.join("session.jsonl").exists();
@@ -205,6 +231,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
         retries: a.retries,
         margin_permille: (a.margin * 10.0).round() as u32,
         aa: a.aa,
+        wakeups: a.wakeups,
     })
 }
 

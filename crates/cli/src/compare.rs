@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_lab::compare::{CompareRequest, SCHEMA, compare};
 use idlewise_lab::view;
-use idlewise_report::Format;
 
 use crate::again;
 use crate::args::{CompareArgs, PerArg, PerChoice};
@@ -25,9 +24,8 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         again::same_inputs(&recorded, &report.platform, &report.foreign, heads)?;
     }
     deliver(&a.output, &view::compare(&report), &report)?;
-    let shown = a.output.output.is_none() && matches!(a.output.format, Format::Table | Format::Markdown);
-    if !shown {
-        eprint!("{}", view::checks(&report));
+    if !a.output.is_shown() {
+        eprint!("{}", view::checks(&report.checks));
     }
     Ok(!report.failed())
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use idlewise_lab::LabError;
 use idlewise_live::LiveError;
-use idlewise_report::Report;
+use idlewise_report::{Format, Report};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -55,6 +55,11 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 }
 
 impl OutputArgs {
+    /// Whether people see tables: then all that is said stands in them.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.output.is_none() && matches!(self.format, Format::Table | Format::Markdown)
+    }
+
     /// Whether the result can go where it is asked for; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.output.as_deref().map_or(Ok(()), |path| check_new(path, false))

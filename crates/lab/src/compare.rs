@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two governors over the same recordings, wait by wait: `idlewise compare`.
 
-mod condition;
 mod metric;
 mod parting;
 mod verdict;
@@ -16,13 +15,15 @@ use idlewise_score::{Counts, Score, Tally, entry_fj};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use condition::{Check, Condition, Measured};
 pub use metric::{Metric, MetricChange, Unit};
 pub use parting::{Cost, Side};
 pub use verdict::{Direction, Range, Spread, Verdict};
 pub(crate) use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
 
+pub use crate::condition::{Check, Measured};
+
 use crate::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
+use crate::condition::Condition;
 use crate::fidelity::kernels_own;
 use crate::governors::{self, ForeignHead};
 use crate::replay::{Per, PlatformHead};
@@ -59,7 +60,7 @@ pub struct CompareRequest {
     pub per: Per,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
-    /// Conditions that must not hold ([`Condition`]).
+    /// Conditions that must not hold: `METRIC OP VALUE`.
     pub fail_if: Vec<String>,
 }
 
@@ -209,10 +210,10 @@ impl CompareReport {
     fn check(&self, condition: &Condition) -> Check {
         let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
         let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
-        let measured: Vec<Measured> =
-            places.map(|(name, c)| condition.measure(name, &c.change(condition.metric()))).collect();
-        let failed = measured.iter().any(|m| m.holds);
-        Check { expression: condition.text().to_owned(), failed, measured }
+        let metric = Metric::ALL.get(condition.metric());
+        let measure =
+            |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(*metric?).met()));
+        condition.check(places.filter_map(measure).collect())
     }
 }
 
@@ -225,7 +226,9 @@ pub fn compare(
     request: &CompareRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<CompareReport, LabError> {
-    let conditions: Vec<Condition> = request.fail_if.iter().map(|c| c.parse()).collect::<Result<_, _>>()?;
+    let metrics = Metric::vocabulary();
+    let conditions: Vec<Condition> =
+        request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
     let candidates = governors::candidates(&[request.a.clone(), request.b.clone()], &request.kernel_trees)?;
     let [a, b] = candidates.as_slice() else {
         return Err(LabError::Request(format!(

@@ -4,11 +4,13 @@
 //! Every public function here is one command of `idlewise` without its printing: a request goes in, a report comes
 //! out. [`view`] turns reports into tables.
 
+pub mod ab;
 pub mod advise;
 pub mod beside;
 pub mod boot;
 mod candidate;
 pub mod compare;
+mod condition;
 pub mod convert;
 pub mod counters;
 pub mod diff;

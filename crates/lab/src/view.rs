@@ -15,6 +15,7 @@ mod reproduce;
 mod sensitivity;
 mod simulate;
 mod top;
+mod wakeups;
 
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
 use idlewise_score::Score;
@@ -26,6 +27,7 @@ use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
 pub use ab::ab;
+pub(crate) use ab::number;
 pub use advise::advise;
 pub use beside::beside;
 pub use boot::{boot, self_test};

@@ -12,17 +12,20 @@ mod plan;
 mod report;
 mod run;
 mod session;
+mod slowed;
 mod verdict;
+mod wakeups;
 mod warnings;
 mod watcher;
 
 use serde::{Deserialize, Serialize};
 
 pub use arm::available;
-pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, report};
+pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, metrics, report};
 pub use run::{Run, StateUse};
 pub use session::{Head, Stop, folder, free_folder, run};
 pub use verdict::Verdict;
+pub use wakeups::{Waits, Wakeups};
 
 /// What is compared, how, how often.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +58,9 @@ pub struct AbRequest {
     pub margin_permille: u32,
     /// One governor as two arms: nothing may be found.
     pub aa: bool,
+    /// Trace how long the benchmark's tasks wait from being woken to running.
+    #[serde(default)]
+    pub wakeups: bool,
 }
 
 /// A command that is run under each arm.

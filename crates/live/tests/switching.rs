@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_live::Host;
-use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Verdict};
+use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Verdict, Waits, Wakeups};
 
 struct Tree(tempfile::TempDir);
 
@@ -243,4 +243,92 @@ fn a_load_that_forbids_all_states_but_polling_is_told() {
     tree.run(Some(request), &tree.path("out")).unwrap();
     let report = ab::report(&tree.path("out")).unwrap();
     assert!(report.warnings.iter().any(|w| w.contains("--laptop")), "{:?}", report.warnings);
+}
+
+#[test]
+fn what_traced_wakeups_do_not_tell_is_told() {
+    let tree = Tree::new();
+    let mut request = tree.request(&["menu", "ladder"]);
+    request.wakeups = true;
+    let why = tree.run(Some(request), &tree.path("out")).unwrap_err();
+    assert!(why.contains("no tracing file system"), "{why}");
+    assert!(tree.untouched() && !tree.path("out").exists());
+    tree.run(Some(tree.request(&["menu", "ladder"])), &tree.path("out")).unwrap();
+    let file = tree.path("out").join("session.jsonl");
+    let text = fs::read_to_string(&file).unwrap().replace("\"wakeups\":false", "\"wakeups\":true");
+    let waits = |n| Waits { count: n, p50_us: 7.0, p99_us: 9.0, max_us: 10.0, histogram: vec![0, 0, 0, n] };
+    let seen = [
+        Wakeups { all: waits(90), idle: waits(40), hidden_cpus: vec![1], hidden: 110, ..Wakeups::default() },
+        Wakeups { all: waits(200), lost: 5, until_s: Some(0.25), ..Wakeups::default() },
+        Wakeups::default(),
+        Wakeups { all: waits(200), idle: waits(1), ..Wakeups::default() },
+    ];
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (line, seen) in lines.iter_mut().skip(1).zip(&seen) {
+        let mut run: ab::Run = serde_json::from_str(line).unwrap();
+        run.wakeups = Some(seen.clone());
+        for (name, value) in [("wakeup_p50", seen.all.p50_us), ("idle_wakeup_p99", seen.idle.p99_us)] {
+            if value > 0.0 {
+                run.values.insert(name.to_owned(), value);
+            }
+        }
+        *line = serde_json::to_string(&run).unwrap();
+    }
+    fs::write(&file, lines.join("\n")).unwrap();
+    let report = ab::report(&tree.path("out")).unwrap();
+    let metric = |name: &str| report.benchmarks[0].metrics.iter().find(|m| m.name == name).unwrap();
+    let values = |name: &str, arm: usize| metric(name).cells[arm].values.clone();
+    assert_eq!((values("wakeup_p50", 0), values("wakeup_p50", 1)), (vec![7.0, 7.0], vec![7.0]));
+    assert_eq!(values("idle_wakeup_p99", 1), [0.0; 0]);
+    for words in [
+        "in 1 of 4 runs no wakeup",
+        "of CPU 1 tracing hides",
+        "18 % of all wakeups",
+        "in 1 of 4 runs the trace buffers were full before the end, at the earliest after 0.25 s",
+    ] {
+        assert!(report.warnings.iter().any(|w| w.contains(words)), "{words}: {:?}", report.warnings);
+    }
+}
+
+#[test]
+fn an_open_gate_lets_foreign_load_count_and_tells_of_it() {
+    let tree = Tree::new();
+    let mut request = tree.request(&["menu", "ladder"]);
+    // A half is somebody else's, as above; nothing is made again.
+    tree.write("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\n");
+    tree.write("seen", "");
+    let command = &mut request.benchmarks[0].command[2];
+    let (root, count) = (tree.0.path().display(), "$(( $(wc -l < seen) * 50 + 50 ))");
+    *command = format!("cd {root}; echo cpu {count} 0 0 {count} 0 0 0 0 > proc/stat; {command}");
+    (request.foreign_pct, request.repeat) = (100, 1);
+    tree.run(Some(request), &tree.path("out")).unwrap();
+    let report = ab::report(&tree.path("out")).unwrap();
+    assert!(report.runs.iter().all(|r| r.left_out.is_none()), "{:?}", report.runs);
+    let told = |w: &&String| w.starts_with("foreign load: 2 of 2") && w.contains("--foreign 100");
+    assert_eq!(report.warnings.iter().filter(told).count(), 1, "{:?}", report.warnings);
+}
+
+#[test]
+fn frequencies_that_fall_during_a_session_and_limits_from_before_are_told_apart() {
+    let tree = Tree::new();
+    let policy = "sys/devices/system/cpu/cpufreq/policy0";
+    for (file, value) in
+        [("scaling_max_freq", "3600000\n"), ("cpuinfo_max_freq", "3600000\n"), ("affected_cpus", "0 1\n")]
+    {
+        tree.write(&format!("{policy}/{file}"), value);
+    }
+    tree.write("sys/class/thermal/cooling_device3/type", "cpufreq-cpu0\n");
+    tree.write("sys/class/thermal/cooling_device3/cur_state", "1\n");
+    let mut request = tree.request(&["menu", "ladder"]);
+    // From the third run on it is too hot.
+    request.benchmarks[0].command[2]
+        .push_str(&format!("; [ $(wc -l < seen) -lt 3 ] || echo 1200000 > {policy}/scaling_max_freq"));
+    tree.run(Some(request), &tree.path("out")).unwrap();
+    let report = ab::report(&tree.path("out")).unwrap();
+    for words in [
+        "throttling: CPU 0 1 at 1200 of 3600 MHz at most (scaling_max_freq), after 2 of 4 runs",
+        "slowed down: cooling device cpufreq-cpu0 at 1 (cooling_device3), after all runs",
+    ] {
+        assert!(report.warnings.iter().any(|w| w.starts_with(words)), "{words}: {:?}", report.warnings);
+    }
 }

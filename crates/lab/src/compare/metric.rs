@@ -5,6 +5,8 @@ use idlewise_report::{duration, percent, signed_duration, signed_percent, signed
 use idlewise_score::Score;
 use serde::Serialize;
 
+use crate::condition::{Counting, Met};
+
 /// One number of a governor's score, or of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
@@ -90,6 +92,20 @@ impl Metric {
         }
     }
 
+    /// All names, with how conditions on them are written.
+    pub(crate) fn vocabulary() -> [(&'static str, Counting); 11] {
+        Self::ALL.map(|m| {
+            let counting = match m.unit() {
+                _ if m == Self::Differ => Counting::CommonShare,
+                Unit::Share => Counting::Share,
+                Unit::Time => Counting::Time,
+                Unit::Count => Counting::Number,
+                Unit::Energy => Counting::Relative,
+            };
+            (m.name(), counting)
+        })
+    }
+
     /// Its value in `score`; nothing for [`Metric::Differ`], which no score has.
     #[must_use]
     pub fn of(self, score: &Score) -> Option<f64> {
@@ -150,6 +166,15 @@ impl MetricChange {
             _ => Some((b - a) * 100.0 / a),
         };
         Self { metric, a, b, change: b - a, change_pct }
+    }
+
+    /// For a condition to be held against.
+    pub(crate) fn met(&self) -> Met<'static> {
+        let shown: &dyn Fn(f64) -> String = match self.metric.unit() {
+            Unit::Energy => &|v| Unit::Energy.shown(v),
+            _ => &|v| Unit::Count.shown(v),
+        };
+        Met { a: self.a, b: self.b, change: self.change, change_pct: self.change_pct, shown }
     }
 
     /// Every metric that a score has.

@@ -3,20 +3,27 @@ use idlewise_live::ab::{AbReport, BenchmarkReport, Cell, MetricReport};
 use idlewise_report::{Line, Report, Table, percent};
 use idlewise_stats::{Interval, Median};
 
+use super::compare::check_lines;
+use super::wakeups;
+use crate::ab::AbAnswer;
+
 /// More runs than this are not listed, only kept.
 const LISTED: usize = 40;
 
 /// The tables of an A/B comparison; `every` run in a row of its own, however many they are.
 #[must_use]
-pub fn ab(r: &AbReport, every: bool) -> Report {
+pub fn ab(answer: &AbAnswer, every: bool) -> Report {
+    let r = &answer.report;
     let mut out = Report { data: Some(data(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.machine));
     out.preamble.push(Line::new("arms", r.arms.join(", ")));
+    out.preamble.extend(wakeups::traced(r));
     out.preamble.extend(r.warnings.iter().map(|w| Line::new("warning", w)));
     let margin = r.head.request.margin_permille;
     for benchmark in &r.benchmarks {
         out.tables.push(metrics(benchmark, margin));
         out.tables.push(idle(benchmark));
+        out.tables.extend(wakeups::spread(r, &benchmark.name));
     }
     if !r.together.is_empty() {
         out.tables.push(together(r));
@@ -36,6 +43,7 @@ pub fn ab(r: &AbReport, every: bool) -> Report {
         r.arms.first().map_or("", String::as_str),
         questions(r)
     )));
+    out.footer.extend(check_lines(&answer.checks));
     out
 }
 
@@ -61,7 +69,7 @@ fn questions(r: &AbReport) -> usize {
 }
 
 /// Four digits that count.
-pub(super) fn number(v: f64) -> String {
+pub(crate) fn number(v: f64) -> String {
     if v == 0.0 || !v.is_finite() {
         return v.to_string();
     }

@@ -235,8 +235,13 @@ fn footer(r: &CompareReport) -> Vec<Line> {
     }
     out.push(Line::new("verdict", &r.verdict.text));
     out.extend(r.verdict.notes.iter().map(|note| Line::new("note", note)));
-    out.extend(r.checks.iter().map(|check| Line::new(check_word(check), check_words(check))));
+    out.extend(check_lines(&r.checks));
     out
+}
+
+/// The checks, for below the tables.
+pub(super) fn check_lines(checks: &[Check]) -> impl Iterator<Item = Line> {
+    checks.iter().map(|check| Line::new(check_word(check), check_words(check)))
 }
 
 fn check_word(check: &Check) -> &'static str {
@@ -257,9 +262,9 @@ fn check_words(check: &Check) -> String {
 
 /// The checks of a comparison, one a line, for where the tables are not shown.
 #[must_use]
-pub fn checks(r: &CompareReport) -> String {
+pub fn checks(checks: &[Check]) -> String {
     let line = |c: &Check| format!("{} {}\n", check_word(c), check_words(c));
-    r.checks.iter().map(line).collect()
+    checks.iter().map(line).collect()
 }
 
 #[cfg(test)]

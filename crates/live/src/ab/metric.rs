@@ -2,6 +2,7 @@
 use regex_lite::Regex;
 
 use super::Benchmark;
+use super::wakeups::METRICS;
 use crate::{LiveError, load};
 
 /// A number that a benchmark gives.
@@ -36,8 +37,10 @@ impl Metric {
         let mut out = vec![time];
         for text in given {
             let metric = Self::parse(text)?;
-            if out.iter().any(|m| m.name == metric.name) {
-                return Err(LiveError::Request(format!("--metric {text}: the name is given twice")));
+            if out.iter().any(|m| m.name == metric.name)
+                || METRICS.iter().any(|(name, _)| *name == metric.name)
+            {
+                return Err(LiveError::Request(format!("--metric {text}: the name is taken already")));
             }
             out.push(metric);
         }

@@ -8,8 +8,10 @@ use serde::Serialize;
 use super::metric::Metric;
 use super::session::{Head, folder, machine};
 use super::verdict::Verdict;
-use super::{Benchmark, Run, StateUse, warnings};
-use crate::LiveError;
+use super::wakeups::METRICS;
+use super::{AbRequest, Benchmark, Run, StateUse, warnings};
+use crate::power::Meters;
+use crate::{Host, LiveError};
 
 /// Version of the JSON.
 pub const SCHEMA: &str = "idlewise.ab/1";
@@ -106,6 +108,29 @@ pub struct Steady {
     pub watts: BTreeMap<String, f64>,
 }
 
+/// What a session of `request` measures on `host`: names and units.
+///
+/// # Errors
+/// When a metric of the request makes no sense.
+pub fn metrics(host: &Host, request: &AbRequest) -> Result<Vec<(String, String)>, LiveError> {
+    let mut out = Vec::new();
+    for benchmark in &request.benchmarks {
+        let all = Metric::all(benchmark, &request.metrics)?;
+        out.extend(all.into_iter().map(|m| (m.name, m.unit)));
+    }
+    let meters = Meters::find(host).list;
+    out.extend(meters.iter().map(|m| (meter_name(m.source, &m.name), "J".to_owned())));
+    if request.wakeups {
+        out.extend(METRICS.map(|(name, _)| (name.to_owned(), "us".to_owned())));
+    }
+    Ok(out)
+}
+
+/// A meter's name among the metrics.
+pub(super) fn meter_name(source: &str, name: &str) -> String {
+    format!("{source} {name}")
+}
+
 /// What the session in `at` shows so far.
 ///
 /// # Errors
@@ -130,21 +155,6 @@ pub fn report(at: &Path) -> Result<AbReport, LiveError> {
     let machine = machine(&head);
     let version = env!("CARGO_PKG_VERSION");
     Ok(AbReport { schema: SCHEMA, version, machine, head, warnings, arms, benchmarks, together, aa, runs })
-}
-
-impl AbReport {
-    /// Where an arm is shown to be worse than the baseline by more than `percent`, in words.
-    #[must_use]
-    pub fn worse_by(&self, percent: f64) -> Vec<String> {
-        let mut out = Vec::new();
-        for (benchmark, metric, cell) in cells(&self.benchmarks) {
-            let by = cell.change.map_or(f64::INFINITY, |c| 100.0 * c.relative.abs());
-            if cell.verdict == Some(Verdict::Worse) && by > percent {
-                out.push(format!("{}: {} is worse under {}", benchmark.name, metric.name, cell.arm));
-            }
-        }
-        out
-    }
 }
 
 fn cells(all: &[BenchmarkReport]) -> impl Iterator<Item = (&BenchmarkReport, &MetricReport, &Cell)> {
@@ -181,6 +191,11 @@ fn of_benchmark(
     for meter in meters {
         // Energy of a run, not power: a run that ends sooner needs less.
         add(meter.clone(), "J".to_owned(), false, &|r| r.watts.get(meter).map(|w| w * r.seconds));
+    }
+    if head.request.wakeups {
+        for (name, _) in METRICS {
+            add(name.to_owned(), "us".to_owned(), false, &|r| r.values.get(name).copied());
+        }
     }
     let idle = arms.iter().enumerate().map(|(i, arm)| steady(arm, &of(i).collect::<Vec<_>>())).collect();
     Ok(BenchmarkReport { name: benchmark.name.clone(), metrics, idle })

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::foreign::CpuTime;
 use super::metric::Metric;
+use super::report::meter_name;
 use super::session::Stop;
+use super::wakeups::{METRICS, Tracer, Wakeups};
 use super::watcher::Watcher;
 use super::{AbRequest, Benchmark};
 use crate::watch::{Snapshot, Watch};
@@ -55,6 +57,12 @@ pub struct Run {
     pub limited_by: Vec<String>,
     /// Times that a CPU was slowed down because of heat.
     pub throttled: u64,
+    /// What kept CPUs below their highest frequency at its end, in words.
+    #[serde(default)]
+    pub slowed_by: Vec<String>,
+    /// How long the benchmark's tasks waited from being woken to running, if that was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeups: Option<Wakeups>,
 }
 
 /// What a run did with an idle state.
@@ -76,6 +84,8 @@ pub(super) struct Runner<'a> {
     pub(super) folder: &'a Path,
     pub(super) stop: &'a Stop,
     pub(super) start: Instant,
+    /// Where wakeups are to be traced.
+    pub(super) tracer: Option<Tracer>,
 }
 
 impl Runner<'_> {
@@ -93,6 +103,8 @@ impl Runner<'_> {
 
         let cpu_before = CpuTime::read(self.host);
         let watcher = Watcher::start(self.host);
+        // The last, as it follows what this thread starts.
+        let traced = self.tracer.as_ref().map(|t| t.start()).transpose()?;
         let before = self.watch.look(self.start.elapsed())?;
         let begin = clock::now();
         let child = command.spawn().map_err(LiveError::io(Path::new(program)));
@@ -104,6 +116,7 @@ impl Runner<'_> {
         });
         let seconds = begin.elapsed().as_secs_f64();
         let after = self.watch.look(self.start.elapsed())?;
+        self.tracer.as_ref().map_or(Ok(()), Tracer::stop)?;
         let bounds = watcher.stop();
         let foreign = CpuTime::read(self.host).since(&cpu_before);
         let status = status?;
@@ -128,6 +141,12 @@ impl Runner<'_> {
         for metric in &metrics {
             values.insert(metric.name.clone(), metric.find(&text, seconds)?);
         }
+        let wakeups = self.tracer.as_ref().zip(traced).map(|(t, at)| t.result(at)).transpose()?;
+        for (name, value) in METRICS {
+            if let Some(value) = wakeups.as_ref().and_then(value) {
+                values.insert(name.to_owned(), value);
+            }
+        }
         let s = Snapshot::between(&before, &after);
         let state = |s: &crate::watch::StateRow| StateUse {
             name: s.name.clone(),
@@ -143,17 +162,15 @@ impl Runner<'_> {
             too_deep_pct: s.machine.too_deep_pct,
             too_shallow_pct: s.machine.too_shallow_pct,
             states: s.machine.states.iter().map(state).collect(),
-            watts: s
-                .power
-                .iter()
-                .filter_map(|p| Some((format!("{} {}", p.source, p.name), p.watts?)))
-                .collect(),
+            watts: s.power.iter().filter_map(|p| Some((meter_name(p.source, &p.name), p.watts?))).collect(),
             foreign_pct: foreign.load_pct,
             foreign_by: foreign.by,
             steal_pct: foreign.steal_pct,
             limit_us: bounds.limit_us,
             limited_by: bounds.limited_by,
             throttled: bounds.throttled,
+            slowed_by: bounds.slowed_by,
+            wakeups,
             ..Run::default()
         })
     }

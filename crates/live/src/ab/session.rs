@@ -13,8 +13,10 @@ use super::arm::Arms;
 use super::metric::Metric;
 use super::plan::{Turn, order};
 use super::run::{Run, Runner};
+use super::wakeups::Tracer;
 use super::{AbRequest, Benchmark};
 use crate::journal::PutBack;
+use crate::tracefs::Tracefs;
 use crate::watch::Watch;
 use crate::{Host, Journal, LiveError, clock};
 
@@ -117,13 +119,18 @@ pub fn run(
     for benchmark in &request.benchmarks {
         Metric::all(benchmark, &request.metrics)?;
     }
-    let journal = Journal::open(host)?;
+    if request.wakeups {
+        // Says what is missing before anything is changed.
+        Tracefs::of(host)?;
+    }
+    let mut journal = Journal::open(host)?;
     for line in journal.leftovers().lines(true) {
         say(&format!("an earlier session had died: {line}"));
     }
     let arms = Arms::new(host, &request)?;
+    let tracer = if request.wakeups { Some(Tracer::new(host, &mut journal, folder)?) } else { None };
     let file = if done.is_empty() { begin(folder, &head)? } else { reopen(folder)? };
-    let runner = Runner { host, watch, request: &request, folder, stop, start: clock::now() };
+    let runner = Runner { host, watch, request: &request, folder, stop, start: clock::now(), tracer };
     let number = done.iter().map(|r| r.number).max().unwrap_or(0);
     let mut session = Session { runner, arms, journal, file, number, path: folder.join(FILE) };
     let result = session.play(&done, say);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::{BTreeMap, BTreeSet};
+
 use idlewise_stats::{Trend, median};
 
-use super::{BenchmarkReport, Head, Run};
+use super::{BenchmarkReport, Head, Run, Wakeups};
 
 /// Fewer runs of an arm than this show only what is obvious.
 const FEW: usize = 6;
@@ -10,6 +12,8 @@ const NOISY: f64 = 0.25;
 /// A trend is told when it is this unlikely and this large.
 const TREND_P: f64 = 0.01;
 const TREND: f64 = 0.02;
+/// More than this of the CPUs in others' hands, %, is told even where it was let pass; what `--foreign` is unless given.
+const FOREIGN: f64 = 8.0;
 
 /// What makes the result doubtful, in plain words.
 pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> Vec<String> {
@@ -21,33 +25,101 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
         drift(benchmark, &counted, &mut out);
     }
     limits(head, &counted, &mut out);
-    let wanted = f64::from(head.request.foreign_pct);
-    let disturbed: Vec<&&Run> = counted.iter().filter(|r| r.foreign_pct + r.steal_pct > wanted).collect();
-    if let Some(worst) = disturbed.iter().max_by(|a, b| a.foreign_pct.total_cmp(&b.foreign_pct)) {
-        out.push(format!(
-            "foreign load: {} of {} runs count though others used more than {wanted:.0} % of the CPUs, or the host took \
-             it away, at each attempt (worst: {:.0} % and {:.0} %{}); end what else runs, or measure later",
-            disturbed.len(),
-            counted.len(),
-            worst.foreign_pct,
-            worst.steal_pct,
-            worst.foreign_by.first().map(|n| format!("; {n}")).unwrap_or_default()
-        ));
-    }
+    foreign(head, &counted, &mut out);
     let repeated =
         runs.iter().filter(|r| r.left_out.as_deref().is_some_and(|l| l.starts_with("foreign"))).count();
     if repeated > 0 {
         out.push(format!("{repeated} runs were made again because of foreign load"));
     }
+    throttling(&counted, &mut out);
+    if head.request.wakeups {
+        wakeups(&counted, &mut out);
+    }
+    out
+}
+
+/// Runs that count though others were at work: with the gate open, those that it would have kept out.
+fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
+    let gate = f64::from(head.request.foreign_pct);
+    let limit = gate.min(FOREIGN);
+    let disturbed: Vec<&&Run> = counted.iter().filter(|r| r.foreign_pct + r.steal_pct > limit).collect();
+    let by = |r: &&&Run| r.foreign_pct + r.steal_pct;
+    let Some(worst) = disturbed.iter().max_by(|a, b| by(a).total_cmp(&by(b))) else { return };
+    let why = if gate > limit {
+        format!(": the gate was open (--foreign {gate:.0})")
+    } else {
+        ", at each attempt".to_owned()
+    };
+    out.push(format!(
+        "foreign load: {} of {} runs count though others used more than {limit:.0} % of the CPUs, or the host took \
+         it away{why} (worst: {:.0} % and {:.0} %{}); end what else runs, or measure later",
+        disturbed.len(),
+        counted.len(),
+        worst.foreign_pct,
+        worst.steal_pct,
+        worst.foreign_by.first().map(|n| format!("; {n}")).unwrap_or_default()
+    ));
+}
+
+/// Runs in which CPUs were not as fast as they can be.
+fn throttling(counted: &[&Run], out: &mut Vec<String>) {
+    let all = counted.len();
     let throttled = counted.iter().filter(|r| r.throttled > 0).count();
     if throttled > 0 {
         out.push(format!(
-            "throttling: the CPUs were too hot in {throttled} of {} runs and were slowed down; cool the machine, or \
-             rest longer between runs (--settle)",
-            counted.len()
+            "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down; cool the machine, or \
+             rest longer between runs (--settle)"
         ));
     }
-    out
+    let mut slowed: BTreeMap<&String, usize> = BTreeMap::new();
+    for what in counted.iter().flat_map(|r| &r.slowed_by) {
+        *slowed.entry(what).or_default() += 1;
+    }
+    for (what, runs) in slowed {
+        out.push(match runs {
+            n if n == all => format!("slowed down: {what}, after all runs: heat, or a limit that was set before"),
+            n => format!(
+                "throttling: {what}, after {n} of {all} runs, not after the others; cool the machine, rest longer between \
+                 runs (--settle), or find who sets the limit"
+            ),
+        });
+    }
+}
+
+/// What the traced wakeups do not tell.
+fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
+    let traced: Vec<(&Run, &Wakeups)> =
+        counted.iter().filter_map(|r| Some((*r, r.wakeups.as_ref()?))).collect();
+    let none = traced.iter().filter(|(_, w)| w.all.count == 0).count();
+    if none > 0 {
+        out.push(format!(
+            "wakeup latency: in {none} of {} runs no wakeup of the benchmark's own processes was seen",
+            traced.len()
+        ));
+    }
+    let cpus: BTreeSet<u32> = traced.iter().flat_map(|(_, w)| &w.hidden_cpus).copied().collect();
+    if !cpus.is_empty() {
+        let hidden: u64 = traced.iter().map(|(_, w)| w.hidden).sum();
+        let all = hidden + traced.iter().map(|(_, w)| w.all.count).sum::<u64>();
+        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        out.push(format!(
+            "wakeup latency: of CPU {} tracing hides when a task begins to run after an idle stay; what ran there is left \
+             out, {:.0} % of all wakeups",
+            cpus.join(", "),
+            100.0 * hidden as f64 / all.max(1) as f64
+        ));
+    }
+    let full: Vec<(f64, &Run)> = traced.iter().filter_map(|(r, w)| Some((w.until_s?, *r))).collect();
+    if let Some((until, run)) = full.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
+        out.push(format!(
+            "wakeup latency: in {} of {} runs the trace buffers were full before the end, at the earliest after {until:.2} s of \
+             {:.2} s (run {}): what came later is not looked at; shorter runs would fit",
+            full.len(),
+            traced.len(),
+            run.seconds,
+            run.number
+        ));
+    }
 }
 
 fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<String>) {

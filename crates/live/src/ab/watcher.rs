@@ -6,8 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
+use super::slowed::{slowed_by, throttled};
 use crate::Host;
-use crate::files::{line, names, number};
+use crate::files::{line, names};
 
 /// How often the latency limit is looked at during a run: seldom enough not to disturb.
 const EVERY: Duration = Duration::from_millis(200);
@@ -23,6 +24,8 @@ pub(super) struct Bounds {
     pub(super) limited_by: Vec<String>,
     /// Times that a CPU was slowed down because of heat.
     pub(super) throttled: u64,
+    /// What keeps CPUs below their highest frequency at its end.
+    pub(super) slowed_by: Vec<String>,
 }
 
 /// Looks at a machine while a benchmark runs.
@@ -53,6 +56,7 @@ impl Watcher {
         drop(self.stop);
         let mut bounds = self.thread.join().unwrap_or_default();
         bounds.throttled = throttled(&self.host).saturating_sub(self.throttled);
+        bounds.slowed_by = slowed_by(&self.host);
         bounds
     }
 }
@@ -87,14 +91,4 @@ fn holders(host: &Host) -> Vec<String> {
         }
     }
     out.into_iter().collect()
-}
-
-/// How often the CPUs were slowed down because of heat since the machine started; 0 where nothing counts it.
-fn throttled(host: &Host) -> u64 {
-    let cpus = host.sys.join("devices/system/cpu");
-    let count = |cpu: &String| {
-        let folder = cpus.join(cpu).join("thermal_throttle");
-        ["core_throttle_count", "package_throttle_count"].map(|f| number(&folder.join(f)).unwrap_or(0))
-    };
-    names(&cpus).iter().filter(|n| n.starts_with("cpu")).flat_map(count).sum()
 }

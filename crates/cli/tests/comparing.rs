@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! On the real kernel, where this test may switch its governors: does `ab` find what is there, and nothing else?
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{idlewise, machine, state};
+use idlewise_live::Host;
+use idlewise_live::tracefs::Tracefs;
+
+fn ab(arguments: &[&str]) -> (Output, serde_json::Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = idlewise()
+        .args(["ab", "--format", "json", "--settle", "100", "--retries", "1", "--to"])
+        .arg(folder.path().join("runs"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let json = serde_json::from_slice(&out.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)));
+    (out, json)
+}
+
+#[test]
+fn a_governor_that_is_faster_is_found_and_one_that_is_the_same_is_not() {
+    let Some(_machine) = machine() else { return };
+    let before = state();
+    let faster = "haltpoll,haltpoll:guest_halt_poll_ns=200000";
+    let (out, json) = ab(&["--governors", faster, "--load", "ping-pong", "--seconds", "1", "--repeat", "6"]);
+    assert_eq!(state(), before);
+    assert_eq!(out.status.code(), Some(0));
+    let cell = &json["benchmarks"][0]["metrics"][0]["cells"][1];
+    let disturbed =
+        json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains("foreign load:"));
+    if disturbed {
+        eprintln!("not judged: the machine is busy with other things");
+    } else {
+        assert_eq!(cell["verdict"], "better", "{cell}");
+        assert!(cell["change"]["relative"].as_f64().unwrap() > 0.5, "{cell}");
+    }
+    // One false finding in twenty is what 5 % promise: three in a row are not chance.
+    let found = (0..3).all(|_| {
+        let (out, json) = ab(&[
+            "--governors",
+            "haltpoll",
+            "--aa",
+            "--load",
+            "ping-pong-one",
+            "--seconds",
+            "1",
+            "--repeat",
+            "5",
+        ]);
+        assert_eq!(out.status.code() == Some(1), json["aa"] != serde_json::json!([]));
+        json["aa"] != serde_json::json!([])
+    });
+    assert!(!found, "a governor differs from itself");
+    assert_eq!(state(), before);
+}
+
+/// The runs that count.
+fn counted(json: &serde_json::Value) -> Vec<&serde_json::Value> {
+    json["runs"].as_array().unwrap().iter().filter(|r| r["left_out"].is_null()).collect()
+}
+
+#[test]
+fn wakeups_are_those_of_the_command_and_its_children_and_no_longer_than_it_says_itself() {
+    let Some(_machine) = machine() else { return };
+    if let Err(why) = Tracefs::of(&Host::below(Path::new("/"))) {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let before = state();
+    let sleeps = "sleeps=for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
+    let (out, json) = ab(&[
+        "--wakeups",
+        "--governors",
+        "menu,haltpoll",
+        "--load",
+        "timer",
+        "--seconds",
+        "1",
+        "--benchmark",
+        sleeps,
+        "--repeat",
+        "2",
+        "--foreign",
+        "100",
+    ]);
+    assert_eq!(out.status.code(), Some(0));
+    assert_eq!(state(), before);
+    for run in counted(&json) {
+        let w = &run["wakeups"];
+        let number = |of: &str| w[of].as_u64().unwrap();
+        let all = w["all"]["count"].as_u64().unwrap() + number("hidden");
+        assert!(number("lost") == 0 && number("events") >= 2 * all, "{w}");
+        let p50 = run["values"]["wakeup_p50"].as_f64();
+        assert_eq!(p50, w["all"]["p50_us"].as_f64().filter(|_| w["all"]["count"] != 0));
+        if run["benchmark"] == "timer" {
+            // A sleep that is over is late by what its wakeup takes, and by what the interrupt took before.
+            let late = run["values"]["p50"].as_f64().unwrap();
+            let enough = w["all"]["count"].as_u64().unwrap() >= 50;
+            assert!(!enough || p50.is_some_and(|p50| p50 <= late), "{run}");
+            assert!(all >= 50, "a second of sleeps of 20 ms at the most: {w}");
+        } else {
+            // The shell is new; each of ten sleeps is new, sleeps once, and ends, for which the shell waits.
+            assert!((21..200).contains(&all), "{w}");
+        }
+    }
+    let metrics: Vec<&str> = json["benchmarks"][1]["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(metrics, ["p50", "p99", "idle_wakeup_p50", "idle_wakeup_p99", "wakeup_p50", "wakeup_p99"]);
+}
+
+#[test]
+fn a_load_that_never_asks_the_governor_is_told_and_its_tame_form_is_not() {
+    let Some(_machine) = machine() else { return };
+    if Command::new("cyclictest").arg("--help").output().is_err() {
+        eprintln!("skipped: there is no cyclictest (Debian: rt-tests)");
+        return;
+    }
+    let before = state();
+    for (tame, warned) in [(None, true), (Some("--laptop"), false)] {
+        let cyclictest = ["--", "cyclictest", "-q", "-i", "1000", "-D", "1"];
+        let common = ["--governors", "menu,haltpoll", "--repeat", "1", "--warm-up", "0", "--foreign", "100"];
+        let arguments: Vec<&str> = common.into_iter().chain(cyclictest).chain(tame).collect();
+        let (out, json) = ab(&arguments);
+        assert_eq!(out.status.code(), Some(0));
+        let limit = "latency limit: cyclictest holds a limit of 0 us in 2 of 2 runs";
+        let warnings = json["warnings"].as_array().unwrap();
+        let found = warnings.iter().any(|w| w.as_str().unwrap().starts_with(limit));
+        assert_eq!(found, warned, "{tame:?}: {warnings:?}");
+        if let Some(run) = counted(&json).first() {
+            assert_eq!(run["limit_us"] == 0, warned, "{run}");
+        }
+    }
+    assert_eq!(state(), before);
+}
+
+/// A session's folder, written by hand: `values` of each run, the arms in turn.
+fn session(values: &[f64]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let head = serde_json::json!({
+        "schema": "idlewise.ab-session/1", "kernel": "6.18.0", "driver": "haltpoll", "cpus": 2, "governor": "menu",
+        "request": {
+            "arms": ["menu", "ladder"], "benchmarks": [{"name": "pipe", "command": ["pipe"], "load": null}],
+            "metrics": ["ops:higher=([0-9]+)"], "disable": [], "latency_limit_us": null, "set": [],
+            "repeat": values.len() / 2, "warm_up": 0, "settle_ms": 0, "seed": 0, "foreign_pct": 8, "retries": 0,
+            "margin_permille": 10, "aa": false,
+        },
+    });
+    let mut text = format!("{head}\n");
+    for (n, value) in values.iter().enumerate() {
+        let run = serde_json::json!({
+            "number": n + 1, "round": n / 2, "benchmark": "pipe", "arm": n % 2, "left_out": null, "seconds": value,
+            "values": {"time": value, "ops": 100.0 / value}, "wakeups_per_s": 0.0, "too_deep_pct": null,
+            "too_shallow_pct": null, "states": [], "watts": {}, "foreign_pct": 0.0, "foreign_by": [], "steal_pct": 0.0,
+            "limit_us": null, "limited_by": [], "throttled": 0,
+        });
+        text.push_str(&format!("{run}\n"));
+    }
+    std::fs::write(folder.path().join("session.jsonl"), text).unwrap();
+    folder
+}
+
+#[test]
+fn conditions_are_written_as_those_of_compare_and_a_change_must_be_shown() {
+    // ladder takes 10 % longer: shown by eight runs of each, and by two of each not.
+    let long: Vec<f64> =
+        (0..16).map(|n| (1.0 + 0.001 * f64::from(n)) * if n % 2 == 1 { 1.1 } else { 1.0 }).collect();
+    let many = session(&long);
+    let few = session(&long[..4]);
+    let show = |folder: &tempfile::TempDir, condition: &str| {
+        idlewise().args(["ab", "--fail-if", condition, "--show"]).arg(folder.path()).output().unwrap()
+    };
+    let cases = [
+        ("time > +5%", 1, "FAILED", "time > +5%: +10."),
+        ("time > +50ms", 1, "FAILED", " ms (1.0"),
+        ("time > +20%", 0, "ok", "time > +20%: +10."),
+        ("time > 1050 ms", 1, "FAILED", "time > 1050 ms: 1.1"),
+        ("ops < -5%", 1, "FAILED", "ops < -5%: -9."),
+        ("ops < 80", 0, "ok", "ops < 80: 90."),
+    ];
+    for (condition, code, word, words) in cases {
+        let out = show(&many, condition);
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert_eq!(out.status.code(), Some(code), "{condition}: {text}");
+        assert!(text.contains(&format!("\n{word} ")) && text.contains(words), "{condition}: {text}");
+    }
+    let out = show(&few, "time > +5%");
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(0), "{text}");
+    assert!(text.contains("not shown"), "{text}");
+    let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+    let out = show(&many, "trips > +5%");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(told(&out).contains("at character 1: expected one of time, ops"), "{}", told(&out));
+    let out = idlewise().args(["ab", "--fail-if-worse", "5", "--show"]).arg(many.path()).output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(told(&out).contains("--fail-if 'time > +5%'"), "{}", told(&out));
+    let out = idlewise()
+        .args(["ab", "--format", "json", "--fail-if", "ops < 80", "--show"])
+        .arg(many.path())
+        .output()
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(json["checks"][0]["measured"][0]["place"], "pipe under ladder");
+    assert!(told(&out).contains("ok ops < 80"), "{}", told(&out));
+}
+
+#[test]
+fn a_condition_that_means_nothing_is_refused_before_anything_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("runs");
+    let out = idlewise()
+        .args(["ab", "--governors", "menu,ladder", "--load", "ping-pong", "--fail-if", "tripps < 5", "--to"])
+        .arg(&to)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{told}");
+    assert!(told.contains("expected one of trips") && !to.exists(), "{told}");
+}
