@@ -125,6 +125,32 @@ fn a_second_of_sleeps_is_what_the_kernel_counted() {
 }
 
 #[test]
+fn what_recording_costs_can_be_measured_with_the_inputs_and_without() {
+    let _one = MACHINE.lock();
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cost.dat");
+    let before = machine();
+    for inputs in [None, Some("--inputs")] {
+        let common = ["--overhead", "2", "-o", path.to_str().unwrap()];
+        let command = ["--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.002; done"];
+        let args: Vec<&str> = common.into_iter().chain(inputs).chain(command).collect();
+        let output = record(&args);
+        let said = words(&output.stderr);
+        if inputs.is_some() && !output.status.success() {
+            assert!(["bpf(2)", "BTF", "inputs cannot"].iter().any(|w| said.contains(w)), "{said}");
+            println!("skipped: {said}");
+            continue;
+        }
+        assert!(output.status.success() && said.contains("runs      8, in blocks of four"), "{said}");
+        assert_eq!((instances().len(), machine() == before), (0, true), "{said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing of it is kept");
+    }
+}
+
+#[test]
 fn with_its_inputs_every_choice_is_proved() {
     let _one = MACHINE.lock();
     if !can_record() {

@@ -57,20 +57,28 @@ pub struct Waits {
     pub histogram: Vec<u64>,
 }
 
-/// A metric's value; nothing where there was no such wakeup.
+/// Fewer wakeups than these in a run have no median, and no 99th percentile, that would mean anything.
+pub(super) const LEAST_FOR_MEDIAN: u64 = 10;
+pub(super) const LEAST_FOR_P99: u64 = 100;
+
+/// A metric's value; nothing where there were too few such wakeups.
 type Value = fn(&Wakeups) -> Option<f64>;
 
 /// The metrics of these, by name. Less is better, in us.
 pub(super) const METRICS: [(&str, Value); 4] = [
-    ("idle_wakeup_p50", |w| w.idle.if_any(w.idle.p50_us)),
-    ("idle_wakeup_p99", |w| w.idle.if_any(w.idle.p99_us)),
-    ("wakeup_p50", |w| w.all.if_any(w.all.p50_us)),
-    ("wakeup_p99", |w| w.all.if_any(w.all.p99_us)),
+    ("idle_wakeup_p50", |w| w.idle.median()),
+    ("idle_wakeup_p99", |w| w.idle.p99()),
+    ("wakeup_p50", |w| w.all.median()),
+    ("wakeup_p99", |w| w.all.p99()),
 ];
 
 impl Waits {
-    fn if_any(&self, value: f64) -> Option<f64> {
-        (self.count > 0).then_some(value)
+    fn median(&self) -> Option<f64> {
+        (self.count >= LEAST_FOR_MEDIAN).then_some(self.p50_us)
+    }
+
+    fn p99(&self) -> Option<f64> {
+        (self.count >= LEAST_FOR_P99).then_some(self.p99_us)
     }
 }
 

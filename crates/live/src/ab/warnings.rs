@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_stats::{Trend, median};
 
+use super::wakeups::{LEAST_FOR_MEDIAN, LEAST_FOR_P99};
 use super::{BenchmarkReport, Head, Run, Wakeups};
 
 /// Fewer runs of an arm than this show only what is obvious.
@@ -90,10 +91,12 @@ fn throttling(counted: &[&Run], out: &mut Vec<String>) {
 fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
     let traced: Vec<(&Run, &Wakeups)> =
         counted.iter().filter_map(|r| Some((*r, r.wakeups.as_ref()?))).collect();
-    let none = traced.iter().filter(|(_, w)| w.all.count == 0).count();
-    if none > 0 {
+    let fewer = |than: u64| traced.iter().filter(|(_, w)| w.all.count < than).count();
+    let (no_p99, no_median) = (fewer(LEAST_FOR_P99), fewer(LEAST_FOR_MEDIAN));
+    if no_p99 > 0 {
         out.push(format!(
-            "wakeup latency: in {none} of {} runs no wakeup of the benchmark's own processes was seen",
+            "wakeup latency: in {no_p99} of {} runs fewer than {LEAST_FOR_P99} wakeups of the benchmark's own processes were \
+             seen, which is too few for a p99, in {no_median} fewer than {LEAST_FOR_MEDIAN}, too few for a median",
             traced.len()
         ));
     }
