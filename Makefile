@@ -44,7 +44,7 @@ lab: build ## a kernel with the governors in it: built, booted on two machines u
 		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
 	$(IDLEWISE) lab self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
 
-kills: ## SIGKILL to a session that switches this machine's governors, KILLS times, 220 unless told; needs root
+kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc
 	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --locked -p idlewise-cli --test killed -- --nocapture
 
