@@ -200,6 +200,8 @@ fn conditions_are_written_as_those_of_compare_and_a_change_must_be_shown() {
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(out.status.code(), Some(0), "{text}");
     assert!(text.contains("not shown"), "{text}");
+    let text = String::from_utf8_lossy(&show(&session(&long[..1]), "time > +5%").stdout).into_owned();
+    assert!(text.contains("time > +5%: nothing of it was measured"), "{text}");
     let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
     let out = show(&many, "trips > +5%");
     assert_eq!(out.status.code(), Some(2));

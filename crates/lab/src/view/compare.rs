@@ -256,6 +256,9 @@ fn check_words(check: &Check) -> String {
         let place = if several { format!("{} ", m.place) } else { String::new() };
         format!("{place}{}{holds}", m.words)
     };
+    if check.measured.is_empty() {
+        return format!("{}: nothing of it was measured", check.expression);
+    }
     let measured: Vec<String> = check.measured.iter().map(one).collect();
     format!("{}: {}", check.expression, measured.join("; "))
 }

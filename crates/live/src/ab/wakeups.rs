@@ -30,9 +30,9 @@ pub struct Wakeups {
     pub all: Waits,
     /// Of these, the ones that found the CPU in its idle task: the governor's part is in these.
     pub idle: Waits,
-    /// CPUs of which tracing hides when tasks begin to run after an idle stay: what ran there is left out.
+    /// CPUs of which tracing hides in more than one of ten cases when tasks begin to run: what ran there is left out.
     pub hidden_cpus: Vec<u32>,
-    /// Wakeups left out because of that.
+    /// Wakeups that are left out: all of these CPUs, and the few of which another hides it.
     pub hidden: u64,
     /// Events recorded.
     pub events: u64,

@@ -5,8 +5,9 @@ use idlewise_model::{Counted, Event, EventKind, nth};
 
 use super::{Waits, Wakeups};
 
-/// A CPU of which tracing hides more than one beginning in so many is left out.
-const HIDDEN_IN: u64 = 100;
+/// A CPU of which tracing hides more than one beginning in so many is left out. Fewer happen on a CPU that is complete but for
+/// what some other task is switched from.
+const HIDDEN_IN: u64 = 10;
 
 /// From the scheduler's events to how long the tasks of one command waited.
 pub(super) struct Reducer {
@@ -93,7 +94,8 @@ impl Reducer {
             all: Waits::of(shown().flat_map(|c| [&c.idle, &c.busy])),
             idle: Waits::of(shown().map(|c| &c.idle)),
             hidden_cpus: left_out().map(|(cpu, _)| *cpu).collect(),
-            hidden: left_out().map(|(_, c)| c.seen + c.hidden).sum(),
+            hidden: left_out().map(|(_, c)| c.seen).sum::<u64>()
+                + self.cpus.values().map(|c| c.hidden).sum::<u64>(),
             ..Wakeups::default()
         }
     }
@@ -218,6 +220,20 @@ mod tests {
         let w = reduced(&events);
         assert_eq!(w.hidden_cpus, [1]);
         assert_eq!((w.all.count, w.hidden), (1, 49));
+    }
+
+    #[test]
+    fn a_few_hidden_beginnings_are_counted_and_the_cpu_stays() {
+        let mut events = vec![new(0, STARTER, 20), switch(1, 0, STARTER, 20), switch(2, 0, 20, 0)];
+        for n in 1..50 {
+            events.push(waking(1000 * n, 7, 20));
+            if n % 25 != 0 {
+                events.push(switch(1000 * n + 30, 0, 0, 20));
+            }
+            events.push(switch(1000 * n + 900, 0, 20, 0));
+        }
+        let w = reduced(&events);
+        assert_eq!((w.hidden_cpus.len(), w.hidden, w.idle.count, w.idle.max_us), (0, 1, 48, 30.0));
     }
 
     #[test]
