@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Counted, EventKind, Ledger as _, Piece, TapeCpu, nth};
+use idlewise_model::{Counted, EventKind, HrtimerMode, Ledger as _, Piece, TapeCpu, nth};
 use idlewise_score::{Score, Tally};
-use idlewise_workload::Workload;
+use idlewise_workload::{Event, Workload};
 use serde::Serialize;
 
 use crate::convert::Form;
@@ -22,6 +22,10 @@ pub const SCHEMA: &str = "idlewise.beside/1";
 
 /// Stays shorter than this, and this, and this, ns; and longer ones.
 pub const STAY_LIMITS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
+
+/// `HRTIMER_MODE_ABS`, and the function of a timer that a task sleeps by.
+const ABSOLUTE: HrtimerMode = HrtimerMode(0);
+const SLEEPER: &str = "hrtimer_wakeup";
 
 /// The kernel whose scheduler is simulated where a recording does not tell its own.
 const KERNEL: &str = "6.12";
@@ -151,7 +155,8 @@ fn pair(
     }
     let cpus: BTreeSet<u32> =
         recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).map(|c| c.cpu).collect();
-    let real = look(&recording, options, workload, &cpus)?;
+    let (real, first_timer) = look(&recording, options, workload, &cpus)?;
+    let tick_ns = first_timer.and_then(|first| tick_after_start(&recording, workload, &first));
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
     let mut request = SimulateRequest {
         platform: recording.machine.id.clone(),
@@ -165,7 +170,7 @@ fn pair(
     };
     request.cpufreq.truncate(1);
     request.signals.truncate(1);
-    let simulated = simulated(&request, workload, &recording, &cpus)?;
+    let simulated = simulated(&request, workload, &recording, tick_ns, &cpus)?;
     Ok(Pair {
         recording: shown,
         platform: recording.machine.id.clone(),
@@ -188,6 +193,7 @@ fn simulated(
     request: &SimulateRequest,
     workload: &Workload,
     recording: &Recording,
+    tick_ns: Option<u64>,
     cpus: &BTreeSet<u32>,
 ) -> Result<Look, LabError> {
     let temporary = |e: std::io::Error| LabError::file(&std::env::temp_dir(), e);
@@ -195,7 +201,7 @@ fn simulated(
     let path = folder.path().join("simulated.txt");
     let file = std::fs::File::create(&path).map_err(temporary)?;
     let to = TraceTo { form: Form::Text, file: &file, path: path.clone() };
-    simulate_on(&recording.machine, request, workload, Some(&to), &|_, _| ())?;
+    simulate_on(&recording.machine, request, workload, tick_ns, Some(&to), &|_, _| ())?;
     let machine = folder.path().join("machine.toml");
     std::fs::write(&machine, recording.machine.to_toml()).map_err(temporary)?;
     let options = RecordingOptions {
@@ -203,7 +209,7 @@ fn simulated(
         kernel_governor: request.governors.first().cloned(),
         ..RecordingOptions::default()
     };
-    look(&Recording::open(&path, &options)?, &options, workload, cpus)
+    look(&Recording::open(&path, &options)?, &options, workload, cpus).map(|(look, _)| look)
 }
 
 /// Major and minor version of the kernel that was recorded, where the recording says it.
@@ -214,11 +220,33 @@ fn kernel(recording: &Recording) -> Option<String> {
     (!major.is_empty() && !minor.is_empty()).then(|| format!("{major}.{minor}"))
 }
 
+/// How long after the tasks' start the tick comes, ns: rt-app counts the periods of all its timers from one time, and a
+/// load whose periods are ticks keeps meeting them or never does. `first` is the first timer that a task set to a time, and
+/// whose. Nothing where the trace's clock is not that of timers.
+fn tick_after_start(recording: &Recording, workload: &Workload, first: &(String, u64)) -> Option<u64> {
+    let task = workload.tasks.iter().find(|t| kept(&t.name) == first.0)?;
+    let period = |event: &Event| match event {
+        Event::Timer { period_ns, .. } => Some(*period_ns),
+        _ => None,
+    };
+    let period_ns = task.phases.iter().flat_map(|p| &p.events).find_map(period)?;
+    let tick = recording.tape.cpus.first().filter(|_| recording.tape.source.clock == "mono")?.tick;
+    let start_ns = first.1.checked_sub(period_ns)?;
+    Some(tick.after(start_ns) - start_ns)
+}
+
+/// The kernel keeps 15 bytes of a name.
+fn kept(name: &str) -> String {
+    String::from_utf8_lossy(&name.as_bytes()[..name.len().min(15)]).into_owned()
+}
+
 /// What the workload's tasks did.
 #[derive(Default)]
 struct Tasks {
     from_ns: Option<u64>,
     to_ns: u64,
+    /// The first timer that one of them set to a time on the clock: whose, and the time, ns.
+    first_timer: Option<(String, u64)>,
     /// By name: latencies, and how many.
     latencies_ns: BTreeMap<String, Counted>,
 }
@@ -247,6 +275,14 @@ impl Tasks {
                 EventKind::SchedWakeup { pid, new: false, .. } if own.contains_key(&pid) => {
                     woken.entry(pid).or_insert(event.ts_ns);
                 }
+                EventKind::HrtimerStart { softexpires, mode: ABSOLUTE, function, .. } => {
+                    if out.first_timer.is_none()
+                        && events.symbol(function) == Some(SLEEPER)
+                        && let Some(name) = own.get(&event.pid)
+                    {
+                        out.first_timer = u64::try_from(softexpires).ok().map(|ns| (name.clone(), ns));
+                    }
+                }
                 EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
                     if own.contains_key(&prev_pid) {
                         out.to_ns = event.ts_ns;
@@ -271,10 +307,8 @@ fn look(
     options: &RecordingOptions,
     workload: &Workload,
     cpus: &BTreeSet<u32>,
-) -> Result<Look, LabError> {
-    // The kernel keeps 15 bytes of a name.
-    let short = |name: &String| String::from_utf8_lossy(&name.as_bytes()[..name.len().min(15)]).into_owned();
-    let names: BTreeSet<String> = workload.tasks.iter().map(|t| short(&t.name)).collect();
+) -> Result<(Look, Option<(String, u64)>), LabError> {
+    let names: BTreeSet<String> = workload.tasks.iter().map(|t| kept(&t.name)).collect();
     let tasks = Tasks::of(&recording.path, options, &names)?;
     let from_ns = tasks.from_ns.filter(|from| tasks.to_ns > *from).ok_or_else(|| {
         LabError::Request(format!(
@@ -303,7 +337,7 @@ fn look(
     let window_ns = tasks.to_ns - from_ns;
     let seconds = window_ns as f64 / 1e9;
     let all: u64 = by_length.iter().sum();
-    Ok(Look {
+    let look = Look {
         window_ns,
         wakeups_per_s: score.wakeups as f64 / seconds,
         too_deep_pct: score.too_deep_pct,
@@ -312,7 +346,8 @@ fn look(
         states: score.states.iter().map(|s| (s.name.clone(), s.residency_pct)).collect(),
         stays_pct: by_length.map(|n| if all == 0 { 0.0 } else { n as f64 * 100.0 / all as f64 }),
         tasks: tasks.latencies_ns.iter().map(|(name, times)| task(name, times, seconds)).collect(),
-    })
+    };
+    Ok((look, tasks.first_timer))
 }
 
 /// Which of [`STAY_LIMITS_NS`] a stay is below.

@@ -30,18 +30,21 @@ pub const SCHEMA: &str = "idlewise.lab/1";
 /// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (kernel-lab.md, section 4).
 const HZ: u32 = 1000;
 
-/// Of the guest's CPUs.
-const CAPACITY: u32 = 1024;
+/// Of all the guest's CPUs.
+const SPEED: u32 = 1024;
 
 /// Time that the guest's kernel takes where every event of a stock kernel is recorded: medians of recordings under the kernel's
-/// menu (docs/concepts/simulation.md, "Beside a real run"). An instruction takes 4 ns there, a recorded event about 3 us; a system
-/// call is rt-app's way from one event of its file to the next.
+/// menu (docs/concepts/simulation.md, "Beside a real run"). An instruction takes 4 ns there, a recorded event about 3 us; rt-app
+/// itself takes `user_ns` to each event of its file that sleeps or waits, `loop_ns` to the next round.
 const GUEST_COSTS: Costs = Costs {
     irq_ns: 15_700,
+    irq_exit_ns: 13_900,
     tick_ns: 7_700,
     wake_ns: 10_200,
     switch_ns: 4_000,
-    syscall_ns: 22_000,
+    user_ns: 8_600,
+    loop_ns: 26_700,
+    syscall_ns: 8_700,
     idle_ns: 11_500,
     again_ns: 10_600,
     stop_tick_ns: 12_300,
@@ -304,8 +307,7 @@ fn cell(
             parameters: governor.parameters.clone(),
         };
         let settings = settings(lab, platform, &run, governor);
-        let (machine_toml, files) =
-            (lab_platform(platform, run.cpufreq.is_some()).to_toml(), governor.files());
+        let (machine_toml, files) = (guest(platform, run.cpufreq.is_some()).to_toml(), governor.files());
         let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
         let mut beside = vec![
             ("run.toml", settings.as_str()),
@@ -367,17 +369,17 @@ fn check(
     })
 }
 
-/// The platform as the guest is it. Its CPUs are all as fast, and without cpufreq the kernel takes them for that: it is told
-/// of capacities, but only makes use of them when it knows the highest clocks.
-fn lab_platform(platform: &Platform, cpufreq: bool) -> Platform {
-    let cluster = |c: &Cluster| {
-        let fast = Cluster { speed: Some(CAPACITY), ..c.clone() };
-        if cpufreq { fast } else { Cluster { capacity: CAPACITY, clock: None, ..fast } }
-    };
+/// The platform as the guest is it, for a simulation of the same. Its CPUs are all as fast, but its kernel takes them for what the
+/// device tree says; without `cpufreq` they have no clocks.
+#[must_use]
+pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
+    let cluster =
+        |c: &Cluster| Cluster { speed: Some(SPEED), clock: c.clock.clone().filter(|_| cpufreq), ..c.clone() };
     Platform {
         hz: Some(HZ),
         hz_note: "the boot lab's kernel".to_owned(),
         one_cache: true,
+        one_thread: true,
         costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
         battery: None,
         clusters: platform.clusters.iter().map(cluster).collect(),

@@ -54,6 +54,7 @@ struct Stage<'a> {
     meters: Meters,
     duration_ns: u64,
     seed: u64,
+    tick_ns: Option<u64>,
     trace: Option<&'a TraceTo<'a>>,
 }
 
@@ -118,11 +119,13 @@ pub fn simulate(
     simulate_workload(request, &idlewise_workload::find(&request.workload)?, trace, progress)
 }
 
-/// The same on a machine that was read already; the request's name of it is only repeated.
+/// The same on a machine that was read already; the request's name of it is only repeated. Where it is known how long after
+/// the tasks' start the tick comes, ns, all tasks start together.
 pub(crate) fn simulate_on(
     platform: &Platform,
     request: &SimulateRequest,
     workload: &Workload,
+    tick_ns: Option<u64>,
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
@@ -154,6 +157,7 @@ pub(crate) fn simulate_on(
         machine,
         workload,
         seed: request.seed,
+        tick_ns,
         trace,
     };
     let cpufreq = frequency_governors(request)?;
@@ -209,7 +213,8 @@ pub(crate) fn simulate_workload(
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
-    simulate_on(&idlewise_platform::find(&request.platform)?, request, workload, trace, progress)
+    let platform = idlewise_platform::find(&request.platform)?;
+    simulate_on(&platform, request, workload, None, trace, progress)
 }
 
 /// The governors of a request, each with a name of its own.
@@ -302,12 +307,13 @@ impl Stage<'_> {
             pelt: job.signal.pelt,
             signal: job.signal.signal,
             frequency: job.cpufreq.1.clone(),
-            stagger_ns: STAGGER_NS,
+            stagger_ns: if self.tick_ns.is_some() { 0 } else { STAGGER_NS },
         };
         let mut machine = self.machine.clone();
         machine.limits = job.limits;
         // Nothing ties a load to the tick.
-        machine.grid.phase_ns = Random::stream(seed, PHASE).draw() % machine.grid.period_ns;
+        let by_chance = || Random::stream(seed, PHASE).draw();
+        machine.grid.phase_ns = self.tick_ns.unwrap_or_else(by_chance) % machine.grid.period_ns;
         let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
             let mut instance = loader.load(self.machine.grid.period_ns)?;
             let watch = (Books::new(&machine), Ramps::new(&machine));

@@ -6,12 +6,18 @@
 pub struct Costs {
     /// An interrupt: entry, handler, exit.
     pub irq_ns: u64,
+    /// Of that, what comes after the handler.
+    pub irq_exit_ns: u64,
     /// The tick's handler, beside that.
     pub tick_ns: u64,
     /// Waking a task up, beside that.
     pub wake_ns: u64,
     /// Choosing the next task and switching to it.
     pub switch_ns: u64,
+    /// What a program does itself before each of its system calls; interrupts come between.
+    pub user_ns: u64,
+    /// What it does itself at the start of each round of a phase.
+    pub loop_ns: u64,
     /// A system call that is not only arithmetic.
     pub syscall_ns: u64,
     /// From the idle task to its question to the governor.
@@ -34,9 +40,12 @@ impl Costs {
     /// None: only what the workload says takes time.
     pub const NONE: Self = Self {
         irq_ns: 0,
+        irq_exit_ns: 0,
         tick_ns: 0,
         wake_ns: 0,
         switch_ns: 0,
+        user_ns: 0,
+        loop_ns: 0,
         syscall_ns: 0,
         idle_ns: 0,
         again_ns: 0,
@@ -48,12 +57,15 @@ impl Costs {
     };
 
     /// Keys of a platform file, and the numbers.
-    pub(crate) fn keys(&self) -> [(&'static str, u64); 12] {
+    pub(crate) fn keys(&self) -> [(&'static str, u64); 15] {
         [
             ("irq_ns", self.irq_ns),
+            ("irq_exit_ns", self.irq_exit_ns),
             ("tick_ns", self.tick_ns),
             ("wake_ns", self.wake_ns),
             ("switch_ns", self.switch_ns),
+            ("user_ns", self.user_ns),
+            ("loop_ns", self.loop_ns),
             ("syscall_ns", self.syscall_ns),
             ("idle_ns", self.idle_ns),
             ("again_ns", self.again_ns),
@@ -72,9 +84,12 @@ impl Default for Costs {
     fn default() -> Self {
         Self {
             irq_ns: 1_500,
+            irq_exit_ns: 0,
             tick_ns: 2_500,
             wake_ns: 1_000,
             switch_ns: 1_500,
+            user_ns: 0,
+            loop_ns: 0,
             syscall_ns: 700,
             idle_ns: 1_500,
             again_ns: 750,

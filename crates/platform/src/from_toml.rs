@@ -34,6 +34,8 @@ struct RawPlatform {
     #[serde(default)]
     one_cache: bool,
     #[serde(default)]
+    one_thread: bool,
+    #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
     sources: Vec<String>,
@@ -152,6 +154,7 @@ impl Platform {
             hz,
             hz_note: raw.hz_note,
             one_cache: raw.one_cache,
+            one_thread: raw.one_thread,
             costs: raw.costs.as_ref().map(|c| at.costs(c)).transpose()?,
             battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
             clusters: at.clusters(&raw.cluster)?,

@@ -46,6 +46,8 @@ pub struct Platform {
     pub hz_note: String,
     /// All CPUs share a last-level cache, so that the scheduler takes them for one domain; else each cluster has its own.
     pub one_cache: bool,
+    /// All CPUs take turns on one thread of a host, as those of an emulator do that counts instructions.
+    pub one_thread: bool,
     /// Time that the kernel itself takes here, where somebody measured it, and who.
     pub costs: Option<(Costs, String)>,
     /// Its battery, where it has one and somebody says which.

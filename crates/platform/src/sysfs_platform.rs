@@ -98,6 +98,7 @@ impl SysfsDump {
             hz: None,
             hz_note: "sysfs does not say".to_string(),
             one_cache: false,
+            one_thread: false,
             costs: None,
             battery: None,
             clusters: clusters?,

@@ -20,6 +20,9 @@ impl Platform {
         if self.one_cache {
             out.raw("one_cache", true);
         }
+        if self.one_thread {
+            out.raw("one_thread", true);
+        }
         out.texts("notes", &self.notes);
         out.texts("sources", &self.sources);
         if let Some((costs, source)) = &self.costs {

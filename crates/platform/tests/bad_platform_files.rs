@@ -42,7 +42,7 @@ fn the_good_file_is_good() {
 
 #[test]
 fn what_only_simulations_read_comes_back_from_its_own_text() {
-    let costs = "one_cache = true\n[costs]\nirq_ns = 1\ntick_ns = 2\nwake_ns = 3\nswitch_ns = 4\nsyscall_ns = 5\nidle_ns = 6\n\
+    let costs = "one_cache = true\none_thread = true\n[costs]\nirq_ns = 1\nloop_ns = 20\ntick_ns = 2\nwake_ns = 3\nswitch_ns = 4\nsyscall_ns = 5\nidle_ns = 6\n\
                  again_ns = 7\nstop_tick_ns = 8\nstart_tick_ns = 9\nleave_ns = 10\nipi_ns = 11\nsource = \"measured\"\n";
     let text = GOOD.replacen("hz = 250\n", &format!("hz = 250\n{costs}"), 1).replacen(
         "capacity = 1024",
@@ -52,6 +52,7 @@ fn what_only_simulations_read_comes_back_from_its_own_text() {
     let p = Platform::from_toml(&text, "b.toml").unwrap_or_else(|e| panic!("{e}"));
     let (costs, source) = p.costs.as_ref().unwrap();
     assert_eq!((costs.irq_ns, costs.leave_ns, costs.mem_bytes_per_us), (1, 10, 8000));
+    assert_eq!((costs.irq_exit_ns, costs.user_ns, costs.loop_ns, p.one_thread), (0, 0, 20, true));
     assert_eq!((source.as_str(), p.one_cache, p.clusters[0].speed), ("measured", true, Some(1024)));
     assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
     let wrong = text.replacen("idle_ns = 6", "idle_ns = -6", 1);
@@ -78,7 +79,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `notes`, `sources`, `costs`, `battery`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `cluster`; {see}"
         ),
     );
     says(

@@ -184,7 +184,7 @@ impl<W: Watch> Sim<'_, W> {
         let invariant = machine.clusters[spec.cluster].clock.as_ref().is_some_and(|c| c.invariant);
         let frequency = if invariant { (u64::from(at.khz) << 10) / u64::from(top.khz.max(1)) } else { 1024 };
         for &c in &spec.cpus {
-            let works = matches!(self.cpus[c].mode, Mode::Task { .. });
+            let works = matches!(self.cpus[c].mode, Mode::Task { .. }) && self.has_thread(c);
             if works {
                 self.pause(c);
             }

@@ -7,6 +7,7 @@ use idlewise_signal::pelt::Rq;
 use crate::fair::FairQueue;
 use crate::queue::Irq;
 use crate::timers::{NEVER_NS, Timers};
+use crate::turns::Share;
 
 /// What a CPU is doing; a *segment* is a part of it that ends at a known time unless something comes between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(crate) enum Mode {
 pub(crate) enum Then {
     /// The handlers of the interrupts at hand have their effect.
     Irqs,
+    /// They are left.
+    IrqsLeft,
     /// The task's step has its effect.
     Step,
     /// The next task, or the idle task, runs.
@@ -87,6 +90,8 @@ pub(crate) struct Cpu<'t> {
     pub(crate) timer_at_ns: u64,
     pub(crate) timer_turn: u32,
     pub(crate) stay: Option<Stay>,
+    /// Where CPUs take turns.
+    pub(crate) share: Share,
     /// Tasks that ran here and wait for a device.
     pub(crate) iowait: u32,
     /// Times that the idle task was entered.
@@ -117,6 +122,7 @@ impl<'t> Cpu<'t> {
             timer_at_ns: NEVER_NS,
             timer_turn: 0,
             stay: None,
+            share: Share::default(),
             iowait: 0,
             idle_entries: 0,
             busy_ns: 0,

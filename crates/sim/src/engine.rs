@@ -24,6 +24,7 @@ use crate::program::Program;
 use crate::queue::{Irq, Queue, What};
 use crate::task::{Left, State, Task, TaskSeen, Tasks};
 use crate::timers::{NEVER_NS, Waiter};
+use crate::turns::Turns;
 use crate::watch::{IrqKind, Seen, Watch};
 use crate::{Machine, SimError};
 
@@ -104,6 +105,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) placer: Placer,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) meter: Meter,
+    /// Whose turn it is, where CPUs take turns on one thread.
+    pub(crate) turns: Option<Turns>,
     pub(crate) devices: Devices,
     pub(crate) sources: Sources,
     /// Tasks that wait in each queue, in order of coming.
@@ -152,6 +155,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             placer: Placer::new(machine, setting)?,
             clocks: Clock::all(machine, &setting.frequency)?,
             meter: Meter::new(machine),
+            turns: machine.one_thread.then(Turns::new),
             devices: Devices::new(workload, setting.seed),
             sources: Sources::new(workload, setting.seed),
             waiters: vec![Vec::new(); program.queues],
@@ -207,6 +211,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 What::Timer { cpu, turn } => {
                     let c = cpu as usize;
                     if self.cpus[c].timer_turn == turn {
+                        self.timer_in_turns();
                         self.cpus[c].timer_at_ns = NEVER_NS;
                         self.interrupt(c, Irq::Timer);
                     } else {
@@ -218,6 +223,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 What::Arrival { source, left } => self.arrival(source, left),
                 What::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
                 What::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
+                What::Turn { turn } => self.next_turn(turn),
                 What::End => break,
             }
             if self.alive == 0 && self.out.finished_ns.is_some() {
@@ -310,7 +316,9 @@ impl<'a, W: Watch> Sim<'a, W> {
         let cpu = &mut self.cpus[c];
         cpu.mode = mode;
         cpu.turn = cpu.turn.wrapping_add(1);
-        if end_ns < NEVER_NS {
+        if self.turns.is_some() {
+            self.until_in_turns(c, end_ns);
+        } else if end_ns < NEVER_NS {
             self.queue.push(end_ns, What::Segment { cpu: c as u32, turn: cpu.turn });
         }
     }
@@ -322,6 +330,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 self.go_on(c);
             }
             Mode::Kernel(Then::Irqs) => self.handlers_done(c),
+            Mode::Kernel(Then::IrqsLeft) => self.irqs_left(c),
             Mode::Kernel(_) if !self.cpus[c].pending.is_empty() && self.may_be_late(c) => self.handle_irqs(c),
             Mode::Kernel(Then::Step) => {
                 self.step(c);
@@ -345,11 +354,13 @@ impl<'a, W: Watch> Sim<'a, W> {
     pub(crate) fn interrupt(&mut self, c: usize, irq: Irq) {
         self.cpus[c].pending.push(irq);
         match self.cpus[c].mode {
+            Mode::Sleep => self.wake_event(c),
+            // It will see them when it is its turn.
+            _ if !self.has_thread(c) => {}
             Mode::Task { .. } => {
                 self.pause(c);
                 self.handle_irqs(c);
             }
-            Mode::Sleep => self.wake_event(c),
             Mode::Poll => self.handle_irqs(c),
             Mode::Kernel(_) | Mode::Exit => {}
         }
@@ -377,7 +388,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         if let Some(first) = self.cpus[c].handling.first() {
             self.watch.seen(self.now_ns, c as u32, Seen::Irq { kind: kind(*first) });
         }
-        self.segment(c, ns, Then::Irqs);
+        self.segment(c, ns.saturating_sub(costs.irq_exit_ns), Then::Irqs);
     }
 
     fn handlers_done(&mut self, c: usize) {
@@ -400,6 +411,13 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
         // Its memory is used again.
         self.cpus[c].handling = handling;
+        match self.machine.costs.irq_exit_ns {
+            0 => self.irqs_left(c),
+            ns => self.segment(c, ns, Then::IrqsLeft),
+        }
+    }
+
+    fn irqs_left(&mut self, c: usize) {
         if self.cpus[c].pending.is_empty() {
             self.set_timer(c);
             self.after_interrupt(c);
@@ -511,6 +529,9 @@ impl<'a, W: Watch> Sim<'a, W> {
             if at_ns < NEVER_NS {
                 let turn = cpu.timer_turn;
                 self.queue.push(at_ns.max(self.now_ns), What::Timer { cpu: c as u32, turn });
+            }
+            if self.turns.is_some() {
+                self.timer_set_in_turns(c);
             }
         }
     }

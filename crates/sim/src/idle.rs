@@ -96,7 +96,6 @@ impl<W: Watch> Sim<'_, W> {
     /// An interrupt wakes the CPU: it is on its way out of the state.
     pub(crate) fn wake_event(&mut self, c: usize) {
         let now_ns = self.now_ns;
-        let machine = self.machine;
         let cpu = &mut self.cpus[c];
         let Some(stay) = &mut cpu.stay else { return };
         stay.wake_at_ns = now_ns;
@@ -105,12 +104,18 @@ impl<W: Watch> Sim<'_, W> {
             Irq::Ipi => WakeCause::Ipi,
             Irq::Device { .. } | Irq::Request { .. } => WakeCause::Irq,
         });
-        let exit_ns = match machine.measured_exit_ns(c, stay.state) {
-            Some(ns) => now_ns + ns,
-            None => cpu.idle.exit_at_ns(stay.state, stay.start_ns, now_ns),
-        };
+        let stay = *stay;
+        let exit_ns = self.exit_at_ns(c, &stay, now_ns);
         self.meter.leaves(self.machine, c, now_ns);
         self.until(c, exit_ns, Mode::Exit);
+    }
+
+    /// When a state is left that an interrupt ends at `now_ns`, ns.
+    pub(crate) fn exit_at_ns(&self, c: usize, stay: &Stay, now_ns: u64) -> u64 {
+        match self.machine.measured_exit_ns(c, stay.state) {
+            Some(ns) => now_ns + ns,
+            None => self.cpus[c].idle.exit_at_ns(stay.state, stay.start_ns, now_ns),
+        }
     }
 
     /// The state is left, handlers run.

@@ -24,6 +24,7 @@ mod sched;
 mod steps;
 mod task;
 mod timers;
+mod turns;
 mod watch;
 
 pub use energy::{Counters, Energy, UPDATE_NS};

@@ -21,6 +21,8 @@ pub struct Machine<'p> {
     pub grid: TickGrid,
     /// Time that the kernel itself takes.
     pub costs: Costs,
+    /// Its CPUs take turns on one thread of a host.
+    pub one_thread: bool,
     /// Which fair scheduler it has.
     pub fair: FairKind,
     /// How much later than asked a timer of a task may expire, ns (`timer_slack_ns`); those of real-time tasks may not.
@@ -87,6 +89,7 @@ impl<'p> Machine<'p> {
             clusters: &platform.clusters,
             grid: TickGrid::from_hz(hz),
             costs: platform.costs.as_ref().map_or_else(Costs::default, |(costs, _)| *costs),
+            one_thread: platform.one_thread,
             fair: FairKind::eevdf(1),
             slack_ns: 50_000,
             placing: Placing::default(),

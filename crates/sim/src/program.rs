@@ -265,6 +265,9 @@ impl Maker<'_> {
                 steps.push(Step::Cpus(self.cpus(own, &task.name)?));
             }
             let inner = (phase.loops != Some(1)).then(|| open(&mut steps, phase.loops));
+            if self.costs.loop_ns > 0 {
+                steps.push(Step::Work(Distribution::Constant(self.costs.loop_ns), 1024));
+            }
             for event in &phase.events {
                 self.event(event, &mut steps);
             }

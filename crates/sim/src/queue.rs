@@ -21,6 +21,8 @@ pub(crate) enum What {
     ClockTimer { clock: u32, turn: u32 },
     /// A request arrives; `left` more of its burst follow.
     Arrival { source: u32, left: u32 },
+    /// A CPU's turn on the machine's one thread is over, unless `turn` is over.
+    Turn { turn: u32 },
     /// The run ends.
     End,
 }

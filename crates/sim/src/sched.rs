@@ -440,25 +440,30 @@ impl<W: Watch> Sim<'_, W> {
         let speed = self.cpus[c].speed;
         let ns = match self.tasks[task].left {
             Left::Nothing => return self.begin_step(c, task),
-            Left::Work(work) => work.div_ceil(speed),
+            Left::Call => return self.call_kernel(c),
+            Left::Work(work) | Left::Way(work) => work.div_ceil(speed),
             Left::Time(ns) => ns,
         };
         let since_ns = self.now_ns;
         self.until(c, since_ns + ns, Mode::Task { since_ns });
-        if !self.cpus[c].pending.is_empty() {
+        if !self.cpus[c].pending.is_empty() && self.has_thread(c) {
             self.handle_irqs(c);
         }
     }
 
     /// What the task has done so far is done.
     pub(crate) fn pause(&mut self, c: usize) {
+        if !self.has_thread(c) {
+            return;
+        }
         let cpu = &self.cpus[c];
         let (Mode::Task { since_ns }, Some(task)) = (cpu.mode, cpu.curr) else { return };
         let ns = self.now_ns - since_ns;
         let t = &mut self.tasks[task];
         let left = match t.left {
-            Left::Nothing => return,
+            Left::Nothing | Left::Call => return,
             Left::Work(work) => Left::Work(work.saturating_sub(ns * cpu.speed)),
+            Left::Way(work) => Left::Way(work.saturating_sub(ns * cpu.speed)),
             Left::Time(time) => Left::Time(time.saturating_sub(ns)),
         };
         t.left = match left {
@@ -466,6 +471,7 @@ impl<W: Watch> Sim<'_, W> {
                 t.step += 1;
                 Left::Nothing
             }
+            Left::Way(0) => Left::Call,
             more => more,
         };
     }

@@ -72,6 +72,18 @@ impl<W: Watch> Sim<'_, W> {
     }
 
     fn system_call(&mut self, c: usize) {
+        let way_ns = self.machine.costs.user_ns;
+        if way_ns > 0
+            && let Some(task) = self.cpus[c].curr
+        {
+            self.tasks[task].left = Left::Way(units(way_ns, 1024));
+            return self.go_on(c);
+        }
+        self.call_kernel(c);
+    }
+
+    /// The task enters the kernel.
+    pub(crate) fn call_kernel(&mut self, c: usize) {
         // Time passes in any case, so that no task stops it.
         self.segment(c, self.machine.costs.syscall_ns.max(1), Then::Step);
     }
@@ -85,6 +97,7 @@ impl<W: Watch> Sim<'_, W> {
             return self.exit(c, task);
         };
         t.step += 1;
+        t.left = Left::Nothing;
         let sleeps = match step {
             Step::Sleep(amount, SleepTimer::Hrtimer) => {
                 let ns = sample(amount, &mut t.random);

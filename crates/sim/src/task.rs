@@ -36,6 +36,9 @@ pub(crate) enum Left {
     Work(u64),
     /// Run time, ns.
     Time(u64),
+    /// The same as `Work`, before the step's system call; at the end of it only that is left.
+    Way(u64),
+    Call,
 }
 
 /// What was seen of a task.

@@ -13,6 +13,7 @@ pub fn beside(r: &BesideReport) -> Report {
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
     out.tables.extend(r.pairs.iter().map(table));
     out.tables.push(gaps(r));
+    out.footer.extend(near(r));
     out.footer.push(Line::new(
         "window",
         "both runs from the first task's start to the last one's end, read from their traces by the same code",
@@ -35,6 +36,29 @@ fn gaps(r: &BesideReport) -> Table {
         ]);
     }
     t
+}
+
+/// So near the goal is, percentage points.
+const NEAR: f64 = 2.0;
+
+/// How many shares are near, and how far the rest is off.
+fn near(r: &BesideReport) -> Option<Line> {
+    let name = |p: &Pair, what: &str| format!("{what} of {}", p.governor);
+    let of = |p: &Pair| {
+        let [deep, shallow] = p.gap();
+        [(deep.abs(), name(p, "too deep")), (shallow.abs(), name(p, "too shallow"))]
+    };
+    let mut all: Vec<(f64, String)> = r.pairs.iter().flat_map(of).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (median, (worst, whose)) = (all.get(all.len() / 2)?.0, all.last()?);
+    let n = all.iter().filter(|(gap, _)| *gap <= NEAR).count();
+    Some(Line::new(
+        "gap",
+        format!(
+            "{n} of {} shares within {NEAR} points; median {median:.2}, most {worst:.2} ({whose})",
+            all.len()
+        ),
+    ))
 }
 
 fn change(real: f64, simulated: f64) -> String {

@@ -20,9 +20,12 @@ const STEP_MAX_UA: i64 = 1_000_000;
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCosts {
     irq_ns: Spanned<i64>,
+    irq_exit_ns: Option<Spanned<i64>>,
     tick_ns: Spanned<i64>,
     wake_ns: Spanned<i64>,
     switch_ns: Spanned<i64>,
+    user_ns: Option<Spanned<i64>>,
+    loop_ns: Option<Spanned<i64>>,
     syscall_ns: Spanned<i64>,
     idle_ns: Spanned<i64>,
     again_ns: Spanned<i64>,
@@ -49,13 +52,17 @@ impl Reader<'_> {
         let ns = |v: &Spanned<i64>, key: &str| {
             self.number(v, &format!("costs: {key}"), "ns", 0, COST_MAX_NS).map(|v| v as u64)
         };
+        let or_none = |v: &Option<Spanned<i64>>, key: &str| v.as_ref().map_or(Ok(0), |v| ns(v, key));
         let mem = raw.mem_bytes_per_us.as_ref();
         let mem = mem.map(|v| self.number(v, "costs: mem_bytes_per_us", "bytes", 1, 1 << 40)).transpose()?;
         let costs = Costs {
             irq_ns: ns(&raw.irq_ns, "irq_ns")?,
+            irq_exit_ns: or_none(&raw.irq_exit_ns, "irq_exit_ns")?,
             tick_ns: ns(&raw.tick_ns, "tick_ns")?,
             wake_ns: ns(&raw.wake_ns, "wake_ns")?,
             switch_ns: ns(&raw.switch_ns, "switch_ns")?,
+            user_ns: or_none(&raw.user_ns, "user_ns")?,
+            loop_ns: or_none(&raw.loop_ns, "loop_ns")?,
             syscall_ns: ns(&raw.syscall_ns, "syscall_ns")?,
             idle_ns: ns(&raw.idle_ns, "idle_ns")?,
             again_ns: ns(&raw.again_ns, "again_ns")?,
