@@ -9,9 +9,11 @@ IDLEWISE  := cargo run --quiet --release --locked -p idlewise-cli --
 RECORDING := tests/data/mixed.dat
 GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
 KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
+BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1,teo-5.6,teo-util,teo-util-v1
+BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test lab kills bench reproduce fuzz help
+.PHONY: build demo test lab beside kills bench reproduce fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -43,6 +45,20 @@ lab: build ## a kernel with the governors in it: built, booted on two machines u
 	$(IDLEWISE) lab matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
 		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
 	$(IDLEWISE) lab self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
+
+beside: build ## the simulator against real rt-app in booted kernels: every governor, 3 loads, 2 machines (30 minutes)
+	@tools/need.sh cargo cc $(KERNEL) perl xz
+	@for file in docs/guide/example/beside/*.json; do \
+		load=$$(basename $$file .json); \
+		for platform in rk3399 pixel6; do \
+			$(IDLEWISE) lab run --workload rt-app --rt-app-file $$file --platform $$platform \
+				--governor $(BESIDE) --without-true-inputs --seconds 6 --to target/beside/$$load >&2; \
+			echo; echo "$$load on $$platform"; \
+			$(IDLEWISE) simulate $$file --cpufreq performance \
+				--beside target/beside/$$load/$$platform-synth-rt-app/*/trace \
+				| sed -n '/^ simulated minus real/,$$p'; \
+		done; \
+	done
 
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc
