@@ -210,7 +210,7 @@ fn of_comparison(current: &str, others: &[&Row]) -> Answer {
         return answer(
             What::Switch,
             &row.governor,
-            format!("shown on this kernel: better in {what}, worse in nothing"),
+            format!("shown on this kernel: better in {what}, worse in nothing measured"),
         );
     }
     let all = |wanted: &[Verdict]| {

@@ -15,7 +15,8 @@ pub fn duration(ns: f64) -> String {
 /// A share for a table cell, two decimals.
 #[must_use]
 pub fn percent(value: f64) -> String {
-    format!("{value:.2}")
+    // An empty sum is -0.
+    format!("{:.2}", value + 0.0)
 }
 
 /// A relative difference for a table cell: sign, two decimals, percent.
