@@ -26,7 +26,7 @@ pub(crate) fn split(text: &str) -> Result<(String, Limits), LabError> {
             let state = value.parse().ok().and_then(|state: u32| 1_u16.checked_shl(state));
             limits.disabled |= state.ok_or_else(|| wrong("the number of an idle state, 0 to 15"))?;
         } else {
-            let us: u32 = value.parse().map_err(|_| wrong("a whole number of us"))?;
+            let us: u32 = value.parse().map_err(|_| wrong("us, a whole number up to 4294967295"))?;
             limits.latency_ns = limits.latency_ns.min(i64::from(us) * 1000);
         }
     }

@@ -29,19 +29,12 @@ fn laid_beside(machine: &Platform) -> Pair {
     std::fs::write(&toml, machine.to_toml()).unwrap();
     let asked = SimulateRequest {
         workload: root().join(LOAD).display().to_string(),
-        platform: String::new(),
-        governors: Vec::new(),
-        kernel_trees: Vec::new(),
         cpufreq: vec!["performance".to_owned()],
         signals: vec!["pelt".to_owned()],
         kernel: "6.12".to_owned(),
-        hz: None,
-        cpus: None,
         duration_ns: Some(1_000_000_000),
         seed: 1,
-        repeat: 1,
-        baseline: None,
-        base_mw: None,
+        ..SimulateRequest::default()
     };
     let options = RecordingOptions {
         recorded_on: Some(toml.display().to_string()),

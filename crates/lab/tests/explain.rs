@@ -112,6 +112,8 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
     assert!(said.contains("there is no number 1000000"), "{said}");
     let said = explain(&request("oracle", Which::Decision(0))).unwrap_err().to_string();
     assert!(said.contains("--others"), "{said}");
+    let said = explain(&request("menu:disable=1", Which::Decision(0))).unwrap_err().to_string();
+    assert!(said.contains("explain menu, with menu:disable=1 among --others"), "{said}");
     let wrong = ExplainRequest { cpu: Some(7), ..request("menu", Which::Decision(0)) };
     let said = explain(&wrong).unwrap_err().to_string();
     assert!(said.contains("CPU 7") && said.ends_with(": 0"), "{said}");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use common::{recording, refused, request, run};
 use idlewise_lab::replay::{GovernorResult, ReplayReport, ReplayRequest};
@@ -76,17 +76,12 @@ fn a_simulation_takes_the_same_limits() {
             workload: "frames".to_owned(),
             platform: platform.to_owned(),
             governors: vec![governor.to_owned()],
-            kernel_trees: Vec::<PathBuf>::new(),
             cpufreq: vec!["schedutil".to_owned()],
             signals: vec!["pelt".to_owned()],
             kernel: "6.12".to_owned(),
-            hz: None,
-            cpus: None,
             duration_ns: Some(1_000_000_000),
             seed: 7,
-            repeat: 1,
-            baseline: None,
-            base_mw: None,
+            ..SimulateRequest::default()
         };
         simulate(&request, None, &|_, _| {}).unwrap()
     };

@@ -67,17 +67,12 @@ fn request(folder: &Path, platform: &str) -> SimulateRequest {
         workload: load.display().to_string(),
         platform: machine.display().to_string(),
         governors: vec!["menu".to_owned()],
-        kernel_trees: Vec::new(),
         cpufreq: vec!["performance".to_owned()],
         signals: vec!["pelt".to_owned()],
         kernel: "6.12".to_owned(),
-        hz: None,
-        cpus: None,
         duration_ns: Some(1_000_500_000),
         seed: 1,
-        repeat: 1,
-        baseline: None,
-        base_mw: None,
+        ..SimulateRequest::default()
     }
 }
 

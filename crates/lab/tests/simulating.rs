@@ -18,17 +18,13 @@ fn request(workload: &str) -> SimulateRequest {
         workload: workload.to_owned(),
         platform: "rk3399".to_owned(),
         governors: vec!["menu-6.1".to_owned(), "teo".to_owned()],
-        kernel_trees: Vec::new(),
         cpufreq: vec!["schedutil".to_owned(), "ondemand".to_owned()],
         signals: vec!["pelt".to_owned(), "walt".to_owned()],
         kernel: "6.12".to_owned(),
-        hz: None,
-        cpus: None,
         duration_ns: Some(1_000_000_000),
         seed: 7,
         repeat: 3,
-        baseline: None,
-        base_mw: None,
+        ..SimulateRequest::default()
     }
 }
 

@@ -79,7 +79,7 @@ impl Tracefs {
         let without = "Recordings made elsewhere can be replayed without it (`idlewise replay`)";
         Err(LiveError::Request(match refused {
             Some(_) if !rustix::process::geteuid().is_root() => format!(
-                "recording needs root: {} is closed to this user. `sudo idlewise record ...`. {without}",
+                "tracing needs root: {} is closed to this user; run the same with sudo. {without}",
                 root.display()
             ),
             Some(e) => format!(

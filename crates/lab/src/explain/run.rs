@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use idlewise_governor::Governor;
+use idlewise_idle::Limits;
 use idlewise_model::{Confidence, CpuTape, Entry, Tape};
 use idlewise_platform::Cluster;
 use idlewise_replay::{Setting, Workload, run};
@@ -12,6 +13,7 @@ use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
 use super::watch::{Keep, Seen, Watch};
 use crate::candidate::{Book, Candidate, ORACLE};
 use crate::governors::{ForeignHead, candidates, find_one, foreign};
+use crate::limits;
 use crate::scene::Scene;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -142,6 +144,13 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError
     if text == ORACLE {
         return Err(LabError::Request(format!(
             "{text} knows every wake in advance and remembers nothing: explain a governor, with {text} among --others"
+        )));
+    }
+    let (alone, limits) = limits::split(text)?;
+    if limits != Limits::NONE {
+        return Err(LabError::Request(format!(
+            "{text}: what is explained has all that the recording had; explain {alone}, with {text} among --others, or \
+             compare the two"
         )));
     }
     find_one(text, trees)

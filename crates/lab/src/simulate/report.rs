@@ -14,7 +14,7 @@ use crate::replay::PlatformHead;
 pub const SCHEMA: &str = "idlewise.simulate/1";
 
 /// What to simulate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimulateRequest {
     /// The workload: a name of `idlewise simulate --list`, or a file of rt-app's grammar.
     pub workload: String,
