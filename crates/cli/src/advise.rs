@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
+use idlewise_governor::RecordedName;
 use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, judge, specs};
 use idlewise_lab::record::{RecordRequest, record};
 use idlewise_lab::replay::{ReplayReport, ReplayRequest, replay, split_governors};
@@ -123,7 +124,9 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     let (recording, situation, recorded) = task.open(task.recording()?)?;
     let session = a.ab_session.as_deref().map(ab::report).transpose()?;
     let mut also = split_governors(a.also.as_deref().unwrap_or_default());
-    also.extend(session.iter().flat_map(|s| s.arms.iter().cloned()));
+    // A session's files are data: they name what the kernel has, never a C file.
+    let arms = session.iter().flat_map(|s| s.arms.iter().cloned());
+    also.extend(arms.filter(|arm| !RecordedName::new(arm).names_a_file()));
     let mut candidates = candidates(&situation, &recorded, &also);
     if let (Some(dir), Some(first)) = (&a.ab_session, session.as_ref().and_then(|s| s.arms.first()))
         && let Some(current) = candidates.first().filter(|c| c.name != *first)

@@ -2,20 +2,45 @@
 //! A JSON result holds the request that it answers: `--again` asks it anew.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
+use idlewise_governor::Offered;
 use idlewise_lab::TraceHead;
-use idlewise_lab::governors::ForeignHead;
+use idlewise_lab::again::{NamesGovernors, RecordedRequest};
 use idlewise_lab::replay::PlatformHead;
 use serde::de::DeserializeOwned;
 
 use crate::output::Failure;
 
-/// The request that the result of `command` at `path` records, and the whole result.
-pub(crate) fn request<R: DeserializeOwned>(
+/// C files that the user names, too.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Compile and run this C file, or governors of this kernel tree, where the result that is asked again names it
+    #[arg(long, value_name = "FILE|FOLDER", requires = "again")]
+    trust: Vec<PathBuf>,
+}
+
+impl TrustArgs {
+    pub(crate) fn offered(&self) -> Offered {
+        offered(&self.trust)
+    }
+}
+
+/// What the user trusts, for names in files to select.
+pub(crate) fn offered(trust: &[PathBuf]) -> Offered {
+    trust.iter().fold(Offered::nothing(), |offered, path| {
+        if path.is_dir() { offered.with_tree(path) } else { offered.with_file(path) }
+    })
+}
+
+/// The request that the result of `command` at `path` records, and the whole result. C files in it are compiled only if they are
+/// `offered`, and have not changed.
+pub(crate) fn request<R: DeserializeOwned + NamesGovernors>(
     path: &Path,
     command: &str,
     schema: &str,
+    offered: &Offered,
 ) -> Result<(R, serde_json::Value), Failure> {
     let fail = |why: String| Failure::Error(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
@@ -27,16 +52,16 @@ pub(crate) fn request<R: DeserializeOwned>(
             "schema {found}; expected {schema}, as `idlewise {command} --format json` writes"
         )));
     }
-    let request = value.get("request").cloned().unwrap_or_default();
-    let request = serde_json::from_value(request).map_err(|e| fail(format!("request: {e}")))?;
+    let recorded: RecordedRequest<R> =
+        serde_json::from_value(value.clone()).map_err(|e| fail(format!("request: {e}")))?;
+    let request = recorded.allow(offered).map_err(|e| fail(e.to_string()))?;
     Ok((request, value))
 }
 
-/// The same question is only the same run if traces, machine and the governors that are none of ours are the same.
+/// The same question is only the same run if traces and machine are the same; [`request`] has looked at governors.
 pub(crate) fn same_inputs<'h>(
     recorded: &serde_json::Value,
     platform: &PlatformHead,
-    foreign: &[ForeignHead],
     traces: impl Iterator<Item = &'h TraceHead>,
 ) -> Result<(), Failure> {
     let text = |v: Option<&serde_json::Value>| v.and_then(|v| v.as_str()).unwrap_or("").to_owned();
@@ -47,15 +72,6 @@ pub(crate) fn same_inputs<'h>(
             platform.id, platform.hash
         )
         .into());
-    }
-    for f in foreign {
-        let known = recorded.pointer("/foreign").and_then(|v| v.as_array()).into_iter().flatten();
-        let mut known = known.filter(|r| text(r.get("governor")) == f.governor).map(|r| text(r.get("hash")));
-        if let Some(then) = known.find(|then| *then != f.hash) {
-            let why =
-                format!("governor {} has changed since: source {then} then, {} now", f.governor, f.hash);
-            return Err(why.into());
-        }
     }
     for (i, trace) in traces.enumerate() {
         let then = text(recorded.pointer(&format!("/traces/{i}/head/hash")));

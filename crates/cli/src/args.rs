@@ -6,6 +6,8 @@ use idlewise_lab::RecordingOptions;
 use idlewise_lab::replay::Per;
 use idlewise_report::Format;
 
+use crate::again::TrustArgs;
+
 /// A laboratory for Linux CPU idle governors: recorded, replayed, simulated, compared on the running machine.
 #[derive(Debug, Parser)]
 #[command(name = "idlewise", version, max_term_width = 110, after_help = EXAMPLES)]
@@ -130,6 +132,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) trust: TrustArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -197,6 +201,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) trust: TrustArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -212,6 +218,9 @@ pub(crate) struct ReproduceArgs {
     /// Look for the models' parameters again, on the baseline's numbers only, and show what comes out
     #[arg(long)]
     pub(crate) fit: bool,
+    /// Compile and run this C file, where an experiment names it as its governor
+    #[arg(long, value_name = "FILE", requires = "names")]
+    pub(crate) trust: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -290,6 +299,8 @@ pub(crate) struct CompareArgs {
     /// Ask again what a JSON result records of its own making; files must not have changed
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["a", "b", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

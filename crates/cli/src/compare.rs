@@ -10,7 +10,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
     let (request, recorded) = match &a.again {
         Some(path) => {
-            let (request, value) = again::request(path, "compare", SCHEMA)?;
+            let (request, value) = again::request(path, "compare", SCHEMA, &a.trust.offered())?;
             (request, Some(value))
         }
         None => (request(a), None),
@@ -21,7 +21,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     };
     if let Some(recorded) = recorded {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(&recorded, &report.platform, &report.foreign, heads)?;
+        again::same_inputs(&recorded, &report.platform, heads)?;
     }
     deliver(&a.output, &view::compare(&report), &report)?;
     if !a.output.is_shown() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_governor::{Governor, Param, Spec, catalog, expand};
+use idlewise_governor::{Governor, GovernorSource, Param, Spec, catalog, expand};
 use idlewise_lab::governors::{ORACLE, find_one};
 use idlewise_report::{Format, Report, Table};
 
@@ -27,8 +27,8 @@ fn list(trees: &[PathBuf]) -> Done {
     }
     table.rows.push(vec![ORACLE.to_owned(), "knows every wake in advance; part of the engine".to_owned()]);
     for tree in trees {
-        for spec in expand(&Spec::new("linux"), std::slice::from_ref(tree)).map_err(|e| e.to_string())? {
-            table.rows.push(in_tree(&spec));
+        for source in expand(&Spec::new("linux"), std::slice::from_ref(tree)).map_err(|e| e.to_string())? {
+            table.rows.push(in_tree(&source));
         }
     }
     let report = Report { tables: vec![table], ..Report::default() };
@@ -37,10 +37,11 @@ fn list(trees: &[PathBuf]) -> Done {
 }
 
 /// One that cannot be used is listed too, with the reason.
-fn in_tree(spec: &Spec) -> Vec<String> {
-    match Governor::find(spec) {
-        Ok(governor) => vec![governor.label().replacen("linux-", "linux:", 1), spec.id.clone()],
-        Err(e) => vec![spec.id.clone(), e.to_string()],
+fn in_tree(source: &GovernorSource) -> Vec<String> {
+    let path = source.spec().id.clone();
+    match Governor::open(source) {
+        Ok(governor) => vec![governor.label().replacen("linux-", "linux:", 1), path],
+        Err(e) => vec![path, e.to_string()],
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::reproduce::{ReproduceRequest, find, reproduce, shipped};
+use idlewise_lab::reproduce::{ReproduceRequest, find, reproduce_with, shipped};
 use idlewise_lab::view;
 
+use crate::again::offered;
 use crate::args::ReproduceArgs;
 use crate::output::{Done, Progress, deliver, say};
 
@@ -13,7 +14,10 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     let request = ReproduceRequest { experiments: a.names.clone(), fit: a.fit };
     let report = {
         let progress = Progress::new("preparing");
-        reproduce(&request, &|what, done, of| progress.say(&format!("{what}: {done} of {of}")))?
+        let offered = offered(&a.trust);
+        reproduce_with(&request, &offered, &|what, done, of| {
+            progress.say(&format!("{what}: {done} of {of}"));
+        })?
     };
     deliver(&a.output, &view::reproduce(&report, a.names.is_empty()), &report)
 }

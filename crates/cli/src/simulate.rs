@@ -26,7 +26,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     }
     let (request, recorded) = match &a.again {
         Some(path) => {
-            let (request, value) = again::request(path, "simulate", SCHEMA)?;
+            let (request, value) = again::request(path, "simulate", SCHEMA, &a.trust.offered())?;
             (request, Some(value))
         }
         None => (request(a), None),
@@ -36,7 +36,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         Some(path) => with_trace(&request, path)?,
     };
     if let Some(recorded) = recorded {
-        again::same_inputs(&recorded, &report.platform, &report.foreign, std::iter::empty())?;
+        again::same_inputs(&recorded, &report.platform, std::iter::empty())?;
     }
     deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();

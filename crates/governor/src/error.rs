@@ -28,6 +28,14 @@ pub enum GovernorError {
         /// All ids.
         known: Vec<String>,
     },
+    /// A path that no option of this invocation gave.
+    #[error(
+        "governor `{path}` is a C file that data names; it is compiled and run only if an option of this command names it"
+    )]
+    NotNamedByUser {
+        /// The path, as it is written there.
+        path: String,
+    },
     /// The governor has no such parameter.
     #[error("governor `{id}` has no parameter `{name}`{}{}", did_you_mean(.nearest.as_deref()), that_exist(.known))]
     UnknownParam {

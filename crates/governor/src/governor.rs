@@ -7,6 +7,7 @@ use idlewise_model::near;
 
 use crate::catalog::{GovernorInfo, catalog, find};
 use crate::kernel_tree::{Version, label};
+use crate::source::{GovernorSource, SourceFile};
 use crate::workshop::{Made, Source, Workshop};
 use crate::{GovernorError, Spec};
 
@@ -33,21 +34,13 @@ struct Foreign {
 }
 
 impl Governor {
-    /// Finds a governor of ours by its id, or compiles the file that the id is the path of, as [`Workshop::from_env`] says.
+    /// Finds a governor of ours by its id. A path is refused: only a [`SourceFile`] is compiled.
     ///
     /// # Errors
-    /// No such governor, no such file, no compiler, or the file does not compile; the message says what is missing and where.
+    /// No such governor; the message says which there are.
     pub fn find(spec: &Spec) -> Result<Self, GovernorError> {
-        Self::find_in(spec, &Workshop::from_env())
-    }
-
-    /// As [`Governor::find`], in a workshop of the caller's.
-    ///
-    /// # Errors
-    /// As [`Governor::find`].
-    pub fn find_in(spec: &Spec, workshop: &Workshop) -> Result<Self, GovernorError> {
-        if spec.id.contains('/') || Path::new(&spec.id).extension().is_some_and(|e| e == "c") {
-            return Self::foreign(spec, workshop);
+        if spec.names_a_file() {
+            return Err(GovernorError::NotNamedByUser { path: spec.id.clone() });
         }
         let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
@@ -57,7 +50,27 @@ impl Governor {
         Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects) })
     }
 
-    fn foreign(spec: &Spec, workshop: &Workshop) -> Result<Self, GovernorError> {
+    /// Finds what the user named; a file is compiled as [`Workshop::from_env`] says.
+    ///
+    /// # Errors
+    /// No such governor, no such file, no compiler, or the file does not compile; the message says what is missing and where.
+    pub fn open(source: &GovernorSource) -> Result<Self, GovernorError> {
+        Self::open_in(source, &Workshop::from_env())
+    }
+
+    /// As [`Governor::open`], in a workshop of the caller's.
+    ///
+    /// # Errors
+    /// As [`Governor::open`].
+    pub fn open_in(source: &GovernorSource, workshop: &Workshop) -> Result<Self, GovernorError> {
+        match source {
+            GovernorSource::Shipped(spec) => Self::find(spec),
+            GovernorSource::File(file) => Self::compile(file, workshop),
+        }
+    }
+
+    fn compile(source: &SourceFile, workshop: &Workshop) -> Result<Self, GovernorError> {
+        let spec = source.spec();
         let given = spec.id.as_str();
         let wrong = |e: std::io::Error| GovernorError::Source { path: given.to_owned(), why: e.to_string() };
         let file = Path::new(given).canonicalize().map_err(wrong)?;
@@ -138,6 +151,15 @@ impl Governor {
         match &self.origin {
             Origin::Ours(..) => Vec::new(),
             Origin::Foreign(foreign) => foreign.made.sources(),
+        }
+    }
+
+    /// The files of [`Governor::sources`] with the XXH3-128 of each.
+    #[must_use]
+    pub fn source_hashes(&self) -> Vec<(PathBuf, String)> {
+        match &self.origin {
+            Origin::Ours(..) => Vec::new(),
+            Origin::Foreign(foreign) => foreign.made.source_hashes(),
         }
     }
 

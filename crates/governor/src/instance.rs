@@ -8,6 +8,7 @@ use crate::isolate::Position;
 use crate::memory::{Layout, Variable};
 use crate::object::Object;
 use crate::param::{Kind, Param};
+use crate::source::GovernorSource;
 use crate::spec::Spec;
 
 /// Most CPUs of one instance.
@@ -60,16 +61,23 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Loads a copy of the governor, sets its parameters and lets it register.
+    /// Loads a copy of a governor of ours, sets its parameters and lets it register.
     ///
-    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9). A foreign governor runs in this process then; see
-    /// [`Governor::run`].
+    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9).
     ///
     /// # Errors
-    /// Unknown governor or parameter, a value that does not fit, an absurd tick period, a file that does not compile, or a
-    /// system that does not allow loading (no `/proc`, no memory, no executable memory files).
+    /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not allow loading
+    /// (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
         Self::of(&Governor::find(spec)?, tick_period_ns, false, None)
+    }
+
+    /// As [`Instance::load`], of what the user named. A foreign governor runs in this process then; see [`Governor::run`].
+    ///
+    /// # Errors
+    /// As [`Instance::load`], and a file that does not compile.
+    pub fn open(source: &GovernorSource, tick_period_ns: u64) -> Result<Self, GovernorError> {
+        Self::of(&Governor::open(source)?, tick_period_ns, false, None)
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes

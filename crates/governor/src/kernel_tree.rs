@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{GovernorError, Spec};
+use crate::{GovernorError, GovernorSource, SourceFile, Spec};
 
 /// Where a kernel keeps its idle governors.
 const GOVERNORS: &str = "drivers/cpuidle/governors";
@@ -63,13 +63,21 @@ impl fmt::Display for Version {
     }
 }
 
-/// The governors of kernel trees that `spec` means, as specs with paths: `linux:6.12` all of that version, `linux:6.12/teo` one,
-/// `linux/teo` that of the only tree. A spec of another form is its own answer.
+/// What `spec`, of an option of this invocation, means: a governor of ours, a C file, or governors of `trees`, which the user
+/// named, too: `linux:6.12` all of that version, `linux:6.12/teo` one, `linux/teo` that of the only tree.
 ///
 /// # Errors
 /// No such tree, version or governor; the message lists what there is.
-pub fn expand(spec: &Spec, trees: &[PathBuf]) -> Result<Vec<Spec>, GovernorError> {
-    let Some((version, name)) = in_a_tree(&spec.id) else { return Ok(vec![spec.clone()]) };
+pub fn expand(spec: &Spec, trees: &[PathBuf]) -> Result<Vec<GovernorSource>, GovernorError> {
+    match of_trees(spec, trees)? {
+        Some(files) => Ok(files.into_iter().map(GovernorSource::File).collect()),
+        None => Ok(vec![GovernorSource::named_by_user(spec.clone())]),
+    }
+}
+
+/// The governors of `trees` that `spec` means; nothing where it does not speak of trees.
+pub(crate) fn of_trees(spec: &Spec, trees: &[PathBuf]) -> Result<Option<Vec<SourceFile>>, GovernorError> {
+    let Some((version, name)) = in_a_tree(&spec.id) else { return Ok(None) };
     let wrong = |why: String| GovernorError::KernelTree { why };
     let trees: Vec<Tree> = trees.iter().map(|t| Tree::open(t)).collect::<Result<_, _>>()?;
     let versions = || trees.iter().map(|t| t.version.to_string()).collect::<Vec<_>>().join(", ");
@@ -109,9 +117,15 @@ pub fn expand(spec: &Spec, trees: &[PathBuf]) -> Result<Vec<Spec>, GovernorError
         let id = file.to_str().ok_or_else(|| {
             wrong(format!("{}: the name of a folder is not UTF-8; rename it", file.display()))
         })?;
-        Ok(Spec { id: id.to_owned(), params: spec.params.clone() })
+        Ok(SourceFile::named_by_user(Spec { id: id.to_owned(), params: spec.params.clone() }))
     };
-    files.iter().map(path).collect()
+    files.iter().map(path).collect::<Result<_, _>>().map(Some)
+}
+
+/// Whether `file`, a canonical path, is among the governors of the tree in `folder`.
+pub(crate) fn has(folder: &Path, file: &Path) -> bool {
+    let governors = folder.join(GOVERNORS).canonicalize();
+    governors.is_ok_and(|governors| file.parent() == Some(&governors))
 }
 
 /// Version and governor of an id that means kernel trees.

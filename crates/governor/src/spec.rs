@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use crate::GovernorError;
@@ -7,7 +8,9 @@ use crate::GovernorError;
 /// Which governor, with which parameters: `teo-util:util_threshold_shift=5,util_steps=2`.
 ///
 /// The id is one of [`crate::catalog`], the path of a C file (it has a `/` or ends in `.c`), or a governor of a kernel tree
-/// (`linux:6.12/teo`; [`crate::expand`] turns these into paths). Parsing checks the form only; [`crate::Instance::load`] knows the names. Printing gives the same text back.
+/// (`linux:6.12/teo`). It is a text, whoever wrote it: a file is compiled only as the [`crate::SourceFile`] that an option
+/// of this invocation makes of it ([`crate::expand`]). Parsing checks the form only; [`crate::Instance::load`] knows the
+/// names. Printing gives the same text back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spec {
     /// The governor.
@@ -21,6 +24,12 @@ impl Spec {
     #[must_use]
     pub fn new(id: &str) -> Self {
         Self { id: id.to_owned(), params: Vec::new() }
+    }
+
+    /// Whether the id is the path of a C file, or of anything else than a governor's name.
+    #[must_use]
+    pub fn names_a_file(&self) -> bool {
+        self.id.contains('/') || Path::new(&self.id).extension().is_some_and(|e| e == "c")
     }
 
     /// The id in `text`, and what stands after its colon: `NAME=VALUE` once or more, with commas between.

@@ -57,6 +57,11 @@ impl Made {
         self.files.iter().map(|(path, _)| PathBuf::from(path)).collect()
     }
 
+    /// These files with the hashes of their content.
+    pub(crate) fn source_hashes(&self) -> Vec<(PathBuf, String)> {
+        self.files.iter().map(|(path, hash)| (PathBuf::from(path), format!("{hash:032x}"))).collect()
+    }
+
     fn is_current(&self) -> bool {
         let same =
             |(path, hash): &(OsString, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);

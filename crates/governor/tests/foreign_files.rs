@@ -9,7 +9,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use common::{Bench, Parts, TICK_NS, run};
-use idlewise_governor::{Governor, GovernorError, Param, Spec, Workshop, expand};
+use idlewise_governor::{Governor, GovernorError, GovernorSource, Param, Spec, Workshop, expand};
+
+/// What a user names by this path.
+fn of_path(path: &std::path::Path) -> GovernorSource {
+    GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()))
+}
 
 /// All of `words` must be in what finding a governor with this text ends with.
 fn not_compiled(text: &str, words: &[&str]) {
@@ -90,7 +95,7 @@ fn an_object_that_is_kept_needs_no_compiler() {
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
     let workshop = || bench.workshop().with_compiler(compiler.to_str().unwrap());
     let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-    let find = || Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop()).unwrap();
+    let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
     assert_eq!(calls(), 2, "to compile and to link");
     assert_eq!(find().source_hash(), first.source_hash());
@@ -111,7 +116,7 @@ fn an_object_that_is_kept_needs_no_compiler() {
     assert_eq!(calls(), before + 2, "the file has changed");
     // Another compiler makes another object.
     let other = bench.workshop().with_compiler("/bin/false");
-    let said = Governor::find_in(&Spec::new(path.to_str().unwrap()), &other).unwrap_err().to_string();
+    let said = Governor::open_in(&of_path(&path), &other).unwrap_err().to_string();
     assert!(said.contains("does not compile"), "{said}");
 }
 
@@ -120,7 +125,7 @@ fn without_a_compiler_that_is_what_is_said() {
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts::default().text());
     let none = bench.workshop().with_compiler("no-such-cc");
-    let said = Governor::find_in(&Spec::new(path.to_str().unwrap()), &none).unwrap_err().to_string();
+    let said = Governor::open_in(&of_path(&path), &none).unwrap_err().to_string();
     assert!(said.contains("no-such-cc") && said.contains("install gcc or clang"), "{said}");
 }
 
@@ -259,7 +264,7 @@ fn the_kernel_around_a_file_decides_the_types() {
         let spec: Spec = text.parse().unwrap();
         expand(&spec, &trees)?
             .iter()
-            .map(|spec| Governor::find_in(spec, &bench.workshop()))
+            .map(|source| Governor::open_in(source, &bench.workshop()))
             .collect::<Result<Vec<_>, GovernorError>>()
     };
     for (text, label, kernel) in [
@@ -281,7 +286,7 @@ fn the_kernel_around_a_file_decides_the_types() {
         assert!(words.iter().all(|w| said.contains(w)), "{text}: {said}");
     }
     let alone = expand(&"linux/mine".parse().unwrap(), &trees[..1]).unwrap();
-    assert!(alone[0].id.ends_with("old/drivers/cpuidle/governors/mine.c"));
+    assert!(alone[0].spec().id.ends_with("old/drivers/cpuidle/governors/mine.c"));
     let said = expand(&"linux/mine".parse().unwrap(), &[]).unwrap_err().to_string();
     assert!(said.contains("--kernel-tree"), "{said}");
     // Outside of any tree a file is taken as the newest kernel's.
@@ -455,8 +460,8 @@ fn odd_folders_and_compilers() {
     let broken = bench.file("line\nbreak/mine.c", &text);
     let said = bench.find(&broken, "").unwrap_err().to_string();
     assert!(said.contains("a line break in its path"), "{said}");
-    let spec: Spec = bench.file("mine.c", &text).display().to_string().parse().unwrap();
-    let said = Governor::find_in(&spec, &bench.workshop().with_compiler("true")).unwrap_err().to_string();
+    let source = of_path(&bench.file("mine.c", &text));
+    let said = Governor::open_in(&source, &bench.workshop().with_compiler("true")).unwrap_err().to_string();
     assert!(said.contains("made nothing") && said.contains("CC"), "{said}");
 }
 
@@ -473,7 +478,7 @@ fn a_compiler_that_does_not_come_to_an_end_is_given_up() {
     fs::remove_file(&fifo).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let text = Parts { top: "#include \"endless.h\"", ..Parts::default() }.text();
-    let spec = Spec::new(bench.file("mine.c", &text).to_str().unwrap());
-    let said = Governor::find_in(&spec, &bench.workshop().with_patience(1)).unwrap_err().to_string();
+    let source = of_path(&bench.file("mine.c", &text));
+    let said = Governor::open_in(&source, &bench.workshop().with_patience(1)).unwrap_err().to_string();
     assert!(said.contains("did not come to an end within 6 s"), "{said}");
 }

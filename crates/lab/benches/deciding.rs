@@ -25,7 +25,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use flate2::{Compression, write::GzEncoder};
-use idlewise_governor::{Choice, Device, Governor, Inputs, Instance, Slot, Spec, catalog, expand};
+use idlewise_governor::{
+    Choice, Device, Governor, GovernorSource, Inputs, Instance, Slot, Spec, catalog, expand,
+};
 use idlewise_idle::{Chooser, Hosted, Moment, TickAhead};
 use idlewise_lab::drive::{GoldenFile, drive_golden};
 use idlewise_lab::{Recording, RecordingOptions};
@@ -131,7 +133,7 @@ fn beside_the_kernels(benches: &[Bench<'_>]) {
         for (ours, tree, kernels) in SAME {
             let Some(tree) = kernel_trees::tree(tree) else { continue };
             let found = expand(&Spec::new(kernels), &[tree]).expect("a kernel tree has it");
-            bench.beside(&Spec::new(ours), found.first().expect("one"));
+            bench.beside(&Spec::new(ours), found.first().expect("one").spec());
         }
     }
 }
@@ -193,6 +195,10 @@ impl Ledger for Nowhere {
     fn entry(&mut self, _: &Entry) {}
 }
 
+fn source(spec: &Spec) -> GovernorSource {
+    GovernorSource::named_by_user(spec.clone())
+}
+
 /// One recorded CPU on one machine.
 struct Bench<'a> {
     workload: &'a Workload,
@@ -207,7 +213,7 @@ impl<'a> Bench<'a> {
     }
 
     fn load(&self, spec: &Spec) -> (Instance, Slot) {
-        let mut instance = Instance::load(spec, TICK_NS).expect("it loads");
+        let mut instance = Instance::open(&source(spec), TICK_NS).expect("it loads");
         let slot = instance.add_cpu(0, &self.cluster.table, self.cluster.capacity).expect("one CPU");
         (instance, slot)
     }
@@ -272,7 +278,7 @@ impl<'a> Bench<'a> {
             &|| self.replay_ns(ours),
             &|| self.replay_ns(other),
         ]);
-        let name = Governor::find(other).expect("it was loaded").name().to_owned();
+        let name = Governor::open(&source(other)).expect("it was loaded").name().to_owned();
         let differ = match self.differing(other, &log) {
             0 => String::new(),
             n => format!("  {n} choices of {} DIFFER", log.len()),

@@ -13,6 +13,7 @@ use idlewise_workload::{Event, Workload};
 use serde::Serialize;
 
 use crate::convert::Form;
+use crate::governors::offered;
 use crate::score::recorded_entry;
 use crate::simulate::{SimulateRequest, TraceTo, simulate_on};
 use crate::{LabError, Recording, RecordingOptions};
@@ -158,9 +159,12 @@ fn pair(
     let (real, first_timer) = look(&recording, options, workload, &cpus)?;
     let tick_ns = first_timer.and_then(|first| tick_after_start(&recording, workload, &first));
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
+    let governor = recording.kernels_governor(&offered([], &request.kernel_trees))?;
+    let governor = governor.map_err(|why| LabError::Request(format!("{shown}: {why}")))?;
     let mut request = SimulateRequest {
         platform: recording.machine.id.clone(),
-        governors: vec![recording.tape.source.governor.clone()],
+        // One of ours, or one that the user named.
+        governors: vec![governor.spec().to_string()],
         kernel: kernel(&recording).unwrap_or_else(|| KERNEL.to_owned()),
         cpus: Some(recording.tape.cpus.len()),
         duration_ns: request.duration_ns.or(workload.global.duration_ns).or(Some(real.window_ns)),

@@ -315,7 +315,10 @@ fn cell(
             ("trace.toml", trace_toml.as_str()),
         ];
         beside.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
-        if !is_recorded(&to, &settings)? {
+        if is_recorded(&to, &settings)? {
+            // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
+            still_the_users(&to, &files)?;
+        } else {
             lab.run(&run, &to, &beside)?;
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
@@ -418,6 +421,18 @@ fn settings(lab: &Lab<'_>, platform: &Platform, run: &Run, governor: &Chosen) ->
         let _ = writeln!(out, "{name} = {value:?}");
     }
     out
+}
+
+/// Whether the files of the user's governor in a recording are those that the user names now.
+fn still_the_users(to: &Path, files: &[(String, &str)]) -> Result<(), LabError> {
+    for (name, text) in files {
+        let kept = to.join(name);
+        if !fs::read(&kept).is_ok_and(|kept| kept == text.as_bytes()) {
+            let why = "not the file of the governor that is asked for now; name another folder with --to, or remove it";
+            return Err(LabError::file(&kept, why));
+        }
+    }
+    Ok(())
 }
 
 /// Whether `to` has this recording already.

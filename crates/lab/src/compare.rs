@@ -334,9 +334,10 @@ impl<'s> Stage<'s> {
 
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, LabError> {
         let recordings = &self.scene.recordings;
-        let trees = &self.request.kernel_trees;
+        let request = self.request;
+        let offered = governors::offered([&request.a, &request.b], &request.kernel_trees);
         let fidelities: Vec<_> =
-            recordings.par_iter().map(|r| kernels_own(r, trees)).collect::<Result<_, _>>()?;
+            recordings.par_iter().map(|r| kernels_own(r, &offered)).collect::<Result<_, _>>()?;
         let mut traces = Vec::new();
         for ((recording, fidelity), pairs) in recordings.iter().zip(fidelities).zip(runs) {
             let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
@@ -362,7 +363,7 @@ impl<'s> Stage<'s> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
             platform: PlatformHead::new(self.scene),
-            foreign: governors::foreign([self.a, self.b]),
+            foreign: governors::foreign_with([self.a, self.b], recordings, &request.kernel_trees)?,
             energy_grades,
             a: self.a.name().to_owned(),
             b: self.b.name().to_owned(),

@@ -1,68 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own governor, led through its own recording.
 
-use std::path::PathBuf;
-
-use idlewise_governor::{GovernorError, Loader};
+use idlewise_governor::{GovernorError, Loader, Offered};
 use idlewise_idle::Hosted;
 use idlewise_model::{TapeCpu, TickGrid};
 use idlewise_replay::{Fidelity, fidelity};
 
-use crate::governors::find_one;
 use crate::parity::{Parity, of_inputs, of_steps};
+use crate::recording::KernelGovernor;
 use crate::{FidelityHead, LabError, Recording};
 
-/// Governors that the kernel ran, fed with the true inputs of their decisions; nothing where the recording has none.
-pub(crate) fn parities(recording: &Recording, trees: &[PathBuf]) -> Result<Vec<Parity>, LabError> {
+/// Governors that the kernel ran, fed with the true inputs of their decisions; nothing where the recording has none. What is
+/// `offered` may be selected by names in it.
+pub(crate) fn parities(recording: &Recording, offered: &Offered) -> Result<Vec<Parity>, LabError> {
     if recording.steps.governors.is_empty() && recording.inputs.is_none() {
         return Ok(Vec::new());
     }
-    let name = recording.tape.source.governor.as_str();
-    let governor = match find_one(name, trees) {
-        Ok(governor) => Some(governor),
-        Err(LabError::Governor(GovernorError::Unknown { .. })) => None,
-        Err(e) => return Err(e),
-    };
+    let governor = recording.kernels_governor(offered)?;
     let mut all = Vec::new();
     if let Some(inputs) = &recording.inputs {
-        all.push(of_inputs(inputs, name, governor.as_ref(), &recording.machine)?);
+        let name = recording.tape.source.governor.as_str();
+        all.push(of_inputs(inputs, name, governor.as_ref().map_err(String::as_str), &recording.machine)?);
     }
     let usable = recording.tape.cpus.iter().find(|c| c.usable == TapeCpu::Usable);
     let period_ns = usable.map_or(TickGrid::period_of(250), |cpu| cpu.tick.period_ns);
-    all.extend(of_steps(&recording.steps, &recording.machine, period_ns, governor.as_ref(), trees)?);
+    all.extend(of_steps(&recording.steps, &recording.machine, period_ns, governor.as_ref().ok(), offered)?);
     Ok(all)
 }
 
 /// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is
-/// not known.
+/// not known. What is `offered` may be selected by a name in the recording.
 pub(crate) fn kernels_own(
     recording: &Recording,
-    trees: &[PathBuf],
+    offered: &Offered,
 ) -> Result<Result<FidelityHead, String>, LabError> {
     if !recording.tells_states() {
         return Ok(Err(
             "not known: without cpu_idle events the kernel's choices are not in the recording".into()
         ));
     }
-    let name = recording.tape.source.governor.as_str();
-    if name.is_empty() {
-        return Ok(Err(
-            "not known: the recording does not name the kernel's idle governor (--kernel-governor)".into(),
-        ));
-    }
-    let governor = match find_one(name, trees) {
+    let governor = match recording.kernels_governor(offered)? {
         Ok(governor) => governor,
-        Err(LabError::Governor(GovernorError::Unknown { .. })) => {
-            return Ok(Err(format!(
-                "not known: the kernel ran {name}, which is not among the governors here"
-            )));
-        }
-        Err(e) => return Err(e),
+        Err(why) => return Ok(Err(format!("not known: {why}"))),
     };
+    let by_data = matches!(recording.governor, KernelGovernor::Recorded(_));
     match governor.run(|loader| followed(loader, recording)) {
         Ok((_, Some(why))) => Err(LabError::Stays(why)),
         Ok((sum, None)) => Ok(Ok(FidelityHead::new(&governor.label(), &sum))),
-        Err(e) if governor.is_foreign() && e.is_misbehaviour() => Ok(Err(format!("not known: {e}"))),
+        // A name with a parameter that there is not, in a recording, is no reason to leave the rest undone.
+        Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
+            Ok(Err(format!("not known: {e}")))
+        }
         Err(e) => Err(e.into()),
     }
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which governors a request means: ours by id, the user's by path, those of kernel trees by version.
+//! Which governors a request means: ours by id, the user's by path, those of kernel trees by version. Names from files go
+//! through [`offered`] (docs/reference/untrusted-input.md).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Governor, Spec, expand};
-use serde::Serialize;
+use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand};
+use serde::{Deserialize, Serialize};
 
-use crate::LabError;
 use crate::candidate::Candidate;
 pub use crate::candidate::ORACLE;
 use crate::limits;
+use crate::recording::KernelGovernor;
+use crate::{LabError, Recording};
 
 /// Where a governor that is none of ours came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignHead {
     /// What it is called here.
     pub governor: String,
@@ -22,25 +24,82 @@ pub struct ForeignHead {
     pub kernel: Option<String>,
     /// XXH3-128 of the file and the headers beside it.
     pub hash: String,
+    /// The file and these headers, each with its own hash.
+    #[serde(default)]
+    pub sources: Vec<SourceHead>,
 }
 
-/// All governors that `text` means; several where it names a whole kernel tree (`linux:6.12`).
+/// A file that a governor is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceHead {
+    /// Its path.
+    pub file: String,
+    /// XXH3-128 of it.
+    pub hash: String,
+}
+
+impl ForeignHead {
+    /// Of a governor that is called `name` here; nothing of one of ours.
+    pub(crate) fn of(governor: &Governor, name: &str) -> Option<Self> {
+        let source =
+            |(file, hash): (PathBuf, String)| SourceHead { file: file.to_string_lossy().into_owned(), hash };
+        Some(Self {
+            governor: name.to_owned(),
+            file: governor.file().map(|_| governor.spec().id.clone())?,
+            kernel: governor.kernel(),
+            hash: governor.source_hash()?,
+            sources: governor.source_hashes().into_iter().map(source).collect(),
+        })
+    }
+}
+
+/// What names from files may select beside what ships with us: the C files among `names`, which are of this invocation, and
+/// the governors of `trees`, which are, too.
+pub(crate) fn offered<'n>(names: impl IntoIterator<Item = &'n String>, trees: &[PathBuf]) -> Offered {
+    let with_trees = trees.iter().fold(Offered::nothing(), |offered, tree| offered.with_tree(tree));
+    let specs = names.into_iter().filter_map(|name| limits::split(name).ok()?.0.parse::<Spec>().ok());
+    specs.fold(with_trees, |offered, spec| offered.with(&spec))
+}
+
+/// Why the governor that a recording in `folder` calls `name` is not run, and what would name it.
+pub(crate) fn not_selected(name: &RecordedName, why: &GovernorError, folder: Option<&Path>) -> String {
+    match why {
+        GovernorError::Unknown { .. } => {
+            format!("the kernel ran {name}, which is not among the governors here (--kernel-governor)")
+        }
+        GovernorError::NotNamedByUser { path } if path.starts_with("linux") && !path.ends_with(".c") => {
+            format!("the kernel ran {name}, of a kernel tree that is not at hand (--kernel-tree)")
+        }
+        GovernorError::NotNamedByUser { path } => {
+            let beside = folder.map(|f| f.join(path)).filter(|file| file.is_file());
+            let file = beside.as_deref().unwrap_or(Path::new(path)).display();
+            format!(
+                "the recording names the C file {path} as the kernel's governor; what a recording names is neither compiled \
+                 nor run unless you name it, too (--kernel-governor {file})"
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+/// All governors that `text`, of an option of this invocation, means; several where it names a whole kernel tree
+/// (`linux:6.12`).
 ///
 /// # Errors
 /// [`LabError::Governor`] when there is none, or one does not compile.
 pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, LabError> {
     let spec: Spec = text.parse()?;
-    expand(&spec, trees)?.iter().map(|spec| Ok(Governor::find(spec)?)).collect()
+    expand(&spec, trees)?.iter().map(|source| Ok(Governor::open(source)?)).collect()
 }
 
-/// The one governor that `text` means.
+/// The one governor that `text`, of an option of this invocation, means.
 ///
 /// # Errors
 /// As [`find_all`], and where it means several.
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
-    let mut specs = expand(&text.parse()?, trees)?;
-    match (specs.pop(), specs.is_empty()) {
-        (Some(spec), true) => Ok(Governor::find(&spec)?),
+    let mut sources = expand(&text.parse()?, trees)?;
+    match (sources.pop(), sources.is_empty()) {
+        (Some(source), true) => Ok(Governor::open(&source)?),
         _ => Err(LabError::Request(format!(
             "governor `{text}`: that is a whole kernel tree; write {text}/GOVERNOR for one of it"
         ))),
@@ -80,15 +139,24 @@ pub(crate) fn baseline(name: Option<&str>, candidates: &[Candidate]) -> Result<u
     })
 }
 
+/// The same, and the file that an option names as the governor of a recording.
+pub(crate) fn foreign_with<'c>(
+    candidates: impl IntoIterator<Item = &'c Candidate>,
+    recordings: &[Recording],
+    trees: &[PathBuf],
+) -> Result<Vec<ForeignHead>, LabError> {
+    let mut heads = foreign(candidates);
+    let given = recordings.iter().find(|r| matches!(r.governor, KernelGovernor::Given(_)));
+    let given = given.map(|r| r.kernels_governor(&offered([], trees))).transpose()?;
+    let head = given.and_then(Result::ok).and_then(|governor| ForeignHead::of(&governor, &governor.label()));
+    heads.extend(head.filter(|head| heads.iter().all(|h| h.file != head.file)));
+    Ok(heads)
+}
+
 /// Where those that are none of ours came from.
 pub(crate) fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<ForeignHead> {
     let head = |c: &Candidate| match c {
-        Candidate::Hosted { governor, name, .. } => Some(ForeignHead {
-            governor: name.clone(),
-            file: governor.file().map(|_| governor.spec().id.clone())?,
-            kernel: governor.kernel(),
-            hash: governor.source_hash()?,
-        }),
+        Candidate::Hosted { governor, name, .. } => ForeignHead::of(governor, name),
         Candidate::Oracle => None,
     };
     candidates.into_iter().filter_map(head).collect()

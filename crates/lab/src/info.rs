@@ -9,6 +9,7 @@ use idlewise_trace::Events;
 use serde::Serialize;
 
 use crate::fidelity::{kernels_own, parities};
+use crate::governors::offered;
 use crate::head::{HealthHead, health_heads};
 use crate::parity::Parity;
 use crate::recording::is_tape;
@@ -310,9 +311,10 @@ fn replayed(
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
     let head = TraceHead::new(&recording, missing);
-    let fidelity = kernels_own(&recording, trees)?;
+    let offered = offered([], trees);
+    let fidelity = kernels_own(&recording, &offered)?;
     recording.check()?;
-    let parity = parities(&recording, trees)?;
+    let parity = parities(&recording, &offered)?;
     let true_inputs = true_inputs::compare(&recording);
     Ok(Some(Replayed { head, parity, fidelity, true_inputs }))
 }

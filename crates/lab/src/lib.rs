@@ -6,6 +6,7 @@
 
 pub mod ab;
 pub mod advise;
+pub mod again;
 pub mod beside;
 pub mod boot;
 mod candidate;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use idlewise_governor::Spec;
+use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
 use idlewise_model::{Piece, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_tape::{Limits, file as tape_file};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::counters::{CounterCheck, Looks};
+use crate::governors::{find_one, not_selected};
 use crate::parity::{Steps, may_hold};
 use crate::sidecar::{InputsBeside, Sidecar};
 use crate::steady::Steady;
@@ -54,10 +55,36 @@ pub struct Recording {
     pub machine_assumed: bool,
     /// Decisions with their true inputs, where the trace has them.
     pub(crate) steps: Arc<Steps>,
+    /// The kernel's idle governor, by who named it.
+    pub(crate) governor: KernelGovernor,
     /// The governor's true inputs beside the trace, where they were recorded, too.
     pub(crate) inputs: Option<InputsBeside>,
     /// The kernel's own counters before and after, where the side-car has them.
     pub(crate) looks: Option<Looks>,
+}
+
+/// The kernel's idle governor: by an option of this invocation, or by what was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KernelGovernor {
+    /// `--kernel-governor`.
+    Given(String),
+    /// The recording, its description or the tape; empty where they do not say.
+    Recorded(RecordedName),
+}
+
+impl KernelGovernor {
+    fn of(given: Option<&String>, recorded: impl FnOnce() -> String) -> Self {
+        given
+            .map_or_else(|| Self::Recorded(RecordedName::new(recorded())), |given| Self::Given(given.clone()))
+    }
+
+    /// The name, to be shown.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Given(name) => name,
+            Self::Recorded(name) => name.as_str(),
+        }
+    }
 }
 
 impl RecordingOptions {
@@ -87,9 +114,9 @@ impl Recording {
             }
             let machine = Platform::from_toml(&tape.source.machine, &name)?;
             let mut tape = tape;
-            if let Some(governor) = &options.kernel_governor {
-                tape.source.governor.clone_from(governor);
-            }
+            let governor =
+                KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
+            governor.as_str().clone_into(&mut tape.source.governor);
             let steps = Arc::default();
             return Ok(Self {
                 path: path.to_owned(),
@@ -97,6 +124,7 @@ impl Recording {
                 machine,
                 machine_assumed: false,
                 steps,
+                governor,
                 inputs: None,
                 looks: None,
             });
@@ -132,15 +160,15 @@ impl Recording {
         } else {
             Steps::default()
         };
-        let said = options
-            .kernel_governor
-            .clone()
-            .or_else(|| sidecar.and_then(|s| s.governor).map(|g| governor_beside(&sidecar_path, g)));
-        let governor = said.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default();
-        let tape = idlewise_tape::make_within(options.limits, &trace, &file_name(path), &machine, &governor)?;
+        let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || {
+            let described = sidecar.and_then(|s| s.governor);
+            described.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default()
+        });
+        let name = file_name(path);
+        let tape = idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
         steady.check()?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
-        let mut recording = Self { path, tape, machine, machine_assumed, steps, inputs, looks };
+        let mut recording = Self { path, tape, machine, machine_assumed, steps, governor, inputs, looks };
         if !options.whatever_counted {
             recording.leave_out_miscounted(&options.despite_counters);
         }
@@ -162,14 +190,6 @@ impl Recording {
     }
 }
 
-/// A governor whose file is kept with the recording is found there, wherever that is.
-fn governor_beside(sidecar: &Path, governor: String) -> String {
-    let Ok(spec) = governor.parse::<Spec>() else { return governor };
-    let file = sidecar.with_file_name(&spec.id);
-    let kept = file.extension().is_some_and(|e| e == "c") && file.is_file();
-    if kept { Spec { id: file.display().to_string(), ..spec }.to_string() } else { governor }
-}
-
 impl Recording {
     /// Whether it tells the states that the kernel chose, for any stay.
     #[must_use]
@@ -177,6 +197,29 @@ impl Recording {
         let usable = self.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
         let mut pieces = usable.flat_map(|c| &c.pieces).peekable();
         pieces.peek().is_none() || pieces.any(|p| p.state != Piece::NO_STATE)
+    }
+
+    /// The kernel's governor, if it ships with us or is `offered`; or why it is not run.
+    ///
+    /// # Errors
+    /// [`LabError::Governor`] where an option of this invocation names one that cannot be had.
+    pub(crate) fn kernels_governor(&self, offered: &Offered) -> Result<Result<Governor, String>, LabError> {
+        let name = self.governor.as_str();
+        match &self.governor {
+            KernelGovernor::Recorded(_) if name.is_empty() => Ok(Err(
+                "the recording does not name the kernel's idle governor (--kernel-governor)".to_owned(),
+            )),
+            KernelGovernor::Recorded(recorded) => {
+                let folder = self.path.parent();
+                Ok(recorded.find(offered, folder).map_err(|why| not_selected(recorded, &why, folder)))
+            }
+            KernelGovernor::Given(_) => match find_one(name, offered.trees()) {
+                Err(LabError::Governor(GovernorError::Unknown { .. })) => {
+                    Ok(Err(format!("the kernel ran {name}, which is not among the governors here")))
+                }
+                given => given.map(Ok),
+            },
+        }
     }
 
     /// The tape as a file that [`Recording::open`] reads.

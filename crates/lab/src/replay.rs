@@ -209,6 +209,7 @@ pub fn replay(
     let stage = Stage { scene: &scene, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(runs, baseline);
+    report.foreign = governors::foreign_with(&candidates, &scene.recordings, &request.kernel_trees)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
@@ -263,8 +264,8 @@ impl<'a> Stage<'a> {
             recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
         let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
-        let trees = &self.request.kernel_trees;
-        let own = |r| Ok((parities(r, trees)?, kernels_own(r, trees)?));
+        let offered = governors::offered(&self.request.governors, &self.request.kernel_trees);
+        let own = |r| Ok((parities(r, &offered)?, kernels_own(r, &offered)?));
         let fidelities: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, LabError>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()
@@ -368,7 +369,7 @@ impl<'a> Stage<'a> {
             request: self.request.clone(),
             platform: PlatformHead::new(self.scene),
             baseline: self.candidates.get(baseline).map_or_else(String::new, |c| c.name().to_owned()),
-            foreign: governors::foreign(self.candidates),
+            foreign: Vec::new(),
             traces,
             together,
         }

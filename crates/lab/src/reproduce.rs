@@ -9,6 +9,7 @@ mod runs;
 
 use std::collections::BTreeMap;
 
+use idlewise_governor::Offered;
 use serde::Serialize;
 
 use crate::LabError;
@@ -110,11 +111,27 @@ pub fn reproduce(
     request: &ReproduceRequest,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<ReproduceReport, LabError> {
+    reproduce_with(request, &Offered::nothing(), progress)
+}
+
+/// As [`reproduce`], of experiments that may name the C files that are `offered`, by options of this invocation.
+///
+/// # Errors
+/// As [`reproduce`].
+pub fn reproduce_with(
+    request: &ReproduceRequest,
+    offered: &Offered,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<ReproduceReport, LabError> {
     let names: Vec<&str> = match request.experiments.as_slice() {
         [] => shipped().iter().map(|(id, _)| *id).collect(),
         some => some.iter().map(String::as_str).collect(),
     };
-    let all = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut all = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+    for e in &mut all {
+        e.offered = offered.clone();
+        e.check_governors()?;
+    }
     let one = |e: Experiment| {
         let id = e.id.clone();
         run(e, request.fit, &|done, of| progress(&id, done, of))

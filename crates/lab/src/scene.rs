@@ -172,6 +172,7 @@ mod tests {
     use crate::candidate::Candidate;
     use crate::fidelity::kernels_own;
     use crate::governors::find_one;
+    use idlewise_governor::Offered;
 
     /// Can be read up to the middle.
     #[derive(Debug)]
@@ -219,7 +220,7 @@ mod tests {
         }
         let scene = failing();
         assert!(scene.check().is_ok(), "nobody has read them yet");
-        assert!(kernels_own(&scene.recordings[0], &[]).is_err_and(told));
+        assert!(kernels_own(&scene.recordings[0], &Offered::nothing()).is_err_and(told));
         let scene = failing();
         assert!(scene.recordings[0].tape_bytes().is_err_and(told));
     }

@@ -13,7 +13,7 @@ mod kernel_trees;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Governor, Spec, Workshop, expand};
+use idlewise_governor::{Governor, GovernorSource, Spec, Workshop, expand};
 use idlewise_lab::drive::{Drive, drive_governor};
 use idlewise_lab::replay::{ReplayRequest, replay};
 use serde_json::Value;
@@ -33,7 +33,8 @@ fn golden(name: &str) -> Vec<PathBuf> {
 }
 
 fn find(spec: &Spec, cache: &Path) -> Governor {
-    Governor::find_in(spec, &Workshop::from_env().with_cache(cache)).unwrap_or_else(|e| panic!("{e}"))
+    Governor::open_in(&GovernorSource::named_by_user(spec.clone()), &Workshop::from_env().with_cache(cache))
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The parameters that a haltpoll file was recorded with.
@@ -48,7 +49,7 @@ fn recorded_params(file: &Path) -> Vec<(String, String)> {
 fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &str) {
     let Some(tree) = tree(tree_name) else { return };
     let cache = tempfile::tempdir().unwrap();
-    let spec = expand(&Spec::new(&format!("linux/{governor}")), &[tree]).unwrap().remove(0);
+    let spec = expand(&Spec::new(&format!("linux/{governor}")), &[tree]).unwrap().remove(0).spec().clone();
     let found = find(&spec, cache.path());
     assert!(found.is_foreign() && found.name().ends_with(&format!("/{governor}")), "{}", found.name());
     if found.kernel().as_deref() != Some(version) {

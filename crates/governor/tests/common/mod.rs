@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Choice, Governor, GovernorError, Inputs, Instance, Spec, Workshop};
+use idlewise_governor::{Choice, Governor, GovernorError, GovernorSource, Inputs, Instance, Spec, Workshop};
 use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS};
 use tempfile::TempDir;
 
@@ -90,7 +90,7 @@ impl Bench {
 
     pub fn find(&self, path: &Path, params: &str) -> Result<Governor, GovernorError> {
         let spec: Spec = format!("{}{params}", path.display()).parse()?;
-        Governor::find_in(&spec, &self.workshop())
+        Governor::open_in(&GovernorSource::named_by_user(spec), &self.workshop())
     }
 
     /// The governor that `text` is.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_governor::Spec;
+use idlewise_governor::{Offered, RecordedName, Spec};
 use serde::Serialize;
 
 use super::Situation;
-use crate::governors::find_one;
+use crate::governors::offered;
 use crate::limits;
 use crate::replay::ORACLE;
 
@@ -25,7 +25,7 @@ pub struct Candidate {
 }
 
 /// Who is asked about: the governor in force, the kernel's others, haltpoll with polling where that is switched off,
-/// hypothetical ones, and those of `also`. `recorded` is what a recording names as its kernel's governor.
+/// hypothetical ones, and those of `also`, which the user names: only there a C file may be. `recorded` is what a recording names as its kernel's governor.
 #[must_use]
 pub fn candidates(situation: &Situation, recorded: &str, also: &[String]) -> Vec<Candidate> {
     let mut names: Vec<String> = situation.governor.iter().cloned().collect();
@@ -36,10 +36,12 @@ pub fn candidates(situation: &Situation, recorded: &str, also: &[String]) -> Vec
     }
     names.extend(also.iter().cloned());
     names.extend(HYPOTHETICAL.map(str::to_owned));
+    // The other names are read: of the machine, of a recording.
+    let offered = offered(also, &[]);
     let mut out: Vec<Candidate> = Vec::new();
     for name in names {
         if !out.iter().any(|c| c.name == name) {
-            out.push(Candidate::new(situation, recorded, name));
+            out.push(Candidate::new(situation, recorded, name, &offered));
         }
     }
     out
@@ -58,15 +60,15 @@ pub fn specs(candidates: &[Candidate]) -> Vec<String> {
 }
 
 impl Candidate {
-    fn new(situation: &Situation, recorded: &str, name: String) -> Self {
+    fn new(situation: &Situation, recorded: &str, name: String, offered: &Offered) -> Self {
         let in_kernel = situation.has(name.split(':').next().unwrap_or(&name));
-        let replay = spec(situation, recorded, &name).unwrap_or_default();
+        let replay = spec(situation, recorded, &name, offered).unwrap_or_default();
         Self { replay, in_kernel, name }
     }
 }
 
 /// The governor with the parameters by which the kernel's rules, and its own; nothing where a replay cannot have them.
-fn spec(situation: &Situation, recorded: &str, name: &str) -> Option<String> {
+fn spec(situation: &Situation, recorded: &str, name: &str, offered: &Offered) -> Option<String> {
     let (name, limits) = limits::split(name).ok()?;
     let (governor, own) = name.split_once(':').unwrap_or((&name, ""));
     let mut spec: Spec = match recorded.split(':').next() {
@@ -82,5 +84,5 @@ fn spec(situation: &Situation, recorded: &str, name: &str) -> Option<String> {
         spec.params.push((name.to_owned(), value.to_owned()));
     }
     let spec = spec.to_string();
-    find_one(&spec, &[]).ok().map(|_| limits::join(&spec, limits))
+    RecordedName::new(&*spec).find(offered, None).ok().map(|_| limits::join(&spec, limits))
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use idlewise_boot::{UserGovernor, kernel_file};
-use idlewise_governor::{Governor, Instance, Spec, catalog};
+use idlewise_governor::{Governor, GovernorSource, Instance, Spec, catalog};
 
 use super::HZ;
 use crate::LabError;
@@ -95,7 +95,7 @@ impl Chosen {
     /// A file of the user's. It is compiled for user space first: what is wrong with it comes out soon, and the check of
     /// its choices needs it so.
     fn of_user(name: &str, spec: Spec, files: &mut Vec<std::path::PathBuf>) -> Result<Self, LabError> {
-        let governor = Governor::find(&spec)?;
+        let governor = Governor::open(&GovernorSource::named_by_user(spec.clone()))?;
         let registers_as = registered(&governor)?;
         let sources = governor.sources();
         let file = sources.first().cloned().unwrap_or_default();

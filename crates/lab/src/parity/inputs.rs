@@ -9,19 +9,19 @@ use crate::LabError;
 use crate::sidecar::InputsBeside;
 use crate::truth::{LiveFile, TruthResult, lead};
 
-/// Feeds `governor`, which stands for the kernel's `name`, with what the kernel's was told on every CPU of `machine`.
+/// Feeds `governor`, which stands for the kernel's `name` if it can be had, with what the kernel's was told on every CPU of `machine`.
 ///
 /// # Errors
 /// [`LabError`] when the table cannot be read, or the governor crashes.
 pub(crate) fn of_inputs(
     inputs: &InputsBeside,
     name: &str,
-    governor: Option<&Governor>,
+    governor: Result<&Governor, &str>,
     machine: &Platform,
 ) -> Result<Parity, LabError> {
     let mut parity = Parity {
         kernel_governor: name.to_owned(),
-        governor: governor.map_or_else(String::new, Governor::label),
+        governor: governor.map_or_else(|_| String::new(), Governor::label),
         recorded: 0,
         given_up: 0,
         refused: 0,
@@ -44,11 +44,8 @@ pub(crate) fn of_inputs(
     }
     parity.result = match (&inputs.unproven, governor) {
         (Some(why), _) => Err(why.clone()),
-        (None, Some(governor)) => prove(governor, &all)?,
-        (None, None) if name.is_empty() => {
-            Err("the recording does not name the kernel's idle governor (--kernel-governor)".to_owned())
-        }
-        (None, None) => Err(format!("{name} is not among the governors here (--kernel-governor)")),
+        (None, Ok(governor)) => prove(governor, &all)?,
+        (None, Err(why)) => Err(why.to_owned()),
     };
     Ok(parity)
 }

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Governor, GovernorError, Inputs};
+use idlewise_governor::{Governor, GovernorError, Inputs, Offered, RecordedName};
 use idlewise_model::TickGrid;
 use idlewise_platform::Platform;
 use serde::{Deserialize, Serialize};
 
-use crate::governors::find_one;
+use crate::governors::{not_selected, offered};
 use crate::{LabError, RecordingOptions};
 pub use follow::Told;
 pub(crate) use inputs::of_inputs;
@@ -182,16 +182,16 @@ pub fn parity(
         return Err(LabError::file(path, why));
     }
     let period_ns = TickGrid::period_of(machine.hz.unwrap_or(250));
-    of_steps(&steps, machine, period_ns, governor, trees)
+    of_steps(&steps, machine, period_ns, governor, &offered([], trees))
 }
 
-/// As [`parity`], of decisions that were read before.
+/// As [`parity`], of decisions that were read before; names in them select what ships with us and what is `offered`.
 pub(crate) fn of_steps(
     steps: &Steps,
     machine: &Platform,
     tick_period_ns: u64,
     governor: Option<&Governor>,
-    trees: &[PathBuf],
+    offered: &Offered,
 ) -> Result<Vec<Parity>, LabError> {
     let own_name = governor.map(registered).transpose()?;
     let is_given = |of: &OfGovernor| own_name.as_deref().is_some_and(|own| may_be(own, of.name.as_str()));
@@ -212,10 +212,10 @@ pub(crate) fn of_steps(
         };
         let name = of.name.as_str();
         let given = governor.filter(|_| for_all || is_given(of));
-        parity.result = match given.map_or_else(|| by_name(name, trees), |g| Ok(Ok(g.clone())))? {
+        parity.result = match given.map_or_else(|| by_name(name, offered), |g| Ok(g.clone())) {
             Ok(governor) => {
                 parity.governor = governor.label();
-                one(&governor, of, machine, tick_period_ns)?
+                one(&governor, of, machine, tick_period_ns, given.is_none())?
             }
             Err(why) => Err(why),
         };
@@ -238,10 +238,11 @@ fn one(
     of: &OfGovernor,
     machine: &Platform,
     tick_period_ns: u64,
+    by_data: bool,
 ) -> Result<Result<ParityCounts, String>, LabError> {
     match governor.run(|loader| follow::follow(loader, of, machine, tick_period_ns)) {
         Ok(followed) => Ok(followed),
-        Err(e) if governor.is_foreign() && e.is_misbehaviour() => Ok(Err(e.to_string())),
+        Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => Ok(Err(e.to_string())),
         Err(e) => Err(e.into()),
     }
 }
@@ -253,24 +254,24 @@ pub(crate) fn registered(governor: &Governor) -> Result<String, LabError> {
 }
 
 /// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
-fn by_name(name: &str, trees: &[PathBuf]) -> Result<Result<Governor, String>, LabError> {
+fn by_name(name: &str, offered: &Offered) -> Result<Governor, String> {
     if name.is_empty() {
         let why = "the governor was switched on before the recording began: which one it was is not told (--kernel-governor)";
-        return Ok(Err(why.to_owned()));
+        return Err(why.to_owned());
     }
     let ours = name.strip_prefix(PREFIX);
     if ours.is_none() && OF_KERNELS.contains(&name) {
-        return Ok(Err(format!(
+        return Err(format!(
             "the kernel's own {name}, it seems: name its file with --kernel-governor (linux:VERSION/{name} and --kernel-tree)"
-        )));
+        ));
     }
-    match find_one(ours.unwrap_or(name), trees) {
-        Ok(governor) => Ok(Ok(governor)),
-        Err(LabError::Governor(GovernorError::Unknown { .. })) => {
-            Ok(Err(format!("{name} is not among the governors here (--kernel-governor)")))
+    let recorded = RecordedName::new(ours.unwrap_or(name));
+    recorded.find(offered, None).map_err(|why| match why {
+        GovernorError::Unknown { .. } => {
+            format!("{name} is not among the governors here (--kernel-governor)")
         }
-        Err(e) => Err(e),
-    }
+        why => not_selected(&recorded, &why, None),
+    })
 }
 
 impl Steps {

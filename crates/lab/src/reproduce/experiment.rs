@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use idlewise_governor::{GovernorError, Offered, RecordedName};
 use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct Experiment {
     /// What of the published table is not here.
     #[serde(default)]
     pub not_reproduced: Vec<NotReproduced>,
+    /// The C files that this invocation allows it to name.
+    #[serde(skip)]
+    pub(super) offered: Offered,
 }
 
 /// A published document.
@@ -76,9 +80,9 @@ pub struct Setup {
     /// CPUs, where the platform leaves it open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<usize>,
-    /// The governor of idle states.
+    /// The governor of idle states: one of ours, or a C file that the user names, too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub governor: Option<String>,
+    pub governor: Option<RecordedName>,
     /// The governor of frequencies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpufreq: Option<String>,
@@ -400,6 +404,29 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// The text of the governor that a set-up names, if it may be run.
+    ///
+    /// # Errors
+    /// Where it is a C file that the user does not name.
+    pub(super) fn governor(&self, name: &RecordedName) -> Result<String, LabError> {
+        match name.source(&self.offered, None) {
+            Ok(source) => Ok(source.spec().to_string()),
+            Err(GovernorError::NotNamedByUser { path }) => Err(LabError::Request(format!(
+                "experiment {}: its governor {path} is a C file; what an experiment names is neither compiled nor run \
+                 unless you name it, too (--trust {path})",
+                self.id
+            ))),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Whether all governors that it names may be run.
+    pub(super) fn check_governors(&self) -> Result<(), LabError> {
+        let parts = self.row.iter().map(|r| &r.setup).chain(self.column.iter().map(|c| &c.setup));
+        let all = std::iter::once(&self.setup).chain(parts);
+        all.filter_map(|s| s.governor.as_ref()).try_for_each(|name| self.governor(name).map(|_| ()))
     }
 
     /// A value of a row.

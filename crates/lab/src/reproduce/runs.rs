@@ -125,15 +125,16 @@ fn job(e: &Experiment, row: &Row, column: &Column) -> Result<Job, LabError> {
         (None, Some(_)) => format!("{}, {}", e.id, row.name),
         _ => return Err(wrong("one of workload, json and compute is wanted")),
     };
-    let request = request(s, kernel, workload).ok_or_else(|| wrong("a platform is wanted"))?;
+    let governor = s.governor.as_ref().map_or_else(|| Ok("menu".to_owned()), |name| e.governor(name))?;
+    let request = request(s, governor, kernel, workload).ok_or_else(|| wrong("a platform is wanted"))?;
     Ok(Job::Simulate { request: Box::new(request), text })
 }
 
-fn request(s: Setup, kernel: String, workload: String) -> Option<SimulateRequest> {
+fn request(s: Setup, governor: String, kernel: String, workload: String) -> Option<SimulateRequest> {
     Some(SimulateRequest {
         workload,
         platform: s.platform?,
-        governors: vec![s.governor.unwrap_or_else(|| "menu".to_owned())],
+        governors: vec![governor],
         kernel_trees: Vec::new(),
         cpufreq: vec![s.cpufreq.unwrap_or_else(|| "schedutil".to_owned())],
         signals: vec![s.signal.unwrap_or_else(|| "pelt".to_owned())],

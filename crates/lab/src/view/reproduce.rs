@@ -81,7 +81,7 @@ fn setup_words(s: &Setup) -> String {
     word("Linux ", s.kernel.clone());
     word("HZ ", s.hz.map(|n| n.to_string()));
     word("CPUs ", s.cpus.map(|n| n.to_string()));
-    word("idle ", s.governor.clone());
+    word("idle ", s.governor.as_ref().map(ToString::to_string));
     word("cpufreq ", s.cpufreq.clone());
     word("signal ", s.signal.clone());
     word("workload ", s.workload.clone());

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A result's request, asked again: a file's words become the user's only after a check.
+//!
+//! Results are mailed. So the request of one is no request yet: [`RecordedRequest::allow`] makes one of it after the C files
+//! that it names were named by the user, too, and are byte for byte those that the result was made with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
+use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::compare::CompareRequest;
+use crate::governors::{ForeignHead, ORACLE};
+use crate::replay::ReplayRequest;
+use crate::simulate::SimulateRequest;
+use crate::{LabError, limits};
+
+/// A request with the names of governors in it.
+pub trait NamesGovernors {
+    /// Every name that would be opened.
+    fn governors(&self) -> Vec<&String>;
+    /// The kernel trees that names such as `linux/teo` are looked for in.
+    fn kernel_trees(&self) -> &[PathBuf];
+}
+
+impl NamesGovernors for ReplayRequest {
+    fn governors(&self) -> Vec<&String> {
+        self.governors.iter().chain(&self.recording.kernel_governor).collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+impl NamesGovernors for CompareRequest {
+    fn governors(&self) -> Vec<&String> {
+        [&self.a, &self.b].into_iter().chain(&self.recording.kernel_governor).collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+impl NamesGovernors for SimulateRequest {
+    fn governors(&self) -> Vec<&String> {
+        self.governors.iter().collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+/// A request as a result records it, with the C files that the result was made with.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedRequest<R> {
+    request: R,
+    #[serde(default)]
+    foreign: Vec<ForeignHead>,
+}
+
+impl<R: NamesGovernors> RecordedRequest<R> {
+    /// The request, if every C file that it names is `offered` by options of this invocation, and has not changed since. Nothing
+    /// is compiled before the files are known to be the same, and nothing is run here.
+    ///
+    /// # Errors
+    /// [`LabError::Request`] with the file, and what to do.
+    pub fn allow(self, offered: &Offered) -> Result<R, LabError> {
+        // Names in recordings select from these trees, too.
+        if let Some(tree) = self.request.kernel_trees().iter().find(|tree| !offered.has_tree(tree)) {
+            let tree = tree.display();
+            return Err(LabError::Request(format!(
+                "the result names the kernel tree {tree}; C that a result names is neither compiled nor run unless you name \
+                 it, too (--trust {tree})"
+            )));
+        }
+        for name in self.request.governors().into_iter().filter(|name| *name != ORACLE) {
+            let spec: Spec = limits::split(name)?.0.parse()?;
+            for source in expand(&spec, self.request.kernel_trees())? {
+                if let GovernorSource::File(file) = &source {
+                    self.unchanged(&file.spec().id, offered)?;
+                    // What the compiler reads besides, it says only when it compiles.
+                    self.same_as_then(&Governor::open(&source)?)?;
+                }
+            }
+        }
+        Ok(self.request)
+    }
+
+    /// Whether the C file at `path` is offered, and what the result was made with.
+    fn unchanged(&self, path: &str, offered: &Offered) -> Result<(), LabError> {
+        if !offered.has(Path::new(path)) {
+            return Err(LabError::Request(format!(
+                "the result names the C file {path} as a governor; what a result names is neither compiled nor run unless \
+                 you name it, too (--trust {path})"
+            )));
+        }
+        let head = self.head(path)?;
+        let Some(own) = head.sources.first() else {
+            let then =
+                || format!("{:032x}", xxh3_128(&hash_of(Path::new(path)).unwrap_or_default().to_le_bytes()));
+            return if head.hash == then() { Ok(()) } else { Err(changed(&head.governor, path)) };
+        };
+        let canonical = Path::new(path).canonicalize().ok();
+        if canonical.is_none() || canonical != Path::new(&own.file).canonicalize().ok() {
+            return Err(changed(&head.governor, path));
+        }
+        for source in &head.sources {
+            if hash_of(Path::new(&source.file)).map(|h| format!("{h:032x}")) != Some(source.hash.clone()) {
+                return Err(changed(&head.governor, &source.file));
+            }
+        }
+        Ok(())
+    }
+
+    fn same_as_then(&self, governor: &Governor) -> Result<(), LabError> {
+        let head = self.head(&governor.spec().id)?;
+        if governor.source_hash().as_ref() == Some(&head.hash) {
+            return Ok(());
+        }
+        Err(changed(&head.governor, &head.file))
+    }
+
+    fn head(&self, path: &str) -> Result<&ForeignHead, LabError> {
+        self.foreign.iter().find(|head| head.file == path).ok_or_else(|| {
+            LabError::Request(format!(
+                "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that nobody can tell \
+                 whether it is the same; ask with --governor {path} instead"
+            ))
+        })
+    }
+}
+
+fn changed(governor: &str, file: &str) -> LabError {
+    LabError::Request(format!(
+        "governor {governor} has changed since: {file} is not what the result was made with"
+    ))
+}
+
+fn hash_of(path: &Path) -> Option<u128> {
+    let regular = fs::metadata(path).is_ok_and(|about| about.is_file());
+    regular.then(|| fs::read(path).ok()).flatten().map(|text| xxh3_128(&text))
+}
