@@ -36,6 +36,9 @@ pub struct TraceMeta {
     pub other_instances: Vec<String>,
     /// Version of the program that wrote the file; empty if the file does not tell.
     pub recorder: String,
+    /// What else is to be known of the recording, in the words that its recorder put into the file
+    /// (`docs/reference/traces.md`); nothing where it put none.
+    pub description: Option<String>,
     /// Added to every timestamp of the buffers, ns, because the recording asked for it (already in every event's time).
     pub ts_offset_ns: i64,
     /// The tracing session of this kernel, where the file names it; files of its hosts and guests refer to it.

@@ -21,6 +21,9 @@ use idlewise_trace::write::{DatForm, DatHead};
 
 const FORMS: [DatForm; 2] = [DatForm::Packed, DatForm::Plain];
 
+/// A line of it: what it says is nobody's business here.
+const DESCRIPTION: &str = "counters = [1, 2, 3] # \"CPU 0\"\n";
+
 fn head(of: &Dat) -> DatHead {
     let mut formats = BTreeMap::<String, Vec<String>>::new();
     for (system, text) in &of.formats {
@@ -36,6 +39,7 @@ fn head(of: &Dat) -> DatHead {
         clock: "mono".to_owned(),
         uname: "Linux localhost 6.9.1 x86_64".to_owned(),
         recorder: "idlewise test".to_owned(),
+        description: DESCRIPTION.repeat(2000),
         stats: BTreeMap::from([(3, "entries: 7\noverrun: 2\ndropped events: 1\n".to_owned())]),
     }
 }
@@ -64,6 +68,7 @@ fn the_pages_come_back_and_so_does_what_describes_them() {
         let meta = file.meta();
         assert_eq!((meta.clock.as_str(), meta.kernel.as_str()), ("mono", "6.9.1 x86_64"));
         assert_eq!(meta.recorder, "idlewise test");
+        assert_eq!(meta.description, Some(DESCRIPTION.repeat(2000)), "{form:?}");
         let [note] = meta.notes.as_slice() else { panic!("{form:?}: {:?}", meta.notes) };
         assert!(note.contains("lost 3 events"), "{note}");
         let lost = meta.cpu_stats.get(&3).map(|s| (s.overrun, s.dropped));
@@ -113,8 +118,30 @@ fn trace_cmd_dumps_every_section_and_option() {
         {
             assert!(all.contains(words), "{form:?}: no {words} in {all}");
         }
+        assert!(all.contains(DESCRIPTION), "{form:?}: {all}");
         let summary = dump("--summary");
         let version = if form == DatForm::Packed { "\t7\t[Version]" } else { "\t6\t[Version]" };
         assert!(summary.contains(version) && summary.contains("mono"), "{form:?}: {summary}");
+    }
+}
+
+#[test]
+fn trace_cmd_carries_the_description_into_what_it_converts() {
+    if !has_trace_cmd() {
+        println!("skipped: no trace-cmd");
+        return;
+    }
+    for (form, to) in FORMS.into_iter().flat_map(|form| [(form, "6"), (form, "7")]) {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, into] = ["from.dat", "into.dat"].map(|name| dir.path().join(name));
+        std::fs::write(&from, write(&small(), form)).unwrap();
+        let mut convert = Command::new("trace-cmd");
+        convert.args(["convert", "--file-version", to, "-i"]).arg(&from).arg("-o").arg(&into);
+        let out = convert.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && !said.contains("option"), "{form:?} to {to}: {out:?}");
+        let (file, events) = read(std::fs::read(&into).unwrap());
+        assert_eq!(file.meta().description, Some(DESCRIPTION.repeat(2000)), "{form:?} to {to}");
+        assert!(!events.is_empty(), "{form:?} to {to}");
     }
 }

@@ -5,7 +5,7 @@
 mod buffers;
 mod guests;
 mod header;
-mod options;
+pub(crate) mod options;
 mod sections;
 
 use crate::Choice;

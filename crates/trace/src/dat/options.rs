@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use idlewise_model::HealthKind;
+
 use super::guests;
 use crate::input::text;
 use crate::kernel::clock;
@@ -30,6 +32,12 @@ pub(crate) const KALLSYMS: u16 = 19;
 pub(crate) const PRINTK: u16 = 20;
 pub(crate) const CMDLINES: u16 = 21;
 pub(crate) const BUFFER_TEXT: u16 = 22;
+
+/// How a description of the recording begins that stands behind the recorder's name and its zero byte. `record` writes it
+/// there, since trace-cmd and KernelShark read the name only, and print a warning for an option that they do not know.
+pub(crate) const DESCRIPTION: &[u8] = b"# idlewise: the recording\n";
+/// Most bytes of a description: that of a machine with 4096 CPUs and ten idle states has 4 MB.
+const MOST_DESCRIPTION: usize = 16 << 20;
 
 /// What the options say beside what goes into the metadata.
 #[derive(Debug, Default)]
@@ -61,7 +69,14 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
         TRACECLOCK => meta.clock = clock::selected(&text(bytes)),
         UNAME => meta.kernel = kernel_of(&text(bytes)),
         CPUCOUNT => facts.cpu_count = bytes.first_chunk::<4>().map(|b| order.u32(*b)),
-        VERSION => text(bytes).trim().clone_into(&mut meta.recorder),
+        VERSION => {
+            let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+            let (name, behind) = bytes.split_at(end);
+            text(name).trim().clone_into(&mut meta.recorder);
+            if let Some(said) = behind.strip_prefix(&[0]).and_then(|b| b.strip_prefix(DESCRIPTION)) {
+                description(said, meta);
+            }
+        }
         TRACEID => guests::trace_id(order, bytes, meta),
         TIME_SHIFT => guests::time_shift(order, bytes, meta),
         GUEST => guests::guest(order, bytes, meta),
@@ -73,6 +88,22 @@ pub(crate) fn apply(order: ByteOrder, id: u16, bytes: &[u8], meta: &mut TraceMet
         }
         _ => {}
     }
+}
+
+/// Takes over a description that `record` wrote into the file.
+fn description(bytes: &[u8], meta: &mut TraceMeta) {
+    let said = bytes.split(|b| *b == 0).next().unwrap_or_default();
+    let wrong = match std::str::from_utf8(said) {
+        _ if said.len() > MOST_DESCRIPTION => {
+            format!("{} bytes, at most {MOST_DESCRIPTION} are read", said.len())
+        }
+        Err(e) => format!("at its byte {}: no UTF-8 text", e.valid_up_to()),
+        Ok(text) => {
+            meta.description = Some(text.to_owned());
+            return;
+        }
+    };
+    meta.damage(HealthKind::Ignored, format!("the description of the recording inside the file: {wrong}"));
 }
 
 fn shift(bytes: &[u8], unit_ns: i64, meta: &mut TraceMeta, facts: &mut Facts) {
@@ -103,6 +134,35 @@ fn kernel_of(uname: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The metadata that a VERSION option makes.
+    fn version(bytes: &[u8]) -> TraceMeta {
+        let mut meta = TraceMeta::default();
+        apply(ByteOrder::Little, VERSION, bytes, &mut meta, &mut Facts::default());
+        meta
+    }
+
+    #[test]
+    fn a_description_stands_behind_the_recorders_name() {
+        let with = |said: &[u8]| version(&[b"idlewise 1\0", DESCRIPTION, said].concat());
+        let meta = with(b"governor = \"menu\"\n\0");
+        assert_eq!(
+            (meta.recorder.as_str(), meta.description.as_deref()),
+            ("idlewise 1", Some("governor = \"menu\"\n"))
+        );
+        for (other, name) in
+            [(&b"3.1.6\0"[..], "3.1.6"), (b"3.1.6", "3.1.6"), (b"3.1.6\0more\0", "3.1.6"), (b"", "")]
+        {
+            let meta = version(other);
+            assert_eq!((meta.recorder.as_str(), meta.description), (name, None));
+            assert!(meta.notes.is_empty());
+        }
+        for (said, why) in [(b"a\xff".to_vec(), "byte 1"), (vec![b'#'; MOST_DESCRIPTION + 1], "at most")] {
+            let meta = with(&said);
+            assert_eq!(meta.description, None);
+            assert!(meta.notes[0].contains(why) && !meta.health.is_empty(), "{:?}", meta.notes);
+        }
+    }
 
     #[test]
     fn offsets_are_decimal_or_hexadecimal() {

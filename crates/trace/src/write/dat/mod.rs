@@ -12,6 +12,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 pub use symbols::UsedSymbols;
 
+use crate::dat::options;
 use crate::kernel::format::PageLayout;
 
 /// The start of every `trace.dat`.
@@ -69,6 +70,10 @@ pub struct DatHead {
     pub uname: String,
     /// Who wrote the file.
     pub recorder: String,
+    /// What else is to be known of the recording, for this crate's reader ([`crate::TraceMeta::description`]); none where it
+    /// is empty. It stands behind the recorder's name in the same option, where trace-cmd and KernelShark, for which a
+    /// zero byte ends the name, carry it along; `trace-cmd dump` shows most of it.
+    pub description: String,
     /// `per_cpu/cpuN/stats`.
     pub stats: BTreeMap<u32, String>,
 }
@@ -156,7 +161,18 @@ impl DatHead {
             .map(|(cpu, stats)| (id::CPUSTAT, text(&format!("CPU: {cpu}\n{stats}"))))
             .collect();
         out.push((id::UNAME, text(&self.uname)));
-        out.push((id::VERSION, text(&self.recorder)));
+        out.push((id::VERSION, self.version()));
+        out
+    }
+
+    /// Who wrote the file, and behind it the description.
+    fn version(&self) -> Vec<u8> {
+        let mut out = [self.recorder.as_bytes(), &[0]].concat();
+        if !self.description.is_empty() {
+            out.extend(options::DESCRIPTION);
+            out.extend(self.description.bytes());
+            out.push(0);
+        }
         out
     }
 
