@@ -2,7 +2,7 @@
 //! Processes that may misbehave, from outside: reading from one, looking whether it gets on, ending it.
 #![expect(unsafe_code, reason = "looks after processes by system calls")]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
@@ -22,12 +22,21 @@ pub(crate) struct Child {
     pipe: File,
     /// How it ended, once that is known.
     status: Option<i32>,
+    /// None of the processes that it started is left.
+    alone: bool,
+    /// The most memory that it ever had, bytes; 0 until it has ended.
+    most_memory: u64,
 }
+
+/// Below the limit that marks what a child starts: the number of the child itself is added. As a time, it is never reached.
+const MARK: u64 = 0x1d1e_0000_0000_0000;
+/// Walks through all processes after which one that starts new ones faster than they are ended is left alone.
+const WALKS: u32 = 100;
 
 impl Child {
     /// `pid` is our child, not waited for, and holds the other end of `pipe`.
     pub(crate) fn new(pid: libc::pid_t, pipe: File) -> Self {
-        Self { pid, pipe, status: None }
+        Self { pid, pipe, status: None, alone: false, most_memory: 0 }
     }
 
     /// Waits a moment for something to read: true if there was, false at the end, nothing if nothing came.
@@ -69,8 +78,9 @@ impl Child {
     }
 
     /// How it ended; nothing if it did not end by itself. The pipe is closed, so it is about to, or it closed the pipe itself and is
-    /// beyond help.
-    pub(crate) fn wait(&mut self) -> Option<i32> {
+    /// beyond help. Unless it is `alone`, what it started is ended too.
+    pub(crate) fn wait(&mut self, alone: bool) -> Option<i32> {
+        self.alone = alone;
         // A pipe is closed a few microseconds before its process can be waited for.
         for doubled in 0..16 {
             if let Some(status) = self.reap(libc::WNOHANG) {
@@ -113,16 +123,99 @@ impl Child {
     fn reap(&mut self, options: i32) -> Option<i32> {
         if self.status.is_none() && self.ended(options) {
             let mut status = 0;
-            // SAFETY: our own child, which has ended and is not reaped, so that its number is still the one of its group; status is
-            // written by the call.
+            // SAFETY: our own child, which has ended and is not reaped, so that its number is still the one of its group; status and
+            // usage are written by the call.
             unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
                 libc::kill(-self.pid, libc::SIGKILL);
-                libc::waitpid(self.pid, &raw mut status, 0);
+                if !self.alone {
+                    end_marked(self.pid.unsigned_abs());
+                }
+                libc::wait4(self.pid, &raw mut status, 0, &raw mut usage);
+                self.most_memory = usage.ru_maxrss.unsigned_abs() * 1024;
             }
             self.status = Some(status);
         }
         self.status
     }
+
+    /// The most memory that it had, bytes; known when it has ended.
+    pub(crate) fn most_memory(&self) -> u64 {
+        self.most_memory
+    }
+}
+
+/// Marks this process, whose number is `own`, and all that it will start: a limit on the time of real-time tasks that none of them
+/// reaches is inherited by every fork, whatever session or parent it takes.
+pub(crate) fn mark(own: u32) {
+    let limit = libc::rlimit { rlim_cur: MARK + u64::from(own), rlim_max: MARK + u64::from(own) };
+    // SAFETY: a plain system call on this process alone.
+    unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };
+}
+
+/// Whether this process, which takes in what its children leave behind, has no children. Those that have ended are reaped.
+pub(crate) fn is_alone() -> bool {
+    loop {
+        // SAFETY: a system call that writes nothing.
+        let ended = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
+        if ended <= 0 {
+            return ended < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD);
+        }
+    }
+}
+
+/// Ends all processes that `leader` marked but itself, and those that they start meanwhile.
+fn end_marked(leader: u32) {
+    for _ in 0..WALKS {
+        let marked = marked(leader);
+        if marked.is_empty() {
+            return;
+        }
+        for pid in marked {
+            // SAFETY: it bore the mark a moment ago, so it was started by a governor.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+/// The processes that bear the mark of `leader`, but itself.
+fn marked(leader: u32) -> Vec<libc::pid_t> {
+    let mark = (MARK + u64::from(leader)).to_string();
+    let bears = |pid: &u32| {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+        let mut lines = limits.lines().filter_map(|line| line.strip_prefix("Max realtime timeout"));
+        lines.any(|limit| limit.split_whitespace().next() == Some(&mark))
+    };
+    // Where there is no /proc, the group is all that can be ended.
+    let all = fs::read_dir("/proc").into_iter().flatten();
+    let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let marked = pids.filter(|pid| *pid != leader && bears(pid) && !has_ended(*pid));
+    marked.filter_map(|pid| pid.try_into().ok()).collect()
+}
+
+/// Whether only the entry of a process is left, for its parent to see.
+fn has_ended(pid: u32) -> bool {
+    let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    about.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']) || rest.is_empty())
+}
+
+/// Memory of a process, bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    /// Of all its mappings.
+    pub(crate) size: u64,
+    /// Of these, what is there.
+    pub(crate) resident: u64,
+}
+
+/// What this process has now; `None` where there is no /proc.
+pub(crate) fn memory_of_this_process() -> Option<Memory> {
+    let text = fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split_whitespace().map(|n| n.parse::<u64>());
+    let (size, resident) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    // SAFETY: asks for a constant.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.unsigned_abs();
+    Some(Memory { size: size * page, resident: resident * page })
 }
 
 impl Drop for Child {

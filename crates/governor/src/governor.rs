@@ -6,6 +6,7 @@ use std::sync::Arc;
 use idlewise_model::near;
 
 use crate::catalog::{GovernorInfo, catalog, find};
+use crate::isolate::Bounds;
 use crate::kernel_tree::{Version, label};
 use crate::source::{GovernorSource, SourceFile};
 use crate::workshop::{Made, Source, Workshop};
@@ -185,11 +186,11 @@ impl Governor {
         }
     }
 
-    /// For a foreign one the seconds of CPU time that it may take for one step.
-    pub(crate) fn patience_s(&self) -> Option<u64> {
+    /// What a foreign one may take.
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
         match &self.origin {
             Origin::Ours(..) => None,
-            Origin::Foreign(foreign) => Some(foreign.workshop.patience_s),
+            Origin::Foreign(foreign) => Some(foreign.workshop.bounds),
         }
     }
 }

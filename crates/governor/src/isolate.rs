@@ -3,7 +3,8 @@
 //!
 //! [`Governor::run`] forks. The child has everything that the parent has, by copy-on-write, so a decision there costs
 //! what it costs here; only the answer travels, through a pipe. What foreign code breaks, it breaks in the child. On a
-//! page that both see, the child keeps what it is doing, so that the parent can say where it ended.
+//! page that both see, the child keeps what it is doing, so that the parent can say where it ended. The child may have so much
+//! memory and time and no more, and whatever it started ends when it does.
 #![expect(unsafe_code, reason = "forks, and shares a page with the child")]
 
 use std::any::Any;
@@ -17,7 +18,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::child::{Child, Watch, signal_name};
+use crate::answer::{Incoming, assert_travels, framed};
+use crate::child::{self, Child, Watch, signal_name};
 use crate::object::loader;
 use crate::{Governor, GovernorError, Instance};
 
@@ -43,6 +45,8 @@ pub(crate) struct Position {
     stage: AtomicU32,
     cpu: AtomicU32,
     decision: AtomicU64,
+    /// Not 0 once the child has answered and none of the processes that it started is left.
+    alone: AtomicU32,
 }
 
 impl Position {
@@ -61,6 +65,10 @@ impl Position {
     pub(crate) fn read(&self) -> (u32, u32, u64) {
         let (stage, cpu) = (self.stage.load(Ordering::Relaxed), self.cpu.load(Ordering::Relaxed));
         (stage, cpu, self.decision.load(Ordering::Relaxed))
+    }
+
+    fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed) != 0
     }
 
     /// In words, for a sentence that ends with it.
@@ -112,20 +120,37 @@ impl Governor {
     /// governor is wanted for: a fork costs about as much as ten thousand decisions.
     ///
     /// # Errors
-    /// What `job` gives, and for a foreign governor that it crashed, did not come back, or that no process can be made.
+    /// What `job` gives, and for a foreign governor that it crashed, did not come back, took too much, or that no process can be
+    /// made.
+    ///
+    /// # Panics
+    /// Where assertions are on: the result is of a type that cannot travel ([`assert_travels`]). That holds for governors of ours
+    /// too, so that no test of one with ours alone can miss it.
     pub fn run<T, F>(&self, job: F) -> Result<T, GovernorError>
     where
         T: Serialize + DeserializeOwned,
         F: FnOnce(&Loader<'_>) -> Result<T, GovernorError>,
     {
-        match self.patience_s() {
+        if cfg!(debug_assertions) {
+            assert_travels::<T>();
+        }
+        match self.bounds() {
             None => job(&Loader { governor: self, position: None }),
-            Some(patience_s) => isolated(self, patience_s, job),
+            Some(bounds) => isolated(self, bounds, job),
         }
     }
 }
 
-fn isolated<T, F>(governor: &Governor, patience_s: u64, job: F) -> Result<T, GovernorError>
+/// What a foreign governor may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// CPU time for one step, s.
+    pub(crate) patience_s: u64,
+    /// Memory beyond what this process has, bytes.
+    pub(crate) memory: u64,
+}
+
+fn isolated<T, F>(governor: &Governor, bounds: Bounds, job: F) -> Result<T, GovernorError>
 where
     T: Serialize + DeserializeOwned,
     F: FnOnce(&Loader<'_>) -> Result<T, GovernorError>,
@@ -133,6 +158,8 @@ where
     let lost = |why: String| GovernorError::Lost { id: governor.label(), why };
     let no_process = |what: &str| lost(format!("{what}: {}", std::io::Error::last_os_error()));
     let parent = std::process::id();
+    let now = child::memory_of_this_process();
+    let room = now.map(|now| now.size.saturating_add(bounds.memory));
     let (page, mut child) = {
         // Also keeps the page, and the end of the pipe that is written, out of children that others make meanwhile.
         let guard = loader();
@@ -144,7 +171,8 @@ where
             0 => {
                 drop(guard);
                 drop(from);
-                child(parent, to, || job(&Loader { governor, position: Some(page.position()) }))
+                let position = page.position();
+                child(parent, to, room, position, || job(&Loader { governor, position: Some(position) }))
             }
             pid => {
                 page.keep_from_others();
@@ -152,16 +180,26 @@ where
             }
         }
     };
-    let mut watch = Watch::new(patience_s);
-    let mut answer = Vec::new();
+    let mut watch = Watch::new(bounds.patience_s);
+    let mut answer = Incoming::default();
     let at = || page.position().describe();
     loop {
-        match child.read(&mut answer) {
-            Some(true) => watch.gets_on(),
+        match child.read(&mut answer.bytes) {
+            Some(true) => {
+                watch.gets_on();
+                match answer.body() {
+                    Ok(None) => {}
+                    Ok(Some(_)) => break,
+                    Err(why) => {
+                        child.end();
+                        return Err(GovernorError::Stuck { id: governor.label(), why, at: at() });
+                    }
+                }
+            }
             Some(false) => break,
             None if child.has_ended() => {
                 // Only what it started itself still holds the pipe; what it wrote before is all there is.
-                while child.read_within(&mut answer, 0) == Some(true) {}
+                while answer.body() == Ok(None) && child.read_within(&mut answer.bytes, 0) == Some(true) {}
                 break;
             }
             None => {
@@ -172,17 +210,30 @@ where
             }
         }
     }
-    let Some(status) = child.wait() else {
+    let Some(status) = child.wait(page.position().is_alone()) else {
         return Err(lost(format!("its process closed the way back of its answer {}", at())));
     };
     if libc::WIFSIGNALED(status) {
+        let taken = child.most_memory().saturating_sub(now.map_or(0, |now| now.resident));
+        if taken >= bounds.memory / 4 * 3 {
+            let why = format!(
+                "takes memory without end: {} MiB are the most (IDLEWISE_MEMORY)",
+                bounds.memory >> 20
+            );
+            return Err(GovernorError::Stuck { id: governor.label(), why, at: at() });
+        }
         let signal = signal_name(libc::WTERMSIG(status));
         return Err(GovernorError::Crashed { id: governor.label(), signal, at: at() });
     }
-    match postcard::from_bytes::<Result<Result<T, GovernorError>, String>>(&answer) {
+    let body = match answer.body() {
+        Ok(Some(body)) => body,
+        Ok(None) => return Err(lost(format!("its process ended without an answer {}", at()))),
+        Err(why) => return Err(GovernorError::Stuck { id: governor.label(), why, at: at() }),
+    };
+    match postcard::from_bytes::<Result<Result<T, GovernorError>, String>>(body) {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => Err(lost(format!("its process gave up {}: {panic}", at()))),
-        Err(_) => Err(lost(format!("its process ended without an answer {}", at()))),
+        Err(e) => Err(lost(format!("its answer of {} bytes cannot be read ({e}) {}", body.len(), at()))),
     }
 }
 
@@ -191,7 +242,13 @@ where
 /// There is one thread. Locks that other threads of the parent held are held for ever, so nothing here or in a job may print or use
 /// the thread pool; memory is allocated as usual, since the C library's fork takes care of that. Should a job panic, the hook may
 /// print it, or wait for a lock until the parent loses patience; its words get to the parent in the first case.
-fn child<T: Serialize>(parent: u32, mut to: File, job: impl FnOnce() -> Result<T, GovernorError>) -> ! {
+fn child<T: Serialize>(
+    parent: u32,
+    mut to: File,
+    room: Option<u64>,
+    position: &Position,
+    job: impl FnOnce() -> Result<T, GovernorError>,
+) -> ! {
     let own = std::process::id();
     // SAFETY: plain system calls on this process alone.
     unsafe {
@@ -205,6 +262,12 @@ fn child<T: Serialize>(parent: u32, mut to: File, job: impl FnOnce() -> Result<T
         // Neither a file nor a pipe to a program shall get a picture of a crash that is reported anyway.
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
+        if let Some(room) = room {
+            libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: room, rlim_max: room });
+        }
+        // What it starts is known by this wherever it goes, and stays below it as long as it lives.
+        child::mark(own);
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
         for signal in 1..32 {
             libc::signal(signal, libc::SIG_DFL);
         }
@@ -218,7 +281,12 @@ fn child<T: Serialize>(parent: u32, mut to: File, job: impl FnOnce() -> Result<T
         // SAFETY: as below.
         unsafe { libc::_exit(1) }
     }
-    let done = postcard::to_stdvec(&answer).is_ok_and(|bytes| to.write_all(&bytes).is_ok());
+    position.alone.store(u32::from(child::is_alone()), Ordering::Relaxed);
+    let written = postcard::to_stdvec(&answer).or_else(|e| {
+        // Without serialising `T`, which is what failed.
+        postcard::to_stdvec(&Err::<(), _>(format!("its answer cannot be written: {e}")))
+    });
+    let done = written.is_ok_and(|body| to.write_all(&framed(&body)).is_ok());
     // SAFETY: ends this process at once: no destructor, no exit handler, no buffer of the parent's is flushed twice.
     unsafe { libc::_exit(i32::from(!done)) }
 }

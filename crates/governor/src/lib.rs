@@ -38,6 +38,7 @@
 //! ```
 
 mod abi;
+mod answer;
 mod catalog;
 mod child;
 mod command;
@@ -57,6 +58,7 @@ mod toolchain;
 mod workshop;
 
 pub use abi::{Device, Inputs};
+pub use answer::assert_travels;
 pub use catalog::{GovernorInfo, catalog};
 pub use diagnostics::Problem;
 pub use error::GovernorError;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where foreign governors become shared objects: compiled with the system's compiler, kept by content.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -12,12 +12,15 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diagnostics::{Problem, problems};
+use crate::isolate::Bounds;
 use crate::kernel_tree::Version;
 use crate::toolchain::Toolchain;
 use crate::{GovernorError, command, shim};
 
 /// CPU time that a foreign governor may take without getting on, s.
 const PATIENCE_S: u64 = 5;
+/// Memory that a foreign governor's process may take, bytes, on a machine that has twice as much.
+const MEMORY: u64 = 4 << 30;
 /// A compiler, which is done in a fraction of a second, gets so many times that.
 const COMPILER: u64 = 6;
 /// Larger files are no governors.
@@ -30,7 +33,7 @@ pub struct Workshop {
     path: OsString,
     /// Folders to keep objects in; the first that can be used is.
     caches: Vec<PathBuf>,
-    pub(crate) patience_s: u64,
+    pub(crate) bounds: Bounds,
     /// What the environment says that makes no sense.
     wrong: Option<String>,
 }
@@ -80,8 +83,9 @@ pub(crate) struct Source<'a> {
 }
 
 impl Workshop {
-    /// As the environment says: `CC` and `PATH` for the compiler, `XDG_CACHE_HOME` or `HOME` for the place, and
-    /// `IDLEWISE_PATIENCE`, seconds of CPU time that a governor may take for one step.
+    /// As the environment says: `CC` and `PATH` for the compiler, `XDG_CACHE_HOME` or `HOME` for the place,
+    /// `IDLEWISE_PATIENCE`, seconds of CPU time that a governor may take for one step, and `IDLEWISE_MEMORY`, MiB of memory that
+    /// its process may take.
     #[must_use]
     pub fn from_env() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -94,12 +98,20 @@ impl Workshop {
         // A name of our own in a folder that belongs to everybody.
         let user = fs::metadata("/proc/self").map_or(0, |m| m.uid());
         caches.push(std::env::temp_dir().join(format!("idlewise-{user}")));
-        let (patience_s, wrong) = patience(variable("IDLEWISE_PATIENCE"));
+        let given = |name: &'static str, unit: &str| {
+            variable(name).map(|value| positive(name, &value, unit)).transpose()
+        };
+        let (patience, memory) = (given("IDLEWISE_PATIENCE", "seconds"), given("IDLEWISE_MEMORY", "MiB"));
+        let wrong = patience.as_ref().err().or(memory.as_ref().err()).cloned();
+        let bounds = Bounds {
+            patience_s: patience.ok().flatten().unwrap_or(PATIENCE_S),
+            memory: memory.ok().flatten().map_or_else(usual_memory, |mib| mib.saturating_mul(1 << 20)),
+        };
         Self {
             cc: variable("CC").and_then(|cc| cc.into_string().ok()),
             path: variable("PATH").unwrap_or_default(),
             caches,
-            patience_s,
+            bounds,
             wrong,
         }
     }
@@ -121,7 +133,14 @@ impl Workshop {
     /// Gives up a governor that does not get on for so many seconds of CPU time, and a compiler that takes six times as long.
     #[must_use]
     pub fn with_patience(mut self, seconds: u64) -> Self {
-        (self.patience_s, self.wrong) = (seconds.max(1), None);
+        (self.bounds.patience_s, self.wrong) = (seconds.max(1), None);
+        self
+    }
+
+    /// Gives up a governor whose process takes more than so many bytes of memory.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.bounds.memory = bytes;
         self
     }
 
@@ -139,7 +158,7 @@ impl Workshop {
         if let Some(made) = read_entry(&entry).filter(Made::is_current) {
             return Ok(made);
         }
-        let longest = Duration::from_secs(self.patience_s.saturating_mul(COMPILER));
+        let longest = Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER));
         let made = compile(source, &extra, &toolchain, &cache, longest)?;
         write_entry(&entry, &made).map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
         Ok(made)
@@ -158,12 +177,19 @@ impl Workshop {
     }
 }
 
-/// Seconds as `IDLEWISE_PATIENCE` gives them, and what is wrong with it.
-fn patience(given: Option<OsString>) -> (u64, Option<String>) {
-    let Some(given) = given else { return (PATIENCE_S, None) };
-    let seconds = given.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-    let wrong = || format!("IDLEWISE_PATIENCE is `{}`; whole seconds are wanted, 1 or more", given.display());
-    (seconds.unwrap_or(PATIENCE_S), seconds.is_none().then(wrong))
+/// A whole number, 1 or more, as the variable `name` gives it; or what is wrong with it.
+fn positive(name: &str, given: &OsStr, unit: &str) -> Result<u64, String> {
+    let number = given.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{name} is `{}`; whole {unit} are wanted, 1 or more", given.display()))
+}
+
+/// [`MEMORY`], or half of what the machine has if that is less, bytes.
+fn usual_memory() -> u64 {
+    let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = about
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.strip_suffix("kB")?.trim().parse().ok());
+    total.map_or(MEMORY, |kib: u64| MEMORY.min(kib * 1024 / 2))
 }
 
 impl Source<'_> {
@@ -362,12 +388,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_whole_seconds() {
-        assert_eq!(patience(None), (PATIENCE_S, None));
-        assert_eq!(patience(Some("60".into())), (60, None));
+    fn patience_and_memory_are_whole_numbers() {
+        assert_eq!(positive("IDLEWISE_PATIENCE", OsStr::new("60"), "seconds"), Ok(60));
         for wrong in ["0", "-1", "1.5", "long"] {
-            let said = patience(Some(wrong.into())).1.unwrap();
-            assert!(said.contains(wrong) && said.contains("1 or more"), "{said}");
+            let said = positive("IDLEWISE_MEMORY", OsStr::new(wrong), "MiB").unwrap_err();
+            assert!(said.contains(&format!("IDLEWISE_MEMORY is `{wrong}`; whole MiB")), "{said}");
         }
     }
 

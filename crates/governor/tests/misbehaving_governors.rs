@@ -5,8 +5,12 @@
 
 mod common;
 
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
 use common::{Bench, Parts, TICK_NS, ask, inputs, refused, run, table};
-use idlewise_governor::GovernorError;
+use idlewise_governor::{Governor, GovernorError, Spec};
 
 /// All of `words` must be in what asking a governor made of `parts` ends with.
 fn told(parts: &Parts<'_>, words: &[&str]) {
@@ -144,6 +148,105 @@ fn one_that_closes_the_way_back_is_told() {
         },
         &["closed the way back", "in select, CPU 5, decision 0"],
     );
+}
+
+#[test]
+fn one_that_floods_the_way_back_is_given_up() {
+    let top = "long write(int, const void *, unsigned long);\nstatic char junk[4096];\n";
+    // All that it can write to but what it had from the start.
+    let select = "for (;;)\n\t\tfor (int i = 3; i < 200; i++)\n\t\t\tif (write(i, junk, sizeof(junk)) > 0)\n\t\t\t\tdev->cpu = dev->cpu;";
+    let bench = Bench::new();
+    let text = Parts { top, select, ..Parts::default() }.text();
+    let path = bench.file("mine.c", &text);
+    // Its patience is long: it is not the time that ends it.
+    let workshop = bench.workshop().with_patience(1000);
+    let floods = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    let said = refused(&floods);
+    assert!(said.contains("wrote into the pipe") && said.contains("in select, CPU 5, decision 0"), "{said}");
+}
+
+#[test]
+fn one_that_takes_memory_without_end_is_given_up() {
+    let top = "void *malloc(unsigned long);\n";
+    let select = "for (;;)\n\t\tmemset(malloc(1 << 20), 1, 1 << 20);";
+    let bench = Bench::new();
+    let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
+    let workshop = bench.workshop().with_patience(1000).with_memory(256 << 20);
+    let grows = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    let said = refused(&grows);
+    for words in ["takes memory without end", "256 MiB", "IDLEWISE_MEMORY", "in select, CPU 5, decision 0"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    // What it may take, it gets.
+    let select = "memset(malloc(100 << 20), 1, 100 << 20);";
+    let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
+    let takes = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    assert_eq!(run(&takes, 1).unwrap().len(), 2);
+}
+
+/// `leave()` starts a process in a session of its own whose parent ends at once, and comes back when that has written its number
+/// into the file that `@` stands for.
+const LEAVES: &str = r#"
+int fork(void);
+int setsid(void);
+int getpid(void);
+int waitpid(int, int *, int);
+unsigned int sleep(unsigned int);
+void _exit(int);
+void *fopen(const char *, const char *);
+int fprintf(void *, const char *, ...);
+int fclose(void *);
+static void leave(void)
+{
+	int first = fork();
+
+	if (first == 0) {
+		setsid();
+		if (fork() == 0) {
+			void *file = fopen("@", "w");
+
+			fprintf(file, "%d", getpid());
+			fclose(file);
+			for (;;)
+				sleep(1000);
+		}
+		sleep(1);
+		_exit(0);
+	}
+	waitpid(first, NULL, 0);
+}
+static bool done;
+"#;
+
+#[test]
+fn what_it_starts_ends_with_it_whatever_session_it_takes() {
+    for (then, end) in [
+        ("", ""),
+        (NULL, "SIGSEGV"),
+        ("for (;;)\n\t\tbarrier();", "does not come back"),
+        ("_exit(3);", "without an answer"),
+    ] {
+        let bench = Bench::new();
+        let number = bench.folder.path().join("number");
+        let top = LEAVES.replace('@', number.to_str().unwrap());
+        let select = format!("if (!done) {{\n\t\tdone = true;\n\t\tleave();\n\t\t{then}\n\t}}");
+        let governor = bench.governor(&Parts { top: &top, select: &select, ..Parts::default() }.text());
+        match run(&governor, 3) {
+            Ok(choices) => assert_eq!((choices.len(), end), (6, "")),
+            Err(e) => assert!(!end.is_empty() && e.to_string().contains(end), "{e}"),
+        }
+        let pid: u32 = fs::read_to_string(&number).unwrap().parse().unwrap();
+        let state = || {
+            let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            about.rsplit(") ").next().and_then(|rest| rest.chars().next())
+        };
+        // A signal takes a moment to arrive.
+        let gone = (0..200).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            matches!(state(), None | Some('Z' | 'X'))
+        });
+        assert!(gone, "process {pid} is left ({:?}) after {end:?}", state());
+    }
 }
 
 #[test]

@@ -286,3 +286,20 @@ impl StoredCpu {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tape's bytes name no fields, so none may be left out: bytes of zeros are the tape without anything, ones the one with
+    /// one of each.
+    #[test]
+    fn nothing_of_a_tape_is_left_out() {
+        for byte in [0, 1] {
+            let bytes = vec![byte; 1 << 12];
+            let (stored, rest): (Stored, _) = postcard::take_from_bytes(&bytes).unwrap();
+            assert_eq!(postcard::to_stdvec(&stored).unwrap(), bytes[..bytes.len() - rest.len()]);
+            assert_eq!(stored.cpus.len(), usize::from(byte));
+        }
+    }
+}

@@ -78,7 +78,6 @@ pub struct ParityCounts {
     /// The first that differ.
     pub first: Vec<ParityMismatch>,
     /// The same of a table: its lines, in words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
 
