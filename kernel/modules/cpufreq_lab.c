@@ -248,7 +248,9 @@ static struct cpufreq_driver lab_driver = {
 	.fast_switch	= lab_fast_switch,
 	.get		= lab_get,
 	.register_em	= lab_register_em,
+#ifdef LAB_GENERIC_ATTR
 	.attr		= cpufreq_generic_attr,
+#endif
 };
 
 static void lab_set_capacities(void)

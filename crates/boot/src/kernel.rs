@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Building the guest's kernel.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -166,7 +167,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// [`BootError`] when it cannot be, or the tree does not grant an option.
     fn configure(&self) -> Result<(), BootError> {
-        let wanted = config();
+        let wanted = config(&[CONFIG, OLDER_CONFIG]);
         let fragment = self.out.join("idlewise.config");
         let same = fs::read_to_string(&fragment).is_ok_and(|old| old == wanted);
         if same && self.out.join(".config").exists() {
@@ -180,10 +181,15 @@ impl<'a> Build<'a> {
         command.env("KCONFIG_ALLCONFIG", &new);
         self.job("configuring the kernel", command, |_| ())?;
         let granted = fs::read_to_string(self.out.join(".config")).map_err(BootError::io(&self.out))?;
-        let refused: Vec<&str> = wanted
+        let mut refused: Vec<&str> = wanted
             .lines()
             .filter(|l| (l.ends_with("=y") || l.ends_with("=m")) && !granted.lines().any(|g| g == *l))
             .collect();
+        let older = config(&[OLDER_CONFIG]);
+        if refused.iter().any(|line| older.lines().any(|o| o == *line)) {
+            let known = known_options(self.tree.folder())?;
+            refused.retain(|line| !older.lines().any(|o| o == *line) || known.contains(option_of(line)));
+        }
         if !refused.is_empty() {
             return Err(BootError::Request(format!(
                 "{}: this kernel does not offer {}",
@@ -225,7 +231,7 @@ impl<'a> Build<'a> {
     /// [`BootError`] when it cannot be built.
     pub fn kernel(&self) -> Result<Kernel, BootError> {
         // Of a user's tree nobody knows what changed since; make does.
-        if self.tree.own
+        if self.tree.is_own()
             && let Some(kernel) = self.finished(&self.id())
         {
             return Ok(kernel);
@@ -259,7 +265,7 @@ impl<'a> Build<'a> {
         let release = fs::read_to_string(&release).map_err(BootError::io(&release))?;
         let image = self.out.join("arch/arm64/boot/Image");
         let modules = self.out.join(overlay::MODULES_FOLDER);
-        let id = if self.tree.own { self.id() } else { hash_of(&image, &modules)? };
+        let id = if self.tree.is_own() { self.id() } else { hash_of(&image, &modules)? };
         self.lab.whole(&format!("{KERNELS}/{id}"), |to| {
             let copy = |from: &Path, name: &str| fs::copy(from, to.join(name)).map_err(BootError::io(from));
             copy(&image, "Image")?;
@@ -289,7 +295,7 @@ impl<'a> Build<'a> {
         };
         add(&self.tree.name());
         add(&fs::read_to_string(self.tree.folder().join("Makefile")).unwrap_or_default());
-        add(&config());
+        add(&config(&[CONFIG, OLDER_CONFIG]));
         for (name, text) in overlay::contents() {
             add(&name);
             add(&text);
@@ -326,8 +332,71 @@ fn is_error(line: &str) -> bool {
 /// How many files a build compiles, before the first has told.
 const TYPICAL_FILES: usize = 640;
 
-/// The configuration without its comments.
-fn config() -> String {
-    let (_, text) = files::CONFIGS.iter().find(|(name, _)| *name == "arm64.config").unwrap_or(&("", ""));
-    text.lines().filter(|l| !l.starts_with('#')).fold(String::new(), |all, line| all + line + "\n")
+/// The files of the configuration in `kernel/configs`.
+const CONFIG: &str = "arm64.config";
+/// What is only asked of trees that know it.
+const OLDER_CONFIG: &str = "arm64-older.config";
+
+/// Lines of the configuration, without comments.
+fn config(names: &[&str]) -> String {
+    let texts = files::CONFIGS.iter().filter(|(name, _)| names.contains(name)).map(|(_, text)| text);
+    let lines: String = texts
+        .flat_map(|text| text.lines())
+        .filter(|l| !l.starts_with('#'))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    assert!(!lines.is_empty(), "the command carries no configuration {names:?}");
+    lines
+}
+
+/// `NAME` of `CONFIG_NAME=y`.
+fn option_of(line: &str) -> &str {
+    let name = line.split('=').next().unwrap_or(line);
+    name.strip_prefix("CONFIG_").unwrap_or(name)
+}
+
+/// The names of all options that the Kconfig files below `folder` have.
+fn known_options(folder: &Path) -> Result<BTreeSet<String>, BootError> {
+    let mut known = BTreeSet::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).map_err(BootError::io(&next))? {
+            let entry = entry.map_err(BootError::io(&next))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(BootError::io(&next))?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(b"Kconfig") {
+                let text = fs::read(&path).map_err(BootError::io(&path))?;
+                let text = String::from_utf8_lossy(&text);
+                let mut words = text.lines().map(str::split_whitespace);
+                known.extend(words.by_ref().filter_map(|mut words| {
+                    let kind = words.next()?;
+                    let name = words.next()?;
+                    (kind == "config" || kind == "menuconfig").then(|| name.to_owned())
+                }));
+            }
+        }
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_older_kernels_are_asked_of_those_that_know_them() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir_all(tree.path().join("fs/proc")).unwrap();
+        fs::write(tree.path().join("Kconfig"), "menuconfig A\n\tbool\n\nconfig\tB\n# config C\n").unwrap();
+        fs::write(tree.path().join("fs/proc/Kconfig.x"), "if A\nconfig PROC_SYSCTL\n\thelp\n\t  config it\n")
+            .unwrap();
+        fs::write(tree.path().join("fs/proc/other"), "config D\n").unwrap();
+        let known = known_options(tree.path()).unwrap();
+        assert!(["A", "B", "PROC_SYSCTL"].iter().all(|name| known.contains(*name)), "{known:?}");
+        assert!(!known.contains("C") && !known.contains("D"), "{known:?}");
+        let older = config(&[OLDER_CONFIG]);
+        assert!(older.lines().any(|line| option_of(line) == "PROC_SYSCTL"), "{older}");
+        assert!(!config(&[CONFIG]).lines().any(|line| older.contains(line)), "asked for twice");
+    }
 }

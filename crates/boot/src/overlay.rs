@@ -32,7 +32,7 @@ const LINES: [Addition; 2] = [
 ];
 
 /// The oldest kernel that it compiles in.
-const OLDEST: (u32, u32) = (6, 1);
+pub(crate) const OLDEST: (u32, u32) = (6, 1);
 
 struct Addition {
     file: &'static str,

@@ -4,15 +4,18 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::apt::Apt;
 use crate::process::{Job, need};
 use crate::{BootError, LabFolder, Watch, overlay};
 
-/// The Debian package whose kernel is built where no tree is named.
-pub const SOURCE_PACKAGE: &str = "linux-source-6.12";
+/// The version of Debian's kernel that is built where none is named.
+pub const DEFAULT_VERSION: &str = "6.12";
+/// Where Debian has kernels that are newer than those of this system's release.
+const NEWER_SUITE: &str = "trixie-backports";
 
 /// What a build in the tree itself leaves, for which a kernel refuses one elsewhere.
 const BUILT_IN_PLACE: [&str; 3] = [".config", "include/config", "arch/arm64/include/generated"];
@@ -21,8 +24,8 @@ const BUILT_IN_PLACE: [&str; 3] = [".config", "include/config", "arch/arm64/incl
 #[derive(Clone, Debug)]
 pub struct KernelTree {
     folder: PathBuf,
-    /// Whether it is our own copy, which nobody else changes.
-    pub(crate) own: bool,
+    /// The Debian package that it is our own copy of, which nobody else changes; `None` for a tree of the user's.
+    package: Option<String>,
 }
 
 impl KernelTree {
@@ -48,33 +51,34 @@ impl KernelTree {
                 folder.display()
             )));
         }
-        Ok(Self { folder, own: false })
+        Ok(Self { folder, package: None })
     }
 
-    /// Debian's kernel source, unpacked in `lab` and brought up to date with the overlay. It comes from
+    /// Debian's source of the kernel `version` (`6.12`), unpacked in `lab` and brought up to date with the overlay. It comes from
     /// `/usr/src` or from Debian's archive.
     ///
     /// # Errors
-    /// [`BootError`] when it cannot be had or unpacked.
-    pub fn of_debian(lab: &LabFolder, watch: &dyn Watch) -> Result<Self, BootError> {
-        let folder = lab.whole(&format!("source/{SOURCE_PACKAGE}"), |to| {
-            let archive = match installed() {
+    /// [`BootError`] when it cannot be had or unpacked, or `version` is none.
+    pub fn of_debian(lab: &LabFolder, version: &str, watch: &dyn Watch) -> Result<Self, BootError> {
+        let package = source_package(version)?;
+        let folder = lab.whole(&format!("source/{package}"), |to| {
+            let archive = match installed(&package) {
                 Some(archive) => archive,
-                None => download(to, watch)?,
+                None => download(&package, lab, to, watch)?,
             };
-            watch.doing(&format!("unpacking {SOURCE_PACKAGE}"));
+            watch.doing(&format!("unpacking {package}"));
             let log = lab.path().join("source.log");
             let mut tar = Command::new("tar");
             tar.arg("-xJf").arg(&archive).arg("--strip-components=1").arg("-C").arg(to);
             Job { what: "unpacking the kernel's sources", command: tar, log: &log, watch, patience: None }
                 .run(|_| ())?;
             if archive.starts_with(to) {
-                fs::remove_file(&archive).map_err(BootError::io(&archive))?;
+                fs::remove_dir_all(to.join(FETCHED)).map_err(BootError::io(to))?;
             }
             Ok(())
         })?;
         overlay::install(&folder)?;
-        Ok(Self { folder, own: true })
+        Ok(Self { folder, package: Some(package) })
     }
 
     /// Top of the tree.
@@ -83,10 +87,15 @@ impl KernelTree {
         &self.folder
     }
 
+    /// Whether it is our own copy, which nobody else changes.
+    pub(crate) fn is_own(&self) -> bool {
+        self.package.is_some()
+    }
+
     /// What tells one tree's builds from another's.
     pub(crate) fn name(&self) -> String {
-        if self.own {
-            return SOURCE_PACKAGE.to_owned();
+        if let Some(package) = &self.package {
+            return package.clone();
         }
         let mut hash = Xxh3::new();
         hash.update(self.folder.as_os_str().as_encoded_bytes());
@@ -94,63 +103,99 @@ impl KernelTree {
     }
 }
 
+/// Checks that [`KernelTree::of_debian`] can be asked for `version`.
+///
+/// # Errors
+/// [`BootError`] when it is no version of a kernel, or an older one than the overlay compiles in.
+pub fn check_version(version: &str) -> Result<(), BootError> {
+    source_package(version).map(drop)
+}
+
+/// The Debian package with the source of the kernel `version`, which is two numbers.
+fn source_package(version: &str) -> Result<String, BootError> {
+    let wrong = |why: &str| {
+        BootError::Request(format!(
+            "kernel version `{version}`: {why}; write MAJOR.MINOR, such as {DEFAULT_VERSION}"
+        ))
+    };
+    let digits = |text: &str| {
+        let sound = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| sound)
+    };
+    let numbers = version.split_once('.').and_then(|(major, minor)| Some((digits(major)?, digits(minor)?)));
+    match numbers {
+        None => Err(wrong("not two numbers with a dot between them")),
+        Some(numbers) if numbers < overlay::OLDEST => {
+            Err(wrong(&format!("the overlay needs {}.{} or newer", overlay::OLDEST.0, overlay::OLDEST.1)))
+        }
+        Some((major, minor)) => Ok(format!("linux-source-{major}.{minor}")),
+    }
+}
+
 /// The archive, where it is already: as Debian's package installs it, or in the folder of kernel sources that
 /// `IDLEWISE_KERNEL_SOURCES` names.
-fn installed() -> Option<PathBuf> {
+fn installed(package: &str) -> Option<PathBuf> {
     let folders = [env::var_os("IDLEWISE_KERNEL_SOURCES"), Some("/usr/src".into())];
-    let files = folders.into_iter().flatten().map(|f| Path::new(&f).join(format!("{SOURCE_PACKAGE}.tar.xz")));
+    let files = folders.into_iter().flatten().map(|f| Path::new(&f).join(format!("{package}.tar.xz")));
     files.into_iter().find(|f| f.is_file())
 }
 
-/// The archive inside Debian's package, in `to`.
-fn download(to: &Path, watch: &dyn Watch) -> Result<PathBuf, BootError> {
+/// In a folder that a tree is unpacked into: what was downloaded for it.
+const FETCHED: &str = ".fetched";
+
+/// Where Debian's package has its archive.
+const INSTALLED: &str = "usr/src";
+
+/// The archive inside Debian's package, below `to`: from a suite of this system's, else from the one with newer kernels.
+fn download(package: &str, lab: &LabFolder, to: &Path, watch: &dyn Watch) -> Result<PathBuf, BootError> {
     need(&[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("xz", "xz-utils")])?;
-    watch.doing(&format!("downloading {SOURCE_PACKAGE}"));
+    let fetched = to.join(FETCHED);
+    fs::create_dir_all(&fetched).map_err(BootError::io(&fetched))?;
+    let own = match by_the_system(package, &fetched, watch) {
+        Ok(()) => return only(&fetched.join(INSTALLED), ".tar.xz"),
+        Err(BootError::Interrupted) => return Err(BootError::Interrupted),
+        Err(why) => why,
+    };
+    let newer = lab.part(&format!("apt-{NEWER_SUITE}-arm64")).and_then(|folder| {
+        Apt::open(&folder, Some(NEWER_SUITE), "arm64", watch)?.unpack(&[package], false, &fetched)
+    });
+    match newer {
+        Ok(()) => only(&fetched.join(INSTALLED), ".tar.xz"),
+        Err(BootError::Interrupted) => Err(BootError::Interrupted),
+        Err(newer) => Err(BootError::Missing {
+            program: format!("the source of a kernel ({package})"),
+            advice: format!(
+                "sudo apt-get install {package} where a suite has it, or name a tree with --kernel-tree; \
+                 this system: {own}; {NEWER_SUITE}: {newer}"
+            ),
+        }),
+    }
+}
+
+/// Unpacks `package` into `to`, as this system's own apt finds it.
+fn by_the_system(package: &str, to: &Path, watch: &dyn Watch) -> Result<(), BootError> {
+    watch.doing(&format!("downloading {package}"));
     let log = to.join("download.log");
+    let job = |what: &'static str, command: Command| {
+        Job { what, command, log: &log, watch, patience: None }.run(|_| ())
+    };
     let fetch = || {
         let mut apt = Command::new("apt-get");
-        apt.args(["download", "-o", "APT::Sandbox::User=root", SOURCE_PACKAGE]).current_dir(to);
-        Job { what: "downloading the kernel's sources", command: apt, log: &log, watch, patience: None }
-            .run(|_| ())
+        apt.args(["download", "-o", "APT::Sandbox::User=root", package]).current_dir(to);
+        job("downloading the kernel's sources", apt)
     };
     if let Err(first) = fetch() {
         // A fresh machine knows of no packages until it is told; that takes root.
         let mut update = Command::new("apt-get");
         update.arg("update");
-        let job = Job { what: "apt-get update", command: update, log: &log, watch, patience: None };
-        if job.run(|_| ()).is_err() {
-            return Err(BootError::Missing {
-                program: format!("the source of a kernel ({SOURCE_PACKAGE})"),
-                advice: format!(
-                    "sudo apt-get install {SOURCE_PACKAGE}, or name a tree with --kernel-tree; {first}"
-                ),
-            });
+        if job("apt-get update", update).is_err() {
+            return Err(first);
         }
         fetch()?;
     }
-    let package = only(to, ".deb")?;
-    // A package that holds one archive.
-    let inner = to.join("linux-source.tar.xz");
-    let out = fs::File::create(&inner).map_err(BootError::io(&inner))?;
-    let mut unpack = Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(&package)
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(BootError::io(&package))?;
-    let pipe = unpack.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let status = Command::new("tar")
-        .args(["-xO", "--wildcards", "*/linux-source-*.tar.xz"])
-        .stdin(pipe)
-        .stdout(out)
-        .status()
-        .map_err(BootError::io(&package))?;
-    let unpacked = unpack.wait().map_err(BootError::io(&package))?;
-    if !status.success() || !unpacked.success() {
-        return Err(BootError::Request(format!("{}: holds no linux-source-*.tar.xz", package.display())));
-    }
-    fs::remove_file(&package).map_err(BootError::io(&package))?;
-    Ok(inner)
+    let mut unpack = Command::new("dpkg-deb");
+    unpack.arg("-x").arg(only(to, ".deb")?).arg(to);
+    job("unpacking a package", unpack)
 }
 
 /// The file in `folder` whose name ends so.
@@ -162,4 +207,25 @@ pub(crate) fn only(folder: &Path, ending: &str) -> Result<PathBuf, BootError> {
         }
     }
     Err(BootError::Request(format!("{}: no file *{ending} came", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_two_numbers_from_the_oldest_on() {
+        assert_eq!(source_package("7.3").unwrap(), "linux-source-7.3");
+        assert_eq!(source_package(DEFAULT_VERSION).unwrap(), "linux-source-6.12");
+        for (text, word) in [
+            ("7", "two numbers"),
+            ("6.12.117", "two numbers"),
+            ("../6.1", "two numbers"),
+            ("+6.12", "two numbers"),
+            ("5.15", "6.1 or newer"),
+        ] {
+            let said = source_package(text).unwrap_err().to_string();
+            assert!(said.contains(word) && said.contains(text), "{said}");
+        }
+    }
 }

@@ -638,10 +638,13 @@ pub(crate) enum LabCommand {
 /// Which kernel, and where the lab keeps what it fetched and built.
 #[derive(Debug, Args)]
 pub(crate) struct LabBuildArgs {
-    /// A kernel tree of yours, with the governors put into it by `idlewise lab overlay` [default: Debian's
-    /// linux-source-6.12, fetched if need be]
+    /// A kernel tree of yours, with the governors put into it by `idlewise lab overlay` [default: Debian's source of the
+    /// version that --linux names, fetched if need be]
     #[arg(long, value_name = "TREE")]
     pub(crate) kernel_tree: Option<PathBuf>,
+    /// Which of Debian's kernels, such as 6.1 or 7.3 [default: 6.12]
+    #[arg(long, value_name = "VERSION", conflicts_with = "kernel_tree")]
+    pub(crate) linux: Option<String>,
     /// The folder for sources, builds and guests; some 3 GB [default: $IDLEWISE_LAB, else idlewise/lab in the cache folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,

@@ -54,7 +54,12 @@ fn build(a: &LabBuildArgs) -> Done {
 }
 
 fn build_request(a: &LabBuildArgs) -> BuildRequest {
-    BuildRequest { folder: a.folder.clone(), kernel_tree: a.kernel_tree.clone(), jobs: a.jobs }
+    BuildRequest {
+        folder: a.folder.clone(),
+        kernel_tree: a.kernel_tree.clone(),
+        version: a.linux.clone(),
+        jobs: a.jobs,
+    }
 }
 
 fn request(machine: &LabMachineArgs, build: &LabBuildArgs) -> BootRequest {

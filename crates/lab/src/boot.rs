@@ -62,6 +62,8 @@ pub struct BuildRequest {
     pub folder: Option<PathBuf>,
     /// A tree of the user's with the overlay in it; without it Debian's source.
     pub kernel_tree: Option<PathBuf>,
+    /// Which of Debian's kernels, as MAJOR.MINOR; without it [`idlewise_boot::DEFAULT_VERSION`].
+    pub version: Option<String>,
     /// Compilers at the same time; without it one for each CPU.
     pub jobs: Option<usize>,
 }
@@ -174,6 +176,7 @@ impl From<BootError> for LabError {
 /// # Errors
 /// [`LabError::Boot`] when it cannot be.
 pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), LabError> {
+    check_version(request)?;
     let folder = LabFolder::open(request.folder.as_deref())?;
     let tree = tree(request, &folder, watch)?;
     let build = Build::new(&tree, &folder, request.jobs, watch)?;
@@ -183,8 +186,16 @@ pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathB
 fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, LabError> {
     Ok(match &request.kernel_tree {
         Some(tree) => KernelTree::of_user(tree)?,
-        None => KernelTree::of_debian(folder, watch)?,
+        None => {
+            let version = request.version.as_deref().unwrap_or(idlewise_boot::DEFAULT_VERSION);
+            KernelTree::of_debian(folder, version, watch)?
+        }
     })
+}
+
+/// Refuses a version that no kernel of Debian's can have, before anything is fetched.
+fn check_version(request: &BuildRequest) -> Result<(), LabError> {
+    Ok(request.version.as_deref().map_or(Ok(()), idlewise_boot::check_version)?)
 }
 
 /// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
@@ -193,6 +204,7 @@ fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result
 /// # Errors
 /// [`LabError`] when something cannot be built, booted or read; what was recorded until then is kept.
 pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabError> {
+    check_version(&request.build)?;
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let platforms =
         request.platforms.iter().map(|p| idlewise_platform::find(p)).collect::<Result<Vec<_>, _>>()?;
@@ -231,6 +243,7 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabEr
 /// # Errors
 /// [`LabError`] when it cannot be booted.
 pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), LabError> {
+    check_version(&request.build)?;
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let [platform] = &request.platforms[..] else {
         return Err(LabError::Request("a shell is in one guest: name one platform".to_owned()));

@@ -9,7 +9,7 @@ use std::slice;
 use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
 use serde::Serialize;
 
-use super::{BuildRequest, Chosen, chosen, tree};
+use super::{BuildRequest, Chosen, check_version, chosen, tree};
 use crate::LabError;
 
 /// Version of the JSON that a self-test gives.
@@ -56,6 +56,7 @@ pub struct SelfTestRequest {
 /// # Errors
 /// [`LabError`] when something cannot be built or booted; what does not hold is no error.
 pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTest, LabError> {
+    check_version(&request.build)?;
     let load = workload(&request.workload)?;
     if load.name == "rt-app" {
         return Err(LabError::Request("a self-test takes workloads without files".to_owned()));
