@@ -121,7 +121,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	menu_ask_timer(data, &delta_tick_ns);
 	data->bucket = menu_magnitude(data->next_timer_ns) + (iowait ? MENU_MAGNITUDES : 0);
 
-	if (menu_take_first(data, drv, dev, latency_limit_ns)) {
+	if (menu_take_first(data, drv, dev, latency_limit_ns, tuning)) {
 		*stop_tick = !state_polls(drv, 0);
 		return 0;
 	}

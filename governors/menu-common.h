@@ -53,12 +53,15 @@
  *   timer was
  * @residency_threshold_ns: below this an expected idle time does not depend on
  *   timers, and a state does not need a good reason; not in older versions
+ * @enabled_first: with no latency allowed state 0 is taken at once only if it is
+ *   enabled; not in older versions
  */
 struct menu_tuning {
 	uint intervals;
 	uint decay_shift;
 	uint interesting_ns;
 	uint residency_threshold_ns;
+	uint enabled_first;
 };
 
 /* As in Linux. */
@@ -83,7 +86,8 @@ MODULE_PARM_DESC(interesting_ns, "longer sleeps do not lower a factor, ns, 0 to 
 
 static inline int __init menu_check_tuning(void)
 {
-	return check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
+	return check_param("enabled_first", menu_tuning.enabled_first, 0, 1) ?:
+	       check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
 	       check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
 	       check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC) ?:
 	       check_param("residency_threshold_ns", menu_tuning.residency_threshold_ns, 0,
@@ -280,11 +284,12 @@ static __always_inline bool menu_too_few(const struct menu_tuning *tuning, u32 s
 /*
  * Whether state 0 is taken without looking further: no latency is allowed, or
  * state 1 does not fit before the timer or under the latency limit. The states
- * of index 0 and 1 count here even if they are disabled, except in one place.
+ * of index 0 and 1 count here even if they are disabled, except where asked.
  */
 static __always_inline bool menu_take_first(const struct menu_device *data,
 					    const struct cpuidle_driver *drv,
-					    const struct cpuidle_device *dev, s64 latency_limit_ns)
+					    const struct cpuidle_device *dev, s64 latency_limit_ns,
+					    const struct menu_tuning *tuning)
 {
 	const struct cpuidle_state *second = &drv->states[1];
 
@@ -292,7 +297,7 @@ static __always_inline bool menu_take_first(const struct menu_device *data,
 		pr_debug("there is only one state: state 0\n");
 		return true;
 	}
-	if (latency_limit_ns == 0) {
+	if (latency_limit_ns == 0 && !(tuning->enabled_first && state_disabled(dev, 0))) {
 		pr_debug("no exit latency is allowed: state 0\n");
 		return true;
 	}

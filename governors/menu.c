@@ -26,7 +26,9 @@
  * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
  * residency_threshold_ns, up to which expected idle time timers are not asked,
  * and below which target residency a state replaces polling, 0 to a second,
- * 15 us in Linux.
+ * 15 us in Linux. enabled_first, with 1 a latency limit of 0 means the first
+ * enabled state, not state 0 even where that is switched off: 0 or 1, 0 in Linux
+ * up to 7.3.
  *
  * Lineage: menu-6.1; timers skipped in 6.6, I/O rule dropped in 6.13, new
  * pattern search in 6.15, latency tested first in 6.17, polling replaced only
@@ -46,6 +48,10 @@
 module_param_named(residency_threshold_ns, menu_tuning.residency_threshold_ns, uint, 0444);
 MODULE_PARM_DESC(residency_threshold_ns,
 		 "expect less than this and timers are not asked, ns, 0 to 1000000000");
+
+module_param_named(enabled_first, menu_tuning.enabled_first, uint, 0444);
+MODULE_PARM_DESC(enabled_first,
+		 "with no latency allowed, take the first enabled state, not state 0: 0 or 1");
 
 static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
@@ -139,7 +145,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 		data->bucket = MENU_MAGNITUDES - 1;
 	}
 
-	if (menu_take_first(data, drv, dev, latency_limit_ns)) {
+	if (menu_take_first(data, drv, dev, latency_limit_ns, tuning)) {
 		*stop_tick = !state_polls(drv, 0);
 		return 0;
 	}

@@ -26,6 +26,9 @@
  * residency_threshold_ns, sleeps and target residencies below which count as
  * short: 15000 (0 to 1000000). latency_threshold_ns, a latency limit below
  * which the timer is not asked for a short state: 7500 (0 to 1000000).
+ * enabled_first, with 1 the first enabled state is taken where no enabled one
+ * keeps the latency limit: 0. Linux up to 7.3 takes state 0 then, even one that
+ * is switched off.
  *
  * Lineage: teo-6.6 lost its utilisation in 6.11, counts short sleeps since 6.14
  * and no longer reads the clock; decay to nothing and the tick's own count in
@@ -55,6 +58,11 @@ static uint latency_threshold_ns = 7500;
 module_param(latency_threshold_ns, uint, 0444);
 MODULE_PARM_DESC(latency_threshold_ns,
 		 "with a latency limit below, no timer is asked for short states (0 to 1000000)");
+
+static bool enabled_first;
+module_param(enabled_first, bool, 0444);
+MODULE_PARM_DESC(enabled_first,
+		 "with a latency limit that no enabled state keeps, take the first enabled one, not state 0");
 
 /**
  * struct teo_bin - what ended in one bin
@@ -197,7 +205,7 @@ static void teo_update(struct teo_cpu *cpu_data, const struct cpuidle_driver *dr
  * struct teo_pick - a choice on its way
  * @idx: state, -1 as long as no enabled one was seen
  * @shallowest: shallowest enabled state
- * @allowed: deepest state that keeps the latency limit, 0 if none does
+ * @allowed: deepest enabled state that keeps the latency limit, 0 if none does
  * @largest_bin: where most of the intercepts above the deepest state ended
  * @below: weights of the bins shallower than @idx
  */
@@ -316,6 +324,9 @@ static int teo_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	if (!state_disabled(dev, 0))
 		pick.idx = 0;
 	teo_deepest(cpu_data, drv, dev, latency_limit_ns, &pick);
+	/* What keeps the limit is enabled, so that this can only be state 0. */
+	if (enabled_first && pick.allowed < pick.shallowest)
+		pick.allowed = pick.shallowest;
 	if (pick.idx < 0) {
 		pr_debug("all states are disabled: take state 0\n");
 		*stop_tick = false;

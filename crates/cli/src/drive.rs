@@ -9,6 +9,7 @@ use idlewise_lab::parity::parity;
 use idlewise_lab::truth::truth_of_governor;
 use idlewise_lab::{RecordingOptions, view};
 use idlewise_platform::Platform;
+use idlewise_report::share;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -126,11 +127,11 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         }
         let r = truth_of_governor(governor, path, &machine, a.cpu)?;
         say(&format!(
-            "{} steps={} mismatches={} (same {:.4} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})\n",
+            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})\n",
             path.display(),
             r.rows,
             r.other,
-            r.same_pct(),
+            share(r.same_pct(), 4),
             r.other_state,
             r.other_tick,
             r.aborted,

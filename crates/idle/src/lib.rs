@@ -19,7 +19,7 @@ pub use limits::Limits;
 pub use oracle::Oracle;
 
 use idlewise_governor::Inputs;
-use idlewise_model::{Entry, IdleTable, Ledger, NEVER_NS, Outcome, TickChoice, TickGrid, WakeCause};
+use idlewise_model::{Breach, Entry, IdleTable, Ledger, NEVER_NS, Outcome, TickChoice, TickGrid, WakeCause};
 
 use states::States;
 
@@ -81,8 +81,8 @@ pub struct Entered {
     pub asked_sleep_length: bool,
     /// The governor's own answer.
     pub answer: i32,
-    /// That was not a state of the table (a bug in the governor; the nearest was taken).
-    pub out_of_range: bool,
+    /// What is wrong with it.
+    pub breach: Breach,
 }
 
 /// How a stay ended.
@@ -127,13 +127,14 @@ struct Stay {
     start_ns: u64,
     selected: u8,
     tick: TickChoice,
+    breach: Breach,
 }
 
 impl<'t> IdleCpu<'t> {
     /// A CPU with the states of `table` and ticks on `grid`, not idle yet, tick running.
     #[must_use]
     pub fn new(cpu: u32, table: &'t IdleTable, grid: TickGrid) -> Self {
-        let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept };
+        let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept, breach: Breach::default() };
         Self {
             cpu,
             table,
@@ -240,7 +241,8 @@ impl<'t> IdleCpu<'t> {
             self.before_polling = None;
             NEVER_AT_NS
         };
-        self.stay = Stay { start_ns: moment.start_ns, selected: state as u8, tick };
+        let breach = self.states.breach(choice.index, moment.latency_limit_ns);
+        self.stay = Stay { start_ns: moment.start_ns, selected: state as u8, tick, breach };
         Entered {
             state,
             poll_until_ns,
@@ -248,7 +250,7 @@ impl<'t> IdleCpu<'t> {
             stop_tick: choice.stop_tick,
             asked_sleep_length: choice.asked_sleep_length,
             answer: choice.index,
-            out_of_range: state as i32 != choice.index,
+            breach,
         }
     }
 
@@ -287,6 +289,7 @@ impl<'t> IdleCpu<'t> {
             outcome: Outcome::Stayed { entered: state as u8, miss },
             cause: left.cause,
             tick: self.stay.tick,
+            breach: self.stay.breach,
         });
         chooser.reflect(state, left.handled_at_ns);
         if left.handled_at_ns > left.exit_at_ns || left.cause != WakeCause::PollLimit {
@@ -320,6 +323,7 @@ impl<'t> IdleCpu<'t> {
             outcome: Outcome::Rejected,
             cause: WakeCause::Unknown,
             tick: self.stay.tick,
+            breach: self.stay.breach,
         });
     }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{IdleTable, MAX_STATES, Miss};
+use idlewise_model::{Breach, IdleTable, MAX_STATES, Miss};
 
 /// What the loop needs of each state while the same states are disabled, side by side in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct States {
     states: [State; MAX_STATES],
     last: usize,
+    /// The shortest exit latency of a state that is on, ns; the largest number where none is.
+    fastest_ns: i64,
 }
 
 /// One state.
@@ -22,11 +24,16 @@ pub(crate) struct State {
     below_from_ns: i64,
     /// The state spins.
     pub(crate) polling: bool,
+    exit_latency_ns: i64,
+    /// The state is off, and another is on.
+    off: bool,
 }
 
 impl States {
     pub(crate) fn new(table: &IdleTable, disabled: u16) -> Self {
         let mut states = [State::default(); MAX_STATES];
+        let on = table.states().iter().enumerate().filter(|(i, _)| disabled >> i & 1 == 0);
+        let fastest_ns = on.clone().map(|(_, s)| s.exit_latency_ns).min().unwrap_or(i64::MAX);
         for (i, (to, from)) in states.iter_mut().zip(table.states()).enumerate() {
             let enabled = |i: &usize| disabled >> i & 1 == 0;
             let deeper = (i + 1..table.len()).find(enabled).and_then(|i| table.states().get(i));
@@ -39,15 +46,31 @@ impl States {
                 shallower: (0..i).any(|i| enabled(&i)),
                 below_from_ns: deeper.map_or(i64::MAX, |s| pays(s.target_residency_ns)),
                 polling: from.polling,
+                exit_latency_ns: from.exit_latency_ns,
+                off: !enabled(&i) && on.clone().next().is_some(),
             };
         }
-        Self { states, last: table.len() - 1 }
+        Self { states, last: table.len() - 1, fastest_ns }
     }
 
     /// The state at `index`; the deepest for an index that is none.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &State {
         &self.states[index.min(self.last)]
+    }
+
+    /// What is wrong with the answer `index`; the same as [`IdleTable::breach`].
+    #[inline]
+    pub(crate) fn breach(&self, index: i32, latency_limit_ns: i64) -> Breach {
+        let no_state = self.nearest(index) as i32 != index;
+        let state = self.get(self.nearest(index));
+        Breach {
+            disabled: !no_state && state.off,
+            over_limit: !no_state
+                && state.exit_latency_ns > latency_limit_ns
+                && self.fastest_ns <= latency_limit_ns,
+            no_state,
+        }
     }
 
     /// `index` where it is a state, else the nearest that is one.
@@ -98,6 +121,14 @@ mod tests {
                 for &t in &times {
                     let expected = table.verdict(entered, t, disabled);
                     assert_eq!(states.get(entered).verdict(t), expected, "{entered} {t} {disabled:b}");
+                }
+                for &limit in &times {
+                    let expected = table.breach(entered, disabled, limit);
+                    assert_eq!(
+                        states.breach(entered as i32, limit),
+                        expected,
+                        "{entered} {limit} {disabled:b}"
+                    );
                 }
             }
         }

@@ -490,7 +490,7 @@ fn answers_that_are_no_state_become_the_nearest_and_are_reported() {
         let mut script = Script::new(&[(answer, false)]);
         let mut idle = idle_since(&table, TICK);
         let (entered, entry) = iterate(&mut idle, &mut script, TICK, 1_000_000);
-        assert_eq!((entered.state, entered.out_of_range), (state, odd), "answer {answer}");
+        assert_eq!((entered.state, entered.breach.no_state), (state, odd), "answer {answer}");
         assert_eq!(usize::from(entry.selected), state);
     }
 }
@@ -502,7 +502,7 @@ fn a_state_that_is_off_is_entered_all_the_same() {
     let mut idle = idle_since(&table, TICK);
     idle.set_disabled(&mut script, 0b1000);
     let (entered, entry) = iterate(&mut idle, &mut script, TICK, 700_000);
-    assert_eq!((entered.state, entered.out_of_range), (3, false));
+    assert_eq!((entered.state, entered.breach.no_state), (3, false));
     assert_eq!(entry.outcome, Outcome::Stayed { entered: 3, miss: Miss::None });
 }
 

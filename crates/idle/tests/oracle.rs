@@ -8,7 +8,7 @@ mod common;
 
 use common::{GRID, T, TICK, left, moment, quiet, state, table};
 use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Oracle, Timers};
-use idlewise_model::{Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
+use idlewise_model::{Breach, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use proptest::prelude::*;
 
 /// Puts the oracle before one wait of `wait_ns` and gives what came of it.
@@ -21,7 +21,7 @@ fn wait(table: &IdleTable, mask: u16, limit_ns: i64, wait_ns: u64) -> (usize, Ti
     let wake_at_ns = start + wait_ns;
     let m = Moment { wake_at_ns, latency_limit_ns: limit_ns, ..moment(start, wake_at_ns, NEVER_AT_NS) };
     let entered = idle.enter(&mut oracle, &m);
-    assert!(!entered.out_of_range);
+    assert!(entered.breach == Breach::default());
     assert!(idle.tick_due_ns() >= wake_at_ns, "the tick would wake it");
     let exit_at_ns = idle.exit_at_ns(entered.state, start, wake_at_ns);
     let mut ledger: Vec<Entry> = Vec::new();

@@ -7,7 +7,7 @@ mod common;
 
 use common::{Script, TICK, idle_since, iterate, left, quiet, state, table};
 use idlewise_idle::Left;
-use idlewise_model::{Entry, IdleState, IdleTable, Miss, Outcome, TickChoice, WakeCause};
+use idlewise_model::{Breach, Entry, IdleState, IdleTable, Miss, Outcome, TickChoice, WakeCause};
 use proptest::prelude::*;
 
 #[test]
@@ -40,6 +40,7 @@ fn a_stay_is_measured_told_and_written_down() {
         outcome: Outcome::Stayed { entered: 3, miss: Miss::None },
         cause: WakeCause::Hrtimer,
         tick: TickChoice::Stopped,
+        breach: Breach::default(),
     };
     assert_eq!(ledger, [expected]);
 }

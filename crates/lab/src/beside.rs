@@ -346,7 +346,7 @@ fn look(
         wakeups_per_s: score.wakeups as f64 / seconds,
         too_deep_pct: score.too_deep_pct,
         too_shallow_pct: score.too_shallow_pct,
-        ticks_per_s: score.ticks as f64 / seconds,
+        ticks_per_s: score.ticks.map_or(f64::NAN, |n| n as f64 / seconds),
         states: score.states.iter().map(|s| (s.name.clone(), s.residency_pct)).collect(),
         stays_pct: by_length.map(|n| if all == 0 { 0.0 } else { n as f64 * 100.0 / all as f64 }),
         tasks: tasks.latencies_ns.iter().map(|(name, times)| task(name, times, seconds)).collect(),

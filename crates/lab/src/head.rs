@@ -6,6 +6,7 @@ use idlewise_replay::Fidelity;
 use serde::Serialize;
 
 use crate::Recording;
+use crate::view::percent_of;
 
 /// The recording behind a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,12 +87,12 @@ pub struct FidelityHead {
     pub governor: String,
     /// Choices compared.
     pub decisions: u64,
-    /// Of these, with the kernel's state, %.
-    pub same_state_pct: f64,
+    /// Of these, with the kernel's state, %; nothing where none was compared.
+    pub same_state_pct: Option<f64>,
     /// Choices with a known keep-or-stop of the tick.
     pub tick_known: u64,
-    /// Of these, with the kernel's keep-or-stop, %.
-    pub same_tick_pct: f64,
+    /// Of these, with the kernel's keep-or-stop, %; nothing where there are none.
+    pub same_tick_pct: Option<f64>,
     /// Choices not compared: they hang on what the governor remembered from before the recording.
     pub unknown_memory: u64,
     /// Where they part: reason and count, most frequent first.
@@ -155,8 +156,7 @@ impl FidelityHead {
     /// Puts counts into shares.
     #[must_use]
     pub fn new(governor: &str, f: &Fidelity) -> Self {
-        let percent =
-            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
+        let percent = |part: u64, whole: u64| (whole > 0).then(|| percent_of(part, whole));
         let mut partings: Vec<(String, u64)> =
             f.partings.iter().map(|(kind, n)| (kind.describe().to_owned(), *n)).collect();
         partings.sort_by_key(|p| std::cmp::Reverse(p.1));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Event, EventKind, GovernorName};
+use idlewise_model::{Event, EventKind, GovernorName, Span};
 use idlewise_trace::Events;
 use serde::Serialize;
 
@@ -94,6 +94,9 @@ pub struct CpuInfo {
     pub longest_silence_ns: u64,
     #[serde(skip)]
     last_ns: Option<u64>,
+    /// Nothing but marks yet.
+    #[serde(skip)]
+    only_marks: bool,
 }
 
 /// How often an event came.
@@ -177,6 +180,8 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     let (score, replay) = verdicts(&seen);
     let replayed = if replay.yes { replayed(path, options, trees)? } else { None };
     let meta = trace.meta();
+    let (first_ns, last_ns) = seen.span.ends_ns().unwrap_or_default();
+    let notes = meta.notes.iter().cloned().chain(seen.span.note()).collect();
     let known: BTreeMap<&str, u64> =
         counts.iter().map(|c| (c.name.split_once(':').map_or(c.name.as_str(), |n| n.1), c.count)).collect();
     Ok(Info {
@@ -190,8 +195,8 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         kernel: meta.kernel.clone(),
         recorder: meta.recorder.clone(),
         clock: meta.clock.clone(),
-        first_ns: seen.first_ns.unwrap_or(0),
-        span_ns: seen.last_ns.saturating_sub(seen.first_ns.unwrap_or(0)),
+        first_ns,
+        span_ns: last_ns - first_ns,
         events: counts.iter().map(|c| c.count).sum(),
         other_instances: meta.other_instances.clone(),
         inputs: if replay.yes { INPUTS.iter().map(|i| i.judge(&known)).collect() } else { Vec::new() },
@@ -199,7 +204,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         cpus: seen.cpus(&meta.cpus),
         counts,
         health: health_heads(&health),
-        notes: meta.notes.clone(),
+        notes,
         score,
         replay,
         replayed,
@@ -209,8 +214,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
 /// What went by in the stream.
 #[derive(Default)]
 struct Seen {
-    first_ns: Option<u64>,
-    last_ns: u64,
+    span: Span,
     cpus: BTreeMap<u32, CpuInfo>,
     /// The governor that was seen to be put in charge of a CPU.
     in_charge: BTreeMap<u32, GovernorName>,
@@ -219,8 +223,7 @@ struct Seen {
 
 impl Seen {
     fn event(&mut self, event: &Event) {
-        self.first_ns = Some(self.first_ns.map_or(event.ts_ns, |t| t.min(event.ts_ns)));
-        self.last_ns = self.last_ns.max(event.ts_ns);
+        self.span.add(event);
         let cpu = self.cpu(event.cpu);
         if let EventKind::Lost { count } = event.kind {
             cpu.gaps += 1;
@@ -229,7 +232,11 @@ impl Seen {
         }
         cpu.events += 1;
         let silence_ns = event.ts_ns.saturating_sub(cpu.last_ns.unwrap_or(event.ts_ns));
-        cpu.longest_silence_ns = cpu.longest_silence_ns.max(silence_ns);
+        let mark = matches!(event.kind, EventKind::Other { .. });
+        if !(Span::is_far(silence_ns) && (mark || cpu.only_marks)) {
+            cpu.longest_silence_ns = cpu.longest_silence_ns.max(silence_ns);
+        }
+        cpu.only_marks &= mark;
         cpu.last_ns = Some(event.ts_ns);
         match event.kind {
             // An idle event names its CPU; the others are of the CPU whose buffer holds them.
@@ -248,7 +255,7 @@ impl Seen {
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut CpuInfo {
-        self.cpus.entry(cpu).or_insert_with(|| CpuInfo { cpu, ..CpuInfo::default() })
+        self.cpus.entry(cpu).or_insert_with(|| CpuInfo { cpu, only_marks: true, ..CpuInfo::default() })
     }
 
     fn decisions(&self) -> Vec<DecisionCount> {

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use idlewise_model::{
-    CpuTape, Entry, IdleTable, Ledger, Miss, Outcome, Piece, PieceFlags, TapeCpu, TickChoice, WakeCause,
+    Breach, CpuTape, Entry, IdleTable, Ledger, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags,
+    TapeCpu, TickChoice, WakeCause, at,
 };
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
@@ -197,7 +198,9 @@ fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {
 /// A recorded stay as a line of the ledger.
 pub(crate) fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
     let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
-    let outcome = if piece.flags.has(PieceFlags::REJECTED) || piece.state == Piece::NO_STATE {
+    let rejected = piece.flags.has(PieceFlags::REJECTED);
+    let stay_ns = residency_ns;
+    let outcome = if rejected {
         Outcome::Rejected
     } else {
         Outcome::Stayed {
@@ -217,19 +220,34 @@ pub(crate) fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) ->
     Entry {
         cpu: cpu.cpu,
         start_ns: piece.start_ns,
-        residency_ns,
-        wake_ns: i64::try_from(piece.wake_ns).unwrap_or(i64::MAX),
-        latency_ns: piece.response_ns.into(),
-        tick_ns: if piece.cause == WakeCause::Tick { piece.handler_ns.into() } else { 0 },
+        residency_ns: if rejected { 0 } else { stay_ns },
+        wake_ns: if rejected { stay_ns } else { i64::try_from(piece.wake_ns).unwrap_or(i64::MAX) },
+        latency_ns: if rejected { 0 } else { piece.response_ns.into() },
+        tick_ns: if piece.cause == WakeCause::Tick && !rejected { piece.handler_ns.into() } else { 0 },
         selected: piece.state,
         outcome,
         cause: piece.cause,
         tick,
+        breach: recorded_breach(cpu, piece, table),
     }
+}
+
+/// What is wrong with the kernel's own choice, as far as the recording itself tells: it knows latency limits, but which
+/// states are off only where somebody recorded that.
+fn recorded_breach(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Breach {
+    let limit_ns = at(&cpu.latency, piece.start_ns, NO_LATENCY_LIMIT_NS);
+    if usize::from(piece.state) >= table.len() {
+        return Breach::default();
+    }
+    let disabled = at(&cpu.disabled, piece.start_ns, 0);
+    table.breach(piece.state.into(), disabled, limit_ns)
 }
 
 impl Agreement {
     fn compare(&mut self, piece: &Piece, table: &IdleTable) {
+        if usize::from(piece.state) >= table.len() {
+            return;
+        }
         let ours = table.verdict(
             piece.state.into(),
             i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX),

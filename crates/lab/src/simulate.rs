@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_idle::Limits;
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
-use idlewise_score::Counts;
+use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
 use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
 use idlewise_stats::Summary;
@@ -30,6 +30,7 @@ use crate::convert::Form;
 use crate::governors;
 use crate::limits;
 use crate::replay::PlatformHead;
+use crate::view::breach_words;
 use books::Books;
 pub use facts::{Fact, FactUnit};
 pub(crate) use kernel::Kernel;
@@ -362,7 +363,7 @@ impl Stage<'_> {
             match ran {
                 Ok((out, counts, ramps)) => {
                     let own = facts::facts(&self.machine, self.workload, &self.meters, &out, &counts, &ramps);
-                    c.notes.extend(self.remarks(&out));
+                    c.notes.extend(self.remarks(&out, &facts::score(&self.machine, &counts)));
                     c.runs.push(SimulatedRun {
                         seed,
                         events: out.events,
@@ -394,11 +395,8 @@ impl Stage<'_> {
     }
 
     /// What to know of a run.
-    fn remarks(&self, out: &Outcome) -> Vec<String> {
-        let mut notes = Vec::new();
-        if out.out_of_range > 0 {
-            notes.push(format!("{} answers were no state; the nearest was taken", out.out_of_range));
-        }
+    fn remarks(&self, out: &Outcome, score: &Score) -> Vec<String> {
+        let mut notes = breach_words(&score.breaches, out.decisions);
         for task in &out.stuck {
             let name = self.workload.tasks.get(*task as usize).map_or("", |t| t.name.as_str());
             notes.push(format!("task {name} loops without ever letting time pass; it was stopped"));

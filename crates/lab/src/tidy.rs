@@ -19,7 +19,7 @@ pub(crate) fn replay(r: &ReplayReport) -> Table {
                 table.rows.push(empty);
                 continue;
             }
-            let own = [g.decisions.to_string(), g.regret_pct.to_string()];
+            let own = [g.decisions.to_string(), plain(g.regret_pct)];
             table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], &g.score));
             for part in &g.groups {
                 table.rows.push(row(&[trace, &g.governor, &part.name, "", ""], &part.score));
@@ -69,8 +69,15 @@ fn comparison(trace: &str, c: &Comparison) -> Vec<Vec<String>> {
         }
     };
     let unit = &c.a.score.energy_unit;
-    let metrics = c.changes.iter().map(|m| (metric_name(m, unit), m.a.to_string(), m.b.to_string()));
+    let metrics = c.changes.iter().map(|m| (metric_name(m, unit), plain(m.a), plain(m.b)));
     add("metric", [""; 3], metrics.collect());
+    let (a, b) = (c.a.score.breaches, c.b.score.breaches);
+    let breaches = [
+        ("chose_disabled", a.disabled, b.disabled),
+        ("chose_over_limit", a.over_limit, b.over_limit),
+        ("chose_no_state", a.no_state, b.no_state),
+    ];
+    add("metric", [""; 3], breaches.map(|(q, a, b)| (q.to_owned(), a.to_string(), b.to_string())).to_vec());
     for PartingCost { kind, a_state, b_state, a_keeps_tick, cost } in &c.partings {
         let kind = match a_keeps_tick {
             Some(true) => "tick-kept-by-a",
@@ -110,7 +117,7 @@ fn costs(c: &Cost) -> Vec<(String, String, String)> {
     quantities.map(|(name, a, b)| (name.to_owned(), a.to_string(), b.to_string())).to_vec()
 }
 
-const NUMBERS: [&str; 15] = [
+const NUMBERS: [&str; 21] = [
     "wakeups",
     "too_deep_pct",
     "too_shallow_pct",
@@ -126,6 +133,12 @@ const NUMBERS: [&str; 15] = [
     "latency_max_ns",
     "energy",
     "energy_unit",
+    "tick_unknown",
+    "chose_disabled",
+    "chose_over_limit",
+    "chose_no_state",
+    "rejected_ns",
+    "unplaced",
 ];
 
 const STATE: [&str; 6] = ["name", "entries", "residency_ns", "above", "below", "rejected"];
@@ -143,24 +156,39 @@ fn table(first: &[&str], states: usize) -> Table {
     Table::new("", head)
 }
 
+/// A number for a program; empty where it is none.
+pub(crate) fn plain(value: f64) -> String {
+    if value.is_nan() { String::new() } else { value.to_string() }
+}
+
+fn known<T: ToString>(value: Option<T>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
 fn row(first: &[&str], s: &Score) -> Vec<String> {
     let mut cells: Vec<String> = first.iter().map(|c| (*c).to_owned()).collect();
     cells.extend([
         s.wakeups.to_string(),
-        s.too_deep_pct.to_string(),
-        s.too_shallow_pct.to_string(),
+        plain(s.too_deep_pct),
+        plain(s.too_shallow_pct),
         s.rejected.to_string(),
         s.idle_ns.to_string(),
-        s.ticks.to_string(),
-        s.ticks_kept.to_string(),
-        s.ticks_stopped.to_string(),
+        known(s.ticks),
+        known(s.ticks_kept),
+        known(s.ticks_stopped),
         s.overtaken.to_string(),
-        s.latency.mean_ns.to_string(),
-        s.latency.p50_ns.to_string(),
-        s.latency.p99_ns.to_string(),
-        s.latency.max_ns.to_string(),
+        known(s.latency.known(s.latency.mean_ns)),
+        known(s.latency.known(s.latency.p50_ns)),
+        known(s.latency.known(s.latency.p99_ns)),
+        known(s.latency.known(s.latency.max_ns)),
         s.energy.to_string(),
         s.energy_unit.clone(),
+        s.ticks_unknown.to_string(),
+        s.breaches.disabled.to_string(),
+        s.breaches.over_limit.to_string(),
+        s.breaches.no_state.to_string(),
+        s.rejected_ns.to_string(),
+        s.unplaced.values().map(|u| u.entries).sum::<u64>().to_string(),
     ]);
     for state in &s.states {
         cells.push(state.name.clone());

@@ -57,10 +57,10 @@ pub struct TruthResult {
 const DESCRIBED: usize = 100;
 
 impl TruthResult {
-    /// Rows with both the same, % of those compared.
+    /// Rows with both the same, % of those compared; not a number where there are none.
     #[must_use]
     pub fn same_pct(&self) -> f64 {
-        if self.rows == 0 { 0.0 } else { (self.rows - self.other) as f64 * 100.0 / self.rows as f64 }
+        (self.rows - self.other) as f64 * 100.0 / self.rows as f64
     }
 
     fn count(&mut self, row: &Row, fresh: Answer, others: [Answer; 2]) {

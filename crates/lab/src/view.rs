@@ -17,8 +17,10 @@ mod simulate;
 mod top;
 mod wakeups;
 
-use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points, span};
-use idlewise_score::Score;
+use idlewise_report::{
+    Line, Report, Table, UNKNOWN, duration, percent, share, signed_percent, signed_points, span,
+};
+use idlewise_score::{Breaches, Latency, Score, Unplaced};
 
 use crate::governors::ForeignHead;
 use crate::head::HealthHead;
@@ -54,6 +56,12 @@ pub fn replay(r: &ReplayReport) -> Report {
     }
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.extend(model_lines(&r.platform));
+    for trace in &r.traces {
+        let place = if r.traces.len() > 1 { format!("{}: ", trace.head.name) } else { String::new() };
+        for g in trace.governors.iter().filter(|g| g.failure.is_none()) {
+            out.preamble.extend(breach_lines(&format!("{place}{}", g.governor), &g.score, g.decisions));
+        }
+    }
     let several = r.traces.len() > 1;
     for trace in &r.traces {
         let title = if several { trace.head.name.clone() } else { String::new() };
@@ -95,6 +103,9 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         out.preamble.extend(agreement_lines(a));
     }
     out.preamble.extend(r.counters.iter().flat_map(counters::lines));
+    out.preamble.extend(tick_line(&r.score));
+    out.preamble.extend(unplaced_line(&r.score, &r.head.recorded_on));
+    out.preamble.extend(breach_lines("the kernel's governor", &r.score, r.score.wakeups + r.score.rejected));
     let mut total = Table::new("", vec!["CPUs".into()]);
     total.head.extend(SCORE_HEAD.map(str::to_owned));
     for g in &r.groups {
@@ -139,12 +150,80 @@ fn score_row(name: &str, s: &Score) -> Vec<String> {
         percent(s.too_shallow_pct),
         s.rejected.to_string(),
         span(s.idle_ns),
-        s.ticks.to_string(),
-        s.ticks_kept.to_string(),
-        s.ticks_stopped.to_string(),
-        duration(s.latency.p50_ns as f64),
-        duration(s.latency.p99_ns as f64),
+        count(s.ticks),
+        count(s.ticks_kept),
+        count(s.ticks_stopped),
+        latency(&s.latency, s.latency.p50_ns as f64),
+        latency(&s.latency, s.latency.p99_ns as f64),
     ]
+}
+
+/// A count that may not be known.
+fn count(n: Option<u64>) -> String {
+    shown_or_unknown(n, |n| n.to_string())
+}
+
+/// A value that may not be known.
+pub(crate) fn shown_or_unknown<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), shown)
+}
+
+/// One of the times of `of`, ns.
+fn latency(of: &Latency, ns: f64) -> String {
+    shown_or_unknown(of.known(ns), duration)
+}
+
+/// Of how many entries nobody knows what became of the tick.
+fn tick_line(s: &Score) -> Option<Line> {
+    let entries = s.wakeups + s.rejected;
+    let words = if s.ticks_kept.is_none() {
+        "the recording does not tell for any entry whether the tick was kept or stopped".to_owned()
+    } else {
+        format!(
+            "the recording does not tell for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
+             in neither count",
+            s.ticks_unknown,
+            percent(percent_of(s.ticks_unknown, entries))
+        )
+    };
+    (s.ticks_unknown > 0).then(|| Line::new("tick", words))
+}
+
+/// Idle periods in states that the machine does not have.
+fn unplaced_line(s: &Score, machine: &str) -> Option<Line> {
+    let entries: u64 = s.unplaced.values().map(|u| u.entries).sum();
+    let ns: u64 = s.unplaced.values().map(|u| u.residency_ns).sum();
+    let state = |(state, u): (&u8, &Unplaced)| match *state {
+        idlewise_model::Piece::NO_STATE => format!("not told {}", u.entries),
+        state => format!("state {state}: {}", u.entries),
+    };
+    let states: Vec<String> = s.unplaced.iter().map(state).collect();
+    let words = format!(
+        "{entries} idle periods, {} together, are in no number below: {machine} does not have their states ({}); is it the \
+         machine that was recorded?",
+        span(ns),
+        states.join(", ")
+    );
+    (entries > 0).then(|| Line::new("WARNING", words))
+}
+
+/// Choices of `who`, of so many, with which something was wrong: they change the meaning of every number below.
+fn breach_lines(who: &str, s: &Score, decisions: u64) -> Vec<Line> {
+    let line = |words: String| Line::new("WARNING", format!("{who} {words}"));
+    breach_words(&s.breaches, decisions).into_iter().map(line).collect()
+}
+
+/// What was wrong with choices, of so many.
+pub(crate) fn breach_words(b: &Breaches, decisions: u64) -> Vec<String> {
+    let all = [
+        (b.disabled, "a state that was switched off, although another was on"),
+        (b.over_limit, "a state above the latency limit, although one that was on kept it"),
+        (b.no_state, "no state of the table (the nearest was taken)"),
+    ];
+    let words = |(n, what): &(u64, &str)| {
+        format!("chose {what}: {n} of {decisions} choices ({} %)", percent(percent_of(*n, decisions)))
+    };
+    all.iter().filter(|(n, _)| *n > 0).map(words).collect()
 }
 
 fn state_table(title: &str, rows: &[(&str, &Score)]) -> Table {
@@ -278,16 +357,25 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
         Ok(f) => f,
         Err(why) => return vec![Line::new("fidelity", why)],
     };
-    let tick = if f.tick_known == 0 {
-        "tick not recorded".to_owned()
-    } else {
-        format!("keep or stop the tick {:.2} %", f.same_tick_pct)
+    let Some(same_state_pct) = f.same_state_pct else {
+        let why = format!(
+            "not known: no choice of {} can be compared ({} hang on memory from before)",
+            f.governor, f.unknown_memory
+        );
+        return vec![Line::new("fidelity", why)];
     };
+    let tick = f.same_tick_pct.map_or_else(
+        || "tick not recorded".to_owned(),
+        |pct| format!("keep or stop the tick {} %", percent(pct)),
+    );
     let mut out = vec![Line::new(
         "fidelity",
         format!(
-            "{} replayed makes the kernel's choices: state {:.2} %, {tick} ({} choices compared; {} more hang on memory from before)",
-            f.governor, f.same_state_pct, f.decisions, f.unknown_memory
+            "{} replayed makes the kernel's choices: state {} %, {tick} ({} choices compared; {} more hang on memory from before)",
+            f.governor,
+            percent(same_state_pct),
+            f.decisions,
+            f.unknown_memory
         ),
     )];
     for (why, n) in &f.partings {
@@ -313,7 +401,7 @@ fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
         let grades = match used.as_slice() {
             [(_, word)] => (*word).to_owned(),
             several => {
-                let part = |(n, word): &&(u64, &str)| format!("{word} {:.0} %", percent_of(*n, all));
+                let part = |(n, word): &&(u64, &str)| format!("{word} {} %", share(percent_of(*n, all), 0));
                 several.iter().map(part).collect::<Vec<_>>().join(", ")
             }
         };
@@ -369,18 +457,18 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
             r.score.states.get(i).map_or_else(String::new, |s| percent(s.residency_pct))
         });
     }
-    row("tick wakes", &|r| r.score.ticks.to_string());
-    row("tick stopped", &|r| r.score.ticks_stopped.to_string());
+    row("tick wakes", &|r| count(r.score.ticks));
+    row("tick stopped", &|r| count(r.score.ticks_stopped));
     if there().any(|r| r.score.overtaken > 0) {
         row("during an exit", &|r| r.score.overtaken.to_string());
     }
     row("latency mean", &|r| {
-        let mean = duration(r.score.latency.mean_ns);
+        let mean = latency(&r.score.latency, r.score.latency.mean_ns);
         format!("{mean}{}", against(r, signed_percent(r.change.latency_mean_pct)))
     });
-    row("latency p50", &|r| duration(r.score.latency.p50_ns as f64));
-    row("latency p99", &|r| duration(r.score.latency.p99_ns as f64));
-    row("latency max", &|r| duration(r.score.latency.max_ns as f64));
+    row("latency p50", &|r| latency(&r.score.latency, r.score.latency.p50_ns as f64));
+    row("latency p99", &|r| latency(&r.score.latency, r.score.latency.p99_ns as f64));
+    row("latency max", &|r| latency(&r.score.latency, r.score.latency.max_ns as f64));
     let unit = there().next().map_or("rel", |r| r.score.energy_unit.as_str());
     row(&format!("idle energy [{unit}]"), &|r| {
         format!("{:.3}{}", r.score.energy, against(r, signed_percent(r.change.energy_pct)))
@@ -388,11 +476,20 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     if there().any(|r| r.regret_pct.is_finite()) {
         row("regret", &|r| signed_percent(r.regret_pct));
     }
-    if there().any(|r| r.out_of_range > 0) {
-        row("answers out of range", &|r| r.out_of_range.to_string());
+    for (name, of) in BREACHES {
+        if there().any(|r| of(&r.score.breaches) > 0) {
+            row(name, &|r| of(&r.score.breaches).to_string());
+        }
     }
     t
 }
+
+/// What can be wrong with a choice, for rows of tables.
+const BREACHES: [(&str, fn(&Breaches) -> u64); 3] = [
+    ("chose a disabled state", |b| b.disabled),
+    ("chose above the limit", |b| b.over_limit),
+    ("answers out of range", |b| b.no_state),
+];
 
 fn group_table(results: &[GovernorResult]) -> Table {
     let head = [
@@ -418,9 +515,9 @@ fn group_table(results: &[GovernorResult]) -> Table {
                 g.score.wakeups.to_string(),
                 percent(g.score.too_deep_pct),
                 percent(g.score.too_shallow_pct),
-                g.score.ticks.to_string(),
-                duration(g.score.latency.mean_ns),
-                duration(g.score.latency.p99_ns as f64),
+                count(g.score.ticks),
+                latency(&g.score.latency, g.score.latency.mean_ns),
+                latency(&g.score.latency, g.score.latency.p99_ns as f64),
                 format!("{:.3} {}", g.score.energy, g.score.energy_unit),
             ]);
         }

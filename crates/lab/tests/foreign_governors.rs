@@ -98,7 +98,7 @@ fn the_recorded_kernels_governor_may_be_a_file() {
     let report = common::run(&asked);
     let head = report.traces[0].fidelity.as_ref().unwrap();
     assert_eq!(head.governor, deepest);
-    assert!(head.decisions > 1000 && head.same_tick_pct < 50.0, "{head:?}");
+    assert!(head.decisions > 1000 && head.same_tick_pct.is_some_and(|pct| pct < 50.0), "{head:?}");
     asked.recording.kernel_governor = Some(file("trap.c", "__builtin_trap();"));
     let report = common::run(&asked);
     let why = report.traces[0].fidelity.as_ref().unwrap_err();

@@ -156,7 +156,10 @@ fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
         .unwrap();
         let trace = &replayed.traces[0];
         let fidelity = trace.fidelity.as_ref().unwrap();
-        assert!(fidelity.decisions > 500 && fidelity.same_state_pct > 99.0, "{governor}: {fidelity:?}");
+        assert!(
+            fidelity.decisions > 500 && fidelity.same_state_pct.is_some_and(|pct| pct > 99.0),
+            "{governor}: {fidelity:?}"
+        );
         // Judged as any other recording, it has the simulator's own numbers.
         let judged = score(&path, &RecordingOptions::default(), Per::All, None).unwrap();
         let told = |name: &str| simulated.combinations[0].fact("idle", name).unwrap().summary.mean;

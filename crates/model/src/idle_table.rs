@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use thiserror::Error;
 
+use crate::Breach;
+
 /// Most states a cpuidle driver can have (`CPUIDLE_STATE_MAX`).
 pub const MAX_STATES: usize = 10;
 
@@ -199,6 +201,22 @@ impl IdleTable {
         Miss::None
     }
 
+    /// What is wrong with choosing state `chosen` while the states in the bit mask `disabled` were off and exits were to
+    /// take `latency_limit_ns` at most. Nothing, where no other state would have been better.
+    #[must_use]
+    pub fn breach(&self, chosen: usize, disabled: u16, latency_limit_ns: i64) -> Breach {
+        let Some(state) = self.states.get(chosen) else {
+            return Breach { no_state: true, ..Breach::default() };
+        };
+        let on = || self.states.iter().enumerate().filter(|(i, _)| disabled >> i & 1 == 0).map(|(_, s)| s);
+        Breach {
+            disabled: disabled >> chosen & 1 == 1 && on().next().is_some(),
+            over_limit: state.exit_latency_ns > latency_limit_ns
+                && on().any(|s| s.exit_latency_ns <= latency_limit_ns),
+            no_state: false,
+        }
+    }
+
     /// How long the polling loop spins before it gives up, ns, where no governor set a limit
     /// (`governors.md` 1.6, kernels since 5.11).
     #[must_use]
@@ -253,6 +271,22 @@ mod tests {
         assert_eq!(table.verdict(1, 602_000, 0b0100), Miss::Below);
         assert_eq!(table.verdict(0, 2_000, 0), Miss::Below);
         assert_eq!(table.verdict(3, i64::MAX, 0), Miss::None);
+    }
+
+    #[test]
+    fn a_choice_is_only_wrong_where_another_was_better() {
+        let table = skx();
+        let breach = |chosen, disabled, limit_us| {
+            let b = table.breach(chosen, disabled, limit_us * 1000);
+            (b.disabled, b.over_limit, b.no_state)
+        };
+        assert_eq!(breach(3, 0, 133), (false, false, false));
+        assert_eq!(breach(3, 0, 132), (false, true, false));
+        assert_eq!(breach(1, 0b0001, 0), (false, false, false), "no state that is on keeps the limit");
+        assert_eq!(breach(0, 0b0001, 0), (true, false, false), "state 0 does, but is off");
+        assert_eq!(breach(2, 0b0101, 5), (true, true, false));
+        assert_eq!(breach(0, 0b1111, 0), (false, false, false), "all are off: one must be taken");
+        assert_eq!(breach(4, 0, 0), (false, false, true));
     }
 
     #[test]

@@ -16,6 +16,17 @@ pub enum TickChoice {
     Unknown,
 }
 
+/// What is wrong with a choice that the core carries out all the same (`governors.md` 1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breach {
+    /// A state that is switched off, although another is on.
+    pub disabled: bool,
+    /// A state above the latency limit, although one that is on keeps it.
+    pub over_limit: bool,
+    /// No state of the table; the nearest is taken.
+    pub no_state: bool,
+}
+
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
@@ -54,6 +65,8 @@ pub struct Entry {
     pub cause: WakeCause,
     /// The tick at this entry.
     pub tick: TickChoice,
+    /// What is wrong with the choice, as far as it is known.
+    pub breach: Breach,
 }
 
 /// Takes a run's entries as they happen, in order of time for each CPU.

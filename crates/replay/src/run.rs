@@ -199,7 +199,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             wake_at_ns: event.at_ns,
         };
         let entered = self.idle.enter(self.chooser, &moment);
-        if entered.out_of_range {
+        if entered.breach.no_state {
             self.out_of_range(&entered);
         }
         self.counts.decisions += 1;

@@ -12,7 +12,7 @@ use comfy_table::{CellAlignment, presets};
 use serde::Serialize;
 use thiserror::Error;
 
-pub use units::{duration, percent, signed_duration, signed_percent, signed_points, span};
+pub use units::{UNKNOWN, duration, percent, share, signed_duration, signed_percent, signed_points, span};
 
 /// The form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -12,23 +12,45 @@ pub fn duration(ns: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// A share for a table cell, two decimals.
+/// What stands for a value that is not known.
+pub const UNKNOWN: &str = "?";
+
+/// A share in % for a table cell, two decimals; as [`share`].
 #[must_use]
 pub fn percent(value: f64) -> String {
+    share(value, 2)
+}
+
+/// A share in %, so many decimals. Only all is 100 and only none is 0: what is nearly so says that. `?` where there is
+/// nothing to have a share of.
+#[must_use]
+pub fn share(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return UNKNOWN.to_owned();
+    }
     // An empty sum is -0.
-    format!("{:.2}", value + 0.0)
+    let text = format!("{:.decimals$}", value + 0.0);
+    let least = 0.1_f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX));
+    let rounded: f64 = text.parse().unwrap_or(value);
+    if rounded == 0.0 && value > 0.0 {
+        format!("<{least:.decimals$}")
+    } else if rounded == 100.0 && value < 100.0 {
+        format!(">{:.decimals$}", 100.0 - least)
+    } else {
+        text
+    }
 }
 
 /// A relative difference for a table cell: sign, two decimals, percent.
 #[must_use]
 pub fn signed_percent(value: f64) -> String {
-    format!("{value:+.2}%")
+    if value.is_nan() { UNKNOWN.to_owned() } else { format!("{value:+.2}%") }
 }
 
 /// A difference of two shares for a table cell: sign, two decimals, percentage points.
 #[must_use]
 pub fn signed_points(value: f64) -> String {
-    format!("{value:+.2}pp")
+    if value.is_nan() { UNKNOWN.to_owned() } else { format!("{value:+.2}pp") }
 }
 
 /// A difference of two times for a table cell: as [`duration`], with its sign.
@@ -56,6 +78,21 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_all_is_100_and_only_none_is_0() {
+        let shown =
+            [0.0, -0.0, 0.004, 0.005_1, 50.0, 99.994, 99.995_1, 99.999_999, 100.0, f64::NAN].map(percent);
+        assert_eq!(
+            shown,
+            ["0.00", "0.00", "<0.01", "0.01", "50.00", "99.99", ">99.99", ">99.99", "100.00", "?"]
+        );
+        let whole = [0.0, 0.3, 0.7, 99.4, 99.6, 100.0].map(|v| share(v, 0));
+        assert_eq!(whole, ["0", "<1", "1", "99", ">99", "100"]);
+        assert_eq!([0.01, 99.96].map(|v| share(v, 1)), ["<0.1", ">99.9"]);
+        let nearly = 2_999_999.0 * 100.0 / 3_000_000.0;
+        assert_eq!(share(nearly, 4), ">99.9999");
+    }
 
     #[test]
     fn times_have_three_significant_digits() {

@@ -7,4 +7,4 @@ mod score;
 mod tally;
 
 pub use score::{Latency, Score, StateScore};
-pub use tally::{Counts, StateTally, Tally, entry_fj};
+pub use tally::{Breaches, Counts, StateTally, Tally, Unplaced, entry_fj};

@@ -2,31 +2,41 @@
 use std::collections::BTreeMap;
 
 use idlewise_model::{Counted, WakeCause, nth};
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
-use crate::Tally;
+use crate::{Breaches, Tally, Unplaced};
 
 /// What a table shows of a run, a CPU, a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// Stays that ended: the denominator of the two shares below.
     pub wakeups: u64,
-    /// Stays shorter than the entered state's target residency, % of wakeups.
+    /// Stays shorter than the entered state's target residency, % of wakeups; not a number where there are none.
     pub too_deep_pct: f64,
-    /// Stays that would have paid for the next enabled deeper state, % of wakeups.
+    /// Stays that would have paid for the next enabled deeper state, % of wakeups; not a number where there are none.
     pub too_shallow_pct: f64,
     /// Refused entries.
     pub rejected: u64,
+    /// Time from these to the refusal, ns.
+    pub rejected_ns: u64,
     /// Time in idle states, ns.
     pub idle_ns: u64,
+    /// Idle periods that are in none of the other numbers, since no table has their state: by state, 255 for one that
+    /// nobody knows.
+    pub unplaced: BTreeMap<u8, Unplaced>,
     /// By state, shallow to deep.
     pub states: Vec<StateScore>,
-    /// Wakes that were only the tick.
-    pub ticks: u64,
-    /// Entries at which the tick went on running.
-    pub ticks_kept: u64,
-    /// Entries at which the tick was stopped.
-    pub ticks_stopped: u64,
+    /// Wakes that were only the tick; nothing where the cause of no wake is known.
+    pub ticks: Option<u64>,
+    /// Entries at which the tick went on running, as far as it is known; nothing where it is known of none.
+    pub ticks_kept: Option<u64>,
+    /// Entries at which the tick was stopped, likewise.
+    pub ticks_stopped: Option<u64>,
+    /// Entries of which nobody knows what became of the tick.
+    pub ticks_unknown: u64,
+    /// Choices with which something was wrong.
+    pub breaches: Breaches,
     /// Events that came while the CPU was still on its way out of a state: no wakeups, but they had to wait.
     pub overtaken: u64,
     /// Wakeup latency.
@@ -48,7 +58,7 @@ pub struct StateScore {
     pub entries: u64,
     /// Time in the state, ns.
     pub residency_ns: u64,
-    /// Time in the state, % of the time in idle states.
+    /// Time in the state, % of the time in idle states; not a number where there is none.
     pub residency_pct: f64,
     /// "Too deep" verdicts.
     pub above: u64,
@@ -59,8 +69,9 @@ pub struct StateScore {
 }
 
 /// Wakeup latency: from the wake event to the first instruction after the idle state, ns. Wakes by the tick or by the
-/// poll limit do not count, since nobody waits for them; events that came during an exit do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// poll limit do not count, since nobody waits for them; events that came during an exit do. Where no wake counts the times
+/// are 0 here and nothing in JSON.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     /// Wakes counted.
     pub wakes: u64,
@@ -72,6 +83,18 @@ pub struct Latency {
     pub p99_ns: u64,
     /// Largest, ns.
     pub max_ns: u64,
+}
+
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut out = s.serialize_struct("Latency", 5)?;
+        out.serialize_field("wakes", &self.wakes)?;
+        out.serialize_field("mean_ns", &self.known(self.mean_ns))?;
+        out.serialize_field("p50_ns", &self.known(self.p50_ns))?;
+        out.serialize_field("p99_ns", &self.known(self.p99_ns))?;
+        out.serialize_field("max_ns", &self.known(self.max_ns))?;
+        out.end()
+    }
 }
 
 impl Score {
@@ -90,11 +113,24 @@ impl Score {
         let idle_ns = states.iter().map(|s| s.residency_ns).sum();
         let above: u64 = states.iter().map(|s| s.above).sum();
         let below: u64 = states.iter().map(|s| s.below).sum();
-        let causes = WakeCause::ALL.iter().map(|c| {
-            let n = tallies.iter().map(|t| t.counts.causes[*c as usize]).sum::<u64>();
-            (c.name().to_owned(), n)
-        });
-        let ticks = tallies.iter().map(|t| t.counts.causes[WakeCause::Tick as usize]).sum();
+        let by_cause = |c: WakeCause| tallies.iter().map(|t| t.counts.causes[c as usize]).sum::<u64>();
+        let cause_known = wakeups == 0 || by_cause(WakeCause::Unknown) < wakeups;
+        let (kept, stopped) = (sum(|t| t.counts.ticks_kept), sum(|t| t.counts.ticks_stopped));
+        let ticks_unknown = sum(|t| t.counts.ticks_unknown);
+        // An entry with the tick stopped before is one of which it is known, too.
+        let entries = wakeups + states.iter().map(|s| s.rejected).sum::<u64>();
+        let tick_known = ticks_unknown == 0 || ticks_unknown < entries;
+        // Every wakeup has one cause and one state.
+        let caused: u64 = WakeCause::ALL.iter().map(|c| by_cause(*c)).sum();
+        assert_eq!(caused, wakeups, "wakes by cause and stays by state add up");
+        let mut unplaced: BTreeMap<u8, Unplaced> = BTreeMap::new();
+        for (state, n) in tallies.iter().flat_map(|t| &t.counts.unplaced) {
+            let sum = unplaced.entry(*state).or_default();
+            sum.entries += n.entries;
+            sum.residency_ns += n.residency_ns;
+        }
+        let mut breaches = Breaches::default();
+        tallies.iter().for_each(|t| breaches.merge(&t.counts.breaches));
         let energy_fj: u128 = tallies.iter().map(|t| t.counts.energy_fj).sum();
         let measured = tallies.iter().all(|t| t.energy().unit() == "mJ");
         Self {
@@ -102,21 +138,35 @@ impl Score {
             too_deep_pct: percent(above, wakeups),
             too_shallow_pct: percent(below, wakeups),
             rejected: states.iter().map(|s| s.rejected).sum(),
+            rejected_ns: sum(|t| t.counts.rejected_ns),
             idle_ns,
-            ticks,
-            ticks_kept: sum(|t| t.counts.ticks_kept),
-            ticks_stopped: sum(|t| t.counts.ticks_stopped),
+            unplaced,
+            ticks: cause_known.then(|| by_cause(WakeCause::Tick)),
+            ticks_kept: tick_known.then_some(kept),
+            ticks_stopped: tick_known.then_some(stopped),
+            ticks_unknown,
+            breaches,
             overtaken: sum(|t| t.counts.overtaken),
             latency: Latency::of(tallies),
             energy: tallies.first().map_or(0.0, |t| t.energy().in_unit(energy_fj)),
             energy_unit: if measured { "mJ" } else { "rel" }.to_owned(),
-            causes: causes.filter(|(_, n)| *n > 0).collect(),
+            causes: WakeCause::ALL
+                .iter()
+                .map(|c| (c.name().to_owned(), by_cause(*c)))
+                .filter(|(_, n)| *n > 0)
+                .collect(),
             states,
         }
     }
 }
 
 impl Latency {
+    /// `time`, one of these, where there is any wake that counts.
+    #[must_use]
+    pub fn known<T>(&self, time: T) -> Option<T> {
+        (self.wakes > 0).then_some(time)
+    }
+
     fn of(tallies: &[&Tally<'_>]) -> Self {
         let all = Counted::ranks(tallies.iter().map(|t| &t.counts.latencies_ns));
         let wakes: u64 = all.iter().map(|(_, times)| times).sum();
@@ -168,14 +218,15 @@ fn states(tallies: &[&Tally<'_>]) -> Vec<StateScore> {
     (0..n).map(state).collect()
 }
 
+/// Not a number where there is no whole.
 fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+    part as f64 * 100.0 / whole as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use idlewise_model::{Entry, IdleState, IdleTable, Ledger, Miss, Outcome, TickChoice};
+    use idlewise_model::{Breach, Entry, IdleState, IdleTable, Ledger, Miss, Outcome, TickChoice};
     use idlewise_platform::{EnergyTable, Fall};
 
     fn table() -> IdleTable {
@@ -202,6 +253,7 @@ mod tests {
             outcome: Outcome::Stayed { entered, miss },
             cause,
             tick: TickChoice::Kept,
+            breach: Breach::default(),
         }
     }
 
@@ -216,7 +268,7 @@ mod tests {
         tally.entry(&entry(1, 1_500_000, Miss::None, WakeCause::Ipi, 400_000));
         tally.entry(&Entry { outcome: Outcome::Rejected, ..entry(1, 0, Miss::None, WakeCause::Unknown, 0) });
         let score = Score::of(&[&tally]);
-        assert_eq!((score.wakeups, score.rejected, score.ticks, score.ticks_kept), (4, 1, 1, 5));
+        assert_eq!((score.wakeups, score.rejected, score.ticks, score.ticks_kept), (4, 1, Some(1), Some(5)));
         assert_eq!((score.too_deep_pct, score.too_shallow_pct), (25.0, 25.0));
         assert_eq!((score.latency.wakes, score.latency.p50_ns, score.latency.max_ns), (3, 400_000, 400_000));
         assert_eq!(score.states[1].rejected, 1);
@@ -232,7 +284,76 @@ mod tests {
         let table = table();
         let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
         let score = Score::of(&[&Tally::new(&table, &energy)]);
-        assert_eq!((score.wakeups, score.too_deep_pct, score.latency.max_ns), (0, 0.0, 0));
+        assert_eq!((score.wakeups, score.latency.known(score.latency.max_ns)), (0, None));
+        assert!(score.too_deep_pct.is_nan() && score.states[0].residency_pct.is_nan(), "a share of nothing");
+        assert_eq!((score.ticks, score.ticks_kept, score.ticks_unknown), (Some(0), Some(0), 0));
         assert_eq!(Score::of(&[]).states.len(), 0);
+    }
+
+    #[test]
+    fn what_no_entry_tells_is_unknown_and_not_0() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let told = |tick, cause| {
+            let mut tally = Tally::new(&table, &energy);
+            tally.entry(&Entry {
+                tick: TickChoice::Unknown,
+                ..entry(0, 1_000, Miss::None, WakeCause::Unknown, 0)
+            });
+            tally.entry(&Entry { tick, ..entry(0, 1_000, Miss::None, cause, 0) });
+            let score = Score::of(&[&tally]);
+            (score.ticks, score.ticks_kept, score.ticks_stopped, score.ticks_unknown)
+        };
+        assert_eq!(told(TickChoice::Unknown, WakeCause::Unknown), (None, None, None, 2));
+        assert_eq!(told(TickChoice::Unknown, WakeCause::Tick), (Some(1), None, None, 2));
+        assert_eq!(told(TickChoice::Stopped, WakeCause::Unknown), (None, Some(0), Some(1), 1));
+        assert_eq!(told(TickChoice::WasStopped, WakeCause::Irq), (Some(0), Some(0), Some(0), 1));
+    }
+
+    #[test]
+    fn stays_in_states_that_the_table_lacks_are_in_no_number_but_their_own() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let mut tally = Tally::new(&table, &energy);
+        tally.entry(&entry(0, 1_000, Miss::None, WakeCause::Irq, 0));
+        let known = Score::of(&[&tally]);
+        tally.entry(&entry(2, 50_000, Miss::None, WakeCause::Irq, 0));
+        tally.entry(&entry(255, 7_000, Miss::None, WakeCause::Tick, 0));
+        let score = Score::of(&[&tally]);
+        let unplaced = |entries, residency_ns| Unplaced { entries, residency_ns };
+        assert_eq!(score.unplaced, BTreeMap::from([(2, unplaced(1, 50_000)), (255, unplaced(1, 7_000))]));
+        assert_eq!(score.states[0].residency_pct, 100.0);
+        assert_eq!(Score { unplaced: BTreeMap::new(), ..score }, known);
+    }
+
+    #[test]
+    fn a_refused_entry_costs_what_running_for_so_long_costs() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let mut tally = Tally::new(&table, &energy);
+        let refused = Entry {
+            outcome: Outcome::Rejected,
+            wake_ns: 34_000,
+            ..entry(1, 0, Miss::None, WakeCause::Unknown, 0)
+        };
+        tally.entry(&refused);
+        assert_eq!(tally.counts.energy_fj, energy.active_fj(34_000));
+        let score = Score::of(&[&tally]);
+        assert_eq!((score.rejected, score.rejected_ns, score.wakeups), (1, 34_000, 0));
+    }
+
+    #[test]
+    fn choices_with_which_something_is_wrong_are_counted_refused_ones_too() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let mut tally = Tally::new(&table, &energy);
+        let fine = entry(0, 1_000, Miss::None, WakeCause::Irq, 0);
+        tally.entry(&fine);
+        let both = Breach { disabled: true, over_limit: true, no_state: false };
+        tally.entry(&Entry { breach: both, ..fine });
+        tally.entry(&Entry { breach: both, outcome: Outcome::Rejected, ..fine });
+        tally.entry(&Entry { breach: Breach { no_state: true, ..Breach::default() }, ..fine });
+        let expected = Breaches { disabled: 2, over_limit: 2, no_state: 1 };
+        assert_eq!(Score::of(&[&tally]).breaches, expected);
     }
 }

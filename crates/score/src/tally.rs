@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause};
+use std::collections::BTreeMap;
+
+use idlewise_model::{
+    Breach, Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause,
+};
 use idlewise_platform::EnergyTable;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +22,41 @@ pub struct StateTally {
     pub rejected: u64,
 }
 
+/// How many choices the core carried out although something was wrong with them ([`idlewise_model::Breach`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaches {
+    /// Of a state that was switched off, although another was on.
+    pub disabled: u64,
+    /// Of a state above the latency limit, although one that was on kept it.
+    pub over_limit: u64,
+    /// Of no state of the table; the nearest was taken.
+    pub no_state: u64,
+}
+
+impl Breaches {
+    fn add(&mut self, b: Breach) {
+        self.disabled += u64::from(b.disabled);
+        self.over_limit += u64::from(b.over_limit);
+        self.no_state += u64::from(b.no_state);
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.disabled += other.disabled;
+        self.over_limit += other.over_limit;
+        self.no_state += other.no_state;
+    }
+}
+
+/// Idle periods in a state that the table does not have, or that nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unplaced {
+    /// How many.
+    pub entries: u64,
+    /// How long together, ns.
+    pub residency_ns: u64,
+}
+
 /// Counts of one CPU's ledger, which can travel without the tables that they were counted by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
@@ -29,7 +68,16 @@ pub struct Counts {
     pub ticks_kept: u64,
     /// Entries at which the tick was stopped.
     pub ticks_stopped: u64,
-    /// Energy of the stays and of being awake for the tick alone, fJ or the table's relative equivalent.
+    /// Entries of which nobody knows what became of the tick.
+    pub ticks_unknown: u64,
+    /// Choices with which something was wrong.
+    pub breaches: Breaches,
+    /// Time from refused entries to the refusal, ns.
+    pub rejected_ns: u64,
+    /// By state: what is in none of the other counts, since nothing can judge it.
+    pub unplaced: BTreeMap<u8, Unplaced>,
+    /// Energy of the stays, of refused entries and of being awake for the tick alone, fJ or the table's relative
+    /// equivalent.
     pub energy_fj: u128,
     /// Wakeup latency of every wake that was not the tick or the poll limit, and of events that came during an exit, ns.
     pub latencies_ns: Counted,
@@ -66,12 +114,14 @@ impl<'t> Tally<'t> {
     }
 }
 
-/// Energy of one stay and of being awake for the tick alone after it, fJ or the table's relative equivalent; 0 for a
-/// refused entry.
+/// Energy of one stay and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
+/// entry is refused runs until then.
 #[inline]
 #[must_use]
 pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
-    let Outcome::Stayed { entered, .. } = e.outcome else { return 0 };
+    let Outcome::Stayed { entered, .. } = e.outcome else {
+        return energy.active_fj(e.wake_ns.max(0).unsigned_abs());
+    };
     let entered = usize::from(entered);
     let entry_ns = table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
     energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns)
@@ -81,17 +131,31 @@ pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
 impl Ledger for Tally<'_> {
     #[inline]
     fn entry(&mut self, e: &Entry) {
+        let state = match e.outcome {
+            Outcome::Stayed { entered, .. } => entered,
+            Outcome::Rejected => e.selected,
+        };
+        if usize::from(state) >= self.table.len() {
+            let unplaced = self.counts.unplaced.entry(state).or_default();
+            unplaced.entries += 1;
+            unplaced.residency_ns += e.residency_ns.max(0).unsigned_abs();
+            return;
+        }
         match e.tick {
             TickChoice::Kept => self.counts.ticks_kept += 1,
             TickChoice::Stopped => self.counts.ticks_stopped += 1,
-            TickChoice::WasStopped | TickChoice::Unknown => {}
+            TickChoice::WasStopped => {}
+            TickChoice::Unknown => self.counts.ticks_unknown += 1,
         }
+        self.counts.breaches.add(e.breach);
         let (entered, miss) = match e.outcome {
             Outcome::Stayed { entered, miss } => (usize::from(entered), miss),
             Outcome::Rejected => {
                 if let Some(s) = self.counts.states.get_mut(usize::from(e.selected)) {
                     s.rejected += 1;
                 }
+                self.counts.rejected_ns += e.wake_ns.max(0).unsigned_abs();
+                self.counts.energy_fj += entry_fj(self.table, self.energy, e);
                 return;
             }
         };

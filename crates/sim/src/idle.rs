@@ -41,7 +41,7 @@ impl<W: Watch> Sim<'_, W> {
         };
         let entered = cpu.idle.enter(&mut Hosted::new(self.governor, cpu.slot), &moment);
         self.out.decisions += 1;
-        self.out.out_of_range += u64::from(entered.out_of_range);
+        self.out.out_of_range += u64::from(entered.breach.no_state);
         cpu.stay = Some(Stay {
             state: entered.state,
             start_ns: now_ns,

@@ -92,14 +92,15 @@ pub fn make_within(
     }
     let total = events.counts().values().sum();
     let facts = survey.finish(machine);
+    let (first_ns, last_ns) = facts.span.ends_ns().unwrap_or_default();
     let source = Source {
         name,
         hash: trace.meta().hash.clone(),
         format: trace.meta().format.clone(),
         kernel: trace.meta().kernel.clone(),
         clock: trace.meta().clock.clone(),
-        first_ns: facts.first_ns,
-        last_ns: facts.last_ns,
+        first_ns,
+        last_ns,
         events: total,
         machine: machine.to_toml(),
         governor: governor.to_owned(),

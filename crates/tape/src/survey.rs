@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Confidence, Event, EventKind, TickGrid, Vector};
+use idlewise_model::{Confidence, Event, EventKind, Span, TickGrid, Vector};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceMeta};
 
@@ -48,8 +48,7 @@ pub(crate) struct Survey<'a> {
 /// What holds for all of a trace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    pub(crate) first_ns: u64,
-    pub(crate) last_ns: u64,
+    pub(crate) span: Span,
     pub(crate) cpus: BTreeMap<u32, CpuSeen>,
     /// Trace clock minus `CLOCK_MONOTONIC`.
     pub(crate) offsets: Offsets,
@@ -91,7 +90,7 @@ pub(crate) struct Facts {
 impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
         let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
-        let facts = Facts { first_ns: u64::MAX, timer_migration, ..Facts::default() };
+        let facts = Facts { timer_migration, ..Facts::default() };
         Self {
             meta,
             facts,
@@ -123,8 +122,7 @@ impl<'a> Survey<'a> {
         self.leaving.event(event);
         self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
-        f.first_ns = f.first_ns.min(event.ts_ns);
-        f.last_ns = f.last_ns.max(event.ts_ns);
+        f.span.add(event);
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
         match event.kind {

@@ -35,9 +35,9 @@ pub struct Replayed {
     /// Too shallow, % of wakeups.
     pub too_shallow_pct: f64,
     /// Entries at which the tick went on.
-    pub ticks_kept: u64,
+    pub ticks_kept: Option<u64>,
     /// Entries at which the tick was stopped.
-    pub ticks_stopped: u64,
+    pub ticks_stopped: Option<u64>,
     /// Wakeup latency by the idle states' exit latencies, mean, ns.
     pub latency_mean_ns: f64,
     /// The same, 99th percentile, ns.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a comparison measures, one list for tables, JSON and `--fail-if`.
 
-use idlewise_report::{duration, percent, signed_duration, signed_percent, signed_points};
+use idlewise_report::{UNKNOWN, duration, percent, signed_duration, signed_percent, signed_points};
 use idlewise_score::Score;
 use serde::Serialize;
 
@@ -113,8 +113,8 @@ impl Metric {
             Self::Wakeups => score.wakeups as f64,
             Self::TooDeep => score.too_deep_pct,
             Self::TooShallow => score.too_shallow_pct,
-            Self::Ticks => score.ticks as f64,
-            Self::TickStopped => score.ticks_stopped as f64,
+            Self::Ticks => score.ticks.map_or(f64::NAN, |n| n as f64),
+            Self::TickStopped => score.ticks_stopped.map_or(f64::NAN, |n| n as f64),
             Self::LatencyMean => score.latency.mean_ns,
             Self::LatencyP50 => score.latency.p50_ns as f64,
             Self::LatencyP99 => score.latency.p99_ns as f64,
@@ -130,6 +130,7 @@ impl Unit {
     #[must_use]
     pub fn shown(self, value: f64) -> String {
         match self {
+            Self::Count if value.is_nan() => UNKNOWN.to_owned(),
             Self::Count => format!("{value:.0}"),
             Self::Share => percent(value),
             Self::Time => duration(value),
@@ -162,6 +163,7 @@ impl MetricChange {
     pub(crate) fn new(metric: Metric, a: f64, b: f64) -> Self {
         let change_pct = match (a, b) {
             (a, b) if a == b => Some(0.0),
+            (a, b) if a.is_nan() || b.is_nan() => None,
             (0.0, _) => None,
             _ => Some((b - a) * 100.0 / a),
         };
@@ -188,6 +190,7 @@ impl MetricChange {
     pub fn words(&self) -> String {
         let relative = self.relative();
         match self.metric.unit() {
+            _ if self.change.is_nan() => UNKNOWN.to_owned(),
             _ if self.a == self.b => "0".to_owned(),
             Unit::Share => signed_points(self.change),
             Unit::Energy => relative,
@@ -199,6 +202,10 @@ impl MetricChange {
     /// The change in % of A.
     #[must_use]
     pub fn relative(&self) -> String {
-        self.change_pct.map_or_else(|| "from 0".to_owned(), signed_percent)
+        match self.change_pct {
+            Some(pct) => signed_percent(pct),
+            None if self.change.is_nan() => UNKNOWN.to_owned(),
+            None => "from 0".to_owned(),
+        }
     }
 }

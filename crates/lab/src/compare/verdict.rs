@@ -218,7 +218,7 @@ fn cancelling(
 
 /// Where replay parts from the kernel more often than B from A.
 fn below_fidelity(trace: &TraceComparison) -> Option<String> {
-    let unlike = 100.0 - trace.fidelity.as_ref().ok()?.same_state_pct;
+    let unlike = 100.0 - trace.fidelity.as_ref().ok()?.same_state_pct?;
     let waits = &trace.comparison.waits;
     let differ = percent_of(waits.other_state, waits.all);
     (differ < unlike).then(|| {

@@ -3,7 +3,7 @@
 
 use idlewise_governor::{Value, Variable};
 use idlewise_model::MAX_STATES;
-use idlewise_report::{Line, Report, Table, duration};
+use idlewise_report::{Line, Report, Table, duration, percent};
 
 use super::report::{Came, Explanation, Given, Other, Unit};
 use super::{ExplainReport, Moment, WhyDiffer};
@@ -52,9 +52,9 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
     out.preamble.push(Line::new(
         "answer",
         format!(
-            "{parted} of {} waits begin with another choice ({:.2} %): another state in {}, only the tick in {}",
+            "{parted} of {} waits begin with another choice ({} %): another state in {}, only the tick in {}",
             r.waits,
-            percent_of(parted, r.waits),
+            percent(percent_of(parted, r.waits)),
             r.other_state,
             r.other_tick
         ),

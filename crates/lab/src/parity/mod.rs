@@ -118,10 +118,10 @@ impl Parity {
 }
 
 impl ParityCounts {
-    /// Decisions that are the same, % of those compared.
+    /// Decisions that are the same, % of those compared; not a number where there are none.
     #[must_use]
     pub fn same_pct(&self) -> f64 {
-        if self.decisions == 0 { 0.0 } else { self.same as f64 * 100.0 / self.decisions as f64 }
+        self.same as f64 * 100.0 / self.decisions as f64
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_live::ab::{AbReport, BenchmarkReport, Cell, MetricReport};
-use idlewise_report::{Line, Report, Table, percent};
+use idlewise_report::{Line, Report, Table, percent, share};
 use idlewise_stats::{Interval, Median};
 
 use super::compare::check_lines;
@@ -136,7 +136,7 @@ fn metrics(b: &BenchmarkReport, margin: u32) -> Table {
                 blank(change),
                 blank(its),
                 blank(c.p_corrected.map(p_value)),
-                blank(c.superiority.map(|s| format!("{:.0} %", 100.0 * s))),
+                blank(c.superiority.map(|s| format!("{} %", share(100.0 * s, 0)))),
                 if i == 0 { "baseline".to_owned() } else { or_dash(c.verdict.map(|v| v.words(margin))) },
                 blank(c.runs_to_settle.map(|n| n.to_string())),
             ]);

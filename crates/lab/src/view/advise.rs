@@ -2,7 +2,10 @@
 //! Advice on one page.
 
 use idlewise_live::ab::Verdict;
-use idlewise_report::{Line, Report, Table, duration, percent, signed_duration, signed_percent};
+use idlewise_report::{Line, Report, Table, duration, percent, share, signed_duration, signed_percent};
+
+use super::{percent_of, shown_or_unknown};
+use crate::tidy::plain;
 
 use super::ab::{between, change_pct, number, or_dash, p_value};
 use crate::advise::{AbBasis, Advice, Compared, ReplayBasis, Replayed, Row, What};
@@ -156,12 +159,9 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
         Ok(f) => format!(
             "replay: of {}'s own choices on this kernel it makes {} % the same{}",
             f.governor.split(':').next().unwrap_or_default(),
-            percent(f.same_state_pct),
-            if f.tick_known == 0 {
-                String::new()
-            } else {
-                format!(", keep or stop the tick {} %", percent(f.same_tick_pct))
-            }
+            shown_or_unknown(f.same_state_pct, percent),
+            f.same_tick_pct
+                .map_or_else(String::new, |pct| format!(", keep or stop the tick {} %", percent(pct)))
         ),
         Err(why) => format!("replay: how far it makes the kernel's choices is {why}"),
     });
@@ -169,7 +169,7 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
         .guessed
         .iter()
         .filter(|(_, pct)| *pct >= WORTH_TELLING)
-        .map(|(name, pct)| format!("{name} {pct:.0} %"))
+        .map(|(name, pct)| format!("{name} {} %", share(*pct, 0)))
         .collect();
     if !guessed.is_empty() {
         out.push(format!(
@@ -220,7 +220,7 @@ fn replayed(a: &Advice) -> Table {
             table.rows.push(cells);
             continue;
         };
-        let asked = r.ticks_kept + r.ticks_stopped;
+        let ticks = r.ticks_kept.zip(r.ticks_stopped).filter(|(kept, stopped)| kept + stopped > 0);
         let change = |shown: String, pct: f64| {
             if a.rows.first().is_some_and(|f| f.governor == row.governor) {
                 shown
@@ -234,7 +234,7 @@ fn replayed(a: &Advice) -> Table {
             r.wakeups.to_string(),
             percent(r.too_deep_pct),
             percent(r.too_shallow_pct),
-            or_dash((asked > 0).then(|| percent(r.ticks_stopped as f64 * 100.0 / asked as f64))),
+            or_dash(ticks.map(|(kept, stopped)| percent(percent_of(stopped, kept + stopped)))),
             change(duration(r.latency_mean_ns), r.latency_change_pct),
             duration(r.latency_p99_ns as f64),
             change(format!("{:.3}", r.energy), r.energy_change_pct),
@@ -301,10 +301,10 @@ fn data(a: &Advice) -> Table {
         cells.extend(match &row.replay {
             Some(Ok(r)) => vec![
                 r.wakeups.to_string(),
-                r.too_deep_pct.to_string(),
-                r.too_shallow_pct.to_string(),
-                r.ticks_kept.to_string(),
-                r.ticks_stopped.to_string(),
+                plain(r.too_deep_pct),
+                plain(r.too_shallow_pct),
+                r.ticks_kept.map(|n| n.to_string()).unwrap_or_default(),
+                r.ticks_stopped.map(|n| n.to_string()).unwrap_or_default(),
                 r.latency_mean_ns.to_string(),
                 r.latency_p99_ns.to_string(),
                 r.energy.to_string(),

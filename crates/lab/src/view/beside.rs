@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_report::{
-    Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
+    Line, Report, Table, UNKNOWN, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
 use crate::beside::{BesideReport, Look, Pair, STAY_LIMITS_NS, TaskLook};
@@ -65,6 +65,10 @@ fn change(real: f64, simulated: f64) -> String {
     if real == 0.0 { "-".to_owned() } else { signed_percent((simulated - real) * 100.0 / real) }
 }
 
+fn rate_words(rate: f64) -> String {
+    if rate.is_nan() { UNKNOWN.to_owned() } else { format!("{rate:.1}") }
+}
+
 fn table(p: &Pair) -> Table {
     let title = format!("{} on {}, Linux {}: {}", p.governor, p.platform, p.kernel, p.recording);
     let head = ["", "real", "simulated", "difference"].map(str::to_owned).to_vec();
@@ -72,7 +76,7 @@ fn table(p: &Pair) -> Table {
     let (real, simulated) = (&p.real, &p.simulated);
     let mut rate = |name: &str, get: &dyn Fn(&Look) -> f64| {
         let (a, b) = (get(real), get(simulated));
-        t.rows.push(vec![name.to_owned(), format!("{a:.1}"), format!("{b:.1}"), change(a, b)]);
+        t.rows.push(vec![name.to_owned(), rate_words(a), rate_words(b), change(a, b)]);
     };
     rate("wakeups/s", &|l| l.wakeups_per_s);
     rate("tick wakes/s", &|l| l.ticks_per_s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_report::{Line, Report, Table, percent};
 
-use super::governor_tables;
+use super::{governor_tables, shown_or_unknown};
 use crate::boot::{BootReport, Cell, RecordingCheck, SelfTest};
 use crate::replay::Per;
 
@@ -51,7 +51,7 @@ fn checks(cell: &Cell) -> Table {
         None => "not recorded".to_owned(),
     });
     row("same from stock events", &|c| match &c.fidelity {
-        Ok(f) => format!("{} %", percent(f.same_state_pct)),
+        Ok(f) => format!("{} %", shown_or_unknown(f.same_state_pct, percent)),
         Err(why) => why.clone(),
     });
     row("counters", &|c| match &c.counters {

@@ -5,7 +5,7 @@ use idlewise_report::{
     Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
-use super::{ReplayedTrace, foreign_line, model_lines, percent_of};
+use super::{BREACHES, ReplayedTrace, breach_lines, foreign_line, model_lines, percent_of};
 use crate::compare::{
     Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
     SMALL_LATENCY_NS, SMALL_PCT, Unit,
@@ -25,6 +25,12 @@ pub fn compare(r: &CompareReport) -> Report {
     out.preamble.extend(model_lines(&r.platform));
     out.preamble.push(Line::new("A", &r.a));
     out.preamble.push(Line::new("B", &r.b));
+    for trace in &r.traces {
+        let place = if r.traces.len() > 1 { format!("{}: ", trace.head.name) } else { String::new() };
+        for (name, run) in [(&r.a, &trace.comparison.a), (&r.b, &trace.comparison.b)] {
+            out.preamble.extend(breach_lines(&format!("{place}{name}"), &run.score, run.decisions));
+        }
+    }
     if let Some(together) = &r.together {
         for trace in &r.traces {
             out.tables.push(metric_table(&trace.head.name, &trace.comparison, r));
@@ -77,7 +83,9 @@ fn metric_table(title: &str, c: &Comparison, r: &CompareReport) -> Table {
             t.rows.extend(count_row("during an exit", c, |r| r.score.overtaken));
         }
     }
-    t.rows.extend(count_row("answers out of range", c, |r| r.out_of_range));
+    for (name, of) in BREACHES {
+        t.rows.extend(count_row(name, c, |r| of(&r.score.breaches)));
+    }
     t
 }
 

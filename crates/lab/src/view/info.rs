@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a trace holds, as text.
 
-use idlewise_report::{Line, Report, Table, signed_duration, span};
+use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span};
 
 use super::parity::parity_lines;
 use super::{fidelity_lines, head_lines, health_lines, input_lines, percent_of};
@@ -24,7 +24,7 @@ pub fn info(i: &Info) -> Report {
     out.tables.push(cpu_table(&i.cpus));
     let mut events = Table::new("events", vec!["event".into(), "count".into(), "%".into()]);
     for e in &i.counts {
-        let share = format!("{:.1}", percent_of(e.count, i.events));
+        let share = share(percent_of(e.count, i.events), 1);
         events.rows.push(vec![e.name.clone(), e.count.to_string(), share]);
     }
     out.tables.push(events);
@@ -95,8 +95,8 @@ fn truth_line(first: bool, t: &InputTruth) -> Line {
     } else {
         format!("; off by {least}, {middle}, {most} (p1, p50, p99)")
     };
-    let same = percent_of(t.same, t.compared);
-    let words = format!("{}: {} {same:.2} % of {}{off}", t.name, t.how, t.compared);
+    let same = percent(percent_of(t.same, t.compared));
+    let words = format!("{}: {} {same} % of {}{off}", t.name, t.how, t.compared);
     Line::new(if first { "truth" } else { "" }, words)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What hangs on sleep lengths that are not certain.
 
-use idlewise_report::Line;
+use idlewise_report::{Line, share};
 
 use crate::replay::{MetricSensitivity, Sensitivity, TRIED};
 
@@ -9,7 +9,7 @@ use crate::replay::{MetricSensitivity, Sensitivity, TRIED};
 const WORTH_A_LINE_PCT: f64 = 5.0;
 
 pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
-    let unsure = format!("not certain for {:.0} % of {} waits", s.unsure_pct(), s.waits);
+    let unsure = format!("not certain for {} % of {} waits", share(s.unsure_pct(), 0), s.waits);
     if s.metrics.is_empty() {
         let worth = s.unsure_pct() >= WORTH_A_LINE_PCT;
         let hint =

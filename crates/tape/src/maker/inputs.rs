@@ -153,6 +153,7 @@ impl Maker<'_> {
 
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.facts.offsets.notes();
+        notes.extend(self.facts.span.note());
         if self.facts.by_switches {
             notes.push(
                 "no cpu_idle events: idle is the time of the idle task, and an interrupt in it ends a stay; which \

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are the numbers of a score of one world: causes of wakeups, shares of idle time, the time that was recorded?
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use common::{known, recording};
+use idlewise_lab::info::info;
+use idlewise_lab::replay::Per;
+use idlewise_lab::score::{ScoreReport, score};
+use idlewise_lab::view;
+use idlewise_report::Format;
+
+/// A systrace of one CPU: nine idle periods in WFI, four in a state that no phone of ours has; first stands the mark by
+/// which the recorder says what time it is.
+fn systrace(dir: &tempfile::TempDir) -> PathBuf {
+    let mut text = String::from("# tracer: nop\n#\n");
+    text += "           <...>-77    [000] ...1     0.000000: tracing_mark_write: trace_event_clock_sync: parent_ts=0.0\n";
+    for n in 0..13_u32 {
+        let state = if n % 3 == 2 { 6 } else { 0 };
+        let line = |us: u32, state: u32| {
+            format!("          <idle>-0     [000] d..2 50260.{us:06}: cpu_idle: state={state} cpu_id=0\n")
+        };
+        write!(text, "{}{}", line(n * 10_000, state), line(n * 10_000 + 9_000, u32::MAX)).unwrap();
+    }
+    let path = dir.path().join("phone.txt");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn text(report: &ScoreReport) -> String {
+    view::score(report, Per::All).render(Format::Table, report).unwrap()
+}
+
+#[test]
+fn idle_periods_in_states_that_the_machine_lacks_count_nowhere_or_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = score(&systrace(&dir), &known("hikey960", ""), Per::All, None).unwrap();
+    let s = &report.score;
+    assert_eq!((s.wakeups, s.unplaced[&6].entries, s.unplaced[&6].residency_ns), (9, 4, 36_000_000));
+    assert_eq!(s.causes.values().sum::<u64>(), 9, "causes sum to 100 %");
+    assert_eq!(s.states.iter().map(|s| s.residency_pct).sum::<f64>(), 100.0);
+    assert_eq!(s.states.iter().map(|s| s.residency_ns).sum::<u64>(), s.idle_ns);
+    let text = text(&report);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let warned = "WARNING 4 idle periods, 0.036 s together, are in no number below: hikey960 does not have their states \
+                  (state 6: 4); is it the machine that was recorded?";
+    assert!(words.contains(warned), "{text}");
+}
+
+#[test]
+fn what_a_trace_does_not_tell_is_a_question_mark() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = score(&systrace(&dir), &known("hikey960", ""), Per::All, None).unwrap();
+    let json = serde_json::to_value(&report.score).unwrap();
+    for field in ["ticks", "ticks_kept", "ticks_stopped"] {
+        assert_eq!(json[field], serde_json::Value::Null, "{field}");
+    }
+    let text = text(&report);
+    let row = text.lines().find(|l| l.starts_with(" all")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells.iter().filter(|c| **c == "?").count(), 3, "tick wakes, kept, stopped: {row}");
+    let csv = view::score(&report, Per::All).render(Format::Csv, &report).unwrap();
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let head = rows.headers().unwrap().clone();
+    let cells = rows.records().next().unwrap().unwrap();
+    for name in ["tick_wakes", "tick_kept", "tick_stopped"] {
+        assert_eq!(&cells[head.iter().position(|h| h == name).unwrap()], "", "{name}");
+    }
+}
+
+#[test]
+fn a_clocks_mark_at_0_is_not_the_start_of_the_recording() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = systrace(&dir);
+    let report = score(&path, &known("hikey960", ""), Per::All, None).unwrap();
+    assert_eq!(report.head.span_ns, 129_000_000);
+    assert!(
+        report.head.notes.iter().any(|n| n.starts_with("a mark at 0.000000000 s")),
+        "{:?}",
+        report.head.notes
+    );
+    let info = info(&path, &idlewise_lab::RecordingOptions::default(), &[]).unwrap();
+    assert_eq!((info.first_ns, info.span_ns), (50_260_000_000_000, 129_000_000));
+    assert_eq!(info.cpus[0].longest_silence_ns, 9_000_000);
+    assert!(info.notes.iter().any(|n| n.starts_with("a mark at 0.000000000 s")), "{:?}", info.notes);
+}
+
+#[test]
+fn without_events_of_the_tick_nobody_knows_whether_it_was_kept() {
+    let Some(path) = recording("mt8196/trace_6_12_sleep_length.dat") else { return };
+    let report = score(&path, &known("mt8196", "teo"), Per::All, None).unwrap();
+    let s = &report.score;
+    assert!(s.ticks.is_some_and(|n| n > 1000), "timer interrupts are recorded: {:?}", s.ticks);
+    assert_eq!((s.ticks_kept, s.ticks_stopped, s.ticks_unknown), (None, None, s.wakeups + s.rejected));
+    assert!(s.rejected > 0 && s.rejected_ns > 0);
+}

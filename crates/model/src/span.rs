@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use crate::{Event, EventKind};
+
+/// A mark that lies farther than this from everything that the kernel did is not of the recorded time, ns: an hour.
+const FAR_NS: u64 = 3_600_000_000_000;
+
+/// The time that a recording covers. Recorders write marks of their own into a trace, such as a clock's reading at time 0:
+/// where they lie hours from all events that are understood, they are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    understood: Option<(u64, u64)>,
+    all: Option<(u64, u64)>,
+}
+
+impl Span {
+    /// Takes `event` in.
+    #[inline]
+    pub fn add(&mut self, event: &Event) {
+        let with = |span: Option<(u64, u64)>| {
+            let (first, last) = span.unwrap_or((event.ts_ns, event.ts_ns));
+            Some((first.min(event.ts_ns), last.max(event.ts_ns)))
+        };
+        self.all = with(self.all);
+        if !matches!(event.kind, EventKind::Other { .. }) {
+            self.understood = with(self.understood);
+        }
+    }
+
+    /// Time of the first and of the last event, ns; nothing without events.
+    #[must_use]
+    pub fn ends_ns(&self) -> Option<(u64, u64)> {
+        let (Some(all), Some(understood)) = (self.all, self.understood) else { return self.all };
+        let near = |mark_ns: u64, ns: u64| if mark_ns.abs_diff(ns) > FAR_NS { ns } else { mark_ns };
+        Some((near(all.0, understood.0), near(all.1, understood.1)))
+    }
+
+    /// What was left out, in words.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let (all, kept) = (self.all?, self.ends_ns()?);
+        let far = if all.0 == kept.0 { all.1 } else { all.0 };
+        (all != kept).then(|| {
+            format!(
+                "a mark at {}.{:09} s lies more than an hour from all that happened: it is not of the recorded time",
+                far / 1_000_000_000,
+                far % 1_000_000_000
+            )
+        })
+    }
+
+    /// Whether a silence of `silence_ns` is between a mark and events, not one of the recording.
+    #[must_use]
+    pub fn is_far(silence_ns: u64) -> bool {
+        silence_ns > FAR_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(events: &[(u64, bool)]) -> Span {
+        let mut span = Span::default();
+        for (ts_ns, mark) in events {
+            let kind =
+                if *mark { EventKind::Other { id: 1 } } else { EventKind::CpuIdle { cpu: 0, state: None } };
+            span.add(&Event { ts_ns: *ts_ns, cpu: 0, pid: 0, kind });
+        }
+        span
+    }
+
+    #[test]
+    fn only_marks_that_are_hours_away_are_left_out() {
+        let at = 50_260_000_000_000;
+        let far = span(&[(0, true), (at, false), (at + 5, true), (at + 3, false)]);
+        assert_eq!(far.ends_ns(), Some((at, at + 5)));
+        assert!(far.note().unwrap().starts_with("a mark at 0.000000000 s"));
+        let near = span(&[(at - FAR_NS, true), (at, false)]);
+        assert_eq!((near.ends_ns(), near.note()), (Some((at - FAR_NS, at)), None));
+        let late = span(&[(at, false), (at + 2 * FAR_NS, true)]);
+        assert_eq!(late.ends_ns(), Some((at, at)));
+        let long = span(&[(0, false), (at, false)]);
+        assert_eq!(
+            (long.ends_ns(), long.note()),
+            (Some((0, at)), None),
+            "the kernel's own events count wherever they lie"
+        );
+        assert_eq!(span(&[(7, true)]).ends_ns(), Some((7, 7)));
+        assert_eq!(span(&[]).ends_ns(), None);
+    }
+}
