@@ -37,7 +37,7 @@ if [ -z "${IDLEWISE_KERNEL_SOURCES-}" ]; then
 	export IDLEWISE_KERNEL_SOURCES=$PWD/target/kernel-sources
 	tools/kernel-sources.sh "$IDLEWISE_KERNEL_SOURCES"
 fi
-for tree in linux-source-6.1 linux-source-6.12; do
+for tree in linux-source-6.1 linux-source-6.12 linux-source-7.3; do
 	[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
 		notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
 done

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use idlewise_boot::{Build, KernelTree, LabFolder, UserGovernor, Watch, install, remove};
@@ -119,9 +119,26 @@ fn a_tree_of_the_users_is_not_changed_unasked() {
     assert!(KernelTree::of_user(tree.path()).is_err());
 }
 
-/// In Debian's tree, with every warning that the kernel's build knows; and sparse, where it is installed.
 #[test]
-fn the_overlay_compiles_in_a_kernel_tree_without_a_warning() {
+fn the_overlay_compiles_in_linux_6_12_without_a_warning() {
+    compiles_without_a_warning("6.12");
+}
+
+#[test]
+fn the_overlay_compiles_in_linux_7_3_without_a_warning() {
+    let archive = std::env::var_os("IDLEWISE_KERNEL_SOURCES").map(PathBuf::from);
+    let archive = archive.map(|folder| folder.join("linux-source-7.3.tar.xz"));
+    let unpacked =
+        std::env::var_os("IDLEWISE_LAB").map(|lab| Path::new(&lab).join("source/linux-source-7.3"));
+    if !archive.into_iter().chain(unpacked).any(|path| path.exists()) {
+        eprintln!("skipped: no archive linux-source-7.3.tar.xz (tools/kernel-sources.sh says why)");
+        return;
+    }
+    compiles_without_a_warning("7.3");
+}
+
+/// In Debian's tree, with every warning that the kernel's build knows; and sparse, where it is installed.
+fn compiles_without_a_warning(version: &str) {
     let Some(lab) = std::env::var_os("IDLEWISE_LAB") else {
         eprintln!("skipped: IDLEWISE_LAB names no folder for a kernel tree (make test sets it)");
         return;
@@ -137,7 +154,7 @@ fn the_overlay_compiles_in_a_kernel_tree_without_a_warning() {
         return;
     }
     let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
-    let tree = KernelTree::of_debian(&lab, &Nobody).unwrap();
+    let tree = KernelTree::of_debian(&lab, version, &Nobody).unwrap();
     let build = Build::new(&tree, &lab, None, &Nobody).unwrap();
     let warnings = build.compile_overlay().unwrap();
     let ours: Vec<&String> = warnings.iter().filter(|w| w.contains("idlewise")).collect();

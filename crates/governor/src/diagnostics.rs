@@ -2,9 +2,12 @@
 //! What compiler and linker say, as sentences for the owner of a governor: which header or name is missing, and where.
 
 use std::fmt;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::shim;
 
 /// One reason why a governor does not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +44,10 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
     };
     let mut found: Vec<Problem> = Vec::new();
     for line in said.lines() {
-        let Some(mut problem) = compiler(line).or_else(|| linker(line)) else { continue };
+        let Some(mut problem) = compiler(line, &|tag| home(tag, source, given)).or_else(|| linker(line))
+        else {
+            continue;
+        };
         problem.file = name(&problem.file);
         if !found.contains(&problem) {
             found.push(problem);
@@ -50,13 +56,25 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
     found
 }
 
-/// `file:line:column: error: words`.
-fn compiler(text: &str) -> Option<Problem> {
+/// Where the user has `tag`, such as `struct mine`: in the file or a header in its folder.
+fn home(tag: &str, source: &Path, given: &str) -> Option<String> {
+    let at = |path: &Path| shim::definition(&String::from_utf8_lossy(&fs::read(path).ok()?), tag);
+    if let Some(line) = at(source) {
+        return Some(format!("{given}:{line}"));
+    }
+    let beside = fs::read_dir(source.parent()?).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut headers: Vec<_> = beside.filter(|path| path.extension().is_some_and(|e| e == "h")).collect();
+    headers.sort();
+    headers.iter().find_map(|path| Some(format!("{}:{}", path.display(), at(path)?)))
+}
+
+/// `file:line:column: error: words`. `home` finds where the user has a struct.
+fn compiler(text: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<Problem> {
     let (place, said) = text.split_once(": error: ").or_else(|| text.split_once(": fatal error: "))?;
     let mut parts = place.rsplitn(3, ':');
     let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
     column.parse::<u32>().ok()?;
-    let (what, lacking) = sentence(said);
+    let (what, lacking) = sentence(said, home);
     Some(Problem { file: file.to_owned(), line: line.parse().ok()?, what, lacking })
 }
 
@@ -74,7 +92,7 @@ fn linker(text: &str) -> Option<Problem> {
 }
 
 /// The compiler's words in ours, and whether it is the shim that lacks something.
-fn sentence(said: &str) -> (String, bool) {
+fn sentence(said: &str, home: &dyn Fn(&str) -> Option<String>) -> (String, bool) {
     let quoted = said.split(['\'', '`', '‘', '’']).nth(1).unwrap_or("");
     let header = said
         .strip_suffix(": No such file or directory")
@@ -92,15 +110,38 @@ fn sentence(said: &str) -> (String, bool) {
     if said.contains("undeclared") {
         return lacks("name");
     }
-    if said.contains("no member named") {
-        let names: Vec<&str> = said.split(['\'', '`', '‘', '’']).skip(1).step_by(2).collect();
-        let named = said.starts_with("no member named");
-        if let (Some(first), Some(second)) = (names.first(), names.get(1)) {
-            let (member, of) = if named { (first, second) } else { (second, first) };
-            return (format!("the shim's `{}` has no `{member}`", of.trim_start_matches("const ")), true);
-        }
+    if let Some(said) = no_member(said, home) {
+        return said;
     }
     (said.to_owned(), false)
+}
+
+/// A member that a struct has not: whether it is the shim's or the user's decides who can mend it.
+fn no_member(said: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
+    let (before, after) = said.split_once("no member named")?;
+    let quoted = |text: &str| -> Vec<String> {
+        let names = text.split(['\'', '`', '‘', '’']).skip(1).step_by(2);
+        names
+            .map(|name| name.trim_start_matches("const ").trim_start_matches("volatile ").to_owned())
+            .collect()
+    };
+    // gcc says the struct first, and behind it what a type's name stands for; clang says it last.
+    let (mut of, mut names) = (quoted(before), quoted(after).into_iter());
+    let member = names.next()?;
+    let mut like = None;
+    if of.is_empty() {
+        of.extend(names.next());
+    } else if after.contains("did you mean") {
+        like = names.next();
+    }
+    let tag = of.first()?;
+    let like = like.map_or_else(String::new, |like| format!(" (did you mean `{like}`?)"));
+    if of.iter().any(|tag| shim::defines(tag)) {
+        return Some((format!("the shim's `{tag}` has no `{member}`{like}"), true));
+    }
+    let at = of.iter().find_map(|tag| home(tag));
+    let at = at.map_or_else(String::new, |at| format!(", which is defined at {at},"));
+    Some((format!("`{tag}`{at} has no `{member}`{like}"), false))
 }
 
 #[cfg(test)]
@@ -150,6 +191,22 @@ mod tests {
             (
                 "/abs/my.c:9:2: error: no member named 'x' in 'struct cpuidle_device'",
                 "my.c:9: the shim's `struct cpuidle_device` has no `x`",
+            ),
+            (
+                "/abs/my.c:9:2: error: 'struct mine' has no member named 'cuont'; did you mean 'count'?",
+                "my.c:9: `struct mine` has no `cuont` (did you mean `count`?)",
+            ),
+            (
+                "/abs/my.c:9:2: error: 'mine_t' {aka 'struct mine'} has no member named 'cuont'",
+                "my.c:9: `mine_t` has no `cuont`",
+            ),
+            (
+                "/abs/my.c:9:2: error: 'const struct cpuidle_state' has no member named 'latency'",
+                "my.c:9: the shim's `struct cpuidle_state` has no `latency`",
+            ),
+            (
+                "/abs/my.c:9:2: error: no member named 'cuont' in 'struct mine'",
+                "my.c:9: `struct mine` has no `cuont`",
             ),
             ("/abs/my.c:9:2: error: expected ';' before 'return'", "my.c:9: expected ';' before 'return'"),
             ("/c/shim/include/linux/x.h:2:1: error: expected ';'", "<linux/x.h>:2: expected ';'"),

@@ -9,6 +9,7 @@ use crate::catalog::{GovernorInfo, catalog, find};
 use crate::isolate::Bounds;
 use crate::kernel_tree::{Version, label};
 use crate::source::{GovernorSource, SourceFile};
+use crate::spec::no_c;
 use crate::workshop::{Made, Source, Workshop};
 use crate::{GovernorError, Spec};
 
@@ -17,6 +18,8 @@ use crate::{GovernorError, Spec};
 pub struct Governor {
     spec: Spec,
     origin: Origin,
+    /// It is called by its path, since another has the same name.
+    by_path: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +51,7 @@ impl Governor {
             nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
             known: catalog().iter().map(|g| g.id.to_owned()).collect(),
         })?;
-        Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects) })
+        Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false })
     }
 
     /// Finds what the user named; a file is compiled as [`Workshop::from_env`] says.
@@ -73,6 +76,12 @@ impl Governor {
     fn compile(source: &SourceFile, workshop: &Workshop) -> Result<Self, GovernorError> {
         let spec = source.spec();
         let given = spec.id.as_str();
+        let c = Path::new(given).extension().is_some_and(|e| e == "c");
+        if !c && (Path::new(given).is_file() || no_c(given).is_some()) {
+            let what = no_c(given).unwrap_or("its name does not end in .c");
+            let why = format!("no C file ({what}); name the C file of a governor");
+            return Err(GovernorError::Source { path: given.to_owned(), why });
+        }
         let wrong = |e: std::io::Error| GovernorError::Source { path: given.to_owned(), why: e.to_string() };
         let file = Path::new(given).canonicalize().map_err(wrong)?;
         let tree = Version::around(&file);
@@ -80,7 +89,7 @@ impl Governor {
         let made = workshop.make(&Source { given, file: &file, version }, false)?;
         let (name, version) = (label(given, &file, tree.as_ref()), version.cloned());
         let foreign = Foreign { file, version, name, made, workshop: workshop.clone() };
-        Ok(Self { spec: spec.clone(), origin: Origin::Foreign(Arc::new(foreign)) })
+        Ok(Self { spec: spec.clone(), origin: Origin::Foreign(Arc::new(foreign)), by_path: false })
     }
 
     /// The same governor with `more` parameters set.
@@ -103,8 +112,16 @@ impl Governor {
     pub fn name(&self) -> &str {
         match &self.origin {
             Origin::Ours(info, _) => info.id,
+            Origin::Foreign(_) if self.by_path => &self.spec.id,
             Origin::Foreign(foreign) => &foreign.name,
         }
+    }
+
+    /// The same, called by its path where `other` is called the same and comes from another file: two trees can be of one version.
+    #[must_use]
+    pub fn apart_from(mut self, other: &Self) -> Self {
+        self.by_path |= self.name() == other.name() && self.file() != other.file();
+        self
     }
 
     /// The name with the parameters.

@@ -95,6 +95,17 @@ pub(crate) fn of_trees(spec: &Spec, trees: &[PathBuf]) -> Result<Option<Vec<Sour
                 versions()
             )));
         }
+        [first, second, ..] if found.iter().all(|t| t.version == first.version) => {
+            let folders: Vec<String> = found.iter().map(|t| t.folder.display().to_string()).collect();
+            let file = second.folder.join(GOVERNORS).join(format!("{}.c", name.unwrap_or("GOVERNOR")));
+            return Err(wrong(format!(
+                "governor `{spec}`: {} kernel trees are of version {}: {}; name the governor's file by its path: {}",
+                found.len(),
+                first.version,
+                folders.join(", "),
+                file.display()
+            )));
+        }
         _ => {
             return Err(wrong(format!(
                 "governor `{spec}`: which of the kernel trees? There are: {}; write linux:VERSION/GOVERNOR",
@@ -144,6 +155,7 @@ fn in_a_tree(id: &str) -> Option<(Option<&str>, Option<&str>)> {
 
 /// A kernel tree.
 struct Tree {
+    folder: PathBuf,
     version: Version,
     /// Its governors, by name.
     files: Vec<PathBuf>,
@@ -176,7 +188,7 @@ impl Tree {
         let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
         files.retain(|f| f.extension().is_some_and(|e| e == "c"));
         files.sort();
-        Ok(Self { version, files })
+        Ok(Self { folder: folder.to_owned(), version, files })
     }
 }
 

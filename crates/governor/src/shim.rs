@@ -14,6 +14,24 @@ pub(crate) fn flags() -> &'static str {
     SHIM.iter().find(|(name, _)| *name == "flags").map_or("", |(_, text)| text)
 }
 
+/// Whether one of its headers defines `tag`, such as `struct cpuidle_device`, or a type of that name.
+pub(crate) fn defines(tag: &str) -> bool {
+    SHIM.iter().any(|(_, text)| definition(text, tag).is_some())
+}
+
+/// The line, from 1, on which `text` defines `tag`: `struct x {`, or `} x;` for a type's name.
+pub(crate) fn definition(text: &str, tag: &str) -> Option<usize> {
+    let begins = |line: &str| {
+        let rest = line.trim().strip_prefix("typedef ").unwrap_or(line.trim()).strip_prefix(tag);
+        rest.is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with('{'))
+    };
+    let ends = |line: &str| {
+        let name = line.trim().strip_prefix('}').and_then(|rest| rest.trim().strip_suffix(';'));
+        name.is_some_and(|name| name.split_whitespace().next_back() == Some(tag))
+    };
+    text.lines().position(|line| begins(line) || ends(line)).map(|at| at + 1)
+}
+
 /// Tells this shim from another.
 pub(crate) fn hash() -> u128 {
     let all: String = SHIM.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();

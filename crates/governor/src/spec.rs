@@ -29,7 +29,9 @@ impl Spec {
     /// Whether the id is the path of a C file, or of anything else than a governor's name.
     #[must_use]
     pub fn names_a_file(&self) -> bool {
-        self.id.contains('/') || Path::new(&self.id).extension().is_some_and(|e| e == "c")
+        self.id.contains('/')
+            || Path::new(&self.id).extension().is_some_and(|e| e == "c")
+            || no_c(&self.id).is_some()
     }
 
     /// The id in `text`, and what stands after its colon: `NAME=VALUE` once or more, with commas between.
@@ -40,6 +42,21 @@ impl Spec {
             None => (text, None),
         }
     }
+}
+
+/// What an id names that is no C file, by its ending.
+pub(crate) fn no_c(id: &str) -> Option<&'static str> {
+    let ending = Path::new(id).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "patch" | "diff" => {
+            "a patch: apply it to a copy of the governor's file, with patch COPY.c FILE.patch, and name the copy"
+        }
+        "o" | "ko" | "so" | "a" => "what a compiler made of one",
+        "h" => "a header",
+        "py" | "rs" | "go" | "sh" | "js" | "lua" | "cc" | "cpp" | "cxx" | "s" => "another language",
+        "txt" | "md" | "toml" | "json" | "csv" | "dat" => "a text or data",
+        _ => return None,
+    })
 }
 
 impl FromStr for Spec {

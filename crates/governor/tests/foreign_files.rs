@@ -53,6 +53,53 @@ fn what_is_missing_is_named_with_its_line() {
 }
 
 #[test]
+fn a_typo_in_the_users_own_struct_is_not_the_shims() {
+    let select = "return per_cpu_ptr(&all, dev->cpu)->cuont;";
+    let own = "struct mine {\n\tint count;\n};\n";
+    let all = "#include <linux/percpu.h>\nstatic DEFINE_PER_CPU(struct mine, all);";
+    let text = Parts { top: &format!("{own}{all}"), select, ..Parts::default() }.text();
+    let at = line_of(&text, "struct mine {");
+    not_compiled(&text, &["`struct mine`, which is defined at", &at, "has no `cuont`"]);
+    // In a header of theirs; and through a name for the type.
+    let bench = Bench::new();
+    bench.file("own.h", "#define X 1\ntypedef struct {\n\tint count;\n} mine_t;\n");
+    let all = "#include \"own.h\"\n#include <linux/percpu.h>\nstatic DEFINE_PER_CPU(mine_t, all);";
+    let path = bench.file("mine.c", &Parts { top: all, select, ..Parts::default() }.text());
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    assert!(said.contains("own.h:4, has no `cuont`") && !said.contains("shim's"), "{said}");
+    assert!(!said.contains("What the headers lack"), "{said}");
+}
+
+#[test]
+fn what_is_no_c_file_is_said_to_be_none_before_a_compiler_sees_it() {
+    let bench = Bench::new();
+    for (name, word) in [
+        ("p.patch", "a patch: apply it to a copy"),
+        ("p.DIFF", "a patch"),
+        ("mine.py", "another language"),
+        ("gov.h", "a header"),
+        ("mine.ko", "what a compiler made"),
+        ("mine.c.orig", "does not end in .c"),
+        ("mine", "does not end in .c"),
+    ] {
+        let path = bench.file(name, "x");
+        let said = bench.find(&path, "").unwrap_err().to_string();
+        assert!(said.contains("no C file") && said.contains(word) && said.contains(name), "{said}");
+        if name.contains("p.") || name.contains(".py") {
+            // Without a folder before it, too.
+            let said = Governor::open_in(&GovernorSource::named_by_user(Spec::new(name)), &bench.workshop())
+                .unwrap_err()
+                .to_string();
+            assert!(said.contains("no C file") && said.contains(word), "{said}");
+        }
+    }
+    let said = Governor::open_in(&GovernorSource::named_by_user(Spec::new("teo-6.3")), &bench.workshop())
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("no governor `teo-6.3`"), "{said}");
+}
+
+#[test]
 fn what_is_no_governor_file_is_said_to_be_none() {
     let bench = Bench::new();
     let junk = bench.file("junk.c", "");
@@ -284,6 +331,14 @@ fn the_kernel_around_a_file_decides_the_types() {
     ] {
         let said = all(text).unwrap_err().to_string();
         assert!(words.iter().all(|w| said.contains(w)), "{text}: {said}");
+    }
+    let twice = [trees[1].clone(), tree(&bench, "again", [6, 12, 117], &new)];
+    for text in ["linux:6.12/mine", "linux/mine"] {
+        let said = expand(&text.parse().unwrap(), &twice).unwrap_err().to_string();
+        let way = format!("{}/drivers/cpuidle/governors/mine.c", twice[1].display());
+        for words in ["2 kernel trees are of version 6.12.117", twice[0].to_str().unwrap(), &way] {
+            assert!(said.contains(words), "{text}: no {words:?} in {said}");
+        }
     }
     let alone = expand(&"linux/mine".parse().unwrap(), &trees[..1]).unwrap();
     assert!(alone[0].spec().id.ends_with("old/drivers/cpuidle/governors/mine.c"));

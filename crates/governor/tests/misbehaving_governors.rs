@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Bench, Parts, TICK_NS, ask, inputs, refused, run, table};
-use idlewise_governor::{Governor, GovernorError, Spec};
+use idlewise_governor::{Governor, GovernorError, GovernorSource, Spec};
 
 /// All of `words` must be in what asking a governor made of `parts` ends with.
 fn told(parts: &Parts<'_>, words: &[&str]) {
@@ -160,7 +160,9 @@ fn one_that_floods_the_way_back_is_given_up() {
     let path = bench.file("mine.c", &text);
     // Its patience is long: it is not the time that ends it.
     let workshop = bench.workshop().with_patience(1000);
-    let floods = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    let floods =
+        Governor::open_in(&GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())), &workshop)
+            .unwrap();
     let said = refused(&floods);
     assert!(said.contains("wrote into the pipe") && said.contains("in select, CPU 5, decision 0"), "{said}");
 }
@@ -172,7 +174,9 @@ fn one_that_takes_memory_without_end_is_given_up() {
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
     let workshop = bench.workshop().with_patience(1000).with_memory(256 << 20);
-    let grows = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    let grows =
+        Governor::open_in(&GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())), &workshop)
+            .unwrap();
     let said = refused(&grows);
     for words in ["takes memory without end", "256 MiB", "IDLEWISE_MEMORY", "in select, CPU 5, decision 0"] {
         assert!(said.contains(words), "no {words:?} in {said}");
@@ -180,7 +184,9 @@ fn one_that_takes_memory_without_end_is_given_up() {
     // What it may take, it gets.
     let select = "memset(malloc(100 << 20), 1, 100 << 20);";
     let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
-    let takes = Governor::find_in(&Spec::new(path.to_str().unwrap()), &workshop).unwrap();
+    let takes =
+        Governor::open_in(&GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())), &workshop)
+            .unwrap();
     assert_eq!(run(&takes, 1).unwrap().len(), 2);
 }
 

@@ -368,8 +368,12 @@ fn check(
     governor: String,
     counters: Option<CounterCheck>,
 ) -> Result<RecordingCheck, LabError> {
+    // The governor's file is what was booted: it need not be taken from what stands beside the recording.
+    let recording =
+        RecordingOptions { kernel_governor: Some(governor.clone()), ..RecordingOptions::default() };
     let request = ReplayRequest {
         traces: vec![trace.to_owned()],
+        recording,
         governors: vec![governor],
         ..ReplayRequest::default()
     };

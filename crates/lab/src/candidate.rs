@@ -86,6 +86,16 @@ impl Candidate {
                 if limits::join(&governor.spec().to_string(), *limits) == text)
     }
 
+    /// Takes its path for its name where `other` is called the same and comes from another file.
+    pub(crate) fn keep_apart_from(&mut self, other: &Governor) {
+        if let Self::Hosted { governor, name, limits } = self
+            && *name == limits::join(&other.label(), *limits)
+        {
+            *governor = governor.clone().apart_from(other);
+            *name = limits::join(&governor.label(), *limits);
+        }
+    }
+
     /// Whether it is none of ours, and so runs in a process of its own.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::Hosted { governor, .. } if governor.is_foreign())

@@ -124,6 +124,41 @@ pub fn drive_golden(governor: &Governor, golden: &GoldenFile) -> Result<Drive, G
     })
 }
 
+/// The answers of a fresh instance to every row of a golden file, whatever the file says of them.
+///
+/// # Errors
+/// As [`drive_golden`].
+pub fn answers(governor: &Governor, golden: &GoldenFile) -> Result<Vec<RowAnswer>, GovernorError> {
+    as_recorded(governor, &golden.car)?.run(|loader| {
+        let mut instance = loader.load(golden.car.tick_nsec)?;
+        let slot = instance.add_cpu(0, &golden.car.table, golden.car.cpu_capacity)?;
+        let mut run = Run::new(Hosted::new(&mut instance, slot), &golden.car);
+        let answers = golden.rows.iter().map(|row| {
+            let choice = run.step(row);
+            RowAnswer {
+                state: choice.index,
+                stop_tick: choice.stop_tick,
+                asked_sleep_length: choice.asked_sleep_length,
+                poll_limit_ns: run.governor.device().poll_limit_ns,
+            }
+        });
+        Ok(answers.collect())
+    })
+}
+
+/// A governor's answer to one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowAnswer {
+    /// The state.
+    pub state: i32,
+    /// The tick shall be stopped.
+    pub stop_tick: bool,
+    /// It asked for the sleep length.
+    pub asked_sleep_length: bool,
+    /// The limit of the polling loop after the row, ns.
+    pub poll_limit_ns: u64,
+}
+
 /// The governor with the parameters of the recording, as far as it has them and they were not set.
 pub(crate) fn as_recorded(governor: &Governor, car: &SideCar) -> Result<Governor, GovernorError> {
     if car.params.is_empty() {

@@ -8,6 +8,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_lab::RecordingOptions;
+use idlewise_lab::explain::{WhyDifferRequest, why_differ};
 use idlewise_lab::replay::{GovernorResult, Per, ReplayReport, ReplayRequest, replay};
 use idlewise_lab::view;
 use idlewise_report::Format;
@@ -121,4 +123,23 @@ fn copies_of_a_tree_are_told_apart_by_their_paths() {
     let report = replay(&request(&[&a, &b, &a]), &|_, _| ()).unwrap();
     let names: Vec<&str> = report.traces[0].governors.iter().map(|g| g.governor.as_str()).collect();
     assert_eq!(names, ["linux-6.12.1/one", b.as_str(), "linux-6.12.1/one"]);
+    let asked = request(&[]);
+    let differ = why_differ(&WhyDifferRequest {
+        trace: asked.traces[0].clone(),
+        recording: RecordingOptions::default(),
+        platform: asked.platform,
+        cluster: None,
+        governors: [a.clone(), b.clone()],
+        kernel_trees: Vec::new(),
+        cpu: None,
+        seed: 0,
+    })
+    .unwrap();
+    let names: Vec<&str> = differ.foreign.iter().map(|g| g.governor.as_str()).collect();
+    assert_eq!(names, [a.as_str(), b.as_str()]);
+    assert!(differ.other_state > 0);
+    let text = idlewise_lab::explain::view::why_differ(&differ).render(Format::Table, &differ).unwrap();
+    for path in [&a, &b] {
+        assert!(text.contains(path.as_str()), "no {path} in {text}");
+    }
 }

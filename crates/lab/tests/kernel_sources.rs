@@ -7,14 +7,18 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
+mod common;
 #[path = "common/kernel_trees.rs"]
 mod kernel_trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use idlewise_governor::{Governor, GovernorSource, Spec, Workshop, expand};
-use idlewise_lab::drive::{Drive, drive_governor};
+use idlewise_lab::RecordingOptions;
+use idlewise_lab::drive::{Drive, GoldenFile, answers, drive_governor};
+use idlewise_lab::parity::parity;
 use idlewise_lab::replay::{ReplayRequest, replay};
 use serde_json::Value;
 
@@ -45,6 +49,11 @@ fn recorded_params(file: &Path) -> Vec<(String, String)> {
     params.into_iter().map(|(name, value)| (name, value.to_string())).collect()
 }
 
+/// Whether `kernel`, such as 7.3.4, is `version`, or one of it where that has two numbers.
+fn is_of(kernel: &str, version: &str) -> bool {
+    kernel == version || version.matches('.').count() == 1 && kernel.starts_with(&format!("{version}."))
+}
+
 /// Drives the governor of that name of a tree through a golden folder: no decision may differ.
 fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &str) {
     let Some(tree) = tree(tree_name) else { return };
@@ -52,7 +61,7 @@ fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &
     let spec = expand(&Spec::new(&format!("linux/{governor}")), &[tree]).unwrap().remove(0).spec().clone();
     let found = find(&spec, cache.path());
     assert!(found.is_foreign() && found.name().ends_with(&format!("/{governor}")), "{}", found.name());
-    if found.kernel().as_deref() != Some(version) {
+    if found.kernel().as_deref().is_none_or(|kernel| !is_of(kernel, version)) {
         println!("skipped: decisions of {governor} of {version}: the tree is {}", found.name());
         return;
     }
@@ -119,6 +128,147 @@ fn ladder_of_6_12() {
 #[test]
 fn haltpoll_of_6_12() {
     decides_as_recorded("linux-source-6.12", "6.12.117", "haltpoll", "haltpoll-7.3");
+}
+
+#[test]
+fn teo_of_7_3() {
+    decides_as_recorded("linux-source-7.3", "7.3", "teo", "teo-7.3");
+}
+
+#[test]
+fn menu_of_7_3() {
+    decides_as_recorded("linux-source-7.3", "7.3", "menu", "menu-7.3");
+}
+
+#[test]
+fn ladder_of_7_3() {
+    decides_as_recorded("linux-source-7.3", "7.3", "ladder", "ladder-7.3");
+}
+
+#[test]
+fn haltpoll_of_7_3() {
+    decides_as_recorded("linux-source-7.3", "7.3", "haltpoll", "haltpoll-7.3");
+}
+
+/// Those of the newest kernel that has been seen.
+const NEWEST: [&str; 4] = ["teo", "menu", "ladder", "haltpoll"];
+
+/// All golden files: the repository's, and the full set where it is there.
+fn all_golden() -> Vec<PathBuf> {
+    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    let mut all = Vec::new();
+    for top in [root().join("tests/data/golden/closed"), shared.join("golden/closed")] {
+        let folders = fs::read_dir(top).into_iter().flatten().map(|e| e.unwrap().path());
+        for folder in folders.filter(|f| f.is_dir()) {
+            all.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()));
+        }
+    }
+    all.retain(|f| f.to_str().is_some_and(|n| n.ends_with(".csv.gz")));
+    // Where there is one state, the idle loop of 7.3 asks no governor (governors.md, 4.5).
+    all.retain(|f| {
+        let car = fs::read_to_string(f.to_str().unwrap().replace(".csv.gz", ".json")).unwrap();
+        let car: Value = serde_json::from_str(&car).unwrap();
+        car["states"].as_array().unwrap().len() > 1
+    });
+    all.sort();
+    all
+}
+
+#[test]
+fn those_of_7_3_and_ours_answer_alike_on_every_golden_file() {
+    let Some(tree) = tree("linux-source-7.3") else { return };
+    let cache = tempfile::tempdir().unwrap();
+    let files = all_golden();
+    assert!(files.len() >= 30, "{} files", files.len());
+    let pair = |name: &str| {
+        let theirs = expand(&Spec::new(&format!("linux/{name}")), slice::from_ref(&tree))
+            .unwrap()
+            .remove(0)
+            .spec()
+            .clone();
+        [find(&theirs, cache.path()), find(&Spec::new(name), cache.path())]
+    };
+    let pairs = NEWEST.map(pair);
+    let mut steps = 0;
+    for file in &files {
+        let golden = GoldenFile::read(file).unwrap();
+        for [theirs, ours] in &pairs {
+            let [there, here] = [theirs, ours].map(|governor| answers(governor, &golden).unwrap());
+            let at = there.iter().zip(&here).position(|(a, b)| a != b);
+            assert_eq!(
+                at,
+                None,
+                "{} on {}: {:?}",
+                theirs.name(),
+                file.display(),
+                at.map(|at| (there[at], here[at]))
+            );
+            assert_eq!(there.len(), here.len());
+            steps += here.len();
+        }
+    }
+    println!("{}: {} files, {steps} answers alike", tree.display(), files.len());
+}
+
+#[test]
+fn those_of_7_3_and_ours_give_the_same_numbers_on_every_recording() {
+    let Some(tree) = tree("linux-source-7.3") else { return };
+    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    let mut recordings: Vec<PathBuf> = ["mixed.dat", "sleeploop.dat", "kvm-guest/idle_quiet.dat"]
+        .map(|f| root().join("tests/data").join(f))
+        .to_vec();
+    for entry in fs::read_dir(shared.join("traces/kvm-guest")).into_iter().flatten() {
+        recordings.push(entry.unwrap().path());
+    }
+    recordings.retain(|f| f.extension().is_some_and(|e| e == "dat"));
+    recordings.sort();
+    let names = NEWEST.iter().flat_map(|name| [format!("linux/{name}"), (*name).to_owned()]);
+    let names: Vec<String> = names.collect();
+    let mut decisions = 0;
+    for recording in &recordings {
+        for platform in [None, Some("pixel6"), Some("skylake-sp")] {
+            let request = ReplayRequest {
+                traces: vec![recording.clone()],
+                recording: RecordingOptions {
+                    recorded_on: Some("kvm-guest".to_owned()),
+                    kernel_governor: Some("menu".to_owned()),
+                    ..RecordingOptions::default()
+                },
+                platform: platform.map(str::to_owned),
+                governors: names.clone(),
+                kernel_trees: vec![tree.clone()],
+                ..ReplayRequest::default()
+            };
+            let report = replay(&request, &|_, _| ()).unwrap();
+            for pair in report.traces[0].governors.chunks(2) {
+                let [theirs, ours] = pair else { panic!("a governor without its own") };
+                let of = format!("{} on {}, {platform:?}", theirs.governor, recording.display());
+                assert_eq!(
+                    (theirs.failure.as_deref(), theirs.notes.as_slice()),
+                    (None, ours.notes.as_slice()),
+                    "{of}"
+                );
+                assert_eq!((theirs.decisions, &theirs.score), (ours.decisions, &ours.score), "{of}");
+                decisions += ours.decisions;
+            }
+        }
+    }
+    println!("{}: {} recordings, {decisions} decisions alike", tree.display(), recordings.len());
+    assert!(decisions > 100_000, "{decisions}");
+}
+
+#[test]
+fn menu_of_7_3_chooses_here_what_it_chose_in_a_booted_kernel() {
+    let Some(tree) = tree("linux-source-7.3") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trace = common::kernels_own_menu(folder.path());
+    let spec = expand(&Spec::new("linux/menu"), &[tree]).unwrap().remove(0).spec().clone();
+    let menu = find(&spec, &folder.path().join("cache"));
+    let all = parity(&trace, &RecordingOptions::default(), &common::guest_of_it(), Some(&menu), &[]).unwrap();
+    let own = all.iter().find(|p| p.kernel_governor == "menu").unwrap();
+    let counts = own.result.as_ref().unwrap();
+    assert!(counts.decisions > 300 && counts.unknown_memory == 0, "{counts:?}");
+    assert_eq!(counts.same, counts.decisions, "{:#?}", counts.first);
 }
 
 #[test]

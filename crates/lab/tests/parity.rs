@@ -7,7 +7,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::error_text;
+use common::{error_text, guest_of_it, kernels_own_menu};
 use idlewise_governor::Governor;
 use idlewise_lab::convert::{ConvertRequest, Form, convert};
 use idlewise_lab::governors::find_one;
@@ -46,6 +46,23 @@ fn a_governor_that_ran_in_a_kernel_makes_the_same_choices_here() {
     assert_eq!((c.decisions, c.same, c.unknown_memory), (341, 341, 0), "{:#?}", c.first);
     assert!((c.same_pct() - 100.0).abs() < f64::EPSILON);
 }
+
+/// A kernel's own governor is foreign code: what it answers comes out of a process of its own.
+#[test]
+fn a_file_makes_the_choices_of_the_kernels_own_governor_in_a_process_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = kernels_own_menu(folder.path());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors/menu.c");
+    let foreign = governor(file.to_str().unwrap());
+    assert!(foreign.is_foreign());
+    let all = parity(&trace, &RecordingOptions::default(), &guest_of_it(), Some(&foreign), &[]).unwrap();
+    let own = all.iter().find(|p| p.kernel_governor == "menu").unwrap();
+    let c = counts(own);
+    assert_eq!((c.decisions, c.same, c.unknown_memory), (KERNELS_OWN, KERNELS_OWN, 0), "{:#?}", c.first);
+}
+
+/// Its decisions in that recording.
+const KERNELS_OWN: u64 = 362;
 
 #[test]
 fn another_governor_or_another_setting_does_not() {

@@ -106,7 +106,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     };
     let kunit = Run {
         workload: workload("idle")?,
-        parameters: "kunit.enable=1 kunit.filter_glob=idlewise*".to_owned(),
+        parameters: "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=idlewise*".to_owned(),
         ..of(first)
     };
     let kunit = run(&mut checks, "kunit", kunit)?;

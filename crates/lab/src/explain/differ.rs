@@ -118,7 +118,8 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
     let [a, b] = &request.governors;
     let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
     let [a, b] = pair;
-    let pair = [a?, b?];
+    let (a, b) = (a?, b?);
+    let pair = [a.clone().apart_from(&b), b.apart_from(&a)];
     let mut workloads = scene.workloads(recording)?;
     if let Some(cpu) = request.cpu {
         pick_cpu(&workloads, Some(cpu))?;

@@ -37,7 +37,7 @@ pub struct RowRequest {
 /// [`LabError`] when the file or a governor cannot be read or found, or there is no such row.
 pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, LabError> {
     let governor = hosted(&request.governor, &request.kernel_trees)?;
-    let others = beside(&request.others, &request.kernel_trees)?;
+    let others = beside(&governor, &request.others, &request.kernel_trees)?;
     let golden = GoldenFile::read(&request.golden)?;
     let number = usize::try_from(request.row).unwrap_or(usize::MAX);
     let row = golden.rows.get(number).ok_or_else(|| no_such_row(&request.golden, request.row, &golden))?;

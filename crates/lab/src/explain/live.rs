@@ -41,7 +41,7 @@ pub struct LineRequest {
 /// [`LabError`] when the file, the machine or a governor cannot be read or found, or there is no such line.
 pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, LabError> {
     let governor = hosted(&request.governor, &request.kernel_trees)?;
-    let others = beside(&request.others, &request.kernel_trees)?;
+    let others = beside(&governor, &request.others, &request.kernel_trees)?;
     let machine = idlewise_platform::find(&request.platform)?;
     let live = LiveFile::read(&request.decisions, &machine, request.cpu)?;
     let at = live.rows.iter().position(|row| row.line == request.line);

@@ -121,7 +121,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
     )?;
     let recording = scene.first()?;
     let governor = hosted(&request.governor, &request.kernel_trees)?;
-    let others = beside(&request.others, &request.kernel_trees)?;
+    let others = beside(&governor, &request.others, &request.kernel_trees)?;
     let workloads = scene.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
     let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
@@ -156,9 +156,18 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError
     find_one(text, trees)
 }
 
-/// The governors to show beside it; none is no mistake here.
-pub(crate) fn beside(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
-    if names.is_empty() { Ok(Vec::new()) } else { candidates(names, trees) }
+/// The governors to show beside `explained`, none of them called as it is; none is no mistake here.
+pub(crate) fn beside(
+    explained: &Governor,
+    names: &[String],
+    trees: &[PathBuf],
+) -> Result<Vec<Candidate>, LabError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut others = candidates(names, trees)?;
+    others.iter_mut().for_each(|other| other.keep_apart_from(explained));
+    Ok(others)
 }
 
 /// Where those came from, of the explained one and the others, that are none of ours.

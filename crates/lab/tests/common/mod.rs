@@ -20,6 +20,22 @@ pub fn recording(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// Half a second of timers under menu of Linux 7.3.4 itself on a boot lab's guest of two CPUs of an RK3399, unpacked below `folder`:
+/// what governors were told and chose, and entries and exits.
+pub fn kernels_own_menu(folder: &Path) -> PathBuf {
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab/menu-7.3-timer.txt.xz");
+    let trace = folder.join("menu.txt");
+    let mut unpacked = std::fs::File::create(&trace).unwrap();
+    let packed = liblzma::read::XzDecoder::new(std::fs::File::open(packed).unwrap());
+    std::io::copy(&mut { packed }, &mut unpacked).unwrap();
+    trace
+}
+
+/// The machine of that recording.
+pub fn guest_of_it() -> idlewise_platform::Platform {
+    idlewise_lab::boot::guest(&idlewise_platform::find("rk3399").unwrap(), false)
+}
+
 /// What is known of a recording: its machine, and its governor where one is given.
 pub fn known(platform: &str, governor: &str) -> RecordingOptions {
     RecordingOptions {
