@@ -54,7 +54,9 @@ beside: build ## the simulator against real rt-app in booted kernels: every gove
 			$(IDLEWISE) lab run --workload rt-app --rt-app-file $$file --platform $$platform \
 				--governor $(BESIDE) --without-true-inputs --seconds 6 --to target/beside/$$load >&2; \
 			echo; echo "$$load on $$platform"; \
-			$(IDLEWISE) simulate $$file --cpufreq performance \
+			tree=$$(sed -n 's,^governor = "\(/.*\)/drivers/cpuidle/governors/menu.c"$$,\1,p' \
+				target/beside/$$load/$$platform-synth-rt-app/linux_menu/trace.toml); \
+			$(IDLEWISE) simulate $$file --cpufreq performance --kernel-tree "$$tree" \
 				--beside target/beside/$$load/$$platform-synth-rt-app/*/trace \
 				| sed -n '/^ simulated minus real/,$$p'; \
 		done; \
@@ -78,11 +80,12 @@ reproduce: build ## every published experiment, and the guide that tells of them
 	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --locked -p idlewise-lab \
 		--test guide_to_reproducing -- --nocapture
 
-fuzz: ## broken traces and workloads through their readers: INPUTS of them, 100000 unless told
+fuzz: ## broken files of every kind through their readers, every check on: INPUTS of each, 100000 unless told
 	@tools/need.sh cargo cc
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-trace \
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-trace \
 		--test hostile_input --test hostile_text --test hostile_ctf
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --release --locked -p idlewise-workload --test hostile_text
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-workload --test hostile_text
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-lab --test hostile_files
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
 
-use idlewise_model::{IdleTable, MAX_STATES};
+use idlewise_model::{IdleTable, MAX_STATES, StateIndex};
 use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
@@ -75,10 +75,12 @@ impl CpuDevice {
 }
 
 impl Device {
-    /// A device that was in use before: the governor that was in charge of it was last told about `last_state_idx`, or
-    /// has put that there. All states are enabled.
+    /// A device that was in use before: the governor that was in charge of it was last told about state `last`, or has put
+    /// -1 there, which is none. All states are enabled.
     #[must_use]
-    pub fn used(last_state_idx: i32) -> Self {
+    pub fn used(last: Option<StateIndex>) -> Self {
+        // C uses it as an index; a table has no more than MAX_STATES.
+        let last_state_idx = last.map_or(-1, |state| state.get() as c_int);
         Self { last_state_idx, ..Self::default() }
     }
 

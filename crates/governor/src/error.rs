@@ -111,6 +111,18 @@ pub enum GovernorError {
         /// What enable returned.
         code: i32,
     },
+    /// The CPU was left in a state that its table does not have.
+    #[error("governor `{id}`: CPU {cpu} was last in state {state}; it has states 0 to {last}")]
+    NoSuchState {
+        /// The governor.
+        id: String,
+        /// The CPU's number.
+        cpu: u32,
+        /// The state.
+        state: i32,
+        /// The deepest state that there is.
+        last: usize,
+    },
     /// A CPU was added twice.
     #[error("governor `{id}`: CPU {cpu} was added before")]
     SameCpu {

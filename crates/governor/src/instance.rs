@@ -46,6 +46,7 @@ struct Cpu {
     number: u32,
     capacity: u32,
     disabled: u16,
+    states: usize,
 }
 
 /// A private copy of a governor: nothing in it is shared with another instance of the same governor.
@@ -160,6 +161,7 @@ impl Instance {
         if self.cpus.len() >= MAX_CPUS {
             return Err(GovernorError::TooManyCpus { id: self.id.clone() });
         }
+        self.check_last_state(cpu, &device, table.len())?;
         let disabled = table.disabled_by_default();
         // What enable changes beside the CPU's own data is no state that decisions leave behind.
         let watched = self.object.watched() && !self.object.shared_state_changed();
@@ -172,7 +174,7 @@ impl Instance {
         if watched {
             self.object.watch_memory();
         }
-        self.cpus.push(Cpu { number: cpu, capacity, disabled });
+        self.cpus.push(Cpu { number: cpu, capacity, disabled, states: table.len() });
         Ok(Slot(slot))
     }
 
@@ -183,10 +185,21 @@ impl Instance {
     /// A governor that refuses.
     pub fn enable_again(&mut self, slot: Slot, mut device: Device) -> Result<(), GovernorError> {
         let Some(cpu) = self.cpus.get(slot.index()) else { return Ok(()) };
+        self.check_last_state(cpu.number, &device, cpu.states)?;
         device.store_disabled(cpu.disabled);
         *self.object.device(slot.index()) = device;
         let refused = |code| GovernorError::Enable { id: self.id.clone(), cpu: cpu.number, code };
         self.object.enable(slot.index()).map_err(refused)
+    }
+
+    /// C takes the state that the device was left in as an index.
+    fn check_last_state(&self, cpu: u32, device: &Device, states: usize) -> Result<(), GovernorError> {
+        let state = device.last_state_idx();
+        // -1 is what governors put there themselves.
+        if state == -1 || usize::try_from(state).is_ok_and(|state| state < states) {
+            return Ok(());
+        }
+        Err(GovernorError::NoSuchState { id: self.id.clone(), cpu, state, last: states - 1 })
     }
 
     /// Forgets everything: the same as a new instance of the same spec to which the same CPUs were added, at a

@@ -22,12 +22,12 @@ fn a_device_that_was_in_use_is_found_as_it_was_left() {
     let governor = Bench::new().governor(&MIRROR.text());
     let answers = governor.run(|loader| {
         let mut instance = loader.load(TICK_NS)?;
-        let slot = instance.add_used_cpu(3, &table(), 1024, Device::used(2))?;
+        let slot = instance.add_used_cpu(3, &table(), 1024, Device::used(table().index(2)))?;
         let mut answers = vec![instance.select(slot, &inputs(0))];
         instance.reflect(slot, 1, 1000);
         answers.push(instance.select(slot, &inputs(0)));
         // Others were in charge; what the governor keeps for itself is still there.
-        instance.enable_again(slot, Device::used(3))?;
+        instance.enable_again(slot, Device::used(table().index(3)))?;
         answers.push(instance.select(slot, &inputs(0)));
         let fresh = instance.add_cpu(4, &table(), 1024)?;
         answers.push(instance.select(fresh, &inputs(0)));

@@ -215,7 +215,7 @@ impl<'a, C: Chooser> Run<'a, C> {
         }
         device.last_residency_ns = row.residency_ns;
         self.clock_ns = self.clock_ns.wrapping_add_signed(row.residency_ns).wrapping_add_signed(row.ovh_ns);
-        self.governor.reflect(entered, self.clock_ns);
+        self.governor.reflect(entered.get(), self.clock_ns);
     }
 
     fn compare(&mut self, row: &Row, inputs: Inputs, choice: Choice) {

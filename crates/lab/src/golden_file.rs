@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use csv::StringRecord;
 use flate2::read::GzDecoder;
 use idlewise_governor::{GovernorError, Inputs};
-use idlewise_model::{IdleState, IdleTable, TableError};
+use idlewise_model::{IdleState, IdleTable, StateIndex, TableError};
+use idlewise_platform::CAPACITY_MAX;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -99,7 +100,7 @@ impl GoldenFile {
         let mut rows = Vec::new();
         let mut record = StringRecord::new();
         while reader.read_record(&mut record).map_err(wrong)? {
-            rows.push(columns.row(csv_gz, &record)?);
+            rows.push(columns.row(csv_gz, &record, &car.table)?);
         }
         Ok(Self { car, rows })
     }
@@ -190,8 +191,9 @@ impl SideCar {
             let value = json.get(name).and_then(Value::as_u64);
             value.ok_or_else(|| wrong(format!("a whole number `{name}`")))
         };
-        let cpu_capacity = u32::try_from(number("cpu_capacity")?)
-            .map_err(|_| wrong("a `cpu_capacity` of at most 1024".to_owned()))?;
+        let capacity = u32::try_from(number("cpu_capacity")?).ok().filter(|c| *c <= CAPACITY_MAX);
+        let cpu_capacity =
+            capacity.ok_or_else(|| wrong(format!("a `cpu_capacity` of at most {CAPACITY_MAX}")))?;
         let variant = json.get("variant").and_then(Value::as_str).unwrap_or_default();
         let groups = json.as_object().into_iter().flatten().filter(|(name, _)| name.ends_with("_params"));
         let params = groups.filter_map(|(_, group)| group.as_object()).flatten();
@@ -247,7 +249,7 @@ pub(crate) struct Row {
     pub(crate) stop_tick: bool,
     pub(crate) asked: bool,
     /// Nothing for a rejected entry.
-    pub(crate) entered: Option<usize>,
+    pub(crate) entered: Option<StateIndex>,
     pub(crate) residency_ns: i64,
     /// Nothing where the state entered does not poll.
     pub(crate) poll_hit: Option<bool>,
@@ -291,11 +293,16 @@ impl Columns {
         })
     }
 
-    fn row(&self, path: &Path, record: &StringRecord) -> Result<Row, DriveError> {
+    fn row(&self, path: &Path, record: &StringRecord, table: &IdleTable) -> Result<Row, DriveError> {
         let line = record.position().map_or(0, csv::Position::line);
         let cells = Cells { path, record, line };
-        let entered: i64 =
-            cells.number(self.entered_idx, "entered_idx", "a state's index, or -1 for a rejected entry")?;
+        let is_state = "the index of a state of the side-car, or -1 for a rejected entry";
+        let entered: i64 = cells.number(self.entered_idx, "entered_idx", is_state)?;
+        let entered = match (entered, table.index(entered)) {
+            (-1, _) => None,
+            (_, Some(state)) => Some(state),
+            _ => return Err(cells.wrong("entered_idx", is_state, cells.text(self.entered_idx))),
+        };
         let poll_hit: i64 = cells.number(self.poll_hit, "poll_hit", "1, 0 or -1")?;
         Ok(Row {
             step: cells.number(self.step, "step", "a row number")?,
@@ -315,7 +322,7 @@ impl Columns {
             sel_idx: cells.number(self.sel_idx, "sel_idx", "a state's index")?,
             stop_tick: cells.flag(self.stop_tick, "stop_tick")?,
             asked: cells.number::<u64>(self.n_sleep_calls, "n_sleep_calls", "a count")? > 0,
-            entered: usize::try_from(entered).ok(),
+            entered,
             residency_ns: cells.number(self.residency_ns, "residency_ns", "a time in ns")?,
             poll_hit: (poll_hit >= 0).then_some(poll_hit == 1),
             tick_ran: cells.flag(self.tick_ran, "tick_ran")?,
@@ -402,7 +409,16 @@ mod tests {
 
     fn row(header: &[&str], cells: &[&str]) -> Result<Row, DriveError> {
         let path = Path::new("some.csv.gz");
-        Columns::find(path, &StringRecord::from(header))?.row(path, &StringRecord::from(cells))
+        let state = |residency_us: i64| IdleState {
+            name: String::new(),
+            exit_latency_ns: 1000,
+            target_residency_ns: residency_us * 1000,
+            entry_ns: 0,
+            polling: false,
+            disabled: false,
+        };
+        let table = IdleTable::new(vec![state(1), state(100)]).unwrap();
+        Columns::find(path, &StringRecord::from(header))?.row(path, &StringRecord::from(cells), &table)
     }
 
     #[test]
@@ -420,6 +436,12 @@ mod tests {
             said.contains("`ovh_ns`") && said.contains("some.csv.gz") && said.contains("tick_ran"),
             "{said}"
         );
+        for state in ["2", "-2", "100000000", "9223372036854775807"] {
+            let mut cells = CELLS;
+            cells[11] = state;
+            let said = row(&HEADER, &cells).err().unwrap().to_string();
+            assert!(said.contains("`entered_idx`") && said.contains(state), "{said}");
+        }
         let mut cells = CELLS;
         cells[4] = "maybe";
         let said = row(&HEADER, &cells).err().unwrap().to_string();

@@ -2,6 +2,7 @@
 //! A workload on a machine under every combination of governors and signals: `idlewise simulate`.
 
 mod books;
+pub(crate) mod bounds;
 mod facts;
 mod kernel;
 mod meters;
@@ -130,9 +131,7 @@ pub(crate) fn simulate_on(
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, LabError> {
-    if request.duration_ns == Some(0) {
-        return Err(LabError::Request("--seconds: nothing can be seen of a run of no length".to_owned()));
-    }
+    bounds::check(request)?;
     let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
     if trace.is_some() && (runs != 1 || request.repeat > 1) {
         return Err(LabError::Request(
@@ -177,7 +176,7 @@ pub(crate) fn simulate_on(
             }));
         }
     }
-    let combinations = stage.run_all(&jobs, request.repeat.max(1), progress)?;
+    let combinations = stage.run_all(&jobs, request.repeat, progress)?;
     let baseline = match &request.baseline {
         None => 0,
         Some(name) => {
@@ -244,10 +243,12 @@ fn without_clock(machine: &Machine<'_>) -> Option<String> {
 
 fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, LabError> {
     let hz = request.hz.or(platform.hz);
-    hz.filter(|hz| (1..=10_000).contains(hz)).ok_or_else(|| {
+    hz.filter(|hz| bounds::HZ.contains(hz)).ok_or_else(|| {
         LabError::Request(format!(
-            "{} does not say how often its kernel ticks: give --hz, 1 to 10000",
-            platform.id
+            "{}: how often does its kernel tick? give --hz, {} to {}",
+            platform.id,
+            bounds::HZ.start(),
+            bounds::HZ.end()
         ))
     })
 }

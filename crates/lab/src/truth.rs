@@ -12,7 +12,7 @@ use std::path::Path;
 
 use idlewise_governor::{Device, Governor, GovernorError, Spec};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, Timers};
-use idlewise_model::{Entry, Ledger, TickGrid, WakeCause};
+use idlewise_model::{Entry, Ledger, NO_LATENCY_LIMIT_NS, StateIndex, TickGrid, WakeCause};
 use idlewise_platform::{Cluster, Platform};
 
 use serde::{Deserialize, Serialize};
@@ -182,9 +182,9 @@ impl<'m> LiveFile<'m> {
         let empty = Self::of(machine, cpu, Vec::new())?;
         let mut rows = Vec::new();
         let mut file = Rows::open(path)?;
-        while let Some((of, row)) = file.next_row()? {
+        while let Some((of, raw)) = file.next_row()? {
             if of == cpu {
-                rows.push(row);
+                rows.push(file.on(&raw, &empty.place.table)?);
             }
         }
         Ok(Self { rows, ..empty })
@@ -195,8 +195,9 @@ impl<'m> LiveFile<'m> {
     pub(crate) fn read_all(path: &Path, machine: &'m Platform) -> Result<Vec<Self>, LabError> {
         let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
         let mut file = Rows::open(path)?;
-        while let Some((cpu, row)) = file.next_row()? {
-            cpus.entry(cpu).or_default().push(row);
+        while let Some((cpu, raw)) = file.next_row()? {
+            let table = &place_of(machine, cpu)?.table;
+            cpus.entry(cpu).or_default().push(file.on(&raw, table)?);
         }
         let mut all = Vec::new();
         for (cpu, rows) in cpus {
@@ -208,11 +209,14 @@ impl<'m> LiveFile<'m> {
     }
 
     fn of(machine: &'m Platform, cpu: u32, rows: Vec<Row>) -> Result<Self, LabError> {
-        let place = machine
-            .cluster_of(cpu)
-            .ok_or_else(|| LabError::Request(format!("platform {} has no CPU {cpu}", machine.id)))?;
+        let place = place_of(machine, cpu)?;
         Ok(Self { cpu, place, grid: TickGrid::from_hz(machine.hz.unwrap_or(250)), rows })
     }
+}
+
+fn place_of(machine: &Platform, cpu: u32) -> Result<&Cluster, LabError> {
+    let none = || LabError::Request(format!("platform {} has no CPU {cpu}", machine.id));
+    machine.cluster_of(cpu).ok_or_else(none)
 }
 
 /// What a governor says to one row.
@@ -358,11 +362,11 @@ pub(crate) struct Row {
     pub(crate) given_up: Option<bool>,
     /// The stay's end is not recorded: the CPU's last row, or what came next found no room.
     is_cut_off: bool,
-    entered: Option<usize>,
+    entered: Option<StateIndex>,
     pub(crate) rejected: bool,
     delta_tick_ns: Option<i64>,
     /// The state of which the governor was last told, and the limit of the polling loop, ns.
-    device: Option<(i32, u64)>,
+    device: Option<(Option<StateIndex>, u64)>,
     /// The kernel's governor asked for the sleep length, as far as the file tells.
     asked: Option<bool>,
 }
@@ -384,7 +388,7 @@ impl Row {
         let residency_ns = if next.aborted() { self.residency_ns } else { next.residency_before_ns };
         let exit_at_ns = self.start_ns + residency_ns;
         Left {
-            entered: self.entered.unwrap_or(self.state),
+            entered: self.entered.map_or(self.state, StateIndex::get),
             wake_at_ns: exit_at_ns,
             exit_at_ns,
             running_at_ns: exit_at_ns,
@@ -396,14 +400,17 @@ impl Row {
 
     fn parting(&self, here: Answer) -> String {
         let tick = |stop: bool| if stop { "stop" } else { "keep" };
+        let limit = |ns| if ns == NO_LATENCY_LIMIT_NS { "none".to_owned() } else { format!("{ns} ns") };
         format!(
-            "line {}: kernel state {} {} the tick, here state {} {} it (sleep length {}, tick {} before, disabled {:b}{})",
+            "line {}: kernel state {} {} the tick, here state {} {} it (sleep length {}, latency limit {}, tick {} before, \
+             disabled {:b}{})",
             self.line,
             self.state,
             tick(self.stop_path),
             here.state,
             tick(here.stop),
             self.sleep_length_ns.map_or_else(|| "not asked".to_owned(), |ns| format!("{ns} ns")),
+            limit(self.latency_limit_ns),
             if self.stopped_before { "stopped" } else { "running" },
             self.disabled,
             if self.aborted() { ", next to an aborted select" } else { "" }

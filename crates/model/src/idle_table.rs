@@ -98,6 +98,19 @@ pub enum TableError {
     },
 }
 
+/// The index of an idle state that some table has: no other number becomes one ([`IdleTable::index`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StateIndex(u8);
+
+impl StateIndex {
+    /// As a place in the table.
+    #[inline]
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.0.into()
+    }
+}
+
 /// The verdict of the cpuidle core on one stay (`governors.md` 1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Miss {
@@ -170,6 +183,13 @@ impl IdleTable {
     #[expect(clippy::len_without_is_empty, reason = "a table is never empty")]
     pub fn len(&self) -> usize {
         self.states.len()
+    }
+
+    /// `number` as the index of a state, if there is one of that number.
+    #[must_use]
+    pub fn index(&self, number: i64) -> Option<StateIndex> {
+        let there = usize::try_from(number).is_ok_and(|i| i < self.states.len());
+        u8::try_from(number).ok().filter(|_| there).map(StateIndex)
     }
 
     /// Bit i set for every state that starts disabled.

@@ -21,7 +21,7 @@ pub use confidence::Confidence;
 pub use counted::{Counted, nth};
 pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};
-pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, TableError};
+pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, StateIndex, TableError};
 pub use ledger::{Breach, Entry, Ledger, Outcome, TickChoice};
 pub use near::near;
 pub use pieces::{PieceIter, PieceStore, Pieces};

@@ -6,7 +6,7 @@ use idlewise_model::IdleTable;
 use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
-pub(crate) const CAPACITY_MAX: u32 = 1024;
+pub const CAPACITY_MAX: u32 = 1024;
 
 /// CPU numbers end here: larger than any kernel's `NR_CPUS`.
 pub(crate) const CPU_MAX: u32 = 65_535;

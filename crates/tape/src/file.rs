@@ -8,8 +8,8 @@
 use std::io::Read;
 
 use idlewise_model::{
-    Change, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid,
-    WakeCause,
+    Change, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
+    TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -24,6 +24,9 @@ const ZSTD_LEVEL: i32 = 9;
 const MOST_GROWTH: u64 = 1_000;
 /// Ticks closer than this are no kernel's, ns.
 const SHORTEST_TICK_NS: u64 = 10_000;
+
+/// What a CPU that is always busy is used for.
+const UTIL_MAX: u32 = 1024;
 
 /// Why a tape file cannot be read or written.
 #[derive(Debug, Error)]
@@ -259,6 +262,14 @@ impl StoredCpu {
         ) in rows.zip(lags).zip(small)
         {
             start_ns = start_ns.wrapping_add(*d);
+            if u32::from(*util) > UTIL_MAX {
+                let why = format!("CPU {}: a utilisation of {util}; {UTIL_MAX} is the most", self.cpu);
+                return Err(TapeFileError::Content(why));
+            }
+            if *state != Piece::NO_STATE && usize::from(*state) >= MAX_STATES {
+                let why = format!("CPU {}: idle state {state}; a kernel has {MAX_STATES} at most", self.cpu);
+                return Err(TapeFileError::Content(why));
+            }
             pieces.push(Piece {
                 start_ns,
                 wake_ns: *wake,

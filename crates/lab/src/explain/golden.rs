@@ -131,7 +131,7 @@ fn came(row: &Row) -> Came {
         _ => "a script",
     };
     Came {
-        entered: row.entered.and_then(|i| u8::try_from(i).ok()),
+        entered: row.entered.and_then(|i| u8::try_from(i.get()).ok()),
         tick: match (row.inputs.tick_stopped, row.stop_tick) {
             (true, _) => "was stopped",
             (false, true) => "stopped",

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_governor::{Choice, Device, GovernorError, Inputs, Instance, Loader, Slot};
-use idlewise_model::Asked;
-use idlewise_platform::Platform;
+use idlewise_model::{Asked, StateIndex};
+use idlewise_platform::{CAPACITY_MAX, Cluster, Platform};
 use serde::{Deserialize, Serialize};
 
 use super::steps::{Decided, Left, OfGovernor, Step};
@@ -56,6 +56,17 @@ pub(super) fn follow(
     Ok(Ok(counts))
 }
 
+/// The state number `state` of `cpu`; or why that is none.
+fn known_state(place: &Cluster, cpu: u32, state: u8) -> Result<StateIndex, String> {
+    place.table.index(state.into()).ok_or_else(|| {
+        format!(
+            "CPU {cpu} was in state {state}, as the recording has it; cluster {} has states 0 to {}",
+            place.name,
+            place.table.len() - 1
+        )
+    })
+}
+
 struct Follower<'m> {
     instance: Instance,
     machine: &'m Platform,
@@ -95,12 +106,15 @@ impl<'m> Follower<'m> {
             }
             Step::Decided(ref decided) => return Ok(Ok(self.decide(decided))),
             Step::Reflected { cpu, state, got_tick, poll_time_limit, residency_ns, clock_ns } => {
-                let Some(at) = self.cpus.get(&cpu) else { return Ok(Ok(None)) };
-                let (slot, polled) = (at.slot, at.polling >> state & 1 == 1);
-                let default_limit_ns = self
-                    .machine
-                    .cluster_of(cpu)
-                    .map_or(0, |place| place.table.poll_limit_ns(at.disabled, self.tick_period_ns));
+                let (Some(at), Some(place)) = (self.cpus.get(&cpu), self.machine.cluster_of(cpu)) else {
+                    return Ok(Ok(None));
+                };
+                let state = match known_state(place, cpu, state) {
+                    Ok(state) => state,
+                    Err(why) => return Ok(Err(why)),
+                };
+                let (slot, polled) = (at.slot, at.polling >> state.get() & 1 == 1);
+                let default_limit_ns = place.table.poll_limit_ns(at.disabled, self.tick_period_ns);
                 let device = self.instance.device(slot);
                 device.last_residency_ns = residency_ns as i64;
                 device.got_tick = got_tick;
@@ -109,7 +123,7 @@ impl<'m> Follower<'m> {
                     // The polling loop keeps the limit that it works out.
                     device.poll_limit_ns = default_limit_ns;
                 }
-                self.instance.reflect(slot, state.into(), clock_ns);
+                self.instance.reflect(slot, state.get(), clock_ns);
             }
             Step::Gap { cpu } => {
                 self.unknown.insert(cpu);
@@ -135,7 +149,16 @@ impl<'m> Follower<'m> {
                 self.machine.id
             )));
         }
-        let mut device = Device::used(left.state.into());
+        let last = match known_state(place, cpu, left.state) {
+            Ok(last) => last,
+            Err(why) => return Ok(Err(why)),
+        };
+        if let Some(capacity) = capacity.filter(|c| *c > CAPACITY_MAX) {
+            return Ok(Err(format!(
+                "CPU {cpu} has a capacity of {capacity} in the recording; {CAPACITY_MAX} is the most"
+            )));
+        }
+        let mut device = Device::used(Some(last));
         device.poll_limit_ns = left.poll_limit_ns;
         if let Some(known) = self.cpus.get(&cpu) {
             self.instance.enable_again(known.slot, device)?;

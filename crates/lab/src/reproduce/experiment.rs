@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compute::Computed;
 use crate::LabError;
+use crate::simulate::bounds::{self, within};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
@@ -276,7 +277,19 @@ pub struct NotReproduced {
     pub why: String,
 }
 
+fn finite(what: &str, value: f64) -> Result<(), String> {
+    if value.is_finite() { Ok(()) } else { Err(format!("{what}: {value} is no number to compute with")) }
+}
+
 impl Setup {
+    /// Whether its numbers make sense, as if options had given them.
+    fn check(&self) -> Result<(), String> {
+        self.hz.map_or(Ok(()), |hz| within("hz", hz, &bounds::HZ))?;
+        self.cpus.map_or(Ok(()), |n| within("cpus", n, &bounds::CPUS))?;
+        self.repeat.map_or(Ok(()), |n| within("repeat", n, &bounds::REPEAT))?;
+        self.seconds.map_or(Ok(()), |s| bounds::seconds("seconds", s).map(|_| ()))
+    }
+
     /// This, and where it says nothing, `base`.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
@@ -329,6 +342,10 @@ impl Experiment {
         if self.format != FORMAT {
             return Err(format!("format {}: this idlewise reads format {FORMAT}", self.format));
         }
+        self.setup.check()?;
+        for (name, value) in &self.parameters {
+            finite(&format!("parameter {name}"), *value)?;
+        }
         let columns = unique("column", self.column.iter().map(|c| c.name.as_str()))?;
         let rows = unique("row", self.row.iter().map(|r| r.name.as_str()))?;
         if self.column.iter().filter(|c| c.baseline).count() > 1 {
@@ -338,6 +355,7 @@ impl Experiment {
             if c.setup.workload.is_some() || c.setup.json.is_some() {
                 return Err(format!("column {}: the workload is the same for all columns", c.name));
             }
+            c.setup.check().map_err(|why| format!("column {}: {why}", c.name))?;
         }
         for row in &self.row {
             self.check_row(row, &columns).map_err(|why| format!("row {}: {why}", row.name))?;
@@ -374,9 +392,17 @@ impl Experiment {
             }
         }
         for value in [&row.factor, &row.offset] {
-            self.value(value, row)?;
+            finite("factor and offset", self.value(value, row)?)?;
         }
-        Ok(())
+        for (name, value) in &row.parameters {
+            finite(&format!("parameter {name}"), *value)?;
+        }
+        for (name, value) in
+            [("tolerance_pct", row.tolerance_pct), ("tolerance", row.tolerance), ("noise_pct", row.noise_pct)]
+        {
+            finite(name, value)?;
+        }
+        row.setup.check()
     }
 
     fn check_fit(&self, fit: &Fit, rows: &BTreeSet<&str>) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use idlewise_model::NO_LATENCY_LIMIT_NS;
+use idlewise_model::{IdleTable, NO_LATENCY_LIMIT_NS, StateIndex};
 
 use super::Row;
 use crate::LabError;
@@ -49,6 +49,9 @@ const NAMES: [&str; 26] = [
     "poll_limit_ns",
 ];
 
+/// The latest time, and the longest, ns: 73 years, so that three of them can be added.
+const LATEST_NS: u64 = 1 << 61;
+
 /// Those that a file may lack: menu's own, and the last.
 const REQUIRED: std::ops::Range<usize> = 0..18;
 
@@ -77,16 +80,30 @@ impl Rows {
         Ok(Self { name, columns: Columns(columns), records: reader.into_records() })
     }
 
-    /// The next row, and its CPU.
-    pub(super) fn next_row(&mut self) -> Result<Option<(u32, Row)>, LabError> {
+    /// The next row as it is in the file, and its CPU.
+    pub(super) fn next_row(&mut self) -> Result<Option<(u32, csv::StringRecord)>, LabError> {
         let Some(record) = self.records.next() else { return Ok(None) };
-        let fail = |why: String| LabError::File { path: self.name.clone(), why };
-        let record = record.map_err(|e| fail(e.to_string()))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let cells = Cells { record: &record, columns: &self.columns };
-        let row = cells.cpu().and_then(|cpu| Ok((cpu, cells.row(line)?)));
-        row.map(Some).map_err(|why| fail(format!("line {line}: {why}")))
+        let record = record.map_err(|e| LabError::File { path: self.name.clone(), why: e.to_string() })?;
+        let cpu = self.cells(&record).cpu().map_err(|why| self.fail(&record, &why))?;
+        Ok(Some((cpu, record)))
     }
+
+    /// A row of a CPU whose states are those of `table`.
+    pub(super) fn on(&self, record: &csv::StringRecord, table: &IdleTable) -> Result<Row, LabError> {
+        self.cells(record).row(line(record), table).map_err(|why| self.fail(record, &why))
+    }
+
+    fn cells<'a>(&'a self, record: &'a csv::StringRecord) -> Cells<'a> {
+        Cells { record, columns: &self.columns }
+    }
+
+    fn fail(&self, record: &csv::StringRecord, why: &str) -> LabError {
+        LabError::File { path: self.name.clone(), why: format!("line {}: {why}", line(record)) }
+    }
+}
+
+fn line(record: &csv::StringRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
 }
 
 struct Cells<'a> {
@@ -118,6 +135,40 @@ impl Cells<'_> {
         u64::try_from(n).map_err(|_| format!("column {name}: {n} is negative"))
     }
 
+    /// A time that nothing is added to beyond what 64 bits hold, ns.
+    fn time(&self, name: &str) -> Result<u64, String> {
+        let n = self.unsigned(name)?;
+        if n <= LATEST_NS { Ok(n) } else { Err(format!("column {name}: {n} ns, more than {LATEST_NS}")) }
+    }
+
+    /// A time that may be missing; negative is the same.
+    fn time_if_any(&self, name: &str) -> Result<u64, String> {
+        match self.optional(name)? {
+            Some(n) if n >= 0 => self.time(name),
+            _ => Ok(0),
+        }
+    }
+
+    /// A state of the machine.
+    fn state(&self, name: &str, table: &IdleTable) -> Result<StateIndex, String> {
+        let n = self.number(name)?;
+        table.index(n).ok_or_else(|| {
+            format!(
+                "column {name}: {n} is no idle state of this CPU, which has 0 to {} (--platform names the machine that \
+                 was recorded)",
+                table.len() - 1
+            )
+        })
+    }
+
+    /// A state, or nothing for an empty cell and for -1.
+    fn state_if_any(&self, name: &str, table: &IdleTable) -> Result<Option<StateIndex>, String> {
+        match self.optional(name)? {
+            None | Some(-1) => Ok(None),
+            Some(_) => self.state(name, table).map(Some),
+        }
+    }
+
     fn yes(&self, name: &str) -> Result<bool, String> {
         Ok(self.number(name)? > 0)
     }
@@ -127,18 +178,19 @@ impl Cells<'_> {
         u32::try_from(n).map_err(|_| format!("column cpu: {n} is no CPU"))
     }
 
-    fn row(&self, line: u64) -> Result<Row, String> {
+    fn row(&self, line: u64, table: &IdleTable) -> Result<Row, String> {
         let given_up = self.optional("given_up")?.map(|n| n > 0);
         let sleep_length_ns = self.optional("menu_sleep_length_ns")?;
         let usual_ns = if self.yes("latency_req0")? { 0 } else { NO_LATENCY_LIMIT_NS };
         let two = u16::from(self.yes("dis0")?) | u16::from(self.yes("dis1")?) << 1;
         let disabled = self.optional("disabled")?.map_or(Ok(two), u16::try_from);
-        let last_state = self.optional("prev_state")?.and_then(|n| i32::try_from(n).ok());
+        let last_state = self.state_if_any("prev_state", table)?;
+        let last_state = self.optional("prev_state")?.map(|_| last_state);
         let poll_limit_ns = self.optional("poll_limit_ns")?.and_then(|n| u64::try_from(n).ok());
         Ok(Row {
             line,
-            start_ns: self.unsigned("ts_entry_ns")?,
-            state: if given_up == Some(true) { 0 } else { self.unsigned("state")? as usize },
+            start_ns: self.time("ts_entry_ns")?,
+            state: if given_up == Some(true) { 0 } else { self.state("state", table)?.get() },
             latency_limit_ns: self.optional("latency_limit_ns")?.unwrap_or(usual_ns),
             disabled: disabled.map_err(|_| "column disabled: not a mask of 16 states".to_owned())?,
             stopped_before: self.yes("tick_stopped_before")?,
@@ -148,17 +200,17 @@ impl Cells<'_> {
                 Some(n) => n > 0,
                 None => self.yes("got_tick_prev")?,
             },
-            residency_ns: self.optional("residency_ns")?.unwrap_or(0).max(0).unsigned_abs(),
-            residency_before_ns: self.unsigned("prev_residency_ns")?,
+            residency_ns: self.time_if_any("residency_ns")?,
+            residency_before_ns: self.time("prev_residency_ns")?,
             poll_limit_before: self.yes("poll_time_limit_prev")?,
             now_rel: self.number("idle_entry_rel")?,
             hrtimer_rel: self.optional("hrt_expires_next_rel")?,
             sleep_length_ns,
-            exit_ns: self.optional("exit_rel_ns")?.unwrap_or(0).max(0).unsigned_abs(),
+            exit_ns: self.time_if_any("exit_rel_ns")?,
             calls: self.number("idle_calls_delta")?,
             given_up,
             is_cut_off: given_up == Some(false) && self.text("exit_rel_ns").is_empty(),
-            entered: self.optional("entered")?.and_then(|n| usize::try_from(n).ok()),
+            entered: self.state_if_any("entered", table)?,
             rejected: self.optional("rejected_inc")?.is_some_and(|n| n > 0),
             delta_tick_ns: self.optional("delta_tick_ns")?,
             device: last_state.zip(poll_limit_ns),

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does any damage to a file that a command takes beside a trace make it panic, crash or hang?
+//!
+//! Traces and workloads have tests of their own. `IDLEWISE_FUZZ_INPUTS=100000 make fuzz` runs that many inputs of each kind.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use idlewise_governor::{Offered, Spec};
+use idlewise_lab::again::RecordedRequest;
+use idlewise_lab::drive::drive;
+use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
+use idlewise_lab::explain::{LineRequest, RowRequest, explain_line, explain_row};
+use idlewise_lab::info::info;
+use idlewise_lab::replay::{ReplayRequest, replay};
+use idlewise_lab::reproduce::Experiment;
+use idlewise_lab::truth::truth;
+use idlewise_lab::{Recording, RecordingOptions};
+use idlewise_platform::Platform;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Those that index by what they were told.
+const GOVERNORS: [&str; 6] = ["teo", "menu", "ladder", "teo-weighted", "teo-util", "haltpoll"];
+/// Numbers and words to be put where they do not belong.
+const WORDS: [&str; 30] = [
+    "-1",
+    "0",
+    "2",
+    "255",
+    "65536",
+    "100000000",
+    "2147483647",
+    "-2147483648",
+    "4294967295",
+    "4294967296",
+    "4611686018427387904",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "1e309",
+    "nan",
+    "inf",
+    "",
+    "x",
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    ",",
+    "\n",
+    "./evil.c",
+    "é",
+    "\0",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cases(few: u32) -> u32 {
+    std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+}
+
+/// Puts words in the place of the `n`th number or other word of the text, where two characters of a kind meet.
+fn edited(text: &str, edits: &[(Index, Index)]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut before = None;
+    for c in text.chars() {
+        let kind =
+            if c.is_ascii_digit() || c == '-' { 0 } else { 1 + u8::from(c.is_alphabetic() || c == '_') };
+        if before != Some(kind) || kind == 1 {
+            parts.push(String::new());
+        }
+        before = Some(kind);
+        parts.last_mut().unwrap().push(c);
+    }
+    for (at, word) in edits {
+        if !parts.is_empty() {
+            *at.get_mut(&mut parts) = WORDS[word.index(WORDS.len())].to_owned();
+        }
+    }
+    parts.concat()
+}
+
+fn edits() -> impl Strategy<Value = Vec<(Index, Index)>> {
+    prop::collection::vec(any::<(Index, Index)>(), 1..5)
+}
+
+/// Runs `read` on damaged forms of `text`; it tells whether it could read one. Some must be read, and some refused.
+fn damaged(few: u32, text: &str, read: impl Fn(&str) -> bool) {
+    let config = Config { cases: cases(few), failure_persistence: None, ..Config::default() };
+    let count = Cell::new([0, 0]);
+    TestRunner::new(config)
+        .run(&edits(), |edits| {
+            let mut counts = count.get();
+            counts[usize::from(read(&edited(text, &edits)))] += 1;
+            count.set(counts);
+            Ok(())
+        })
+        .unwrap();
+    let [refused, done] = count.get();
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} read: the damage tests nothing");
+}
+
+/// A recording of one CPU, half a second, with the governor's true inputs; its side-car and its machine beside it.
+fn recording() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["teo-util-timer.dat", "teo-util-timer.toml", "synth4.toml"] {
+        fs::copy(root().join("tests/data/lab").join(name), folder.path().join(name)).unwrap();
+    }
+    let path = folder.path().join("teo-util-timer.dat");
+    (folder, path)
+}
+
+fn replayed(path: &Path) -> bool {
+    let request = ReplayRequest {
+        traces: vec![path.to_owned()],
+        governors: [&GOVERNORS[..], &["oracle"]].concat().iter().map(|g| (*g).to_owned()).collect(),
+        ..ReplayRequest::default()
+    };
+    let read = info(path, &RecordingOptions::default(), &[]).is_ok();
+    replay(&request, &|_, _| ()).is_ok() && read
+}
+
+#[test]
+fn side_cars() {
+    let (folder, path) = recording();
+    let file = folder.path().join("teo-util-timer.toml");
+    let counters = "[[counters]]\ncpu = 0\nat_ns = [100, 200]\nusage = [[1, 2, 3, 4], [5, 6, 7, 8]]\n\
+                    time_us = [[1, 2, 3, 4], [5, 6, 7, 8]]\nabove = [[0, 0, 0, 0], [1, 1, 1, 1]]\n";
+    let text = fs::read_to_string(&file).unwrap() + "\n" + counters;
+    damaged(60, &text, |text| {
+        fs::write(&file, text).unwrap();
+        replayed(&path)
+    });
+}
+
+#[test]
+fn platforms() {
+    let text = fs::read_to_string(root().join("tests/data/lab/synth4.toml")).unwrap();
+    let (folder, path) = recording();
+    let file = folder.path().join("synth4.toml");
+    damaged(60, &text, |text| {
+        fs::write(&file, text).unwrap();
+        replayed(&path)
+    });
+    let shipped = idlewise_platform::shipped();
+    for (id, text) in shipped.iter().take(12) {
+        damaged(200, text, |text| {
+            Platform::from_toml(text, id).is_ok_and(|p| !p.check().is_empty() || !p.to_toml().is_empty())
+        });
+    }
+}
+
+/// The tape's content with a byte or two changed, packed again as if it were whole.
+#[test]
+fn tapes() {
+    let (folder, path) = recording();
+    let recording = Recording::open(&path, &RecordingOptions::default()).unwrap();
+    let tape = recording.tape_bytes().unwrap();
+    let (head, packed) = tape.split_at(16);
+    let plain = zstd::decode_all(packed).unwrap();
+    let file = folder.path().join("t.tape");
+    let config = Config { cases: cases(150), failure_persistence: None, ..Config::default() };
+    let changes = prop::collection::vec((any::<Index>(), any::<u8>(), 0..6_usize), 1..4);
+    let read = Cell::new(0);
+    TestRunner::new(config)
+        .run(&changes, |changes| {
+            let mut content = plain.clone();
+            for (at, byte, times) in changes {
+                let at = at.index(content.len());
+                // Long numbers are rows of bytes with the highest bit set.
+                content.splice(at..=at, std::iter::repeat_n(byte | 0x80, times).chain([byte]));
+            }
+            let packed = zstd::encode_all(content.as_slice(), 1).unwrap();
+            let mut bytes = head[..8].to_vec();
+            bytes.extend_from_slice(&xxh3_64(&packed).to_le_bytes());
+            bytes.extend_from_slice(&packed);
+            fs::write(&file, bytes).unwrap();
+            read.set(read.get() + u32::from(replayed(&file)));
+            Ok(())
+        })
+        .unwrap();
+    assert!(read.get() > 0, "no damaged tape could be read");
+}
+
+const DECISIONS: &str =
+    "cpu,ts_entry_ns,state,latency_req0,dis0,dis1,tick_stopped_before,idle_calls_delta,n_switch_out,got_tick_prev,\
+     prev_residency_ns,poll_time_limit_prev,idle_entry_rel,hrt_expires_next_rel,menu_sleep_length_ns,menu_tick_wakeup,\
+     exit_rel_ns,residency_ns,given_up,latency_limit_ns,disabled,entered,rejected_inc,delta_tick_ns,prev_state,poll_limit_ns
+0,1000000,1,0,0,0,0,1,1,0,5000,0,0,4000000,4000000,0,100000,90000,0,2000000000000,0,1,0,4000000,0,8000
+0,2000000,0,0,0,0,1,0,0,1,90000,0,-200,3000000,,0,50000,40000,0,,0,0,0,,1,8000
+0,3000000,0,0,0,0,0,1,1,0,40000,1,-100,2000000,2000000,1,60000,50000,1,0,1,,0,,0,200000
+0,4000000,1,0,0,1,0,1,1,0,50000,0,-100,2000000,2000000,1,60000,50000,0,0,1,0,1,1000,-1,0
+0,5000000,1,1,0,0,0,2,0,0,0,0,0,2000000,,,,,0,0,2,,,,,
+";
+
+#[test]
+fn tables_of_decisions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.csv");
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    damaged(300, DECISIONS, |text| {
+        fs::write(&file, text).unwrap();
+        let driven = |g: &&str| truth(&Spec::new(g), &file, &machine, 0).is_ok();
+        let all = GOVERNORS.iter().filter(|g| driven(g)).count();
+        for governor in GOVERNORS {
+            let request = LineRequest {
+                decisions: file.clone(),
+                line: 4,
+                platform: "kvm-guest".to_owned(),
+                cpu: 0,
+                governor: governor.to_owned(),
+                others: vec!["menu".to_owned()],
+                kernel_trees: Vec::new(),
+            };
+            let _ = explain_line(&request);
+        }
+        all > 0
+    });
+}
+
+/// A golden file's first rows, and its side-car.
+fn golden(folder: &str, rows: usize) -> (String, String) {
+    let folder = root().join("tests/data/golden").join(folder);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let csv = files.iter().find(|f| f.extension().is_some_and(|e| e == "gz")).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(csv).unwrap()).read_to_string(&mut text).unwrap();
+    let rows: Vec<&str> = text.lines().take(rows).collect();
+    let json = fs::read_to_string(csv.display().to_string().replace(".csv.gz", ".json")).unwrap();
+    (rows.join("\n") + "\n", json)
+}
+
+fn packed(text: &str) -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::fast());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+#[test]
+fn golden_files_and_their_side_cars() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, car) = (folder.path().join("g.csv.gz"), folder.path().join("g.json"));
+    let (csv, json) = golden("closed/teo-7.3", 30);
+    let driven = || {
+        let all = GOVERNORS.iter().filter(|g| drive(&Spec::new(g), &file).is_ok()).count();
+        let request = RowRequest {
+            golden: file.clone(),
+            row: 20,
+            governor: "ladder".to_owned(),
+            others: vec!["menu".to_owned()],
+            kernel_trees: Vec::new(),
+        };
+        let _ = explain_row(&request);
+        all > 0
+    };
+    fs::write(&car, &json).unwrap();
+    damaged(200, &csv, |text| {
+        fs::write(&file, packed(text)).unwrap();
+        driven()
+    });
+    fs::write(&file, packed(&csv)).unwrap();
+    damaged(200, &json, |text| {
+        fs::write(&car, text).unwrap();
+        driven()
+    });
+}
+
+#[test]
+fn golden_files_of_signals() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, car) = (folder.path().join("g.csv.gz"), folder.path().join("g.json"));
+    let (csv, json) = golden("pelt", 40);
+    fs::write(&car, &json).unwrap();
+    let pelts = ["pelt", "pelt-4.4", "pelt-6.1"].map(|name| find_pelt(name).unwrap());
+    damaged(300, &csv, |text| {
+        fs::write(&file, packed(text)).unwrap();
+        pelts.iter().filter(|pelt| drive_pelt(pelt, &file).is_ok()).count() == pelts.len()
+    });
+}
+
+#[test]
+fn experiments() {
+    for (id, text) in idlewise_lab::reproduce::shipped() {
+        damaged(40, text, |text| Experiment::from_toml(text, id).is_ok());
+    }
+}
+
+#[test]
+fn results_that_are_asked_again() {
+    let (_folder, path) = recording();
+    let request =
+        ReplayRequest { traces: vec![path], governors: vec!["menu".to_owned()], ..ReplayRequest::default() };
+    let report = serde_json::to_string(&replay(&request, &|_, _| ()).unwrap()).unwrap();
+    let start = report.find("\"traces\":[{").unwrap_or(report.len());
+    let text = format!(
+        "{}\"foreign\":[{{\"governor\":\"x\",\"file\":\"x.c\",\"kernel\":null,\"hash\":\"0\",\"sources\":[]}}]}}",
+        &report[..start]
+    );
+    damaged(1000, &text, |text| {
+        let recorded: Result<RecordedRequest<ReplayRequest>, _> = serde_json::from_str(text);
+        recorded.is_ok_and(|r| r.allow(&Offered::nothing()).is_ok())
+    });
+}
