@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use idlewise_model::{Confidence, Event, EventKind, NEVER_NS, TimerFlags};
 
 use crate::survey::Facts;
-use crate::timers::Pending;
+use crate::timers::{Cancelled, Pending};
 use crate::unseen::Expires;
 
 /// A timer this long overdue was cancelled unseen, ns.
@@ -24,12 +24,16 @@ pub(crate) struct Armed<'a> {
     ticks: BTreeMap<u32, (u64, Option<i64>)>,
     /// Hrtimers whose expiry is known only from above.
     upper: BTreeSet<u64>,
+    /// Hrtimers whose expiry follows from those after it.
+    by_period: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
     realtime: BTreeSet<u64>,
     /// How often the offset of the trace clock has changed, and by how much in all, ns.
     changes: usize,
     moved_ns: i64,
     next_unseen: usize,
+    /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
+    cancelled: Cancelled<i64>,
     /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
     handed_on: BTreeMap<u32, i64>,
 }
@@ -46,12 +50,22 @@ pub(crate) struct NextTimers {
     pub(crate) programmed: Confidence,
 }
 
-/// A timer that fired, and when it was due, ns on the trace clock.
+/// A timer that fired, and when it was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fired {
-    Tick(Option<u64>),
-    Hrtimer(Option<u64>),
+    Tick(Option<Due>),
+    Hrtimer(Option<Due>),
     Wheel,
+}
+
+/// When a timer was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Ns on the trace clock.
+    pub(crate) at_ns: u64,
+    /// Recorded where the event shows that armed it, derived where its period does, bounded where it is the time that its
+    /// handler was given: it was due no later.
+    pub(crate) confidence: Confidence,
 }
 
 impl<'a> Armed<'a> {
@@ -63,10 +77,12 @@ impl<'a> Armed<'a> {
             global: Pending::default(),
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
+            by_period: BTreeSet::new(),
             realtime: BTreeSet::new(),
             changes: 0,
             moved_ns: 0,
             next_unseen: 0,
+            cancelled: Cancelled::default(),
             handed_on: BTreeMap::new(),
         }
     }
@@ -107,25 +123,22 @@ impl<'a> Armed<'a> {
         self.arm_unseen(e.ts_ns);
         match e.kind {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
+                let _ = self.cancelled.take(e, hrtimer);
                 if self.facts.is_tick(function) {
                     self.ticks.insert(e.cpu, (hrtimer, self.hrtimer_at(expires)));
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
                     self.upper.remove(&hrtimer);
+                    self.by_period.remove(&hrtimer);
                     self.arm_hrtimer(hrtimer, cpu, expires);
                 }
             }
-            EventKind::HrtimerCancel { hrtimer } => {
-                self.hrtimers.disarm(hrtimer);
-                if let Some(tick) = self.ticks.get_mut(&e.cpu).filter(|t| t.0 == hrtimer) {
-                    tick.1 = None;
-                }
-            }
+            EventKind::HrtimerCancel { hrtimer } => self.cancel_hrtimer(e, hrtimer),
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
                 return Some(self.hrtimer_fired(e, hrtimer, function, now));
             }
             EventKind::TimerStart { timer, expires, bucket_expiry, now, flags, .. } => {
-                let jiffy = bucket_expiry.unwrap_or_else(|| bucket(expires, now));
+                let jiffy = bucket_expiry.unwrap_or_else(|| self.facts.kernel.bucket(expires, now));
                 self.arm_wheel(timer, jiffy, flags);
             }
             EventKind::TimerCancel { timer } => self.disarm_wheel(timer),
@@ -153,7 +166,10 @@ impl<'a> Armed<'a> {
         while let Some(u) = self.facts.unseen.get(self.next_unseen).filter(|u| u.since_ns < ts_ns) {
             self.next_unseen += 1;
             match u.expires {
-                Expires::At(at) => self.arm_hrtimer(u.id, u.cpu, at),
+                Expires::At(at) => {
+                    self.by_period.insert(u.id);
+                    self.arm_hrtimer(u.id, u.cpu, at);
+                }
                 Expires::By(by) => {
                     self.upper.insert(u.id);
                     self.arm_hrtimer(u.id, u.cpu, by);
@@ -197,13 +213,37 @@ impl<'a> Armed<'a> {
     }
 
     fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
-        let fallback = self.hrtimer_at(now);
-        let due = |armed: Option<i64>| armed.or(fallback).and_then(|t| u64::try_from(t).ok());
-        if self.facts.is_tick(function) {
-            return Fired::Tick(due(self.ticks.get_mut(&e.cpu).and_then(|t| t.1.take())));
+        let handed = self.hrtimer_at(now);
+        let cancelled = self.cancelled.take(e, hrtimer).map(|(_, expires)| expires);
+        let tick = self.facts.is_tick(function);
+        let armed = if tick {
+            self.ticks.get_mut(&e.cpu).and_then(|t| t.1.take())
+        } else {
+            self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires)
+        };
+        let armed = armed.or(cancelled);
+        let (upper, by_period) = (self.upper.remove(&hrtimer), self.by_period.remove(&hrtimer));
+        let confidence = match armed {
+            None => Confidence::Bounded,
+            Some(_) if upper => Confidence::Bounded,
+            Some(_) if by_period => Confidence::Derived,
+            Some(_) => Confidence::Recorded,
+        };
+        let due =
+            armed.or(handed).and_then(|at| u64::try_from(at).ok()).map(|at_ns| Due { at_ns, confidence });
+        if tick { Fired::Tick(due) } else { Fired::Hrtimer(due) }
+    }
+
+    /// A timer is cancelled, or on older kernels about to expire.
+    fn cancel_hrtimer(&mut self, e: &Event, hrtimer: u64) {
+        if self.facts.no_cancels.contains(&(hrtimer, e.ts_ns)) {
+            return;
         }
-        self.upper.remove(&hrtimer);
-        Fired::Hrtimer(due(self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires)))
+        let tick = self.ticks.get_mut(&e.cpu).filter(|t| t.0 == hrtimer).and_then(|t| t.1.take());
+        let other = self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires);
+        if let Some(expires) = tick.or(other) {
+            self.cancelled.hold(e, hrtimer, expires);
+        }
     }
 
     /// Forgets timers of `cpu` that are long overdue at `ts_ns`.
@@ -266,15 +306,6 @@ impl<'a> Armed<'a> {
     }
 }
 
-/// The jiffy at which the wheel looks at a timer, for kernels that do not record it: the wheel's levels hold 64 slots
-/// each, of 1, 8, 64, ... jiffies, and a timer is never early.
-fn bucket(expires: u64, now: u64) -> u64 {
-    let away = expires.wrapping_sub(now) as i64;
-    let level = (1..9).take_while(|level| away >= 63i64 << (3 * (level - 1))).count();
-    let slot = 1u64 << (3 * level);
-    (expires / slot).saturating_add(1).saturating_mul(slot)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,25 +327,4 @@ mod tests {
         armed.awake(1);
         assert_eq!(armed.next(0, 2_000, false, true).wheel_at, NEVER_NS, "it looks after its own again");
     }
-
-    /// From `timer_start` events of a 6.18 kernel: expires, timeout, bucket_expiry.
-    #[test]
-    fn timers_are_rounded_up_as_the_wheel_does() {
-        for (expires, timeout, recorded) in WHEEL {
-            assert_eq!(bucket(expires, expires - timeout), recorded, "{expires} in {timeout}");
-        }
-    }
-
-    const WHEEL: [(u64, u64, u64); 10] = [
-        (4_296_522_178, 0, 4_296_522_179),
-        (4_296_522_239, 50, 4_296_522_240),
-        (4_296_521_773, 125, 4_296_521_776),
-        (4_295_902_000, 192, 4_295_902_008),
-        (4_296_522_500, 500, 4_296_522_504),
-        (4_295_818_358, 562, 4_295_818_368),
-        (4_295_905_358, 716, 4_295_905_408),
-        (4_295_906_052, 2_500, 4_295_906_112),
-        (4_296_529_740, 7_500, 4_296_529_920),
-        (4_296_537_188, 15_000, 4_296_537_600),
-    ];
 }

@@ -3,6 +3,8 @@
 
 use idlewise_model::WakeCause;
 
+use crate::armed::Due;
+
 /// What an interrupt's name says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IrqClass {
@@ -32,10 +34,10 @@ pub(crate) struct Evidence {
     pub(crate) first: Option<(WakeCause, u64)>,
     /// The tick's handler ran.
     pub(crate) tick: bool,
-    /// The earliest expiry of another hrtimer that fired, trace clock, ns.
-    pub(crate) hrtimer_at_ns: Option<u64>,
-    /// When the tick's timer that fired had been due, trace clock, ns.
-    pub(crate) tick_at_ns: Option<u64>,
+    /// When the earliest of the other hrtimers that fired had been due.
+    pub(crate) hrtimer_due: Option<Due>,
+    /// When the tick's timer that fired had been due.
+    pub(crate) tick_due: Option<Due>,
     /// A wheel timer ran, or the timer softirq where wheel timers are not recorded.
     pub(crate) wheel: bool,
     /// Something else than the timer interrupt came too.
@@ -65,7 +67,7 @@ impl Evidence {
     pub(crate) fn cause(&self) -> WakeCause {
         match self.first {
             Some((cause, _)) if !cause.is_timer() => cause,
-            _ if self.hrtimer_at_ns.is_some() => WakeCause::Hrtimer,
+            _ if self.hrtimer_due.is_some() => WakeCause::Hrtimer,
             _ if self.wheel => WakeCause::Wheel,
             // More than the tick came in the same wake.
             _ if self.tick && self.other => WakeCause::Irq,
@@ -79,6 +81,8 @@ impl Evidence {
 
 #[cfg(test)]
 mod tests {
+    use idlewise_model::Confidence;
+
     use super::*;
 
     #[test]
@@ -98,7 +102,7 @@ mod tests {
         assert_eq!(e.cause(), WakeCause::Tick);
         e.wheel = true;
         assert_eq!(e.cause(), WakeCause::Wheel);
-        e.hrtimer_at_ns = Some(9);
+        e.hrtimer_due = Some(Due { at_ns: 9, confidence: Confidence::Recorded });
         assert_eq!(e.cause(), WakeCause::Hrtimer);
         let mut ipi = Evidence::default();
         ipi.interrupt(WakeCause::Ipi, 5);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where the scheduler's ticks lie: period and phase.
+//! Where the scheduler's ticks lie: period and phase. What a recording shows counts, whatever machine it is said to be from.
+
+use std::collections::BTreeMap;
 
 use idlewise_model::{Confidence, TickGrid};
 
@@ -9,79 +11,189 @@ use crate::survey::Facts;
 const USUAL_HZ: [u32; 7] = [1000, 500, 300, 250, 200, 100, 24];
 /// Ticks that a grid must explain among the tick's own expiries.
 const EXACT_SHARE: (usize, usize) = (9, 10);
+/// The kernel rounds the period to the nanosecond; a tick that was put off by a whole number of them lies this near, ns.
+const NEAR_NS: i64 = 2_000;
+/// So many times must the tick's handler have armed the next tick for its distance to be the period.
+const FEW_STEPS: u64 = 3;
+/// A longer period than the true one explains all expiries by chance less often than one in 2 to this power.
+const SURE_BITS: u32 = 10;
 
-/// Finds period and phase of the ticks, from the tick timer's own expiries or from the times of timer interrupts.
+/// What the tick's timers show of one CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TicksSeen {
+    /// For when its tick was armed, ns on `CLOCK_MONOTONIC`: ticks, and after a stop the next event.
+    pub(crate) expiries: Vec<i64>,
+    /// Of these, the ticks that the tick's own handler armed.
+    pub(crate) own: Vec<i64>,
+    /// How far these lay behind the one before, ns, and how often.
+    pub(crate) steps: BTreeMap<i64, u64>,
+}
+
+/// A period for all CPUs and each CPU's phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Grids {
+    period_ns: u64,
+    phases: BTreeMap<u32, u64>,
+}
+
+/// Finds period and phase of the ticks: from the tick timer's own expiries, else from the times of timer interrupts, else from
+/// `machine_hz`.
 pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
-    let offset = f.offsets.first_ns();
-    let all: Vec<i64> =
-        f.cpus.values().flat_map(|c| c.tick_expiries.iter().map(|e| e.saturating_add(offset))).collect();
-    if let Some(grid) = exact_grid(&all, machine_hz) {
-        for (cpu, seen) in &f.cpus {
-            let own: Vec<i64> = seen.tick_expiries.iter().map(|e| e.saturating_add(offset)).collect();
-            let hz = Some((1_000_000_000 / grid.period_ns) as u32);
-            f.grids.insert(*cpu, exact_grid(&own, hz).unwrap_or(grid));
+    let ticks: BTreeMap<u32, &TicksSeen> = f
+        .cpus
+        .iter()
+        .filter(|(_, c)| !c.ticks.expiries.is_empty())
+        .map(|(cpu, c)| (*cpu, &c.ticks))
+        .collect();
+    if let Some((grids, how, confidence)) = by_expiries(&ticks, f.offsets.first_ns(), machine_hz) {
+        let first = grids.phases.values().next().copied().unwrap_or(0);
+        for cpu in f.cpus.keys() {
+            // A CPU whose own ticks are not recorded has the period of the others; its phase may be another.
+            let own = grids.phases.get(cpu).copied();
+            let known = if own.is_some() { confidence } else { Confidence::Derived };
+            let phase_ns = own.unwrap_or(first);
+            f.grids.insert(*cpu, TickGrid { period_ns: grids.period_ns, phase_ns });
+            f.grid_known.insert(*cpu, known);
         }
-        f.grid_confidence = Some(Confidence::Recorded);
-        f.grid_how = format!("{}, from the tick timer's expiries", hz_words(grid.period_ns));
+        f.grid_how = how;
         return;
     }
     let irqs: Vec<u64> = f.cpus.values().flat_map(|c| c.timer_irqs.iter().copied()).collect();
-    if let Some(grid) = folded_grid(&irqs, machine_hz) {
-        f.grids = f.cpus.keys().map(|cpu| (*cpu, grid)).collect();
-        f.grid_confidence = Some(Confidence::Derived);
-        f.grid_how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
+    if let Some(grid) = folded_grid(&irqs) {
+        let how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
+        f.same_grid(grid, Confidence::Derived, how);
         return;
     }
     let hz = machine_hz.unwrap_or(250);
-    f.grids = f.cpus.keys().map(|cpu| (*cpu, TickGrid::from_hz(hz))).collect();
-    f.grid_confidence = Some(Confidence::Assumed);
     let why = if machine_hz.is_some() { "the platform's" } else { "assumed" };
-    f.grid_how = format!("HZ {hz} ({why}), phase 0 assumed: the trace shows no ticks");
+    let how = format!("HZ {hz} ({why}), phase 0 assumed: the trace shows no ticks");
+    f.same_grid(TickGrid::from_hz(hz), Confidence::Assumed, how);
+}
+
+impl Facts {
+    fn same_grid(&mut self, grid: TickGrid, known: Confidence, how: String) {
+        for cpu in self.cpus.keys() {
+            self.grids.insert(*cpu, grid);
+            self.grid_known.insert(*cpu, known);
+        }
+        self.grid_how = how;
+    }
 }
 
 fn hz_words(period_ns: u64) -> String {
-    format!("HZ {}", (1_000_000_000 + period_ns / 2) / period_ns)
+    format!("HZ {}", hz_of(period_ns))
 }
 
-/// The longest usual period on which the expiries lie, within 2 us.
-fn exact_grid(expiries: &[i64], hz: Option<u32>) -> Option<TickGrid> {
-    const NEAR_NS: i64 = 2_000;
-    if expiries.len() < 3 {
-        return None;
+fn hz_of(period_ns: u64) -> u64 {
+    (1_000_000_000 + period_ns / 2) / period_ns.max(1)
+}
+
+/// The grid on which the expiries of the tick's timers lie, in words, and how well it is known.
+fn by_expiries(
+    ticks: &BTreeMap<u32, &TicksSeen>,
+    offset: i64,
+    machine_hz: Option<u32>,
+) -> Option<(Grids, String, Confidence)> {
+    let from_expiries = |period_ns: u64| format!("{}, from the tick timer's expiries", hz_words(period_ns));
+    if let Some(period_ns) = by_steps(ticks) {
+        // The handler says it itself; how many of the other expiries lie elsewhere does not matter.
+        let (grids, ..) = on_grid(ticks, offset, period_ns)?;
+        return Some((grids, from_expiries(period_ns), Confidence::Recorded));
     }
-    let mut found = None;
-    let candidates: &[u32] = match &hz {
-        Some(hz) => std::slice::from_ref(hz),
-        None => &USUAL_HZ,
+    let fits = |hz: &u32| {
+        let (grids, near, slots) = on_grid(ticks, offset, TickGrid::period_of(*hz))?;
+        let all: usize = ticks.values().map(|t| t.expiries.len()).sum();
+        (all >= 3 && near * EXACT_SHARE.1 >= all * EXACT_SHARE.0).then_some((grids, slots))
     };
-    for &hz in candidates {
-        let period = TickGrid::period_of(hz) as i64;
-        let mut phases: Vec<i64> = expiries.iter().map(|e| e.rem_euclid(period)).collect();
-        phases.sort_unstable();
-        let phase = *phases.get(phases.len() / 2)?;
-        let on_grid = expiries.iter().filter(|e| {
-            let off = e.saturating_sub(phase).rem_euclid(period);
-            off.min(period - off) <= NEAR_NS
-        });
-        if on_grid.count() * EXACT_SHARE.1 >= expiries.len() * EXACT_SHARE.0 {
-            found = Some(TickGrid { period_ns: period as u64, phase_ns: phase as u64 });
-        }
+    let fitting: Vec<(Grids, usize)> = USUAL_HZ.iter().filter_map(fits).collect();
+    let (longest, slots) = fitting.iter().max_by_key(|(g, _)| g.period_ns)?;
+    // Few ticks of a short period may all lie on a longer one, by chance.
+    let shorter = fitting.iter().map(|(g, _)| g.period_ns).filter(|p| *p < longest.period_ns).max();
+    let by_chance = shorter.is_some_and(|p| {
+        let times = (longest.period_ns / p.max(1)).max(2);
+        u32::try_from(*slots).unwrap_or(u32::MAX).saturating_mul(times.ilog2()) < SURE_BITS
+    });
+    if !by_chance {
+        return Some((longest.clone(), from_expiries(longest.period_ns), Confidence::Recorded));
     }
-    found
+    let told = machine_hz.map(TickGrid::period_of);
+    let own =
+        fitting.iter().find(|(g, _)| Some(g.period_ns) == told).filter(|_| told != Some(longest.period_ns));
+    Some(match own {
+        Some((grids, _)) => {
+            let how = format!(
+                "{} (the platform's), phase from the tick timer's few expiries, which fit HZ {} too",
+                hz_words(grids.period_ns),
+                hz_of(longest.period_ns)
+            );
+            (grids.clone(), how, Confidence::Derived)
+        }
+        None => {
+            let how = format!("{}, from few expiries of the tick's timer", hz_words(longest.period_ns));
+            (longest.clone(), how, Confidence::Derived)
+        }
+    })
+}
+
+/// The distance at which the tick's handler arms the next tick, ns: the period, but where a tick was missed.
+fn by_steps(ticks: &BTreeMap<u32, &TicksSeen>) -> Option<u64> {
+    let mut steps = BTreeMap::<i64, u64>::new();
+    for (step, times) in ticks.values().flat_map(|t| &t.steps) {
+        *steps.entry(*step).or_default() += times;
+    }
+    let all: u64 = steps.values().sum();
+    let (step, times) = steps.into_iter().max_by_key(|(step, times)| (*times, std::cmp::Reverse(*step)))?;
+    let step = u64::try_from(step).ok()?;
+    (times >= FEW_STEPS && times * 2 > all && tick_period(step)).then_some(step)
+}
+
+/// Whether a kernel can be built so that `step_ns` is its `TICK_NSEC`, for HZ from 24 to 1200.
+fn tick_period(step_ns: u64) -> bool {
+    u32::try_from(hz_of(step_ns))
+        .is_ok_and(|hz| (24..=1200).contains(&hz) && TickGrid::period_of(hz) == step_ns)
+}
+
+/// Each CPU's phase on a grid of `period_ns`, how many expiries lie on it, and how many of these are more than the first of
+/// their CPU at other times.
+fn on_grid(ticks: &BTreeMap<u32, &TicksSeen>, offset: i64, period_ns: u64) -> Option<(Grids, usize, usize)> {
+    let period = i64::try_from(period_ns).ok()?;
+    let mut grids = Grids { period_ns, phases: BTreeMap::new() };
+    let (mut near, mut slots) = (0, 0);
+    for (cpu, seen) in ticks {
+        // After a stop the timer is armed for another event, which may lie on another CPU's grid.
+        let told = if seen.own.is_empty() { &seen.expiries } else { &seen.own };
+        let phase = commonest(told.iter().map(|e| e.saturating_add(offset).rem_euclid(period)))?;
+        let mut times: Vec<i64> = Vec::new();
+        for e in seen.expiries.iter().map(|e| e.saturating_add(offset)) {
+            let off = e.saturating_sub(phase).rem_euclid(period);
+            if off.min(period - off) <= NEAR_NS {
+                near += 1;
+                times.push(e.saturating_sub(phase).saturating_add(period / 2).div_euclid(period));
+            }
+        }
+        times.sort_unstable();
+        times.dedup();
+        slots += times.len().saturating_sub(1);
+        grids.phases.insert(*cpu, u64::try_from(phase).ok()?);
+    }
+    (!grids.phases.is_empty()).then_some((grids, near, slots))
+}
+
+/// The value that comes most often, the least of several; values are below a tick's period.
+fn commonest(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let mut counts = BTreeMap::<i64, usize>::new();
+    values.for_each(|v| *counts.entry(v).or_default() += 1);
+    counts.into_iter().max_by_key(|(v, n)| (*n, std::cmp::Reverse(*v))).map(|(v, _)| v)
 }
 
 /// The longest usual period at which timer interrupts gather, and where.
-fn folded_grid(irqs: &[u64], hz: Option<u32>) -> Option<TickGrid> {
+fn folded_grid(irqs: &[u64]) -> Option<TickGrid> {
     const BIN_NS: u64 = 20_000;
     const WINDOW: usize = 5;
     if irqs.len() < 50 {
         return None;
     }
-    let candidates: &[u32] = match &hz {
-        Some(hz) => std::slice::from_ref(hz),
-        None => &USUAL_HZ,
-    };
-    let folded: Vec<(usize, TickGrid)> = candidates
+    let folded: Vec<(usize, TickGrid)> = USUAL_HZ
         .iter()
         .map(|&hz| {
             let period_ns = TickGrid::period_of(hz);
@@ -116,19 +228,94 @@ fn folded_grid(irqs: &[u64], hz: Option<u32>) -> Option<TickGrid> {
 mod tests {
     use super::*;
 
+    const MS: i64 = 1_000_000;
+
+    fn seen(expiries: &[i64]) -> TicksSeen {
+        TicksSeen { expiries: expiries.to_vec(), ..TicksSeen::default() }
+    }
+
+    fn found(cpus: &[TicksSeen], machine_hz: Option<u32>) -> Option<(Grids, String, Confidence)> {
+        by_expiries(&(0..).zip(cpus).collect(), 0, machine_hz)
+    }
+
+    fn period(cpus: &[TicksSeen], machine_hz: Option<u32>) -> Option<(u64, Confidence)> {
+        found(cpus, machine_hz).map(|(g, _, c)| (g.period_ns, c))
+    }
+
     #[test]
     fn the_period_is_the_longest_on_which_all_expiries_lie() {
-        let expiries: Vec<i64> = [1, 2, 3, 7, 8, 30].map(|k| 1_234 + k * 4_000_000).to_vec();
-        assert_eq!(exact_grid(&expiries, None), Some(TickGrid { period_ns: 4_000_000, phase_ns: 1_234 }));
-        assert_eq!(exact_grid(&[5, 9], None), None);
+        let expiries: Vec<i64> = (0..12).map(|k| 1_234 + k * k * 4 * MS).collect();
+        let (grids, how, known) = found(&[seen(&expiries)], None).unwrap();
+        assert_eq!((grids.period_ns, grids.phases[&0], known), (4_000_000, 1_234, Confidence::Recorded));
+        assert_eq!(how, "HZ 250, from the tick timer's expiries");
+        assert_eq!(found(&[seen(&[5, 9])], None), None);
+    }
+
+    #[test]
+    fn the_machine_has_no_say_where_the_recording_shows_the_ticks() {
+        for hz in [100, 250, 300, 1000] {
+            let p = TickGrid::period_of(hz) as i64;
+            let every: Vec<i64> = (0..40).map(|k| 77 + k * p).collect();
+            let mut steps = seen(&[every[3], every[4], every[5], every[6]]);
+            steps.steps = BTreeMap::from([(p, 3), (2 * p, 1)]);
+            steps.own = steps.expiries.clone();
+            // Idle CPUs tick seldom: every seventh, every thirteenth.
+            let seldom: Vec<i64> = (0..20).map(|k| 77 + (k * 7 + k % 3 * 13) * p).collect();
+            for machine_hz in [None, Some(100), Some(250), Some(300), Some(1000)] {
+                for cpus in [vec![seen(&every)], vec![steps.clone()], vec![seen(&seldom)]] {
+                    let told = period(&cpus, machine_hz);
+                    assert_eq!(told, Some((p as u64, Confidence::Recorded)), "HZ {hz} on {machine_hz:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_ticks_that_fit_two_periods_leave_the_machine_a_say() {
+        let few = [seen(&[0, 8 * MS, 44 * MS])];
+        assert_eq!(period(&few, None), Some((4_000_000, Confidence::Derived)));
+        assert_eq!(period(&few, Some(1000)), Some((1_000_000, Confidence::Derived)));
+        assert_eq!(period(&few, Some(300)), Some((4_000_000, Confidence::Derived)), "which they do not fit");
+        assert_eq!(period(&few, Some(250)), Some((4_000_000, Confidence::Derived)));
+        let how = found(&few, Some(1000)).unwrap().1;
+        assert!(
+            how.starts_with("HZ 1000 (the platform's)") && how.ends_with("which fit HZ 250 too"),
+            "{how}"
+        );
+    }
+
+    #[test]
+    fn cpus_with_skewed_ticks_have_phases_of_their_own() {
+        let cpus: Vec<TicksSeen> =
+            (0..16).map(|cpu| seen(&[0, 1, 2, 5, 9].map(|k| cpu * 125_000 + k * 4 * MS))).collect();
+        let (grids, _, known) = found(&cpus, Some(1000)).unwrap();
+        assert_eq!((grids.period_ns, known), (4_000_000, Confidence::Recorded));
+        assert_eq!(grids.phases.values().copied().collect::<Vec<u64>>()[..3], [0, 125_000, 250_000]);
+    }
+
+    #[test]
+    fn a_stopped_ticks_timer_may_lie_off_its_own_grid() {
+        let mut cpu = seen(&[]);
+        cpu.own = (0..10).map(|k| 500_000 + k * 4 * MS).collect();
+        cpu.steps = BTreeMap::from([(4 * MS, 10)]);
+        cpu.expiries = cpu.own.iter().copied().chain((0..30).map(|k| k * 8 * MS)).collect();
+        let (grids, _, known) = found(&[cpu], Some(1000)).unwrap();
+        assert_eq!((grids.period_ns, grids.phases[&0], known), (4_000_000, 500_000, Confidence::Recorded));
+    }
+
+    #[test]
+    fn a_period_is_one_that_a_kernel_can_have() {
+        assert!([10_000_000, 4_000_000, 3_333_333, 1_000_000, 976_563].iter().all(|p| tick_period(*p)));
+        assert!([0, 1, 4_000_001, 250_000, 50_000_000].iter().all(|p| !tick_period(*p)));
     }
 
     #[test]
     fn interrupts_near_a_grid_give_it_away() {
         let mut irqs: Vec<u64> = (0..400).map(|k| k * 1_000_000 + 440_000 + k * 7919 % 60_000).collect();
         irqs.extend((0..200).map(|k| k * 1_777_777));
-        let grid = folded_grid(&irqs, None).unwrap();
+        let grid = folded_grid(&irqs).unwrap();
         assert_eq!(grid.period_ns, 1_000_000);
         assert!((420_000..=460_000).contains(&grid.phase_ns), "{grid:?}");
+        assert_eq!(folded_grid(&irqs[400..]), None, "no ticks");
     }
 }

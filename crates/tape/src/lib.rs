@@ -11,6 +11,7 @@ mod armed;
 mod causes;
 pub mod file;
 mod grid;
+mod kernel;
 mod leaving;
 mod maker;
 mod offset;

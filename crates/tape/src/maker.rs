@@ -58,6 +58,8 @@ struct Cpu {
     tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.
     programmed: [u64; 4],
+    /// How well the times of wakes are known, counted by grade.
+    wakes: [u64; 4],
     /// RCU's requests for its softirq, as far as they can still matter.
     rcu_requests: Vec<rcu::Request>,
     /// When RCU was last seen not to need this CPU's tick, ns.
@@ -95,7 +97,11 @@ impl<'a> Maker<'a> {
             machine,
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
             armed: Armed::new(facts),
-            util: Utilisation::new(machine, facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz))),
+            util: Utilisation::new(
+                machine,
+                facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz)),
+                facts.kernel.dead_states(),
+            ),
             spool: Spool::new(limits),
             base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),

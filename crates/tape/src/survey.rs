@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! First pass over a trace: what holds for all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Confidence, Event, EventKind, Span, TickGrid, Vector};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceMeta};
 
 use crate::causes::IrqClass;
-use crate::grid::find_grids;
+use crate::grid::{TicksSeen, find_grids};
+use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
 use crate::offset::{OffsetFinder, Offsets};
-use crate::unseen::{Finder, Unseen};
+use crate::unseen::{Finder, Found, Unseen};
 
-/// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14).
-const TICK_HANDLERS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
+/// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14), and the one that 6.8 and 6.9
+/// have in between.
+const TICK_HANDLERS: [&str; 3] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler"];
 /// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
 const REALTIME_NS: i64 = 1_000_000_000_000_000_000;
 /// The earliest of many handlers runs no later than this after its expiry, ns.
@@ -31,7 +33,7 @@ pub(crate) struct CpuSeen {
     pub(crate) switches_to_idle: u64,
     /// The highest clock that was recorded, kHz.
     pub(crate) highest_khz: u64,
-    pub(crate) tick_expiries: Vec<i64>,
+    pub(crate) ticks: TicksSeen,
     pub(crate) timer_irqs: Vec<u64>,
 }
 
@@ -42,7 +44,10 @@ pub(crate) struct Survey<'a> {
     finder: Finder,
     offsets: OffsetFinder,
     leaving: Leaving,
+    wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
+    /// For when each CPU's tick was last armed, and whether it has fired since, its handler still to end.
+    last_ticks: BTreeMap<u32, (i64, bool)>,
 }
 
 /// What holds for all of a trace.
@@ -57,7 +62,8 @@ pub(crate) struct Facts {
     pub(crate) tick_functions: BTreeMap<u64, bool>,
     pub(crate) irqs: BTreeMap<i32, IrqClass>,
     pub(crate) grids: BTreeMap<u32, TickGrid>,
-    pub(crate) grid_confidence: Option<Confidence>,
+    /// How well each CPU's grid is known.
+    pub(crate) grid_known: BTreeMap<u32, Confidence>,
     pub(crate) grid_how: String,
     /// Trace-clock time of jiffy 0, ns (mostly negative).
     pub(crate) jiffy_zero_ns: i128,
@@ -65,6 +71,10 @@ pub(crate) struct Facts {
     pub(crate) unseen: Vec<Unseen>,
     /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, ns, then that CPU.
     pub(crate) moved: BTreeMap<(u64, u64), u32>,
+    /// Cancels that were part of an expiry although they do not look so: hrtimer and time, ns.
+    pub(crate) no_cancels: BTreeSet<(u64, u64)>,
+    /// What the kernel's version says about its events.
+    pub(crate) kernel: Kernel,
     /// Since 6.9 timers that are not pinned may be run by another CPU.
     pub(crate) timer_migration: bool,
     pub(crate) switches: u64,
@@ -90,14 +100,16 @@ pub(crate) struct Facts {
 impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
         let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
-        let facts = Facts { timer_migration, ..Facts::default() };
+        let facts = Facts { timer_migration, kernel: Kernel::new(meta), ..Facts::default() };
         Self {
             meta,
             facts,
             finder: Finder::default(),
             offsets: OffsetFinder::default(),
             leaving: Leaving::default(),
+            wheel: Wheel::default(),
             jiffies: Vec::new(),
+            last_ticks: BTreeMap::new(),
         }
     }
 
@@ -120,6 +132,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         self.finder.event(event);
         self.leaving.event(event);
+        self.wheel.event(event);
         self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
         f.span.add(event);
@@ -135,6 +148,9 @@ impl<'a> Survey<'a> {
             EventKind::SchedSwitch { next_pid, .. } => {
                 f.switches += 1;
                 seen.switches_to_idle += u64::from(next_pid == 0);
+                if let Some(last) = self.last_ticks.get_mut(&event.cpu) {
+                    last.1 = false;
+                }
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
             EventKind::TickStop { .. } => f.tick_stops += 1,
@@ -178,20 +194,33 @@ impl<'a> Survey<'a> {
         } else {
             self.offsets.handler(event.ts_ns, now);
         }
-        if !self.is_tick(function, events) {
+        if self.is_tick(function, events) {
+            if let Some(last) = self.last_ticks.get_mut(&event.cpu) {
+                last.1 = true;
+            }
+            self.finder.tick_fired(event, hrtimer);
+        } else {
             self.finder.hrtimer_fired(event, hrtimer, now);
         }
     }
 
     fn tick_expiry(&mut self, cpu: u32, expires: i64) {
-        let seen = self.facts.cpus.entry(cpu).or_default();
-        if seen.tick_expiries.len() < SAMPLES {
-            seen.tick_expiries.push(expires);
+        let seen = &mut self.facts.cpus.entry(cpu).or_default().ticks;
+        if seen.expiries.len() < SAMPLES {
+            seen.expiries.push(expires);
+        }
+        let before = self.last_ticks.insert(cpu, (expires, false));
+        // The first time after it fired, its own handler arms it.
+        if let Some((last, true)) = before
+            && seen.own.len() < SAMPLES
+        {
+            seen.own.push(expires);
+            *seen.steps.entry(expires.saturating_sub(last)).or_default() += 1;
         }
     }
 
     fn is_tick(&mut self, function: u64, events: &Events<'_>) -> bool {
-        let named = || events.symbol(function).is_some_and(|name| TICK_HANDLERS.contains(&name));
+        let named = || events.symbol(function).is_some_and(is_tick_handler);
         *self.facts.tick_functions.entry(function).or_insert_with(named)
     }
 
@@ -211,7 +240,9 @@ impl<'a> Survey<'a> {
             f.offsets.start_at_zero();
         }
         f.leaving_ns = self.leaving.least_ns();
-        (f.unseen, f.moved) = self.finder.finish();
+        self.wheel.tell(&mut f.kernel);
+        let Found { unseen, moved, no_cancels } = self.finder.finish();
+        (f.unseen, f.moved, f.no_cancels) = (unseen, moved, no_cancels);
         find_grids(&mut f, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);
         let phase = f.grids.values().next().map_or(0, |g| g.phase_ns);
@@ -223,6 +254,11 @@ impl<'a> Survey<'a> {
         f.jiffy_zero_ns = lowest - (lowest - i128::from(phase)).rem_euclid(i128::from(period));
         f
     }
+}
+
+/// Whether a function of this name handles the tick's hrtimer. Compilers put their own behind a dot (`.llvm.123`, `.cfi_jt`).
+fn is_tick_handler(name: &str) -> bool {
+    name.split('.').next().is_some_and(|name| TICK_HANDLERS.contains(&name))
 }
 
 impl Facts {
@@ -252,6 +288,11 @@ impl Facts {
         woken.get(woken.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)
     }
 
+    /// How well a wake is known that no timer's event tells, of which `known` is known where idle events are recorded.
+    pub(crate) fn at_best(&self, known: Confidence) -> Confidence {
+        if self.by_switches { known.max(Confidence::Bounded) } else { known }
+    }
+
     /// Where the recording tells when a tick is stopped.
     pub(crate) fn tick_told_by(&self) -> Option<&'static str> {
         if self.tick_stops > 0 {
@@ -275,6 +316,14 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ticks_handler_is_known_by_all_its_names() {
+        let names =
+            ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_timer.cfi_jt"];
+        assert!(names.into_iter().all(is_tick_handler));
+        assert!(!["hrtimer_wakeup", "tick_sched_timer_dying", ""].into_iter().any(is_tick_handler));
+    }
 
     #[test]
     fn what_a_task_waited_for_is_told_when_it_is_woken() {

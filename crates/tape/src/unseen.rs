@@ -2,12 +2,17 @@
 //! Timers that fire although the recording does not show who armed them: they were armed before it began, in a gap, or
 //! by a task whose own events are not recorded. The first pass finds them by their expiry, for the second to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Event, EventKind};
 
+use crate::timers::Cancelled;
+
 /// A timer's handler is told a time this much behind its expiry at the most, ns.
 const LATEST_NS: i64 = 2_000_000;
+/// A cancel so shortly before an expiry of the same timer on the same CPU is part of it whatever the CPU did in between,
+/// ns.
+const AT_ONCE_NS: u64 = 20_000;
 
 /// One arming that no event shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +48,30 @@ pub(crate) struct Finder {
     /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, then the CPU that they fired
     /// on.
     moved: BTreeMap<(u64, u64), u32>,
+    /// Hrtimers that were cancelled a moment ago.
+    cancelled: Cancelled<Before>,
+    /// Cancels that were none although the CPU went idle or changed its task before the expiry: timer and time.
+    no_cancels: BTreeSet<(u64, u64)>,
+}
+
+/// What was known of a timer before it was cancelled.
+#[derive(Debug)]
+struct Before {
+    armed: Option<(u64, u32)>,
+    last_ns: u64,
+    /// The CPU has gone idle or changed its task since, which no kernel does between the two events of an expiry.
+    went_on: bool,
+}
+
+/// What the first pass finds.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The unseen armings in order of time.
+    pub(crate) unseen: Vec<Unseen>,
+    /// Hrtimers that fired elsewhere than armed: id and time of arming, ns, then the CPU that they fired on.
+    pub(crate) moved: BTreeMap<(u64, u64), u32>,
+    /// Cancels that were part of an expiry and do not look so: timer and time, ns.
+    pub(crate) no_cancels: BTreeSet<(u64, u64)>,
 }
 
 /// What was last seen of a timer.
@@ -68,6 +97,7 @@ impl Finder {
     pub(crate) fn event(&mut self, e: &Event) {
         match e.kind {
             EventKind::HrtimerStart { hrtimer, expires, .. } => {
+                let _ = self.cancelled.take(e, hrtimer);
                 let seen = self.timers.entry(hrtimer).or_default();
                 seen.arm(e);
                 if let Some((index, expires)) = seen.period(expires)
@@ -76,7 +106,12 @@ impl Finder {
                     found.expires = expires;
                 }
             }
-            EventKind::HrtimerCancel { hrtimer: id } => self.timers.entry(id).or_default().disarm(e),
+            EventKind::HrtimerCancel { hrtimer: id } => {
+                let seen = self.timers.entry(id).or_default();
+                let before = Before { armed: seen.armed, last_ns: seen.last_ns, went_on: false };
+                seen.disarm(e);
+                self.cancelled.hold(e, id, before);
+            }
             EventKind::TimerStart { timer, .. } => self.timers.entry(timer).or_default().arm(e),
             EventKind::TimerCancel { timer } => {
                 let seen = self.timers.entry(timer).or_default();
@@ -104,7 +139,10 @@ impl Finder {
             {
                 self.handling.remove(&e.cpu);
             }
+            EventKind::CpuIdle { cpu, state: Some(_) } => self.went_on(cpu, e.ts_ns),
+            EventKind::Lost { .. } => self.went_on(e.cpu, e.ts_ns),
             EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
+                self.went_on(e.cpu, e.ts_ns);
                 self.handling.remove(&e.cpu);
                 self.ran.insert(prev_pid, e.ts_ns);
                 self.ran.insert(next_pid, e.ts_ns);
@@ -114,9 +152,29 @@ impl Finder {
         }
     }
 
+    /// An hrtimer expires: if it was cancelled for that, what was known of it before.
+    fn cancelled_to_expire(&mut self, e: &Event, id: u64) -> Option<Before> {
+        let (ts_ns, before) = self.cancelled.take(e, id)?;
+        let at_once = e.ts_ns.saturating_sub(ts_ns) <= AT_ONCE_NS;
+        if at_once && before.went_on {
+            self.no_cancels.insert((id, ts_ns));
+        }
+        (at_once || !before.went_on).then_some(before)
+    }
+
+    /// A tick's timer fired: the tick is periodic, so nobody needs to be seen to arm it.
+    pub(crate) fn tick_fired(&mut self, e: &Event, id: u64) {
+        let _ = self.cancelled_to_expire(e, id);
+    }
+
     /// An hrtimer other than a tick's fired.
     pub(crate) fn hrtimer_fired(&mut self, e: &Event, id: u64, now: i64) {
+        let before = self.cancelled_to_expire(e, id);
         let seen = self.timers.entry(id).or_default();
+        if let Some(before) = before {
+            seen.armed = before.armed;
+            seen.last_ns = before.last_ns;
+        }
         match seen.armed {
             Some((_, cpu)) if cpu == e.cpu => {}
             Some((ts_ns, _)) => {
@@ -140,10 +198,17 @@ impl Finder {
         unseen.since_ns = unseen.since_ns.max(ran);
     }
 
-    /// The unseen armings in order of time, and the hrtimers that fired elsewhere than armed.
-    pub(crate) fn finish(mut self) -> (Vec<Unseen>, BTreeMap<(u64, u64), u32>) {
+    /// `cpu` goes idle, changes its task or has lost events.
+    fn went_on(&mut self, cpu: u32, ts_ns: u64) {
+        self.cancelled.keep(cpu, |at_ns, before| {
+            before.went_on = true;
+            ts_ns.saturating_sub(at_ns) <= AT_ONCE_NS
+        });
+    }
+
+    pub(crate) fn finish(mut self) -> Found {
         self.found.sort_by_key(|u| u.since_ns);
-        (self.found, self.moved)
+        Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels }
     }
 }
 

@@ -14,14 +14,14 @@ use crate::pelt::Pelt;
 
 /// Priorities below this are real-time or deadline tasks.
 const FAIR_PRIO: i32 = 100;
-/// `prev_state` of a task that will not run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
-const DEAD: u64 = 0x30;
 const FULL: u64 = 1024;
 
 /// The utilisation of all CPUs.
 #[derive(Debug, Default)]
 pub(crate) struct Utilisation {
     cpus: BTreeMap<u32, Queue>,
+    /// Bits of `prev_state`, any of which means that a task will not run again.
+    dead: u64,
     tasks: BTreeMap<i32, Task>,
 }
 
@@ -117,8 +117,9 @@ impl Queue {
 }
 
 impl Utilisation {
-    /// `fastest` is the highest clock that the recording shows of each CPU, kHz.
-    pub(crate) fn new(machine: &Platform, cpus: impl Iterator<Item = (u32, u64)>) -> Self {
+    /// `cpus` are their numbers and the highest clock that the recording shows of each, kHz; `dead` the bits of `prev_state` of
+    /// a task that will not run again.
+    pub(crate) fn new(machine: &Platform, cpus: impl Iterator<Item = (u32, u64)>, dead: u64) -> Self {
         let all: Vec<(u32, u64)> = cpus.collect();
         let queue = |&(cpu, _): &(u32, u64)| {
             let place = machine.cluster_of(cpu);
@@ -129,7 +130,7 @@ impl Utilisation {
             let recorded = same.map(|(_, khz)| *khz).max().unwrap_or(0);
             (cpu, Queue::new(place.map_or(1024, |p| p.capacity), published.max(recorded)))
         };
-        Self { cpus: all.iter().map(queue).collect(), tasks: BTreeMap::new() }
+        Self { cpus: all.iter().map(queue).collect(), dead, tasks: BTreeMap::new() }
     }
 
     /// Utilisation of `cpu` when it was last updated, 0..=1024 of its own capacity.
@@ -180,7 +181,7 @@ impl Utilisation {
         if prev_pid != 0 && ran_fair {
             let task = self.tasks.entry(prev_pid).or_insert_with(|| Task { cpu, ..Task::default() });
             task.average.update(queue.now(), true);
-            if prev_state & DEAD != 0 {
+            if prev_state & self.dead != 0 {
                 task.average.detach_from(&mut queue.fair);
                 self.tasks.remove(&prev_pid);
             }
@@ -249,7 +250,7 @@ mod tests {
     }
 
     fn two_cpus(capacity: u32, khz: u64) -> Utilisation {
-        Utilisation::new(&machine(capacity), [(0, khz), (1, khz)].into_iter())
+        Utilisation::new(&machine(capacity), [(0, khz), (1, khz)].into_iter(), 0x30)
     }
 
     fn on(u: &mut Utilisation, ts_ns: u64, pid: i32) {

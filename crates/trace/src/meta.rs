@@ -86,6 +86,15 @@ impl TraceMeta {
         }
     }
 
+    /// The first two numbers of the kernel's release (4, 15), where the file names it.
+    #[must_use]
+    pub fn kernel_version(&self) -> Option<(u32, u32)> {
+        let release =
+            self.kernel.split_ascii_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()))?;
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+
     /// The kernel symbol at `address` or the nearest below it.
     #[must_use]
     pub fn symbol(&self, address: u64) -> Option<&str> {
@@ -128,6 +137,22 @@ impl CpuStats {
     pub(crate) fn parse(text: &str) -> Option<(u32, Self)> {
         let cpu = u32::try_from(number(text, "CPU")?).ok()?;
         Some((cpu, Self::of(text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_version_is_the_beginning_of_its_release() {
+        let version =
+            |kernel: &str| TraceMeta { kernel: kernel.to_owned(), ..TraceMeta::default() }.kernel_version();
+        assert_eq!(version("4.15.0-29-generic x86_64"), Some((4, 15)));
+        assert_eq!(version("7.0-rc1"), Some((7, 0)));
+        assert_eq!(version("6"), None);
+        assert_eq!(version("Linux host"), None);
+        assert_eq!(version(""), None);
     }
 }
 

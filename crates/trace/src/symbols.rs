@@ -24,9 +24,10 @@ impl Symbols {
         Self { text, index: OnceLock::new() }
     }
 
-    /// Whether the file has no symbols at all.
+    /// Whether the file has no symbols at all, or none with an address: the kernel may hide them.
     pub(crate) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        let hidden = |line: &str| line.bytes().take_while(|b| !b.is_ascii_whitespace()).all(|b| b == b'0');
+        self.text.lines().all(hidden)
     }
 
     /// The nearest symbol at or below `address`.
@@ -89,6 +90,8 @@ mod tests {
         let s = Symbols::new(
             b"0000 A per_cpu\n1000 D data\n1000 T code\n1000 t $x\n2000 t next\t[module]\nbad\n".to_vec(),
         );
+        assert!(!s.is_empty() && Symbols::default().is_empty());
+        assert!(Symbols::new(b"0000000000000000 A per_cpu\n0000000000000000 T code\n".to_vec()).is_empty());
         assert_eq!(
             (s.at(0x1000), s.at(0x1001), s.at_or_below(0x1001), s.at_or_below(0x2fff), s.at_or_below(0xfff)),
             (Some("code"), None, Some("code"), Some("next"), None)

@@ -19,7 +19,7 @@ impl Maker<'_> {
             self.close(*cpu);
         }
         let mut cpus = Vec::new();
-        let mut programmed = [0; 4];
+        let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
             rcu::mark(&mut c.stays.rest, tick, &c.rcu_requests);
@@ -38,11 +38,12 @@ impl Maker<'_> {
             };
             if tape.usable == TapeCpu::Usable {
                 programmed.iter_mut().zip(c.programmed).for_each(|(sum, n)| *sum += n);
+                wakes.iter_mut().zip(c.wakes).for_each(|(sum, n)| *sum += n);
             }
             cpus.push(tape);
         }
         health.merge(&self.health);
-        let inputs = self.inputs(&cpus, programmed);
+        let inputs = self.inputs(&cpus, programmed, wakes);
         if let Some(why) = cpus.iter().find_map(|c| c.pieces.failure()) {
             return Err(io::Error::other(why.to_owned()));
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each input of governors: how well it is known, and how it was made.
 
-use idlewise_model::{Confidence, CpuTape, Piece, TapeCpu, TapeInput, WakeCause};
+use idlewise_model::{Confidence, CpuTape, TapeCpu, TapeInput};
 
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
-use crate::survey::Facts;
 use crate::unseen::Expires;
 
 impl Maker<'_> {
-    pub(super) fn inputs(&self, cpus: &[CpuTape], programmed: [u64; 4]) -> Vec<TapeInput> {
+    /// `programmed` and `wakes` are counts by grade.
+    pub(super) fn inputs(&self, cpus: &[CpuTape], programmed: [u64; 4], wakes: [u64; 4]) -> Vec<TapeInput> {
         let f = self.facts;
         let pieces = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable).flat_map(|c| &c.pieces);
         let all = pieces().count() as u64;
@@ -19,10 +19,13 @@ impl Maker<'_> {
             counts
         };
         let mut timers = [0; 4];
-        let mut wakes = [0; 4];
         for p in pieces() {
             timers[p.timer_confidence() as usize] += 1;
-            wakes[wake_confidence(&p, f) as usize] += 1;
+        }
+        let mut grids = [0; 4];
+        for c in cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+            let known = f.grid_known.get(&c.cpu).copied().unwrap_or(Confidence::Assumed);
+            grids[known as usize] += c.pieces.len() as u64;
         }
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
@@ -71,7 +74,7 @@ impl Maker<'_> {
             ),
             input("visits", graded(visits.0), visits.1),
             input("kernel's states", graded(states.0), states.1),
-            input("tick grid", graded(f.grid_confidence.unwrap_or(Confidence::Assumed)), f.grid_how.clone()),
+            input("tick grid", grids, f.grid_how.clone()),
             input("tick stopped", graded(tick_stop.0), tick_stop.1),
             input("utilisation", graded(util.0), util.1),
             input("iowait", graded(iowait.0), iowait.1.to_owned()),
@@ -154,6 +157,7 @@ impl Maker<'_> {
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.facts.offsets.notes();
         notes.extend(self.facts.span.note());
+        notes.extend(self.facts.kernel.note());
         if self.facts.by_switches {
             notes.push(
                 "no cpu_idle events: idle is the time of the idle task, and an interrupt in it ends a stay; which \
@@ -169,16 +173,5 @@ impl Maker<'_> {
             );
         }
         notes
-    }
-}
-
-fn wake_confidence(p: &Piece, f: &Facts) -> Confidence {
-    match p.cause {
-        WakeCause::Hrtimer => Confidence::Recorded,
-        WakeCause::Tick | WakeCause::Wheel if f.hrtimers > 0 => Confidence::Recorded,
-        _ if f.by_switches => Confidence::Bounded,
-        WakeCause::Tick | WakeCause::Wheel | WakeCause::PollLimit => Confidence::Derived,
-        _ if p.stay_ns() < 2 * u64::from(p.exit_lag_ns) + 2 => Confidence::Bounded,
-        _ => Confidence::Derived,
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what was seen of a stay to what the tape keeps of it.
 
-use idlewise_model::{HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
+use idlewise_model::{Confidence, HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
 
 use super::{Maker, clip, place, rcu};
 
@@ -51,15 +51,17 @@ impl Maker<'_> {
         let share_ns = if shown_ns > 2 * declared_ns { declared_ns } else { shown_ns / 2 };
         let by_latency = piece.start_ns + (shown_ns - share_ns);
         let by_timer = match piece.cause {
-            WakeCause::Hrtimer => seen.hrtimer_at_ns,
-            WakeCause::Tick | WakeCause::Wheel => seen.tick_at_ns,
+            WakeCause::Hrtimer => seen.hrtimer_due,
+            WakeCause::Tick | WakeCause::Wheel => seen.tick_due,
             _ => None,
         };
-        let mut wake_at = by_timer.unwrap_or(by_latency).clamp(piece.start_ns, exit_ns);
+        let mut wake_at = by_timer.map_or(by_latency, |due| due.at_ns).clamp(piece.start_ns, exit_ns);
+        let mut wake_known = by_timer.map(|due| due.confidence);
         if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
             let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
             if let Some(tick) = tick_behind(grid, piece.start_ns, latest, declared_ns) {
                 wake_at = tick.clamp(piece.start_ns, exit_ns);
+                wake_known = Some(self.facts.at_best(Confidence::Derived));
                 if piece.cause == WakeCause::Timer {
                     piece.cause = WakeCause::Tick;
                 }
@@ -69,6 +71,11 @@ impl Maker<'_> {
         piece.exit_lag_ns = clip(exit_ns - wake_at);
         piece.response_ns = clip(inside.unwrap_or(exit_ns).saturating_sub(wake_at));
         piece.handler_ns = clip(seen.handled_ns.saturating_sub(exit_ns));
+        let wake_known = wake_known.unwrap_or_else(|| {
+            let short = piece.stay_ns() < 2 * u64::from(piece.exit_lag_ns) + 2;
+            let halved = short && piece.cause != WakeCause::PollLimit;
+            self.facts.at_best(if halved { Confidence::Bounded } else { Confidence::Derived })
+        });
         let tick_ran = seen.tick || matches!(piece.cause, WakeCause::Tick);
         piece.flags.set(PieceFlags::TICK_RAN, tick_ran);
         piece.flags.set(PieceFlags::VISIT_END, visit_end);
@@ -92,6 +99,7 @@ impl Maker<'_> {
         c.told_to_ns = exit_ns;
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
+        c.wakes[wake_known as usize] += 1;
         if !visit_end && c.now_ns.is_none() {
             c.now_ns = Some(exit_ns.max(seen.handled_ns));
         }

@@ -9,14 +9,16 @@ use crate::causes::Evidence;
 
 /// Without sched events: idle again this soon after the last handler means that no task ran in between.
 pub(super) const SAME_VISIT_NS: u64 = 20_000;
-/// `prev_state` of a task that sleeps uninterruptibly (`TASK_UNINTERRUPTIBLE` and nothing else).
+/// `prev_state` of a task that sleeps uninterruptibly. Before 4.14, and in LTTng's events of any kernel, it stands beside the
+/// bits of a sleep that a fatal signal ends, or of one that is no load: that one (`TASK_NOLOAD`) is not spent waiting.
 const UNINTERRUPTIBLE: u64 = 2;
+const NO_LOAD: u64 = 0x400;
 
 impl Maker<'_> {
     pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
         if prev_pid == 0 {
             self.visit_over(e.cpu, e.ts_ns);
-        } else if prev_state == UNINTERRUPTIBLE
+        } else if prev_state & (UNINTERRUPTIBLE | NO_LOAD) == UNINTERRUPTIBLE
             && self.facts.waits_for_io(prev_pid, e.ts_ns) != Some(false)
             && self.uninterruptible.insert(prev_pid, e.cpu).is_none()
         {

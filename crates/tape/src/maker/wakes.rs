@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is seen around a wake: interrupts, handlers, other CPUs.
 
-use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
+use idlewise_model::{Confidence, Event, EventKind, Ipi, Vector, WakeCause};
 
 use super::Maker;
-use crate::armed::Fired;
+use crate::armed::{Due, Fired};
 use crate::causes::{Evidence, IrqClass};
 use crate::leaving::LATE_NS;
 
@@ -63,11 +63,12 @@ impl Maker<'_> {
         self.see(e, |seen, ts| match fired {
             Fired::Tick(due) => {
                 seen.tick = true;
-                seen.tick_at_ns = due;
+                seen.tick_due = due;
             }
             Fired::Hrtimer(due) => {
-                let due = due.unwrap_or(ts);
-                seen.hrtimer_at_ns = Some(seen.hrtimer_at_ns.map_or(due, |t| t.min(due)));
+                let due = due.unwrap_or(Due { at_ns: ts, confidence: Confidence::Bounded });
+                seen.hrtimer_due =
+                    Some(seen.hrtimer_due.filter(|first| first.at_ns <= due.at_ns).unwrap_or(due));
             }
             Fired::Wheel => seen.wheel = true,
         });

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_model::{Confidence, CpuTape, Piece, Tape};
+use idlewise_model::{Confidence, CpuTape, Event, EventKind, Piece, Tape, Vector};
 use idlewise_platform::Platform;
 use idlewise_tape::TapeError;
 use idlewise_trace::TraceFile;
@@ -287,6 +287,60 @@ impl Story {
     /// Events were lost; the next one is the first after the gap.
     pub fn lost(&mut self, cpu: u32, ts: u64, count: u64) {
         self.push(cpu, ts, Item::Lost(count));
+    }
+
+    /// Tells an event of a recording, if a story can; `function` is what it has for a timer's function.
+    pub fn retell(&mut self, e: &Event, function: u64) {
+        self.pids.insert(e.cpu, e.pid);
+        let (name, values) = match e.kind {
+            EventKind::CpuIdle { cpu, state } => {
+                ("cpu_idle", vec![state.unwrap_or(u32::MAX).into(), cpu.into()])
+            }
+            EventKind::CpuIdleMiss { cpu, state, below } => {
+                ("cpu_idle_miss", vec![cpu.into(), state.into(), below.into()])
+            }
+            EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => (
+                "sched_switch",
+                vec![prev_pid.into(), prev_prio.into(), prev_state as i64, next_pid.into(), next_prio.into()],
+            ),
+            EventKind::SchedWaking { pid, target_cpu } => {
+                ("sched_waking", vec![pid.into(), target_cpu.into()])
+            }
+            EventKind::SoftirqEntry { vec } => ("softirq_entry", vec![vec.into()]),
+            EventKind::SoftirqExit { vec } => ("softirq_exit", vec![vec.into()]),
+            EventKind::SoftirqRaise { vec } => ("softirq_raise", vec![vec.into()]),
+            EventKind::VectorEntry { vector: Vector::LocalTimer } => ("local_timer_entry", vec![236]),
+            EventKind::VectorExit { vector: Vector::LocalTimer } => ("local_timer_exit", vec![236]),
+            EventKind::VectorEntry { .. } => ("reschedule_entry", vec![253]),
+            EventKind::VectorExit { .. } => ("reschedule_exit", vec![253]),
+            EventKind::HrtimerStart { hrtimer, expires, softexpires, .. } => {
+                ("hrtimer_start", vec![hrtimer as i64, function as i64, expires, softexpires])
+            }
+            EventKind::HrtimerCancel { hrtimer } => ("hrtimer_cancel", vec![hrtimer as i64]),
+            EventKind::HrtimerExpireEntry { hrtimer, now, .. } => {
+                ("hrtimer_expire_entry", vec![hrtimer as i64, now, function as i64])
+            }
+            EventKind::TimerStart { timer, expires, bucket_expiry, now, flags, .. } => {
+                let bucket = bucket_expiry.unwrap_or(expires) as i64;
+                let flags = flags.0.into();
+                (
+                    "timer_start",
+                    vec![timer as i64, function as i64, expires as i64, bucket, now as i64, flags],
+                )
+            }
+            EventKind::TimerCancel { timer } => ("timer_cancel", vec![timer as i64]),
+            EventKind::TimerExpireEntry { timer, now, .. } => {
+                ("timer_expire_entry", vec![timer as i64, now as i64, function as i64])
+            }
+            EventKind::TickStop { success, dependency } => {
+                ("tick_stop", vec![success.into(), dependency.into()])
+            }
+            EventKind::TimerBaseIdle { is_idle, cpu } => {
+                ("timer_base_idle", vec![is_idle.into(), cpu.into()])
+            }
+            _ => return,
+        };
+        self.tell(e.cpu, e.ts_ns, name, &values);
     }
 
     /// A tick's interrupt on a CPU: handler from `ts` on for 4 us, timer armed for the next tick.

@@ -33,6 +33,7 @@ pub(crate) use numbers::{EVENTS as EVENT_NUMBERS, FIELDS as EVENT_FIELDS};
 
 use crate::error::TraceError;
 use crate::input::Input;
+use crate::kernel::tick;
 use crate::meta::TraceMeta;
 use crate::sniff::HEAD;
 use crate::{Reader, Stream};
@@ -49,7 +50,14 @@ pub(crate) struct PerfettoFile {
 /// When the file cannot be read. Damage is counted in the health of what the file says about itself.
 pub(crate) fn open(input: Input) -> Result<Box<dyn Reader>, TraceError> {
     let index = index::read(&input)?;
-    Ok(Box::new(PerfettoFile { input, index }))
+    let mut file = PerfettoFile { input, index };
+    if file.index.function_names.is_empty() {
+        let found = tick::find(&mut *file.events()?);
+        if let Some(tick) = found {
+            tick.tell(&mut file.index.meta);
+        }
+    }
+    Ok(Box::new(file))
 }
 
 impl Reader for PerfettoFile {

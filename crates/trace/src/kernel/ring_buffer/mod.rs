@@ -13,6 +13,7 @@ use super::bytes::Decoders;
 use super::clock;
 use super::format::PageLayout;
 use super::order::{Big, ByteOrder, Little};
+use super::tick;
 use crate::Source;
 use crate::input::Input;
 use crate::meta::TraceMeta;
@@ -75,6 +76,22 @@ impl RingTrace {
             if lost > 0 {
                 meta.notes.push(format!("CPU {cpu}: the kernel says that it lost {lost} events (overrun {}, commit overrun {}, dropped {})", s.overrun, s.commit_overrun, s.dropped));
             }
+        }
+        self.find_tick();
+    }
+
+    /// Without symbols, or where the kernel hid their addresses, the tick's timer is found by what it does.
+    fn find_tick(&mut self) {
+        let timers = self.meta.event_names.values().any(|name| name == "timer:hrtimer_start");
+        if !timers || !self.meta.symbols.is_empty() {
+            return;
+        }
+        let found = match self.order {
+            ByteOrder::Little => tick::find(&mut RingEvents::new(self, Little)),
+            ByteOrder::Big => tick::find(&mut RingEvents::new(self, Big)),
+        };
+        if let Some(tick) = found {
+            tick.tell(&mut self.meta);
         }
     }
 }
