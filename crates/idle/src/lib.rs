@@ -308,6 +308,13 @@ impl<'t> IdleCpu<'t> {
         }
     }
 
+    /// Whether every entry into `state` is refused.
+    #[inline]
+    #[must_use]
+    pub fn refuses(&self, state: usize) -> bool {
+        self.table.refused() >> state & 1 == 1
+    }
+
     /// The driver refused the state at `at_ns`: no stay, no verdict, no reflect.
     pub fn reject<C: Chooser, L: Ledger>(&mut self, chooser: &mut C, at_ns: u64, ledger: &mut L) {
         chooser.device().last_residency_ns = 0;

@@ -28,14 +28,16 @@ impl Chooser for Oracle<'_> {
     fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
         let wake_at_ns = if tick.may_stop { moment.wake_at_ns } else { moment.wake_at_ns.min(tick.due_ns) };
         let until_ns = wake_at_ns.saturating_sub(moment.start_ns) as i64;
+        // It knows what will be refused.
+        let off = self.disabled | self.table.refused();
         let fits = |i: usize| {
             self.table.states().get(i).is_some_and(|s| {
-                self.disabled >> i & 1 == 0
+                off >> i & 1 == 0
                     && s.exit_latency_ns <= inputs.latency_limit_ns
                     && s.target_residency_ns <= until_ns
             })
         };
-        let shallowest = (0..self.table.len()).find(|i| self.disabled >> i & 1 == 0).unwrap_or(0);
+        let shallowest = (0..self.table.len()).find(|i| off >> i & 1 == 0).unwrap_or(0);
         let index = (0..self.table.len()).rev().find(|&i| fits(i)).unwrap_or(shallowest);
         Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick.due_ns, asked_sleep_length: true }
     }

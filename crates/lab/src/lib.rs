@@ -29,6 +29,7 @@ mod lossy;
 pub mod parity;
 pub mod record;
 mod recording;
+mod refused;
 pub mod replay;
 pub mod reproduce;
 mod scene;

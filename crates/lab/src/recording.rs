@@ -15,6 +15,7 @@ use crate::LabError;
 use crate::counters::{CounterCheck, Looks};
 use crate::governors::{find_one, not_selected};
 use crate::parity::{Steps, may_hold};
+use crate::refused;
 use crate::sidecar::{InputsBeside, Sidecar};
 use crate::steady::Steady;
 
@@ -117,6 +118,8 @@ impl Recording {
             let governor =
                 KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
             governor.as_str().clone_into(&mut tape.source.governor);
+            let mut machine = machine;
+            tape.notes.extend(refused::find(&mut machine, &tape, None));
             let steps = Arc::default();
             return Ok(Self {
                 path: path.to_owned(),
@@ -165,7 +168,9 @@ impl Recording {
             described.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default()
         });
         let name = file_name(path);
-        let tape = idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
+        let mut tape = idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
+        let mut machine = machine;
+        tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
         steady.check()?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
         let mut recording = Self { path, tape, machine, machine_assumed, steps, governor, inputs, looks };

@@ -97,6 +97,9 @@ pub struct PlatformHead {
     pub name: String,
     /// XXH3-64 of its platform file.
     pub hash: String,
+    /// States that no governor can enter, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_entered: Vec<String>,
     /// What the energy figures rest on.
     pub energy_basis: Vec<String>,
 }
@@ -440,6 +443,7 @@ impl PlatformHead {
             id: platform.id.clone(),
             name: platform.name.clone(),
             hash: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(platform.to_toml().as_bytes())),
+            not_entered: crate::refused::words(platform),
             energy_basis,
         }
     }

@@ -8,6 +8,7 @@ use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
 use rayon::prelude::*;
 
+use crate::refused::as_described;
 use crate::replay::Per;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -38,7 +39,16 @@ impl Scene {
             return Err(no_trace());
         };
         let chosen = match platform {
-            Some(name) => idlewise_platform::find(name)?,
+            Some(name) => {
+                let named = idlewise_platform::find(name)?;
+                // What the recordings show of their machine holds for it under any name.
+                let same =
+                    |r: &&Recording| as_described(&r.machine).clusters == as_described(&named).clusters;
+                recordings.iter().find(same).map_or(named.clone(), |r| Platform {
+                    clusters: r.machine.clusters.clone(),
+                    ..named.clone()
+                })
+            }
             None => first.machine.clone(),
         };
         if platform.is_none()

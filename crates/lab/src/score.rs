@@ -11,6 +11,7 @@ use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
 use crate::counters::CounterCheck;
+use crate::refused;
 use crate::replay::{Group, Per};
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -28,6 +29,9 @@ pub struct ScoreReport {
     pub head: TraceHead,
     /// The kernel's idle governor, empty where nobody said.
     pub governor: String,
+    /// States that no governor can enter, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_entered: Vec<String>,
     /// All CPUs together.
     pub score: Score,
     /// The score broken down.
@@ -107,6 +111,7 @@ pub fn score(
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         governor: recording.tape.source.governor.clone(),
+        not_entered: refused::words(&recording.machine),
         score: Score::of(&all),
         groups,
         agreement: has_misses.then_some(agreement),

@@ -93,6 +93,7 @@ fn remarks(trace: &str, results: &[GovernorResult]) -> Vec<Line> {
 pub fn score(r: &ScoreReport, per: Per) -> Report {
     let mut out = Report { preamble: head_lines(&r.head), data: Some(tidy::score(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.head.recorded_on));
+    out.preamble.extend(state_lines(&r.not_entered));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
     out.preamble.push(Line::new(
         "governor",
@@ -347,9 +348,15 @@ impl ReplayedTrace<'_> {
 
 /// What stands at the top about energies and the kind of model.
 fn model_lines(platform: &PlatformHead) -> Vec<Line> {
-    let mut out: Vec<Line> = platform.energy_basis.iter().map(|basis| Line::new("energy", basis)).collect();
+    let mut out = state_lines(&platform.not_entered);
+    out.extend(platform.energy_basis.iter().map(|basis| Line::new("energy", basis)));
     out.push(Line::new("model", "open loop: events do not move in time when a state is slower"));
     out
+}
+
+/// States that no governor can enter.
+fn state_lines(not_entered: &[String]) -> Vec<Line> {
+    not_entered.iter().map(|words| Line::new("states", words)).collect()
 }
 
 fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {

@@ -153,6 +153,7 @@ mod tests {
             events: waits_ns.iter().map(event).collect(),
             latency: Vec::new(),
             disabled: Vec::new(),
+            refusals: Vec::new(),
         }
     }
 

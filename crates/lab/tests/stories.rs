@@ -200,6 +200,7 @@ impl Scene {
             events: Events::default(),
             latency: Vec::new(),
             disabled: Vec::new(),
+            refusals: Vec::new(),
         };
         let mut events = Vec::new();
         let mut now_ns = 1_000_000_000;

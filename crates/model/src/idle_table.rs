@@ -127,6 +127,8 @@ pub enum Miss {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleTable {
     states: Vec<IdleState>,
+    /// Bit i for every state that is always refused.
+    refused: u16,
 }
 
 impl IdleTable {
@@ -168,7 +170,27 @@ impl IdleTable {
             }
             previous_ns = s.target_residency_ns;
         }
-        Ok(Self { states })
+        Ok(Self { states, refused: 0 })
+    }
+
+    /// The same table on a machine that refuses every entry into the states in the bit mask `refused`, of those it has.
+    #[must_use]
+    pub fn refusing(self, refused: u16) -> Self {
+        let there = (1 << self.states.len()) - 1;
+        Self { refused: refused & there, ..self }
+    }
+
+    /// The same table with the states switched off from the start for which `off` says so, beside those that are.
+    #[must_use]
+    pub fn with_off(mut self, off: impl Fn(usize) -> bool) -> Self {
+        self.states.iter_mut().enumerate().for_each(|(i, s)| s.disabled |= off(i));
+        self
+    }
+
+    /// Bit i set for every state that is always refused: it is on, governors may choose it, and the CPU stays awake.
+    #[must_use]
+    pub fn refused(&self) -> u16 {
+        self.refused
     }
 
     /// The states, shallow to deep.

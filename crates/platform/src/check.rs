@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::platform::CAPACITY_MAX;
-use crate::{Clock, Cluster, EnergyGrade, Origin, Platform};
+use crate::{Clock, Cluster, EnergyGrade, EntryKind, Origin, Platform};
 
 /// How much a [`Finding`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +125,12 @@ fn cluster_findings(cluster: &Cluster, say: &mut impl FnMut(Severity, &str, Stri
                 );
             }
         }
-        if s.disabled {
+        let entry = cluster.info.get(i).map_or(EntryKind::Normal, |x| x.entry);
+        if entry == EntryKind::Refused {
+            say(Severity::Note, &place, "every entry is refused: the CPU stays awake".to_string());
+        } else if entry == EntryKind::S2idle {
+            say(Severity::Note, &place, "only suspend-to-idle enters it: off for governors".to_string());
+        } else if s.disabled {
             say(Severity::Note, &place, "disabled from the start".to_string());
         }
         if cluster.info.get(i).is_some_and(|x| x.never) {

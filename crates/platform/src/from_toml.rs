@@ -9,8 +9,8 @@ use toml::Spanned;
 
 use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US, parse_cpu_list};
 use crate::{
-    Cluster, EnergyGrade, EnergyTable, Fall, Flag, OperatingPoint, Origin, Platform, PlatformError,
-    PowerData, Shared, StateInfo,
+    Cluster, EnergyGrade, EnergyTable, EntryKind, Fall, Flag, OperatingPoint, Origin, Platform,
+    PlatformError, PowerData, Shared, StateInfo,
 };
 
 mod blocks;
@@ -79,6 +79,7 @@ struct RawState {
     polling: bool,
     #[serde(default)]
     disabled: bool,
+    entry: Option<Spanned<String>>,
     #[serde(default)]
     desc: String,
     #[serde(default)]
@@ -162,6 +163,12 @@ impl Platform {
             sources: raw.sources,
         })
     }
+}
+
+/// `table`, with the states that are always refused.
+pub(crate) fn refusing(table: IdleTable, info: &[StateInfo]) -> IdleTable {
+    let refused = info.iter().enumerate().filter(|(_, i)| i.entry == EntryKind::Refused);
+    table.refusing(refused.map(|(i, _)| 1 << i).sum())
 }
 
 /// Knows the text, so that an error can say the line.
@@ -336,6 +343,14 @@ impl Reader<'_> {
                 };
                 flags.push(flag);
             }
+            let entry = match &s.entry {
+                None => EntryKind::Normal,
+                Some(word) => EntryKind::from_word(word.get_ref()).ok_or_else(|| {
+                    let words = EntryKind::ALL.map(EntryKind::word).join(", ");
+                    let what = format!("{} is `{}`, expected one of {words}", key("entry"), word.get_ref());
+                    self.err(&word.span(), what, SEE)
+                })?,
+            };
             let measured = s.measured_wake_ns.as_ref();
             let measured =
                 measured.map(|v| self.number(v, &key("measured_wake_ns"), "ns", 0, NEVER_NS)).transpose()?;
@@ -345,10 +360,10 @@ impl Reader<'_> {
                 target_residency_ns: if never { NEVER_NS } else { residency_ns },
                 entry_ns: s.entry_us.as_ref().map_or(Ok(0), |v| us(v, "entry_us"))?,
                 polling: s.polling,
-                disabled: s.disabled,
+                disabled: s.disabled || entry == EntryKind::S2idle,
             });
             let measured_wake_ns = measured.map(i64::unsigned_abs);
-            info.push(StateInfo { desc: s.desc.clone(), flags, never, measured_wake_ns });
+            info.push(StateInfo { desc: s.desc.clone(), flags, never, entry, measured_wake_ns });
         }
         let table = IdleTable::new(states).map_err(|e| {
             let hint = match &e {
@@ -357,7 +372,7 @@ impl Reader<'_> {
             };
             self.err(&self.table_error_span(c, &e), format!("cluster `{name}`: {e}"), hint)
         })?;
-        Ok((table, info))
+        Ok((refusing(table, &info), info))
     }
 
     fn table_error_span(&self, c: &RawCluster, e: &TableError) -> Range<usize> {

@@ -115,8 +115,44 @@ pub struct StateInfo {
     pub flags: Vec<Flag>,
     /// Its residency is all ones: entered only when nothing at all is due.
     pub never: bool,
+    /// What becomes of an entry that a governor asks for.
+    pub entry: EntryKind,
     /// Measured time from a wake-up by IPI to running, ns, where somebody measured it.
     pub measured_wake_ns: Option<u64>,
+}
+
+/// What becomes of an entry into an idle state that a governor asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The CPU enters the state.
+    #[default]
+    Normal,
+    /// Only suspend-to-idle enters it. Governors find it switched off, as the kernel switches states off that their
+    /// driver declares unusable.
+    S2idle,
+    /// Firmware or the driver always refuses. Governors find it switched on, and are refused.
+    Refused,
+}
+
+impl EntryKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Normal, Self::S2idle, Self::Refused];
+
+    /// Its word in platform files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::S2idle => "s2idle",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// The kind with that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|e| e.word() == word)
+    }
 }
 
 /// Properties of an idle state.

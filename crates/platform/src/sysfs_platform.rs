@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{IdleState, IdleTable};
 
+use crate::from_toml::refusing;
 use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
 use crate::sysfs::RECORD;
 use crate::{
-    Cluster, EnergyTable, Fall, Origin, Platform, PlatformError, StateInfo, SysfsDump, SysfsState, cpu_list,
+    Cluster, EnergyTable, EntryKind, Fall, Origin, Platform, PlatformError, StateInfo, SysfsDump, SysfsState,
+    cpu_list,
 };
 
 /// What makes two CPUs alike.
@@ -88,6 +91,17 @@ impl SysfsDump {
             let missing: Vec<u32> = (0..=last).filter(|c| !self.cpus.contains_key(&Some(*c))).collect();
             notes.push(format!("no idle states for CPUs {} (offline, or left out)", cpu_list(&missing)));
         }
+        for (kind, cpus) in &mut kinds {
+            let looks: Vec<&BTreeMap<usize, SysfsState>> = self
+                .cpus
+                .iter()
+                .filter(|(cpu, _)| cpus.contains(&cpu.unwrap_or(0)))
+                .map(|(_, states)| states)
+                .collect();
+            notes.extend(
+                find_refused(kind, &looks).into_iter().map(|n| format!("CPUs {}: {n}", cpu_list(cpus))),
+            );
+        }
         let clusters: Result<Vec<_>, _> =
             kinds.into_iter().map(|(kind, cpus)| cluster(kind, cpus, unnamed)).collect();
         Ok(Platform {
@@ -107,6 +121,37 @@ impl SysfsDump {
     }
 }
 
+/// States that no CPU of the kind ever entered although some governor asked for them, by the kernel's own counts since it
+/// was started; `looks` are those of each CPU. Tells what was found.
+fn find_refused(kind: &mut Kind, looks: &[&BTreeMap<usize, SysfsState>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (i, info) in kind.info.iter_mut().enumerate() {
+        let states = || looks.iter().filter_map(|l| l.get(&i));
+        let entered = states().any(|s| s.usage.is_none_or(|n| n > 0));
+        let rejected: u64 = states().filter_map(|s| s.rejected).sum();
+        let suspended: u64 = states().filter_map(|s| s.s2idle_usage).sum();
+        if entered || rejected + suspended == 0 {
+            continue;
+        }
+        let name = kind.table.states().get(i).map_or("", |s| s.name.as_str());
+        if info.never {
+            info.entry = EntryKind::S2idle;
+            notes.push(format!(
+                "state{i} {name} was never entered but by suspend-to-idle ({rejected} entries refused, {suspended} by \
+                 suspend-to-idle), and its residency is all ones: it is off for governors"
+            ));
+        } else if rejected > 0 {
+            info.entry = EntryKind::Refused;
+            notes.push(format!(
+                "state{i} {name} was never entered, and refused {rejected} times: it always is here"
+            ));
+        }
+    }
+    let off = |i: usize| kind.info.get(i).is_some_and(|i| i.entry == EntryKind::S2idle);
+    kind.table = refusing(kind.table.clone().with_off(off), &kind.info);
+    notes
+}
+
 fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, PlatformError> {
     let never: Vec<bool> = kind.info.iter().map(|i| i.never).collect();
     Ok(Cluster {
@@ -124,9 +169,7 @@ fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, Platfor
     })
 }
 
-fn table(
-    states: &std::collections::BTreeMap<usize, SysfsState>,
-) -> Result<(IdleTable, Vec<StateInfo>), String> {
+fn table(states: &BTreeMap<usize, SysfsState>) -> Result<(IdleTable, Vec<StateInfo>), String> {
     let (mut table, mut info) = (Vec::new(), Vec::new());
     for (expected, (&index, s)) in states.iter().enumerate() {
         if index != expected {

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use crate::from_toml::FORMAT;
 use crate::platform::NEVER_US;
-use crate::{Clock, Cluster, EnergyGrade, Flag, Platform, PowerData, Shared, cpu_list};
+use crate::{Clock, Cluster, EnergyGrade, EntryKind, Flag, Platform, PowerData, Shared, cpu_list};
 
 impl Platform {
     /// The platform as a file that [`Platform::from_toml`] reads back to the same platform (its origin apart).
@@ -110,7 +110,10 @@ impl Out {
             if s.polling {
                 self.raw("polling", true);
             }
-            if s.disabled {
+            if info.entry != EntryKind::Normal {
+                self.text("entry", info.entry.word());
+            }
+            if s.disabled && info.entry != EntryKind::S2idle {
                 self.raw("disabled", true);
             }
             if !info.flags.is_empty() {

@@ -19,4 +19,4 @@ pub use fidelity::{Fidelity, fidelity};
 pub use parting::PartingKind;
 pub use run::{OutOfRange, RunCounts, Setting, run};
 pub use sleep_lengths::SleepLengths;
-pub use workload::{Workload, WorkloadEvent, unsure_waits};
+pub use workload::{Refusal, Workload, WorkloadEvent, unsure_waits};

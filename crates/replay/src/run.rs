@@ -7,7 +7,7 @@ use idlewise_model::{IdleTable, Ledger, WakeCause};
 use serde::{Deserialize, Serialize};
 
 use crate::events::{Ahead, Window};
-use crate::workload::{Workload, WorkloadEvent};
+use crate::workload::{Refusal, Workload, WorkloadEvent};
 
 /// How a run is set up beside governor and workload.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,8 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         changes: Changes::new(workload, default_mask),
         counts: RunCounts::default(),
         exit_at_ns: 0,
+        refusals: if setting.same_machine { workload.refusals.as_slice() } else { &[] },
+        refused_ns: if table.refused() == 0 { 0 } else { workload.refused_ns() },
     };
     player.idle.set_disabled(player.chooser, default_mask);
     let mut next = 0;
@@ -142,6 +144,10 @@ struct Player<'a, E, C, L> {
     counts: RunCounts,
     /// When the last state was left, ns.
     exit_at_ns: u64,
+    /// The recording's refused entries still to come, on the machine that was recorded.
+    refusals: &'a [Refusal],
+    /// How long an entry takes that is always refused, ns.
+    refused_ns: u64,
 }
 
 impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
@@ -160,6 +166,10 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
                 return (n + 1, ready_ns, false);
             }
             let entered = self.ask(event, ready_ns);
+            if let Some(took_ns) = self.refusal(entered.state, ready_ns) {
+                ready_ns = self.refuse(ready_ns, took_ns);
+                continue;
+            }
             if entered.poll_until_ns != NEVER_AT_NS {
                 match self.poll(n, &entered) {
                     Polled::Limit { at_ns, next } if next == n => ready_ns = at_ns,
@@ -204,6 +214,44 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
         }
         self.counts.decisions += 1;
         entered
+    }
+
+    /// How long it takes until the entry into `state` at `start_ns` is refused, ns, where it is: always on this machine, or
+    /// at that time in the recording.
+    #[inline]
+    fn refusal(&mut self, state: usize, start_ns: u64) -> Option<u64> {
+        if self.refused_ns > 0 && self.idle.refuses(state) {
+            return Some(self.refused_ns);
+        }
+        while let Some((next, rest)) = self.refusals.split_first()
+            && next.at_ns <= start_ns.saturating_add(next.took_ns)
+        {
+            let at_that_time = next.at_ns.abs_diff(start_ns) <= next.took_ns;
+            if at_that_time && usize::from(next.state) != state {
+                return None;
+            }
+            self.refusals = rest;
+            if at_that_time {
+                return Some(next.took_ns.max(1));
+            }
+        }
+        None
+    }
+
+    /// The entry at `start_ns` is refused after `took_ns`; gives when the CPU asks again. What comes meanwhile is handled
+    /// then.
+    #[cold]
+    fn refuse(&mut self, start_ns: u64, took_ns: u64) -> u64 {
+        let refused_ns = start_ns.saturating_add(took_ns);
+        self.idle.reject(self.chooser, refused_ns, self.ledger);
+        self.exit_at_ns = refused_ns;
+        if self.idle.tick_due_ns() >= refused_ns {
+            return refused_ns;
+        }
+        self.idle.tick_ran(self.chooser);
+        let handled_ns = refused_ns.saturating_add(self.workload.tick_handler_ns);
+        self.idle.interrupt_done(handled_ns);
+        handled_ns
     }
 
     #[cold]

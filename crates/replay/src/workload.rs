@@ -56,6 +56,19 @@ pub struct Workload {
     pub latency: Vec<Change<i64>>,
     /// Changes of the disabled states.
     pub disabled: Vec<Change<u16>>,
+    /// Entries that were refused, in order of time.
+    pub refusals: Vec<Refusal>,
+}
+
+/// An entry that was refused in the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// When, ns.
+    pub at_ns: u64,
+    /// How long it took, ns.
+    pub took_ns: u64,
+    /// Into which state.
+    pub state: u8,
 }
 
 impl Workload {
@@ -75,7 +88,26 @@ impl Workload {
             events: Events::new(&tape.pieces, lengths),
             latency: tape.latency.clone(),
             disabled: tape.disabled.clone(),
+            refusals: tape
+                .pieces
+                .iter()
+                .filter(|p| p.flags.has(PieceFlags::REJECTED))
+                .map(|p| Refusal { at_ns: p.start_ns, took_ns: p.stay_ns(), state: p.state })
+                .collect(),
         }
+    }
+}
+
+/// How long a refused entry takes where the recording has none, ns: those of a MediaTek MT8196 take 34 us at most
+/// (`governors.md` 1.4 says nothing of it).
+const REFUSED_NS: u64 = 20_000;
+
+impl Workload {
+    /// How long an entry takes that is refused, ns: the median of the recording's.
+    pub(crate) fn refused_ns(&self) -> u64 {
+        let mut took: Vec<u64> = self.refusals.iter().map(|r| r.took_ns).collect();
+        took.sort_unstable();
+        took.get(took.len() / 2).copied().unwrap_or(REFUSED_NS).max(1)
     }
 }
 

@@ -11,7 +11,7 @@ use idlewise_idle::{NEVER_AT_NS, Oracle};
 use idlewise_model::{
     Change, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, WakeCause,
 };
-use idlewise_replay::{RunCounts, Setting, Workload, WorkloadEvent, run};
+use idlewise_replay::{Refusal, RunCounts, Setting, Workload, WorkloadEvent, run};
 use proptest::prelude::*;
 
 const US: u64 = 1_000;
@@ -62,6 +62,7 @@ fn workload(events: Vec<WorkloadEvent>) -> Workload {
         events: events.into(),
         latency: vec![],
         disabled: vec![],
+        refusals: vec![],
     }
 }
 
@@ -467,6 +468,59 @@ fn states_that_a_driver_switches_off_are_off_from_the_start() {
     let p = play_on(&table, &w, ELSEWHERE, &[(0, false)]);
     assert_eq!(p.script.masks, [0b10, 0b11]);
     assert_eq!(p.ledger[0].outcome, Outcome::Stayed { entered: 0, miss: Miss::None }, "nothing deeper is on");
+}
+
+// ---- Entries that are refused.
+
+/// Start and length in ns from the last tick, state, and whether it was entered.
+fn entries(ledger: &[Entry]) -> Vec<(u64, i64, u8, bool)> {
+    let row = |e: &Entry| (e.start_ns - TICK, e.wake_ns, e.selected, e.outcome != Outcome::Rejected);
+    ledger.iter().map(row).collect()
+}
+
+#[test]
+fn a_state_that_is_always_refused_is_never_entered_and_the_governor_is_asked_again() {
+    let table = table().refusing(1 << C1E);
+    let mut w = workload(vec![event(0, 700 * US)]);
+    let answers = [(C1E, true), (C1E, true), (C1, true)];
+    let p = play_on(&table, &w, ELSEWHERE, &answers);
+    let us = US as i64;
+    let asked = |took: i64| {
+        let left = 700 * us - 2 * took;
+        vec![
+            (0, took, C1E as u8, false),
+            (took as u64, took, C1E as u8, false),
+            (2 * took as u64, left, C1 as u8, true),
+        ]
+    };
+    assert_eq!(entries(&p.ledger), asked(20 * us));
+    assert_eq!(p.script.told.len(), 1, "nobody is told of a refused entry");
+    let took = |ns: u64| Refusal { at_ns: 0, took_ns: ns, state: C1E as u8 };
+    w.refusals = vec![took(9 * US), took(34 * US), took(11 * US)];
+    let p = play_on(&table, &w, ELSEWHERE, &answers);
+    assert_eq!(entries(&p.ledger), asked(11 * us), "as long as in the recording, in the middle");
+}
+
+#[test]
+fn what_comes_during_a_refused_entry_waits_for_its_end() {
+    let table = table().refusing(1 << C1E);
+    let w = workload(vec![event(0, 5 * US), event(900 * US, 950 * US)]);
+    let p = play_on(&table, &w, ELSEWHERE, &[(C1E, true), (C1, true)]);
+    assert_eq!(p.counts.overtaken, 1);
+    assert_eq!(entries(&p.ledger)[1], (900 * US, 50_000, C1 as u8, true));
+}
+
+#[test]
+fn an_entry_that_was_refused_in_the_recording_is_refused_on_that_machine() {
+    let mut w = workload(vec![event(0, 700 * US), event(1_000 * US, 1_500 * US)]);
+    w.refusals = vec![Refusal { at_ns: TICK + 1_000 * US, took_ns: 34_000, state: C1E as u8 }];
+    let played = |setting, state| entries(&play_on(&table(), &w, setting, &[(state, true); 3]).ledger);
+    let free = vec![(0, 700_000, C1E as u8, true), (1_000_000, 500_000, C1E as u8, true)];
+    assert_eq!(played(ELSEWHERE, C1E), free, "another machine may not refuse");
+    let refused = vec![free[0], (1_000_000, 34_000, C1E as u8, false), (1_034_000, 466_000, C1E as u8, true)];
+    assert_eq!(played(SAME, C1E), refused);
+    let other = vec![(0, 700_000, C1 as u8, true), (1_000_000, 500_000, C1 as u8, true)];
+    assert_eq!(played(SAME, C1), other, "another state was not refused");
 }
 
 #[test]

@@ -176,7 +176,9 @@ impl<'a, W: Watch> Sim<'a, W> {
         };
         for c in 0..sim.cpus.len() {
             let cpu = &mut sim.cpus[c];
-            let off = machine.cpus[c].table.disabled_by_default() | machine.limits.disabled;
+            let table = machine.cpus[c].table;
+            // An entry that is always refused only costs time: nobody who has such a machine leaves it on.
+            let off = table.disabled_by_default() | table.refused() | machine.limits.disabled;
             cpu.idle.set_disabled(&mut Hosted::new(sim.governor, cpu.slot), off);
             sim.segment(c, 0, Then::Switched);
         }
