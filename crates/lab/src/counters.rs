@@ -106,11 +106,11 @@ impl StateCheck {
         self.time_us <= self.stays_ns / 1000 + 1
     }
 
-    /// How much longer a stay seems by its events than the kernel measured, ns.
+    /// How much longer a stay seems by its events than the kernel measured, ns; nothing without stays.
     #[must_use]
-    pub fn longer_ns(&self) -> f64 {
-        let kernel_ns = self.time_us as f64 * 1000.0;
-        if self.usage.trace == 0 { 0.0 } else { (self.stays_ns as f64 - kernel_ns) / self.usage.trace as f64 }
+    pub fn longer_ns(&self) -> Option<f64> {
+        let longer_ns = self.stays_ns as f64 - self.time_us as f64 * 1000.0;
+        (self.usage.trace > 0).then(|| longer_ns / self.usage.trace as f64)
     }
 }
 

@@ -8,6 +8,7 @@ use idlewise_model::{Event, EventKind, GovernorName, Span};
 use idlewise_trace::Events;
 use serde::Serialize;
 
+use crate::doomed::Doomed;
 use crate::fidelity::{kernels_own, parities};
 use crate::governors::offered;
 use crate::head::{HealthHead, health_heads};
@@ -88,8 +89,8 @@ pub struct CpuInfo {
     pub switches_to_idle: u64,
     /// Gaps where events were lost.
     pub gaps: u64,
-    /// Events lost in these gaps, as far as the kernel counted them.
-    pub lost: u64,
+    /// Events lost in these gaps; nothing where the kernel did not count those of a gap.
+    pub lost: Option<u64>,
     /// The longest time without any event, ns.
     pub longest_silence_ns: u64,
     #[serde(skip)]
@@ -149,6 +150,8 @@ pub struct Replayed {
     pub parity: Vec<Parity>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
     pub fidelity: Result<FidelityHead, String>,
+    /// Entries that could not last.
+    pub doomed: Doomed,
     /// How right the tape's inputs are, where the trace has the true ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub true_inputs: Vec<InputTruth>,
@@ -227,7 +230,7 @@ impl Seen {
         let cpu = self.cpu(event.cpu);
         if let EventKind::Lost { count } = event.kind {
             cpu.gaps += 1;
-            cpu.lost += count;
+            cpu.lost = cpu.lost.filter(|_| count > 0).map(|lost| lost + count);
             return;
         }
         cpu.events += 1;
@@ -255,7 +258,12 @@ impl Seen {
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut CpuInfo {
-        self.cpus.entry(cpu).or_insert_with(|| CpuInfo { cpu, only_marks: true, ..CpuInfo::default() })
+        self.cpus.entry(cpu).or_insert_with(|| CpuInfo {
+            cpu,
+            lost: Some(0),
+            only_marks: true,
+            ..CpuInfo::default()
+        })
     }
 
     fn decisions(&self) -> Vec<DecisionCount> {
@@ -323,7 +331,9 @@ fn replayed(
     recording.check()?;
     let parity = parities(&recording, &offered)?;
     let true_inputs = true_inputs::compare(&recording);
-    Ok(Some(Replayed { head, parity, fidelity, true_inputs }))
+    let doomed = Doomed::of(&recording);
+    recording.check()?;
+    Ok(Some(Replayed { head, parity, fidelity, doomed, true_inputs }))
 }
 
 /// An input of a replay: the events that it is known from, those that it is known better by, and what stands in.

@@ -15,6 +15,7 @@ mod condition;
 pub mod convert;
 pub mod counters;
 pub mod diff;
+pub mod doomed;
 pub mod drive;
 pub mod drive_pelt;
 mod error;

@@ -11,6 +11,7 @@ use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
 use crate::counters::CounterCheck;
+use crate::doomed::Doomed;
 use crate::refused;
 use crate::replay::{Group, Per};
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
@@ -36,6 +37,8 @@ pub struct ScoreReport {
     pub score: Score,
     /// The score broken down.
     pub groups: Vec<Group>,
+    /// Entries that could not last.
+    pub doomed: Doomed,
     /// How the verdicts agree with the kernel's own, where the trace has them.
     pub agreement: Option<Agreement>,
     /// How the trace agrees with the kernel's counters, where these were given.
@@ -114,6 +117,7 @@ pub fn score(
         not_entered: refused::words(&recording.machine),
         score: Score::of(&all),
         groups,
+        doomed: Doomed::of(&recording),
         agreement: has_misses.then_some(agreement),
         counters,
         head,

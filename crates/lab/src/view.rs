@@ -8,6 +8,7 @@ mod boot;
 mod compare;
 mod counters;
 mod diff;
+mod doomed;
 mod info;
 mod parity;
 mod record;
@@ -105,6 +106,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     }
     out.preamble.extend(r.counters.iter().flat_map(counters::lines));
     out.preamble.extend(tick_line(&r.score));
+    out.preamble.push(doomed::line(&r.doomed, &r.head.clock));
     out.preamble.extend(unplaced_line(&r.score, &r.head.recorded_on));
     out.preamble.extend(breach_lines("the kernel's governor", &r.score, r.score.wakeups + r.score.rejected));
     let mut total = Table::new("", vec!["CPUs".into()]);
@@ -126,6 +128,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         causes.rows.push(vec![cause.clone(), n.to_string(), percent(percent_of(*n, r.score.wakeups))]);
     }
     out.tables.push(causes);
+    out.tables.extend(doomed::table(&r.doomed));
     out.tables.extend(r.counters.iter().map(counters::table));
     out
 }

@@ -211,6 +211,11 @@ impl PieceFlags {
     pub const AFTER_GAP: u16 = 1 << 10;
     /// The next timer is only known to be no later than the timer fields say.
     pub const TIMER_AT_MOST: u16 = 1 << 11;
+    /// An interrupt of another CPU was on its way to this one when it entered the state, and ended the stay: the sleep was
+    /// none.
+    pub const DOOMED: u16 = 1 << 12;
+    /// The recording shows when other CPUs send interrupts to this one.
+    pub const SENDS_KNOWN: u16 = 1 << 13;
     const TIMER_SHIFT: u16 = 14;
 
     /// Whether all of `bits` are set.

@@ -3,6 +3,9 @@
 /// A time for a table cell: ns below 1 us, else us, else ms, else s, three significant digits or all whole ones.
 #[must_use]
 pub fn duration(ns: f64) -> String {
+    if ns.is_nan() {
+        return UNKNOWN.to_owned();
+    }
     let (value, unit) = match ns.abs() {
         v if v < 1_000.0 => (ns, "ns"),
         v if v < 1_000_000.0 => (ns / 1e3, "us"),
@@ -99,6 +102,7 @@ mod tests {
         let got: Vec<String> =
             [0.0, 1.0, 999.0, 1_000.0, 12_340.0, 455_000.0, 2_000_000.0, 3.5e9].map(duration).to_vec();
         assert_eq!(got, ["0 ns", "1.00 ns", "999 ns", "1.00 us", "12.3 us", "455 us", "2.00 ms", "3.50 s"]);
+        assert_eq!([duration(f64::NAN), signed_duration(f64::NAN)], ["?", "?"]);
         let got: Vec<String> = [0.0, 12_340.0, -455_000.0].map(signed_duration).to_vec();
         assert_eq!(got, ["0 ns", "+12.3 us", "-455 us"]);
     }

@@ -52,6 +52,8 @@ struct Cpu {
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
+    /// Another CPU has sent this one an interrupt, or woken a task for it, that has not come yet.
+    sent: bool,
     /// When the last stay that was written down ended, ns.
     told_to_ns: u64,
     iowait: u16,
@@ -71,6 +73,7 @@ impl Cpu {
     fn forget(&mut self) {
         self.gap = true;
         self.stay = None;
+        self.sent = false;
         self.in_visit = false;
         self.stopped = false;
         self.stopped_before = false;
@@ -81,6 +84,8 @@ impl Cpu {
 /// A stay that is not written down yet: its end or what followed is still to come.
 struct Stay {
     piece: Piece,
+    /// An interrupt was on its way at the entry.
+    sent_before: bool,
     programmed: Confidence,
     exit_ns: Option<u64>,
     seen: Evidence,
@@ -138,6 +143,7 @@ impl<'a> Maker<'a> {
             EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, e.ts_ns, khz),
             EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, e.ts_ns, util),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
+            EventKind::IpiSendCpu { cpu } => self.sent(e, cpu),
             EventKind::TickStop { success: true, .. } => self.tick_stopped(e.cpu, e.ts_ns),
             EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {
                 self.tick_stopped(cpu, e.ts_ns);

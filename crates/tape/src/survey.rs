@@ -87,6 +87,8 @@ pub(crate) struct Facts {
     pub(crate) qos_changes: u64,
     pub(crate) frequencies: u64,
     pub(crate) pelts: u64,
+    /// Interrupts sent to another CPU, and tasks woken for one.
+    pub(crate) sends: u64,
     pub(crate) migrations: u64,
     /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
     pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
@@ -138,6 +140,11 @@ impl<'a> Survey<'a> {
         f.span.add(event);
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
+        if let EventKind::IpiSendCpu { cpu: to } | EventKind::SchedWaking { target_cpu: to, .. } = event.kind
+            && to != event.cpu
+        {
+            f.sends += 1;
+        }
         match event.kind {
             EventKind::CpuIdle { state: Some(state), .. } => {
                 seen.idle_entries += 1;

@@ -115,10 +115,10 @@ impl Metric {
             Self::TooShallow => score.too_shallow_pct,
             Self::Ticks => score.ticks.map_or(f64::NAN, |n| n as f64),
             Self::TickStopped => score.ticks_stopped.map_or(f64::NAN, |n| n as f64),
-            Self::LatencyMean => score.latency.mean_ns,
-            Self::LatencyP50 => score.latency.p50_ns as f64,
-            Self::LatencyP99 => score.latency.p99_ns as f64,
-            Self::LatencyMax => score.latency.max_ns as f64,
+            Self::LatencyMean => score.latency.known(score.latency.mean_ns).unwrap_or(f64::NAN),
+            Self::LatencyP50 => score.latency.known(score.latency.p50_ns as f64).unwrap_or(f64::NAN),
+            Self::LatencyP99 => score.latency.known(score.latency.p99_ns as f64).unwrap_or(f64::NAN),
+            Self::LatencyMax => score.latency.known(score.latency.max_ns as f64).unwrap_or(f64::NAN),
             Self::Energy => score.energy,
             Self::Differ => return None,
         })
@@ -130,7 +130,7 @@ impl Unit {
     #[must_use]
     pub fn shown(self, value: f64) -> String {
         match self {
-            Self::Count if value.is_nan() => UNKNOWN.to_owned(),
+            _ if value.is_nan() => UNKNOWN.to_owned(),
             Self::Count => format!("{value:.0}"),
             Self::Share => percent(value),
             Self::Time => duration(value),

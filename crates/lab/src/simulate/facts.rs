@@ -110,6 +110,7 @@ pub(crate) fn score(machine: &Machine<'_>, counts: &[Counts]) -> Score {
 fn idle(f: &mut Facts, s: &Score, seconds: f64) {
     // A simulation knows all of them.
     let per_second = |n: Option<u64>| n.map_or(f64::NAN, |n| n as f64 / seconds);
+    let latency = |ns: f64| s.latency.known(ns).unwrap_or(f64::NAN);
     f.add("idle", "wakeups/s", FactUnit::PerSecond, s.wakeups as f64 / seconds);
     f.add("idle", "too deep %", FactUnit::Percent, s.too_deep_pct);
     f.add("idle", "too shallow %", FactUnit::Percent, s.too_shallow_pct);
@@ -118,8 +119,8 @@ fn idle(f: &mut Facts, s: &Score, seconds: f64) {
     }
     f.add("idle", "tick wakes/s", FactUnit::PerSecond, per_second(s.ticks));
     f.add("idle", "tick stopped/s", FactUnit::PerSecond, per_second(s.ticks_stopped));
-    f.add("idle", "exit latency mean", FactUnit::Ns, s.latency.mean_ns);
-    f.add("idle", "exit latency p99", FactUnit::Ns, s.latency.p99_ns as f64);
+    f.add("idle", "exit latency mean", FactUnit::Ns, latency(s.latency.mean_ns));
+    f.add("idle", "exit latency p99", FactUnit::Ns, latency(s.latency.p99_ns as f64));
 }
 
 fn energy(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, seconds: f64) {

@@ -3,6 +3,7 @@
 
 use idlewise_report::{Line, Table, duration};
 
+use super::shown_or_unknown;
 use crate::counters::{Both, CounterCheck};
 
 /// Whether they are the same, in a sentence.
@@ -53,7 +54,7 @@ pub(super) fn table(c: &CounterCheck) -> Table {
                 s.above_by_stay.to_string(),
                 s.below_by_stay.to_string(),
                 s.time_us.to_string(),
-                duration(s.longer_ns()),
+                shown_or_unknown(s.longer_ns(), duration),
             ]);
         }
     }

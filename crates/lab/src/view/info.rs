@@ -4,7 +4,7 @@
 use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span};
 
 use super::parity::parity_lines;
-use super::{fidelity_lines, head_lines, health_lines, input_lines, percent_of};
+use super::{count, doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of};
 use crate::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
 use crate::true_inputs::InputTruth;
 
@@ -22,6 +22,7 @@ pub fn info(i: &Info) -> Report {
         None => out.preamble.extend(input_words(i)),
     }
     out.tables.push(cpu_table(&i.cpus));
+    out.tables.extend(i.replayed.as_ref().and_then(|r| doomed::table(&r.doomed)));
     let mut events = Table::new("events", vec!["event".into(), "count".into(), "%".into()]);
     for e in &i.counts {
         let share = share(percent_of(e.count, i.events), 1);
@@ -79,6 +80,7 @@ fn replayed_lines(r: &Replayed) -> Vec<Line> {
     // The file's own lines stand above; here follows what making a tape of it found.
     out.extend(head_lines(&r.head).into_iter().filter(|l| l.label() == Some("left out")));
     out.extend(input_lines(&r.head, false));
+    out.push(doomed::line(&r.doomed, &r.head.clock));
     out.extend(r.true_inputs.iter().enumerate().map(|(n, t)| truth_line(n == 0, t)));
     out
 }
@@ -134,7 +136,7 @@ fn cpu_table(cpus: &[CpuInfo]) -> Table {
             c.idle_exits.to_string(),
             c.switches_to_idle.to_string(),
             c.gaps.to_string(),
-            c.lost.to_string(),
+            count(c.lost),
             span(c.longest_silence_ns),
         ]);
     }

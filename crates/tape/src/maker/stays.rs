@@ -79,6 +79,7 @@ impl Maker<'_> {
         let tick_ran = seen.tick || matches!(piece.cause, WakeCause::Tick);
         piece.flags.set(PieceFlags::TICK_RAN, tick_ran);
         piece.flags.set(PieceFlags::VISIT_END, visit_end);
+        piece.flags.set(PieceFlags::DOOMED, stay.sent_before && piece.cause == WakeCause::Ipi);
         let verdict = table
             .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);

@@ -25,6 +25,10 @@ impl Maker<'_> {
             let waiting = &mut self.cpu(e.cpu).iowait;
             *waiting = waiting.saturating_add(1);
         }
+        if next_pid != 0 {
+            // A task that was woken for this CPU while it ran another needs no interrupt.
+            self.cpu(e.cpu).sent = false;
+        }
         if next_pid == 0 && prev_pid != 0 {
             let c = self.cpu(e.cpu);
             c.in_visit = true;
@@ -107,6 +111,7 @@ impl Maker<'_> {
         let stops_known = self.facts.tick_told_by().is_some();
         self.util.asleep(cpu, ts_ns);
         let util = self.util.of(cpu);
+        let sends_known = self.facts.sends > 0;
         let c = self.cpu(cpu);
         if !c.in_visit {
             // The visit began before the recording, or its first switch was lost.
@@ -120,6 +125,7 @@ impl Maker<'_> {
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
         flags.set(PieceFlags::TICK_KNOWN, stops_known);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
+        flags.set(PieceFlags::SENDS_KNOWN, sends_known);
         flags.set_timer_confidence(timers.confidence);
         flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
         c.first_of_visit = false;
@@ -142,6 +148,7 @@ impl Maker<'_> {
         };
         c.stay = Some(Stay {
             piece,
+            sent_before: c.sent,
             programmed: timers.programmed,
             exit_ns: None,
             seen: Evidence::default(),
@@ -170,6 +177,8 @@ impl Maker<'_> {
         }
         let c = self.cpu(cpu);
         c.stopped_before = c.stopped;
+        // What was on its way has come, or comes now.
+        c.sent = false;
     }
 
     pub(super) fn miss(&mut self, cpu: u32, ts_ns: u64, below: bool) {

@@ -36,6 +36,7 @@ impl Maker<'_> {
                     Vector::Other => WakeCause::Irq,
                     _ => WakeCause::Ipi,
                 };
+                self.received(e.cpu, cause);
                 self.see(e, |seen, ts| seen.interrupt(cause, ts));
             }
             EventKind::IrqEntry { irq } => {
@@ -44,11 +45,13 @@ impl Maker<'_> {
                     Some(IrqClass::Ipi) => WakeCause::Ipi,
                     _ => WakeCause::Irq,
                 };
+                self.received(e.cpu, cause);
                 self.see(e, |seen, ts| seen.interrupt(cause, ts));
             }
             EventKind::IpiEntry { ipi } => {
                 let broadcast = ipi == Ipi::TimerBroadcast;
                 let cause = if broadcast { WakeCause::Timer } else { WakeCause::Ipi };
+                self.received(e.cpu, cause);
                 self.see(e, |seen, ts| seen.interrupt(cause, ts));
             }
             EventKind::VectorExit { .. }
@@ -139,6 +142,22 @@ impl Maker<'_> {
         }
         if e.cpu != target_cpu {
             self.remote_wake(target_cpu);
+        }
+        if matches!(e.kind, EventKind::SchedWaking { .. }) {
+            self.sent(e, target_cpu);
+        }
+    }
+
+    fn received(&mut self, cpu: u32, cause: WakeCause) {
+        if cause == WakeCause::Ipi {
+            self.cpu(cpu).sent = false;
+        }
+    }
+
+    /// Another CPU sends this one an interrupt, or is about to.
+    pub(super) fn sent(&mut self, e: &Event, cpu: u32) {
+        if e.cpu != cpu {
+            self.cpu(cpu).sent = true;
         }
     }
 }

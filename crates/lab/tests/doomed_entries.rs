@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are idle entries found that could not last, since another CPU's interrupt was on its way?
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+
+use std::path::Path;
+
+use common::known;
+use idlewise_lab::info::info;
+use idlewise_lab::replay::Per;
+use idlewise_lab::score::{ScoreReport, score};
+use idlewise_lab::view;
+use idlewise_report::Format;
+
+/// CPU 1 enters state 1 four times. The first time an interrupt was sent 2 us before and ends the stay; the second time
+/// it is sent during the stay; the third time it was sent before and has come before; the fourth time one was sent before,
+/// but a device ends the stay.
+const EVENTS: [(u32, u32, &str); 18] = [
+    (0, 98, "ipi_send_cpu: cpu=1 callsite=ttwu_queue_wakelist+0x1/0x2 callback=0x0"),
+    (1, 100, "cpu_idle: state=1 cpu_id=1"),
+    (1, 107, "cpu_idle: state=4294967295 cpu_id=1"),
+    (1, 108, "call_function_single_entry: vector=251"),
+    (1, 109, "call_function_single_exit: vector=251"),
+    (1, 1_000, "cpu_idle: state=1 cpu_id=1"),
+    (0, 1_400, "ipi_send_cpu: cpu=1 callsite=ttwu_queue_wakelist+0x1/0x2 callback=0x0"),
+    (1, 1_401, "cpu_idle: state=4294967295 cpu_id=1"),
+    (1, 1_402, "call_function_single_entry: vector=251"),
+    (0, 1_990, "ipi_send_cpu: cpu=1 callsite=ttwu_queue_wakelist+0x1/0x2 callback=0x0"),
+    (1, 1_992, "call_function_single_entry: vector=251"),
+    (1, 2_000, "cpu_idle: state=1 cpu_id=1"),
+    (1, 2_300, "cpu_idle: state=4294967295 cpu_id=1"),
+    (1, 2_301, "call_function_single_entry: vector=251"),
+    (0, 2_998, "ipi_send_cpu: cpu=1 callsite=ttwu_queue_wakelist+0x1/0x2 callback=0x0"),
+    (1, 3_000, "cpu_idle: state=1 cpu_id=1"),
+    (1, 3_050, "cpu_idle: state=4294967295 cpu_id=1"),
+    (1, 3_051, "irq_handler_entry: irq=31 name=eth0"),
+];
+
+fn judged(dir: &Path, with: impl Fn(&str) -> bool) -> ScoreReport {
+    let line = |(cpu, us, what): &(u32, u32, &str)| {
+        format!("          <idle>-0     [{cpu:03}] d..2   100.{us:06}: {what}\n")
+    };
+    let lines: String = EVENTS.iter().filter(|e| with(e.2)).map(line).collect();
+    let path = dir.join("d.txt");
+    std::fs::write(&path, format!("# tracer: nop\n#\n{lines}")).unwrap();
+    score(&path, &known("hikey960", ""), Per::All, None).unwrap()
+}
+
+fn text(report: &ScoreReport) -> String {
+    view::score(report, Per::All).render(Format::Table, report).unwrap()
+}
+
+#[test]
+fn an_interrupt_sent_before_the_entry_that_ends_the_stay_dooms_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = judged(dir.path(), |_| true);
+    let d = &report.doomed;
+    assert_eq!((d.known, d.entries, d.doomed, d.lost_ns), (true, 4, Some(1), Some(7_000)));
+    let [cpu] = d.cpus.as_slice() else { panic!("one CPU: {d:?}") };
+    assert_eq!((cpu.cpu, cpu.entries, cpu.states[0].state, cpu.states[0].doomed), (1, 4, 1, 1));
+    let text = text(&report);
+    assert!(text.contains("doomed    1 of 4 idle entries (25.00 %)"), "{text}");
+    assert!(text.contains("\ndoomed entries\n"), "{text}");
+    let info = info(&dir.path().join("d.txt"), &known("hikey960", ""), &[]).unwrap();
+    assert_eq!(info.replayed.as_ref().unwrap().doomed, *d);
+    let text = view::info(&info).render(Format::Table, &info).unwrap();
+    assert!(text.contains("doomed    1 of 4 idle entries"), "{text}");
+}
+
+#[test]
+fn without_events_of_sending_none_can_be_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = judged(dir.path(), |what| !what.starts_with("ipi_send_cpu"));
+    let d = &report.doomed;
+    assert_eq!((d.known, d.entries, d.doomed, d.lost_ns), (false, 4, None, None));
+    assert!(text(&report).contains("doomed    not known"), "{}", text(&report));
+}
+
+#[test]
+fn in_a_load_of_tasks_that_wake_each_other_some_are_doomed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
+    let options = idlewise_lab::RecordingOptions::default();
+    let report = score(&path, &options, Per::All, None).unwrap();
+    let d = &report.doomed;
+    assert!(d.known && d.doomed.is_some_and(|n| n > 0 && n < d.entries / 10), "{d:?}");
+    assert!(d.cpus.iter().all(|c| c.lost_ns / c.doomed < 1_000_000), "an interrupt takes no ms: {d:?}");
+}
