@@ -10,7 +10,7 @@ use idlewise_live::load::{self, LOADS};
 use idlewise_live::{Host, LiveError};
 
 use crate::args::OutputArgs;
-use crate::output::{Done, Failure, deliver, say};
+use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
 use crate::put_back::tell;
 
 const EXAMPLES: &str = "\
@@ -142,7 +142,7 @@ fn gone(percent: &str) -> Result<f64, String> {
 pub(crate) fn run(a: &AbArgs) -> Done {
     if a.loads {
         for load in LOADS {
-            say(&format!("{:<14} {}\n", load.name, load.what))?;
+            say_line(&format!("{:<14} {}", load.name, load.what))?;
         }
         return Ok(true);
     }
@@ -154,7 +154,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
     deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
     if !a.output.is_shown() {
-        eprint!("{}", view::checks(&answer.checks));
+        warn_lines(&view::checks(&answer.checks));
     }
     Ok(!answer.failed() && answer.report.aa.as_ref().is_none_or(Vec::is_empty))
 }
@@ -172,7 +172,7 @@ fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
     understand(&a.fail_if, &measured)?;
     // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
     let _ = ctrlc::set_handler(|| STOP.now());
-    let mut told = |what: &str| eprintln!("idlewise: {what}");
+    let mut told = warn;
     let done = ab::run(&host, request, &folder, &STOP, &mut told).map_err(|e| {
         let again = folder.join("session.jsonl").exists();
         let folder = folder.display();

@@ -14,11 +14,12 @@ use idlewise_lab::{DatForm, Recording, RecordingOptions, view};
 use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark};
 use idlewise_live::record::{Stop, Stopper};
 use idlewise_live::{Host, load};
+use idlewise_report::lines;
 use serde::Serialize;
 
 use crate::ab::{built_in, of_command};
 use crate::args::{OutputArgs, RecordingArgs};
-use crate::output::{Done, Failure, Progress, deliver, interrupted, write_new};
+use crate::output::{Done, Failure, Progress, deliver, interrupted, none_failed, warn, write_new};
 use crate::put_back::tell;
 use crate::record::keep;
 
@@ -145,8 +146,8 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
         None => task.compare(&situation, &candidates)?,
     };
     if let (Err(no_replay), Err(no_ab)) = (&replayed, &compared) {
-        let why = format!("{no_replay}\nidlewise: nor could anything be compared on this kernel: {no_ab}");
-        return Err(Failure::Error(why));
+        let why = format!("nor could anything be compared on this kernel: {no_ab}");
+        return Ok(none_failed(&[no_replay, &why])?);
     }
     let mut advice = judge(&Evidence {
         situation,
@@ -167,7 +168,7 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
 
 fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(what).map_err(|e| e.to_string())?;
-    write_new(path, (text + "\n").as_bytes(), false)
+    write_new(path, (lines(&text).into_owned() + "\n").as_bytes(), false)
 }
 
 /// A recording's path; or why there is none.
@@ -236,7 +237,7 @@ impl<'a> Task<'a> {
         let made_now = !folder.exists();
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let to = folder.join("recording.dat");
-        eprintln!("idlewise: recording {}", self.words());
+        warn(&format!("recording {}", self.words()));
         match busy(|| self.record(&to)) {
             Ok(()) if ASKED.load(Ordering::SeqCst) => Err(Failure::Error(format!(
                 "interrupted; the recording is kept: idlewise advise --trace {}",
@@ -364,7 +365,7 @@ impl<'a> Task<'a> {
             return not("no folder for its runs");
         };
         let request = self.request(arms, benchmark);
-        let mut say = |what: &str| eprintln!("idlewise: {what}");
+        let mut say = warn;
         let done = busy(|| Ok(ab::run(self.host, Some(request), &folder, &COMPARING, &mut say)?));
         let interrupted = ASKED.load(Ordering::SeqCst);
         match done {

@@ -4,7 +4,7 @@ use idlewise_lab::view;
 
 use crate::again;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::output::{Done, Progress, deliver};
+use crate::output::{Done, Progress, deliver, warn_lines};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
@@ -25,7 +25,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     }
     deliver(&a.output, &view::compare(&report), &report)?;
     if !a.output.is_shown() {
-        eprint!("{}", view::checks(&report.checks));
+        warn_lines(&view::checks(&report.checks));
     }
     Ok(!report.failed())
 }

@@ -5,7 +5,7 @@ use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
 use idlewise_lab::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
-use crate::output::{Done, Failure, Progress, check_beside, say, write_new_with};
+use crate::output::{Done, Failure, Progress, check_beside, none_failed, say_line, write_new_with};
 
 /// So many kinds of events that lost their fields are named.
 const NAMED: usize = 3;
@@ -42,9 +42,9 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         Ok(convert(&request, out, &|done, of| progress.step("replaying", done, of))?)
     })?;
     drop(progress);
-    say(&summary(a, &report))?;
+    summary(a, &report).iter().try_for_each(|line| say_line(line))?;
     let failures: Vec<&str> = report.tracks.iter().filter_map(|t| t.failure.as_deref()).collect();
-    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+    none_failed(&failures)
 }
 
 /// Without governors nothing is replayed: what says where and how would be passed over.
@@ -66,24 +66,24 @@ fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
     }
 }
 
-fn summary(a: &ConvertArgs, report: &ConvertReport) -> String {
+fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
     let bytes = fs::metadata(&a.output).map_or(0, |m| m.len());
-    let mut out = format!("{}: {} events, {bytes} bytes\n", a.output.display(), report.events);
+    let mut out = vec![format!("{}: {} events, {bytes} bytes", a.output.display(), report.events)];
     if report.events == 0 {
-        out += "there are no events in this trace: `idlewise info` says what is wrong with it\n";
+        out.push("there are no events in this trace: `idlewise info` says what is wrong with it".to_owned());
     }
     let bare: u64 = report.bare.iter().map(|(_, n)| n).sum();
     if bare > 0 {
         let names: Vec<String> =
             report.bare.iter().take(NAMED).map(|(name, n)| format!("{name} {n}")).collect();
         let more = if report.bare.len() > NAMED { ", ..." } else { "" };
-        out += &format!("without their fields: {bare} events ({}{more})\n", names.join(", "));
+        out.push(format!("without their fields: {bare} events ({}{more})", names.join(", ")));
     }
     for tracks in report.tracks.iter().filter(|t| t.failure.is_none()) {
         let cpus: Vec<String> = tracks.cpus.iter().map(u32::to_string).collect();
         let of = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-        out +=
-            &format!("tracks of {}: {} idle stays, {of} {}\n", tracks.governor, tracks.stays, cpus.join(" "));
+        let cpus = cpus.join(" ");
+        out.push(format!("tracks of {}: {} idle stays, {of} {cpus}", tracks.governor, tracks.stays));
     }
     out
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{DriveArgs, DriveForm};
-use crate::output::{Done, Failure, say};
+use crate::output::{Done, Failure, say, say_line, warn};
 
 pub(crate) fn run(a: &DriveArgs) -> Done {
     if let Some(signal) = &a.signal {
@@ -83,16 +83,16 @@ fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, DriveError>) ->
         let mut driven = match drive(path) {
             Ok(driven) => driven,
             Err(e) => {
-                eprintln!("idlewise: {e}");
+                warn(&e.to_string());
                 failed += 1;
                 continue;
             }
         };
         driven.first.truncate(a.show);
         if a.format == DriveForm::Table {
-            say(&format!("{} steps={} mismatches={}\n", driven.file, driven.steps, driven.mismatches))?;
+            say_line(&format!("{} steps={} mismatches={}", driven.file, driven.steps, driven.mismatches))?;
             for line in driven.lines.iter().take(a.show) {
-                say(&format!("  {line}\n"))?;
+                say_line(&format!("  {line}"))?;
             }
         }
         all.steps += driven.steps;
@@ -100,8 +100,8 @@ fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, DriveError>) ->
         all.files.push(driven);
     }
     match a.format {
-        DriveForm::Table => say(&format!(
-            "total files={} steps={} mismatches={}\n",
+        DriveForm::Table => say_line(&format!(
+            "total files={} steps={} mismatches={}",
             all.files.len(),
             all.steps,
             all.mismatches
@@ -126,8 +126,8 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             continue;
         }
         let r = truth_of_governor(governor, path, &machine, a.cpu)?;
-        say(&format!(
-            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})\n",
+        say_line(&format!(
+            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
             path.display(),
             r.rows,
             r.other,
@@ -142,7 +142,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             r.poll_limit_resets
         ))?;
         for parting in r.first.iter().take(a.show) {
-            say(&format!("  {parting}\n"))?;
+            say_line(&format!("  {parting}"))?;
         }
         same &= r.other == 0;
     }
@@ -160,10 +160,10 @@ fn trace(a: &DriveArgs, governor: &Governor, path: &Path, machine: &Platform) ->
     let all = parity(path, &RecordingOptions::default(), machine, Some(governor), &a.kernels.trees)?;
     let mut same = true;
     for p in &all {
-        say(&format!("{} {}\n", path.display(), view::parity(p)))?;
+        say_line(&format!("{} {}", path.display(), view::parity(p)))?;
         let Ok(counts) = &p.result else { continue };
         for m in counts.first.iter().take(a.show) {
-            say(&format!("  {m}\n"))?;
+            say_line(&format!("  {m}"))?;
         }
         same &= p.mismatches() == 0;
     }

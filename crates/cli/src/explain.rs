@@ -9,7 +9,7 @@ use idlewise_lab::explain::{
 use idlewise_lab::replay::{ORACLE, split_governors};
 
 use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
-use crate::output::{Done, Failure, Progress, deliver};
+use crate::output::{Done, Failure, Progress, deliver, none_failed};
 
 pub(crate) fn run(a: &ExplainArgs) -> Done {
     a.output.check()?;
@@ -76,7 +76,7 @@ fn line(a: &ExplainArgs, governor: &str, decisions: &Path) -> Done {
 fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
     deliver(&a.output, &view::explain(report), report)?;
     let failures = report.failures();
-    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+    none_failed(&failures)
 }
 
 fn differ(a: &ExplainArgs, pair: &str) -> Done {

@@ -13,7 +13,7 @@ use idlewise_report::{Format, Report, Table};
 use crate::args::{
     DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, LabSelfTestArgs, PerChoice,
 };
-use crate::output::{Done, Failure, Progress, deliver, say};
+use crate::output::{Done, Failure, Progress, deliver, say, say_line, warn};
 
 pub(crate) fn run(what: LabCommand) -> Done {
     match what {
@@ -121,7 +121,7 @@ fn overlay(tree: &Path, remove: bool) -> Done {
     let failed = |e: idlewise_boot::BootError| Failure::Error(e.to_string());
     if remove {
         idlewise_boot::remove(tree).map_err(failed)?;
-        say(&format!("{}: the governors are out\n", tree.display()))?;
+        say_line(&format!("{}: the governors are out", tree.display()))?;
         return Ok(true);
     }
     let changed = idlewise_boot::install(tree).map_err(failed)?;
@@ -177,7 +177,7 @@ impl Watch for Watcher {
         if let Ok(mut last) = self.last.lock()
             && *last != kind
         {
-            eprintln!("idlewise: {kind}");
+            warn(kind);
             kind.clone_into(&mut last);
         }
     }

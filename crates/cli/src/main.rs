@@ -28,9 +28,10 @@ mod top;
 use std::process::ExitCode;
 
 use clap::Parser;
+use idlewise_report::lines;
 
 use args::{Arguments, Command};
-use output::Failure;
+use output::{Failure, warn, warn_lines};
 
 /// Done.
 const DONE: u8 = 0;
@@ -40,7 +41,18 @@ const DIFFERENT: u8 = 1;
 const NOT_DONE: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(e) => {
+            // It may hold a file's name, which may hold anything.
+            let text = e.render().to_string();
+            if lines(&text) == text {
+                e.exit();
+            }
+            warn_lines(&text);
+            return ExitCode::from(NOT_DONE);
+        }
+    };
     let result = match arguments.command {
         Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
@@ -68,7 +80,7 @@ fn main() -> ExitCode {
         // Whoever reads our output has seen enough.
         Err(Failure::Closed) => ExitCode::from(DONE),
         Err(Failure::Error(why)) => {
-            eprintln!("idlewise: {why}");
+            warn(&why);
             ExitCode::from(NOT_DONE)
         }
     }

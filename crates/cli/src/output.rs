@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use idlewise_lab::LabError;
 use idlewise_live::LiveError;
-use idlewise_report::{Format, Report};
+use idlewise_report::{Format, Report, lines, message, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -45,13 +45,44 @@ impl From<String> for Failure {
     }
 }
 
-/// Writes to standard output.
+/// Writes text of one or several lines to standard output. What a terminal would obey in it is shown instead.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+    out.write_all(lines(text).as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,
         _ => Failure::Error(format!("standard output: {e}")),
     })
+}
+
+/// The same of one line, which a name in it cannot end.
+pub(crate) fn say_line(line: &str) -> Result<(), Failure> {
+    say(&format!("{}\n", one_line(line)))
+}
+
+/// Says something on standard error, in a line (or more, indented) that begins with our name.
+pub(crate) fn warn(what: &str) {
+    eprintln!("idlewise: {}", message(what));
+}
+
+/// Writes lines to standard error.
+pub(crate) fn warn_lines(text: &str) {
+    eprint!("{}", lines(text));
+}
+
+/// Shows on a terminal how far something is, in place of what stood in the line; nothing: clears the line.
+pub(crate) fn show_progress(what: &str) {
+    match what {
+        "" => eprint!("\r{:40}\r", ""),
+        _ => eprint!("\r{} ", one_line(what)),
+    }
+    let _ = io::stderr().flush();
+}
+
+/// Says on standard error what failed, the last of it as the command's failure.
+pub(crate) fn none_failed(failures: &[&str]) -> Done {
+    let Some((last, others)) = failures.split_last() else { return Ok(true) };
+    others.iter().for_each(|why| warn(why));
+    Err(Failure::Error((*last).to_owned()))
 }
 
 impl OutputArgs {
@@ -217,7 +248,7 @@ impl Progress {
 
     /// Something else is being done.
     pub(crate) fn say(&self, what: &str) {
-        self.0.set_message(what.to_owned());
+        self.0.set_message(one_line(what).into_owned());
     }
 
     /// `done` of `of` parts of `what` are done.

@@ -8,7 +8,7 @@ use idlewise_platform::{
 use idlewise_report::{Format, Line, Report, Table, duration};
 
 use crate::args::{PlatformArgs, PlatformCommand};
-use crate::output::{Done, Failure, say};
+use crate::output::{Done, Failure, say, say_line};
 
 pub(crate) fn run(a: &PlatformArgs) -> Done {
     match &a.what {
@@ -174,10 +174,10 @@ fn check(names: &[String]) -> Done {
                 Severity::Warning => "warning",
             };
             sound &= f.severity != Severity::Warning;
-            say(&format!("{name}: {word}: {}: {}\n", f.place, f.message))?;
+            say_line(&format!("{name}: {word}: {}: {}", f.place, f.message))?;
         }
         if findings.is_empty() {
-            say(&format!("{name}: sound\n"))?;
+            say_line(&format!("{name}: sound"))?;
         }
     }
     Ok(sound)

@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_live::journal::{PutBack, guard};
 use idlewise_live::{Host, Journal};
 
-use crate::output::Done;
+use crate::output::{Done, warn};
 
 /// By hand: puts back what dead sessions left. With a journal: the guard of the session that writes it.
 #[derive(Debug, Args)]
@@ -32,6 +32,6 @@ pub(crate) fn run(a: &PutBackArgs) -> Done {
 /// Says on standard error what was put back; what went as it should only if `all`.
 pub(crate) fn tell(what: &PutBack, all: bool) {
     for line in what.lines(all) {
-        eprintln!("idlewise: {line}");
+        warn(&line);
     }
 }

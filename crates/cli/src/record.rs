@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +14,9 @@ use idlewise_live::Host;
 use idlewise_live::record::{Stop, messages};
 use idlewise_report::{Format, Report};
 
-use crate::output::{Failure, Progress, check_new, interrupted, write_new, write_new_file};
+use crate::output::{
+    Failure, Progress, check_new, interrupted, show_progress, warn, warn_lines, write_new, write_new_file,
+};
 use crate::put_back;
 
 /// Record the running machine while a command runs, or until Ctrl-C: a trace.dat that replay, trace-cmd and KernelShark
@@ -72,7 +74,7 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Error(why)) => {
-            eprintln!("idlewise: {why}");
+            warn(&why);
             ExitCode::from(NOT_DONE)
         }
     }
@@ -119,18 +121,17 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         return measured(&host, request, blocks, &mut stop);
     }
     if a.command.is_empty() && a.seconds.is_none() {
-        eprintln!("idlewise: recording; Ctrl-C ends it");
+        warn("recording; Ctrl-C ends it");
     }
     let taken = record(&host, &request, &mut stop, &mut |p| {
         if p.elapsed >= Duration::from_secs(1) {
             let mb = p.bytes as f64 / 1e6;
-            eprint!("\rrecording {:.0} s, {mb:.0} MB written ", p.elapsed.as_secs_f64());
-            let _ = io::stderr().flush();
+            show_progress(&format!("recording {:.0} s, {mb:.0} MB written", p.elapsed.as_secs_f64()));
         }
     })?;
     over.store(true, Ordering::SeqCst);
     if tell {
-        eprint!("\r{:40}\r", "");
+        show_progress("");
     }
     let [before, after] = &taken.put_back;
     put_back::tell(before, true);
@@ -188,6 +189,6 @@ fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Sto
 
 fn tell_of(report: &Report) -> Result<(), Failure> {
     let text = report.render(Format::Table, &()).map_err(|e| e.to_string())?;
-    eprint!("{text}");
+    warn_lines(&text);
     Ok(())
 }

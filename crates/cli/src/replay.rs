@@ -4,7 +4,7 @@ use idlewise_lab::view;
 
 use crate::again;
 use crate::args::{PerChoice, ReplayArgs};
-use crate::output::{Done, Failure, Progress, deliver};
+use crate::output::{Done, Progress, deliver, none_failed, warn};
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     a.output.check()?;
@@ -26,15 +26,15 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     deliver(&a.output, &view::replay(&report), &report)?;
     all_came_through(&report)?;
     let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());
-    Ok(broken.inspect(|p| eprintln!("idlewise: not the kernel's choices: {}", view::parity(p))).count() == 0)
+    Ok(broken.inspect(|p| warn(&format!("not the kernel's choices: {}", view::parity(p)))).count() == 0)
 }
 
 /// A governor that crashed takes no other's result away, but it is not done.
-fn all_came_through(report: &ReplayReport) -> Result<(), Failure> {
+fn all_came_through(report: &ReplayReport) -> Done {
     let governors = report.traces.iter().flat_map(|t| &t.governors);
     let mut failures: Vec<&str> = governors.filter_map(|g| g.failure.as_deref()).collect();
     failures.dedup();
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+    none_failed(&failures)
 }
 
 fn request(a: &ReplayArgs) -> ReplayRequest {

@@ -4,7 +4,7 @@ use idlewise_lab::view;
 
 use crate::again::offered;
 use crate::args::ReproduceArgs;
-use crate::output::{Done, Progress, deliver, say};
+use crate::output::{Done, Progress, deliver, say_line};
 
 pub(crate) fn run(a: &ReproduceArgs) -> Done {
     if a.list {
@@ -25,7 +25,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
 fn list() -> Done {
     for (id, _) in shipped() {
         let e = find(id)?;
-        say(&format!("{id:<18} {}, lines {}: {}\n", e.document.number, e.document.lines, e.title))?;
+        say_line(&format!("{id:<18} {}, lines {}: {}", e.document.number, e.document.lines, e.title))?;
     }
     Ok(true)
 }

@@ -19,7 +19,7 @@ use idlewise_live::{Host, LiveError};
 use idlewise_report::Format;
 
 use crate::args::{OutputArgs, seconds};
-use crate::output::{Done, Failure, deliver, write_new};
+use crate::output::{Done, Failure, deliver, warn, write_new};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -134,7 +134,7 @@ impl Watched {
 /// Writes the file at once, and again at every interval unless once is enough.
 fn prometheus(a: &TopArgs, host: &Host, path: &Path) -> Done {
     if path.extension().is_none_or(|e| e != "prom") {
-        eprintln!("idlewise: {}: node_exporter reads only files that end in .prom", path.display());
+        warn(&format!("{}: node_exporter reads only files that end in .prom", path.display()));
     }
     let mut watched = Watched::new(host)?;
     let mut next = Duration::ZERO;

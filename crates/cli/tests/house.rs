@@ -122,6 +122,33 @@ fn unsafe_stays_where_c_is_called_and_governors_are_kept_apart() {
 }
 
 #[test]
+fn one_file_writes_to_the_terminal() {
+    let mut writers = Vec::new();
+    for path in files(&root().join("crates"), &[".rs"]) {
+        let name = shown(&path);
+        let text = fs::read_to_string(&path).unwrap();
+        // Tests, benches and build scripts print what no data names; a room of the house prints nothing.
+        if !name.contains("/src/") || name.ends_with("tests.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        let words = [
+            "print!(",
+            "println!(",
+            "dbg!(",
+            "stdout().lock",
+            "stdout().write",
+            "stderr().lock",
+            "stderr().write",
+        ];
+        if words.iter().any(|w| code.contains(w)) {
+            writers.push(name);
+        }
+    }
+    assert_eq!(writers, ["crates/cli/src/output.rs"], "`say`, `warn` and reports escape what data names");
+}
+
+#[test]
 fn every_source_file_begins_with_its_licence() {
     let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"];
     let mut without = Vec::new();

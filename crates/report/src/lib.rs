@@ -2,16 +2,20 @@
 //! From numbers to text, Markdown, CSV, JSON.
 //!
 //! A [`Report`] is what a command has to say: lines for the top, tables, and the same facts as data. [`Report::render`]
-//! puts it into the form that was asked for.
+//! puts it into the form that was asked for. Names of other people's files may stand in all of it as they are: whatever
+//! they hold is escaped for the form (`escape.rs`), here and nowhere else.
 
+mod escape;
 mod units;
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use comfy_table::{CellAlignment, presets};
 use serde::Serialize;
 use thiserror::Error;
 
+pub use escape::{lines, message, one_line};
 pub use units::{UNKNOWN, duration, percent, share, signed_duration, signed_percent, signed_points, span};
 
 /// The form of a result.
@@ -73,15 +77,15 @@ impl Table {
         Self { title: title.into(), head, rows: Vec::new(), text_columns: 1 }
     }
 
-    fn drawn(&self, preset: &str) -> String {
+    fn drawn(&self, form: Form) -> String {
         let mut t = comfy_table::Table::new();
-        t.load_preset(preset);
+        t.load_preset(form.preset());
         // Markdown has no table without a head.
-        if preset != presets::NOTHING || self.head.iter().any(|h| !h.is_empty()) {
-            t.set_header(&self.head);
+        if form == Form::Markdown || self.head.iter().any(|h| !h.is_empty()) {
+            t.set_header(self.head.iter().map(|h| form.one_line(h)));
         }
         for row in &self.rows {
-            t.add_row(row);
+            t.add_row(row.iter().map(|cell| form.one_line(cell)));
         }
         for (i, column) in t.column_iter_mut().enumerate() {
             let align = if i < self.text_columns { CellAlignment::Left } else { CellAlignment::Right };
@@ -89,6 +93,56 @@ impl Table {
         }
         let lines = t.to_string();
         lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The two forms for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Markdown,
+}
+
+impl Form {
+    fn preset(self) -> &'static str {
+        match self {
+            Self::Text => presets::NOTHING,
+            Self::Markdown => presets::ASCII_MARKDOWN,
+        }
+    }
+
+    /// What stands around a title.
+    fn strong(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Markdown => "**",
+        }
+    }
+
+    fn one_line(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Text => escape::one_line(text),
+            Self::Markdown => Cow::Owned(escape::markdown(text)),
+        }
+    }
+
+    /// A line of a report. What stands after a label may be of several lines (a compiler's): they are indented.
+    fn line(self, line: &Line, width: usize) -> String {
+        let Some(label) = &line.label else {
+            let text = self.one_line(&line.text);
+            return if self == Self::Text { textwrap::fill(&text, width) } else { text.into_owned() };
+        };
+        let label = self.one_line(label);
+        if self == Self::Text {
+            let first = format!("{label:<LABEL$}");
+            let rest = " ".repeat(LABEL);
+            let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
+            return textwrap::fill(&escape::lines(&line.text), options.break_words(false));
+        }
+        let head = if label.is_empty() { String::new() } else { format!("* {label}: ") };
+        let text: Vec<_> = line.text.lines().map(|l| self.one_line(l)).collect();
+        let indent = if label.is_empty() { "  " } else { "" };
+        format!("{head}{indent}{}", text.join("\n  "))
     }
 }
 
@@ -122,22 +176,6 @@ impl Line {
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
-
-    fn text(&self, width: usize) -> String {
-        let Some(label) = &self.label else { return textwrap::fill(&self.text, width) };
-        let first = format!("{label:<LABEL$}");
-        let rest = " ".repeat(LABEL);
-        let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
-        textwrap::fill(&self.text, options.break_words(false))
-    }
-
-    fn markdown(&self) -> String {
-        match self.label.as_deref() {
-            None => self.text.clone(),
-            Some("") => format!("  {}", self.text),
-            Some(label) => format!("* {label}: {}", self.text),
-        }
-    }
 }
 
 /// What a command has to say.
@@ -162,28 +200,28 @@ impl Report {
     /// [`RenderError`] when the data cannot be written as JSON or CSV.
     pub fn render<T: Serialize>(&self, format: Format, data: &T) -> Result<String, RenderError> {
         match format {
-            Format::Table => Ok(self.text(presets::NOTHING, "")),
-            Format::Markdown => Ok(self.text(presets::ASCII_MARKDOWN, "**")),
+            Format::Table => Ok(self.text(Form::Text)),
+            Format::Markdown => Ok(self.text(Form::Markdown)),
             Format::Csv => self.csv(),
-            Format::Json => Ok(serde_json::to_string_pretty(data)? + "\n"),
+            Format::Json => Ok(escape::lines(&serde_json::to_string_pretty(data)?).into_owned() + "\n"),
         }
     }
 
-    fn text(&self, preset: &str, strong: &str) -> String {
+    fn text(&self, form: Form) -> String {
         let mut parts = Vec::new();
-        let lines = |lines: &[Line]| match strong {
-            "" => lines.iter().map(|l| l.text(self.width.unwrap_or(WIDTH))).collect::<Vec<_>>().join("\n"),
-            _ => lines.iter().map(Line::markdown).collect::<Vec<_>>().join("\n"),
-        };
+        let width = self.width.unwrap_or(WIDTH);
+        let lines = |lines: &[Line]| lines.iter().map(|l| form.line(l, width)).collect::<Vec<_>>().join("\n");
         if !self.preamble.is_empty() {
             parts.push(lines(&self.preamble));
         }
+        let strong = form.strong();
         for table in &self.tables {
-            let drawn = table.drawn(preset);
-            parts.push(match table.title.as_str() {
+            let drawn = table.drawn(form);
+            let title = form.one_line(&table.title);
+            parts.push(match &*title {
                 "" => drawn,
                 title if table.head.is_empty() => format!("{strong}{title}{strong}"),
-                title if strong.is_empty() => format!("{title}\n{drawn}"),
+                title if form == Form::Text => format!("{title}\n{drawn}"),
                 title => format!("{strong}{title}{strong}\n\n{drawn}"),
             });
         }
@@ -199,9 +237,9 @@ impl Report {
         let tables = self.data.as_ref().map_or(self.tables.as_slice(), std::slice::from_ref);
         for table in tables {
             let mut w = csv::Writer::from_writer(Vec::new());
-            w.write_record(&table.head).map_err(|e| error(&e))?;
-            for row in &table.rows {
-                w.write_record(row).map_err(|e| error(&e))?;
+            for row in std::iter::once(&table.head).chain(&table.rows) {
+                let cells: Vec<Cow<'_, str>> = row.iter().map(|cell| escape::csv(cell)).collect();
+                w.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|e| error(&e))?;
             }
             let bytes = w.into_inner().map_err(|e| error(&e))?;
             parts.push(String::from_utf8(bytes).map_err(|e| error(&e))?);
@@ -228,6 +266,34 @@ mod tests {
             text,
             "trace     a.dat\n\nIdle\n metric      menu\n too deep %  1.25\n x             10\n"
         );
+    }
+
+    #[test]
+    fn whatever_a_name_holds_every_form_shows_it_as_a_name() {
+        let name = "=a|b<i>\x1b[2J\n\u{202e}";
+        let mut table = Table::new(name, vec![name.into(), "n".into()]);
+        table.rows.push(vec![name.into(), "-1.5".into()]);
+        let report = Report {
+            preamble: vec![Line::new(name, name), Line::plain(name)],
+            tables: vec![table],
+            footer: vec![Line::new("x", name)],
+            ..Report::default()
+        };
+        let shown = r"=a|b<i>\u001b[2J\n\u202e";
+        let text = report.render(Format::Table, &()).unwrap();
+        assert_eq!(text.matches(r"\u001b[2J").count(), 7, "{text}");
+        assert_eq!(text.matches(shown).count(), 5, "all but what stands after a label: {text}");
+        // A line end after a label stays, and what follows it is indented.
+        assert!(text.contains("x         =a|b<i>\\u001b[2J\n          \\u202e"), "{text}");
+        let md = report.render(Format::Markdown, &()).unwrap();
+        assert_eq!(md.matches(r"=a\|b&lt;i>\u001b\[2J").count(), 7, "{md}");
+        assert!(!md.contains('<'), "{md}");
+        let cell = r"| =a\|b&lt;i>\u001b\[2J\n\u202e |    n |";
+        assert!(md.lines().any(|l| l == cell), "{md}");
+        let csv = report.render(Format::Csv, &()).unwrap();
+        assert_eq!(csv, format!("'{shown},n\n'{shown},-1.5\n"));
+        let json = report.render(Format::Json, &name).unwrap();
+        assert_eq!(json, "\"=a|b<i>\\u001b[2J\\n\\u202e\"\n");
     }
 
     #[test]

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is on the screen, drawn from what is known; nothing is read here.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::time::Duration;
 
 use idlewise_lab::view::{Grouping, power_words};
 use idlewise_live::watch::{Row, Snapshot};
+use idlewise_report::one_line;
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -162,6 +165,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     frame.render_widget(Paragraph::new(lines), area);
     if screen.help {
         help(frame, area);
+    }
+    show_what_is_hidden(frame.buffer_mut());
+}
+
+/// Names come from the machine's firmware and drivers, or from a folder that was given: a terminal must not obey them.
+fn show_what_is_hidden(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if let Cow::Owned(_) = one_line(cell.symbol()) {
+            cell.set_symbol("?");
+        }
     }
 }
 

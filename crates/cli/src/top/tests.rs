@@ -175,6 +175,25 @@ fn help_covers_the_rows_until_a_key() {
 }
 
 #[test]
+fn the_terminal_obeys_no_name() {
+    let hostile = "C1\u{1b}[2J\u{9b}2J\u{202e}\n\u{7}";
+    let mut snapshot = machine(2, 1);
+    for name in
+        [&mut snapshot.kernel, &mut snapshot.driver, &mut snapshot.governor, &mut snapshot.cpus[0].name]
+    {
+        *name = hostile.to_owned();
+    }
+    snapshot.machine.states[2].name = hostile.to_owned();
+    snapshot.places[0].name = hostile.to_owned();
+    snapshot.notes.push(hostile.to_owned());
+    for width in [80, 200] {
+        let text = drawn(&mut screen(snapshot.clone()), width, 24).concat();
+        assert!(text.contains("C1"), "{text}");
+        assert_eq!(idlewise_report::one_line(&text), text);
+    }
+}
+
+#[test]
 fn no_terminal_is_too_small_to_draw_on() {
     for (width, height) in [(1, 1), (5, 2), (20, 5), (40, 8), (300, 3)] {
         for help in [false, true] {

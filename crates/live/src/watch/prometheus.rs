@@ -99,7 +99,15 @@ fn line(out: &mut String, name: &str, labels: &str, value: f64) {
     let _ = writeln!(out, "{name}{{{labels}}} {value}");
 }
 
-/// A label's value: quotation marks, backslashes and line ends are escaped.
+/// A label's value: quotation marks, backslashes and line ends are escaped; for other controls and for what turns
+/// writing round the form has no escape, so that they are replaced.
 fn quoted(text: &str) -> String {
+    let replaced = |c: char| match c {
+        '\n' => c,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let text: String = text.chars().map(replaced).collect();
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
