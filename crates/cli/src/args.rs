@@ -181,9 +181,9 @@ pub(crate) struct SimulateArgs {
     /// Seed of all chance
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Runs of each combination, with a seed more each time
-    #[arg(short, long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub(crate) repeat: u64,
+    /// Runs of each combination, with a seed more each time [default: 5; 1 with --trace]
+    #[arg(short, long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) repeat: Option<u64>,
     /// Write a trace of the run, as a kernel would have recorded it: ftrace text (.txt, .trace) or Perfetto
     /// (.perfetto-trace); beside it goes FILE.toml, which tells `idlewise replay` the machine and the governor
     #[arg(long, value_name = "FILE")]

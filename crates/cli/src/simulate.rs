@@ -9,7 +9,9 @@ use idlewise_lab::view;
 
 use crate::again;
 use crate::args::SimulateArgs;
-use crate::output::{Done, Failure, Progress, check_new, deliver, say, write_new, write_new_file};
+use crate::output::{
+    Done, Failure, Progress, check_new, deliver, none_failed, say_line, write_new, write_new_file,
+};
 
 pub(crate) fn run(a: &SimulateArgs) -> Done {
     if a.list {
@@ -40,7 +42,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     }
     deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
-    if failures.is_empty() { Ok(true) } else { Err(Failure::Error(failures.join("\nidlewise: "))) }
+    none_failed(&failures)
 }
 
 fn play(request: &SimulateRequest, trace: Option<&TraceTo<'_>>) -> Result<SimulateReport, Failure> {
@@ -67,10 +69,13 @@ fn with_trace(request: &SimulateRequest, path: &Path) -> Result<SimulateReport, 
 
 fn list() -> Done {
     for (name, what) in idlewise_lab::simulate::workloads()? {
-        say(&format!("{name:<12} {what}\n"))?;
+        say_line(&format!("{name:<12} {what}"))?;
     }
     Ok(true)
 }
+
+/// Runs of each combination, unless something else is asked for: fewer have no interval that means much.
+const RUNS: u64 = 5;
 
 fn request(a: &SimulateArgs) -> SimulateRequest {
     SimulateRequest {
@@ -85,7 +90,8 @@ fn request(a: &SimulateArgs) -> SimulateRequest {
         cpus: a.cpus.map(|n| n as usize),
         duration_ns: a.seconds,
         seed: a.seed,
-        repeat: a.repeat,
+        // A trace is of one run.
+        repeat: a.repeat.unwrap_or(if a.trace.is_some() { 1 } else { RUNS }),
         baseline: a.baseline.clone(),
         base_mw: a.base_mw,
     }

@@ -21,7 +21,6 @@ use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
 use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
-use idlewise_stats::Summary;
 use idlewise_workload::{Random, Workload};
 use rayon::prelude::*;
 
@@ -176,7 +175,7 @@ pub(crate) fn simulate_on(
             }));
         }
     }
-    let combinations = stage.run_all(&jobs, request.repeat, progress)?;
+    let mut combinations = stage.run_all(&jobs, request.repeat, progress)?;
     let baseline = match &request.baseline {
         None => 0,
         Some(name) => {
@@ -187,6 +186,10 @@ pub(crate) fn simulate_on(
             })?
         }
     };
+    if let Some(base) = combinations.get(baseline).cloned() {
+        let others = combinations.iter_mut().enumerate().filter(|(i, _)| *i != baseline);
+        others.for_each(|(_, c)| c.compare(&base));
+    }
     let weakest = stage.energies().map(|e| e.grade).min().unwrap_or(EnergyGrade::DerivedFromBreakEven);
     Ok(SimulateReport {
         schema: SCHEMA.to_owned(),
@@ -385,12 +388,7 @@ impl Stage<'_> {
             let same = |f: &&Fact| f.about == fact.about && f.name == fact.name;
             let values: Vec<f64> =
                 facts.iter().filter_map(|run| run.iter().find(same)).map(|f| f.value).collect();
-            c.facts.push(FactSummary {
-                about: fact.about.clone(),
-                name: fact.name.clone(),
-                unit: fact.unit,
-                summary: Summary::of(&values),
-            });
+            c.facts.push(FactSummary::of(fact, &values));
         }
         Ok(c)
     }

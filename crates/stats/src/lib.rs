@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What several runs say together.
 //!
-//! [`Summary`] is for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
+//! [`Summary`], [`PairedChange`] and [`two_modes`] are for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
 //! [`mann_whitney`] are for measurements, whose noise is not.
 
 mod median;
+mod modes;
+#[cfg(test)]
+mod noise;
+mod paired;
 mod rank;
 mod trend;
 mod verdict;
@@ -13,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 pub use median::{Median, median};
+pub use modes::{Mode, two_modes};
+pub use paired::PairedChange;
 pub use rank::{RankTest, Shift, holm, mann_whitney, shift};
 pub use trend::Trend;
 pub use verdict::{Change, mean_change};
@@ -57,18 +63,27 @@ impl Summary {
     pub fn of(values: &[f64]) -> Self {
         let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let n = values.len();
-        if n == 0 {
+        let Some(mean) = mean(&values) else {
             return Self { n, mean: f64::NAN, min: f64::NAN, max: f64::NAN, half_width: None };
-        }
-        let mean = values.iter().sum::<f64>() / n as f64;
+        };
         let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
-        let half_width = (n > 1).then(|| {
-            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-            let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
-            t * (variance / n as f64).sqrt()
-        });
-        Self { n, mean, min, max, half_width }
+        Self { n, mean, min, max, half_width: half_width(&values) }
     }
+}
+
+/// The mean of `values`; `None` without any.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Half the width of the 95 % interval of the mean of `values`, by Student's t; `None` for fewer than two.
+fn half_width(values: &[f64]) -> Option<f64> {
+    let (n, mean) = (values.len(), mean(values)?);
+    (n > 1).then(|| {
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+        let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+        t * (variance / n as f64).sqrt()
+    })
 }
 
 /// The geometric mean of `values`, as benchmarks' scores are put together; nothing where one is not positive, or there

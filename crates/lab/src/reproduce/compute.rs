@@ -2,11 +2,10 @@
 //! Published numbers that no simulation is needed for.
 
 use idlewise_signal::pelt::{Avg, Pelt, Speed};
-use idlewise_stats::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::simulate::{FactSummary, FactUnit, Kernel};
+use crate::simulate::{Fact, FactSummary, FactUnit, Kernel};
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,12 +45,13 @@ fn pelt_times(kernel: &str) -> Result<Vec<FactSummary>, LabError> {
     let mut out = Vec::new();
     let mut add = |about: &str, name: &str, ns: Option<f64>| {
         let values: Vec<f64> = ns.into_iter().collect();
-        out.push(FactSummary {
+        let fact = Fact {
             about: about.to_owned(),
             name: name.to_owned(),
             unit: FactUnit::Ns,
-            summary: Summary::of(&values),
-        });
+            value: ns.unwrap_or(f64::NAN),
+        };
+        out.push(FactSummary::of(&fact, &values));
     };
     for (name, rises, percent) in TIMES {
         let left = if rises { 100.0 - percent } else { percent } / 100.0;

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use idlewise_stats::Summary;
+use idlewise_stats::{Mode, PairedChange, Summary, two_modes};
 use serde::{Deserialize, Serialize};
 
-use super::{FactUnit, Meters};
+use super::{Fact, FactUnit, Meters};
 use crate::governors::ForeignHead;
 use crate::replay::PlatformHead;
 
@@ -116,7 +116,36 @@ pub struct FactSummary {
     /// Mean and interval.
     #[serde(flatten)]
     pub summary: Summary,
+    /// The groups, low and high, into which the runs fall, where they do: the mean is near no run then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<[Mode; 2]>,
+    /// Against the baseline, run by run of the same seed; nothing for the baseline itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<PairedChange>,
 }
+
+impl FactSummary {
+    /// What `values` of all runs say of `fact`.
+    pub(crate) fn of(fact: &Fact, values: &[f64]) -> Self {
+        let summary = Summary::of(values);
+        // What differs by less is one number to whoever reads it.
+        let nothing = NOTHING * summary.mean.abs();
+        let nothing = if fact.unit == FactUnit::Percent { nothing.max(NOTHING_POINTS) } else { nothing };
+        Self {
+            about: fact.about.clone(),
+            name: fact.name.clone(),
+            unit: fact.unit,
+            summary,
+            modes: two_modes(values, nothing),
+            change: None,
+        }
+    }
+}
+
+/// Groups of runs that lie closer together are not told apart: this share of the mean ...
+const NOTHING: f64 = 0.02;
+/// ... or so many percentage points.
+const NOTHING_POINTS: f64 = 0.1;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -132,6 +161,18 @@ pub struct SimulatedRun {
 }
 
 impl Combination {
+    /// Compares each number with that of the run of `base` with the same seed.
+    pub(super) fn compare(&mut self, base: &Self) {
+        for (at, fact) in self.facts.iter_mut().enumerate() {
+            let there = base.facts.iter().position(|f| f.about == fact.about && f.name == fact.name);
+            let pair = |run: &SimulatedRun| {
+                let before = base.runs.iter().find(|b| b.seed == run.seed)?;
+                Some((*before.values.get(there?)?, *run.values.get(at)?))
+            };
+            fact.change = PairedChange::of(&self.runs.iter().filter_map(pair).collect::<Vec<_>>());
+        }
+    }
+
     /// The summary of a number.
     #[must_use]
     pub fn fact(&self, about: &str, name: &str) -> Option<&FactSummary> {

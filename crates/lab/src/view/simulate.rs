@@ -13,7 +13,10 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
     let machine = format!("{}, {} CPUs, HZ {}, Linux {}", r.platform.id, r.cpus, r.hz, r.request.kernel);
     out.preamble.push(Line::new("machine", machine));
     out.preamble.extend(same_for_all(r));
-    if r.request.repeat > 1 {
+    if r.request.repeat <= 1 {
+        let text = "one run: no interval; --repeat N makes N runs of each, with a seed more each time";
+        out.preamble.push(Line::new("runs", text));
+    } else {
         let last = r.request.seed.wrapping_add(r.request.repeat - 1);
         let text = format!(
             "{} runs of each, seeds {} to {last}; \u{b1} is the 95 % interval of the mean",
@@ -45,7 +48,16 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
     }
     if r.combinations.len() > 1 {
         let base = r.combinations.get(r.baseline).map_or_else(String::new, |c| label(r, c));
-        out.footer.push(Line::plain(format!("in brackets: against {base}")));
+        let interval = match r.request.repeat {
+            0 | 1 => "",
+            _ => ", run by run of the same seed; \u{b1} there is the 95 % interval of this change",
+        };
+        out.footer.push(Line::plain(format!("in brackets: against {base}{interval}")));
+    }
+    if r.combinations.iter().flat_map(|c| &c.facts).any(|f| f.modes.is_some()) {
+        let text = "a number with `=`: the runs fall into two groups, so many around each value, and the mean before the sign \
+                    is near none of them";
+        out.footer.push(Line::plain(text));
     }
     out
 }
@@ -177,16 +189,12 @@ fn row(
     let all: Vec<Option<FactSummary>> =
         r.combinations.iter().map(|c| fact(c).filter(|f| f.summary.mean.is_finite())).collect();
     all.iter().any(Option::is_some).then(|| {
-        let base = all.get(r.baseline).and_then(Option::as_ref);
-        let cells = all.iter().enumerate().map(|(i, f)| match f {
-            Some(f) => cell(f, base.filter(|_| i != r.baseline)),
-            None => "-".to_owned(),
-        });
+        let cells = all.iter().map(|f| f.as_ref().map_or_else(|| "-".to_owned(), cell));
         std::iter::once(name.to_owned()).chain(cells).collect()
     })
 }
 
-fn cell(fact: &FactSummary, base: Option<&FactSummary>) -> String {
+fn cell(fact: &FactSummary) -> String {
     let s = &fact.summary;
     let value = |v: f64| match fact.unit {
         FactUnit::Count | FactUnit::Microjoule => format!("{v:.0}"),
@@ -200,23 +208,43 @@ fn cell(fact: &FactSummary, base: Option<&FactSummary>) -> String {
     };
     let mut text = value(s.mean);
     // Without chance all runs are the same.
-    if let Some(half) = s.half_width.filter(|half| *half > 0.0) {
-        text += &format!(" \u{b1} {}", value(half));
+    let spread = |half: Option<f64>| half.filter(|half| *half > 0.0);
+    match (&fact.modes, spread(s.half_width)) {
+        (Some([low, high]), _) => {
+            text += &format!(" = {}x {}, {}x {}", low.n, value(low.mean), high.n, value(high.mean));
+        }
+        (None, Some(half)) => text += &format!(" \u{b1} {}", value(half)),
+        (None, None) => {}
     }
-    if let Some(before) = base.map(|b| b.summary.mean) {
-        let change = match fact.unit {
-            FactUnit::Percent => signed_points(s.mean - before),
-            _ if before == 0.0 => return text,
-            _ => signed_percent((s.mean / before - 1.0) * 100.0),
-        };
-        text += &format!(" ({change})");
-    }
-    text
+    let Some(change) = &fact.change else { return text };
+    let (middle, half) = match (fact.unit, change.relative) {
+        (FactUnit::Percent, _) => (signed_points(change.difference), change.half_width),
+        (_, Some(relative)) => {
+            (signed_percent(100.0 * relative), change.relative_half_width.map(|half| 100.0 * half))
+        }
+        (_, None) => return text,
+    };
+    let half = spread(half).map_or_else(String::new, |half| format!(" \u{b1} {half:.2}"));
+    text + &format!(" ({middle}{half})")
 }
 
-/// One row for each run and number.
+/// One row for each run and number, with what all runs say of the number.
 fn tidy(r: &SimulateReport) -> Table {
-    let head = ["governor", "cpufreq", "signal", "seed", "about", "name", "unit", "value"];
+    let head = [
+        "governor",
+        "cpufreq",
+        "signal",
+        "seed",
+        "about",
+        "name",
+        "unit",
+        "value",
+        "mean",
+        "half_width",
+        "mean_change",
+        "change_half_width",
+        "modes",
+    ];
     let mut t = Table::new("", head.map(str::to_owned).to_vec());
     for c in &r.combinations {
         for run in &c.runs {
@@ -233,11 +261,24 @@ fn tidy(r: &SimulateReport) -> Table {
                     FactUnit::Milliampere => "mA",
                     FactUnit::MilliampereHour => "mAh",
                 };
-                let seed = run.seed.to_string();
-                let value = if value.is_finite() { value.to_string() } else { String::new() };
-                let cells =
-                    [&c.governor, &c.cpufreq, &c.signal, &seed, &fact.about, &fact.name, unit, &value];
-                t.rows.push(cells.map(str::to_owned).to_vec());
+                let number =
+                    |v: Option<f64>| v.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string());
+                let change = fact.change.as_ref();
+                t.rows.push(vec![
+                    c.governor.clone(),
+                    c.cpufreq.clone(),
+                    c.signal.clone(),
+                    run.seed.to_string(),
+                    fact.about.clone(),
+                    fact.name.clone(),
+                    unit.to_owned(),
+                    number(Some(*value)),
+                    number(Some(fact.summary.mean)),
+                    number(fact.summary.half_width),
+                    number(change.map(|c| c.difference)),
+                    number(change.and_then(|c| c.half_width)),
+                    if fact.modes.is_some() { "2" } else { "" }.to_owned(),
+                ]);
             }
         }
     }

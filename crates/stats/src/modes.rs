@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
+use crate::mean;
+use crate::median::sorted;
+
+/// Fewer values are not told apart.
+const LEAST: usize = 5;
+/// A group is at least so many values, and this share of all: one wild run is no mode.
+const GROUP: usize = 2;
+const SHARE: usize = 5;
+
+/// A group of values that lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    /// How many.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// How many times the wider group the gap between two groups of `n` values must be. Few values fall apart by chance:
+/// of 5 from one kind the gap is ten times the groups in one sample of 200. With 50 / (n - 2) fewer than one sample in
+/// 250 is taken for two groups, be they uniform, normal, exponential or log-normal (the test below).
+fn gap_factor(n: usize) -> f64 {
+    (50.0 / (n as f64 - 2.0)).max(1.0)
+}
+
+/// The two groups, low and high, into which `values` fall, if they do: their mean is then near no value. The gap between
+/// them is more than `least_gap`, which is what the caller takes for nothing, and many times as wide as either group.
+#[must_use]
+pub fn two_modes(values: &[f64], least_gap: f64) -> Option<[Mode; 2]> {
+    let values = sorted(values);
+    let n = values.len();
+    if n < LEAST {
+        return None;
+    }
+    let group = GROUP.max(n.div_ceil(SHARE));
+    let mode = |values: &[f64]| {
+        Some(Mode { n: values.len(), mean: mean(values)?, min: *values.first()?, max: *values.last()? })
+    };
+    let splits = (group..=n - group).filter_map(|k| {
+        let (low, high) = values.split_at(k);
+        Some([mode(low)?, mode(high)?])
+    });
+    let gap = |[low, high]: &[Mode; 2]| high.min - low.max;
+    let width = |[low, high]: &[Mode; 2]| (low.max - low.min).max(high.max - high.min);
+    let widest = splits.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
+    (gap(&widest) > least_gap && gap(&widest) > gap_factor(n) * width(&widest)).then_some(widest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    #[test]
+    fn two_groups_are_found_and_one_wild_run_is_none() {
+        let [low, high] = two_modes(&[44.8, 38.3, 44.7, 44.9, 38.4, 44.8], 0.1).unwrap();
+        assert_eq!((low.n, high.n), (2, 4));
+        assert!((low.mean - 38.35).abs() < 1e-9 && (high.min, high.max) == (44.7, 44.9));
+        assert_eq!(two_modes(&[44.8, 38.3, 44.7, 44.9, 44.6, 44.8], 0.1), None, "a wild run");
+        assert_eq!(two_modes(&[1.0, 1.0, 9.0, 9.0], 0.1), None, "too few");
+        assert_eq!(two_modes(&[59.93, 59.93, 59.97, 59.97, 59.97], 1.2), None, "a gap that does not matter");
+        assert_eq!(two_modes(&[1.0, 1.0, 9.0, 9.0, 9.0], 0.1).unwrap()[1].n, 3);
+    }
+
+    #[test]
+    fn values_of_one_kind_are_rarely_taken_for_two() {
+        let mut noise = Noise::new(11);
+        type Kind = fn(&mut Noise) -> f64;
+        let kinds: [(&str, Kind); 4] = [
+            ("uniform", |noise| noise.uniform()),
+            ("normal", |noise| noise.normal()),
+            ("exponential", |noise| -noise.uniform().ln()),
+            ("log-normal", |noise| noise.normal().exp()),
+        ];
+        for n in [5, 6, 8, 10, 15, 20, 30] {
+            for (name, draw) in kinds {
+                let sample = |noise: &mut Noise| (0..n).map(|_| draw(noise)).collect::<Vec<_>>();
+                let found = (0..4000).filter(|_| two_modes(&sample(&mut noise), 0.0).is_some()).count();
+                assert!(found <= 16, "{n} {name}: {found} of 4000");
+            }
+        }
+    }
+
+    #[test]
+    fn two_kinds_are_found() {
+        let mut noise = Noise::new(12);
+        // Half of the runs lie 20 standard deviations away; of 10 runs two or more are on either side in 98 of 100.
+        let mut two = || {
+            let v: Vec<f64> =
+                (0..10).map(|_| noise.normal() + if noise.uniform() < 0.5 { 40.0 } else { 0.0 }).collect();
+            two_modes(&v, 0.0).is_some()
+        };
+        let found = (0..1000).filter(|_| two()).count();
+        assert!(found > 850, "{found}");
+    }
+}
