@@ -168,7 +168,8 @@ impl Recording {
             described.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default()
         });
         let name = file_name(path);
-        let mut tape = idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
+        let mut tape =
+            idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
         let mut machine = machine;
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
         steady.check()?;

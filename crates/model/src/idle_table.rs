@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_choice_is_only_wrong_where_another_was_better() {
         let table = skx();
-        let breach = |chosen, disabled, limit_us| {
+        let breach = |chosen, disabled, limit_us: i64| {
             let b = table.breach(chosen, disabled, limit_us * 1000);
             (b.disabled, b.over_limit, b.no_state)
         };

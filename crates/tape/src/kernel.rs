@@ -148,7 +148,9 @@ mod tests {
                 flags: TimerFlags(0),
             };
             let fires = EventKind::TimerExpireEntry { timer: k, function: 1, now: at(expires, now) };
-            [start, fires].map(|kind| wheel.event(&Event { ts_ns: k, cpu: 0, pid: 0, kind }));
+            for kind in [start, fires] {
+                wheel.event(&Event { ts_ns: k, cpu: 0, pid: 0, kind });
+            }
         }
         wheel.tell(kernel);
     }
