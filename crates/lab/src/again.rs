@@ -4,7 +4,6 @@
 //! Results are mailed. So the request of one is no request yet: [`RecordedRequest::allow`] makes one of it after the C files
 //! that it names were named by the user, too, and are byte for byte those that the result was made with.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
@@ -142,6 +141,5 @@ fn changed(governor: &str, file: &str) -> LabError {
 }
 
 fn hash_of(path: &Path) -> Option<u128> {
-    let regular = fs::metadata(path).is_ok_and(|about| about.is_file());
-    regular.then(|| fs::read(path).ok()).flatten().map(|text| xxh3_128(&text))
+    idlewise_files::read(path).ok().map(|text| xxh3_128(&text))
 }

@@ -161,8 +161,11 @@ impl ConvertReport {
 
 fn is_tape(path: &Path) -> Result<bool, LabError> {
     let mut start = Vec::new();
-    let file = std::fs::File::open(path).map_err(|e| LabError::file(path, e))?;
     // A folder can be a trace, too; what it is, its reader says.
+    if path.is_dir() {
+        return Ok(false);
+    }
+    let file = idlewise_files::open(path).map_err(|e| LabError::file(path, e))?;
     let read = file.take(8).read_to_end(&mut start);
     Ok(read.is_ok() && idlewise_tape::file::is_tape(&start))
 }

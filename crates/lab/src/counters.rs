@@ -2,7 +2,6 @@
 //! The kernel's own counters in sysfs, held against what a trace tells of the same time: `idlewise score --counters`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, TapeCpu};
@@ -262,7 +261,7 @@ impl Window {
 }
 
 fn look(path: &Path) -> Result<SysfsDump, LabError> {
-    let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+    let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
     let mut looks = SysfsDump::parse(&text, &path.display().to_string())?;
     match (looks.pop(), looks.is_empty()) {
         (Some(look), true) => Ok(look),

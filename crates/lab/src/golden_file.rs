@@ -2,7 +2,6 @@
 //! Golden files: a `*.csv.gz` with one decision a row, recorded from compiled kernel code, and a `.json` beside it with
 //! the idle states.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -111,7 +110,8 @@ pub(crate) const PELT: &str = "pelt";
 
 /// The rows of a golden file.
 pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> {
-    let file = File::open(csv_gz).map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
+    let file = idlewise_files::open(csv_gz)
+        .map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
     Ok(csv::Reader::from_reader(GzDecoder::new(BufReader::new(file))))
 }
 
@@ -119,8 +119,8 @@ pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> 
 pub(crate) fn side_car(csv_gz: &Path) -> Result<(PathBuf, Value), DriveError> {
     let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
     let path = PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
-    let text =
-        std::fs::read_to_string(&path).map_err(|source| DriveError::Read { path: path.clone(), source })?;
+    let text = idlewise_files::read_to_string(&path)
+        .map_err(|source| DriveError::Read { path: path.clone(), source })?;
     match serde_json::from_str(&text) {
         Ok(json) => Ok((path, json)),
         Err(e) => Err(DriveError::SideCar { path, what: format!("JSON ({e})") }),

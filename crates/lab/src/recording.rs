@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -258,7 +257,7 @@ pub(crate) fn is_tape(path: &Path) -> Result<bool, LabError> {
     if path.is_dir() {
         return Ok(false);
     }
-    let mut file = fs::File::open(path).map_err(|e| LabError::file(path, e))?;
+    let mut file = idlewise_files::open(path).map_err(|e| LabError::file(path, e))?;
     let mut start = [0; 8];
     let n = file.read(&mut start).map_err(|e| LabError::file(path, e))?;
     Ok(tape_file::is_tape(start.get(..n).unwrap_or_default()))
@@ -268,7 +267,7 @@ fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
     if !is_tape(path)? {
         return Ok(None);
     }
-    let bytes = fs::read(path).map_err(|e| LabError::file(path, e))?;
+    let bytes = idlewise_files::read(path).map_err(|e| LabError::file(path, e))?;
     let wrong = |source| LabError::TapeFile { path: path.display().to_string(), source };
     tape_file::read(&bytes).map(Some).map_err(wrong)
 }

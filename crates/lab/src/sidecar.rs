@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `NAME.toml` beside a recording `NAME.dat`: what to know about it. docs/guide/recording.md describes it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_platform::{Platform, StateCounters, SysfsCounters};
@@ -68,10 +67,10 @@ struct CpuCounters {
 impl Sidecar {
     /// The one beside a recording, if there is one.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, LabError> {
-        if !path.is_file() {
+        if !path.exists() {
             return Ok(None);
         }
-        let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+        let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
         toml::from_str(&text)
             .map(Some)
             .map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
@@ -171,9 +170,9 @@ impl CpuCounters {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use std::collections::BTreeMap;
+    use std::fs;
 
     #[test]
     fn what_is_written_is_read_again() {

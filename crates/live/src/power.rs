@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a machine says of its power: powercap (RAPL), hwmon, a battery that is being drained.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -112,7 +111,7 @@ impl Meters {
                 continue;
             }
             let path = folder.join(zone).join("energy_uj");
-            if File::open(&path).is_err() {
+            if idlewise_files::open(&path).is_err() {
                 closed += 1;
                 continue;
             }

@@ -129,12 +129,12 @@ fn names(dir: &Path) -> Result<Vec<String>, PlatformError> {
 
 /// The first line of a small file; `None` where it cannot be read: sysfs files come and go.
 fn line(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = idlewise_files::read_to_string(path).ok()?;
     Some(text.lines().next().unwrap_or_default().trim().to_string())
 }
 
 fn hz(roots: &Roots, release: &str) -> (Option<u32>, String) {
-    let packed = fs::File::open(roots.proc.join("config.gz")).ok();
+    let packed = idlewise_files::open(&roots.proc.join("config.gz")).ok();
     let from_proc = packed.and_then(|f| {
         let mut text = String::new();
         flate2::read::GzDecoder::new(f).take(CONFIG_MAX_BYTES).read_to_string(&mut text).ok()?;
@@ -145,7 +145,7 @@ fn hz(roots: &Roots, release: &str) -> (Option<u32>, String) {
     }
     if !release.is_empty() && !release.contains('/') {
         let name = format!("config-{release}");
-        let text = fs::read_to_string(roots.boot.join(&name)).unwrap_or_default();
+        let text = idlewise_files::read_to_string(&roots.boot.join(&name)).unwrap_or_default();
         if let Some(hz) = config_hz(&text) {
             return (Some(hz), format!("from {name}"));
         }

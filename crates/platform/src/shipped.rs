@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::near;
@@ -26,11 +25,11 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
     }
     let path = Path::new(name_or_path);
     let toml = path.extension().is_some_and(|e| e == "toml");
-    if !path.is_file() && !toml && !name_or_path.contains('/') {
+    if !path.exists() && !toml && !name_or_path.contains('/') {
         return Err(unknown(name_or_path));
     }
     let read = |reason: String| PlatformError::Read { path: name_or_path.to_string(), reason };
-    let bytes = fs::read(path).map_err(|e| read(e.to_string()))?;
+    let bytes = idlewise_files::read(path).map_err(|e| read(e.to_string()))?;
     if bytes.contains(&0) || (toml && std::str::from_utf8(&bytes).is_err()) {
         let what = "not a text file; expected a platform file (.toml) or the text of a sysfs dump";
         return Err(read(what.to_string()));

@@ -28,15 +28,17 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let fail = |source| TraceError::Open { path: path.to_path_buf(), source };
-        let file = File::open(path).map_err(fail)?;
+        let file = match idlewise_files::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                return Err(TraceError::NotATrace {
+                    path: path.to_path_buf(),
+                    looks_like: "a pipe or a device",
+                    advice: "a trace is read at many places, so store it in a file first",
+                });
+            }
+            opened => opened.map_err(fail)?,
+        };
         let info = file.metadata().map_err(fail)?;
-        if !info.is_file() {
-            return Err(TraceError::NotATrace {
-                path: path.to_path_buf(),
-                looks_like: "a pipe or a device",
-                advice: "a trace is read at many places, so store it in a file first",
-            });
-        }
         if info.len() == 0 && !matches!(file.read_at(&mut [0], 0), Ok(0)) {
             return Err(TraceError::NotATrace {
                 path: path.to_path_buf(),

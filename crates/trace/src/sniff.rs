@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a file is, told by its first bytes.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -50,7 +49,7 @@ const MAGIC: &[(&[u8], &str, &str)] = &[
 /// Whether the file at `path` starts with one of these magics.
 pub(crate) fn starts_with(path: &Path, magics: &[&[u8; 8]]) -> bool {
     let mut head = [0; 8];
-    let read = File::open(path).and_then(|mut f| f.read_exact(&mut head));
+    let read = idlewise_files::open(path).and_then(|mut f| f.read_exact(&mut head));
     read.is_ok() && magics.contains(&&head)
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::fs;
 use std::path::Path;
 
 use idlewise_model::near;
@@ -25,7 +24,7 @@ pub fn find(name_or_path: &str) -> Result<Workload, WorkloadError> {
     }
     let path = Path::new(name_or_path);
     let json = path.extension().is_some_and(|e| e == "json");
-    if !path.is_file() && !json && !name_or_path.contains('/') {
+    if !path.exists() && !json && !name_or_path.contains('/') {
         return Err(unknown(name_or_path));
     }
     read_files(&[path])
@@ -40,7 +39,7 @@ pub fn read_files(paths: &[impl AsRef<Path>]) -> Result<Workload, WorkloadError>
     for path in paths {
         let shown = path.as_ref().display().to_string();
         let failed = |reason: String| WorkloadError::Read { path: shown.clone(), reason };
-        let bytes = fs::read(path).map_err(|e| failed(e.to_string()))?;
+        let bytes = idlewise_files::read(path.as_ref()).map_err(|e| failed(e.to_string()))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| failed("not a text file (UTF-8); expected a workload in rt-app's JSON".into()))?;
         files.push((shown, text));

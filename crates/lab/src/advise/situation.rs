@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
-use std::fs;
 
 use idlewise_live::power::Meters;
 use idlewise_live::record::Facts;
@@ -33,7 +32,7 @@ impl Situation {
         let facts = Facts::of(host, &[]);
         let meters = Meters::find(host);
         // Of a copied tree, too, which uname does not know.
-        let release = fs::read_to_string(host.proc.join("sys/kernel/osrelease"));
+        let release = idlewise_files::read_to_string(&host.proc.join("sys/kernel/osrelease"));
         Self {
             kernel: release.unwrap_or_default().trim().to_owned(),
             driver: facts.driver,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -153,7 +153,7 @@ fn text_of(path: &Path) -> Result<Option<String>, LabError> {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    File::open(path).map_err(wrong)?.take(DUMP_MAX_BYTES).read_to_end(&mut bytes).map_err(wrong)?;
+    idlewise_files::open(path).map_err(wrong)?.take(DUMP_MAX_BYTES).read_to_end(&mut bytes).map_err(wrong)?;
     if bytes.contains(&0) {
         return Ok(None);
     }

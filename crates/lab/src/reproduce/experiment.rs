@@ -2,7 +2,6 @@
 //! An experiment file: a published table, and how it is simulated (`docs/reference/experiments.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use idlewise_governor::{GovernorError, Offered, RecordedName};
@@ -515,7 +514,7 @@ pub fn find(name_or_path: &str) -> Result<Experiment, LabError> {
         return Experiment::from_toml(text, &format!("experiments/{id}.toml"));
     }
     let path = Path::new(name_or_path);
-    if !path.is_file() && !name_or_path.contains('/') && path.extension().is_none() {
+    if !path.exists() && !name_or_path.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
         let meant = near(name_or_path, known.iter().copied());
         let meant = meant.first().map_or_else(String::new, |k| format!(" (did you mean `{k}`?)"));
@@ -524,6 +523,6 @@ pub fn find(name_or_path: &str) -> Result<Experiment, LabError> {
             known.join(", ")
         )));
     }
-    let text = fs::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+    let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
     Experiment::from_toml(&text, name_or_path)
 }

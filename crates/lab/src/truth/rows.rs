@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reads the rows of a table of recorded decisions.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -57,7 +56,7 @@ const REQUIRED: std::ops::Range<usize> = 0..18;
 
 impl Rows {
     pub(super) fn open(path: &Path) -> Result<Self, LabError> {
-        let file = BufReader::new(File::open(path).map_err(|e| LabError::file(path, e))?);
+        let file = BufReader::new(idlewise_files::open(path).map_err(|e| LabError::file(path, e))?);
         let plain: Box<dyn Read> = match path.extension().and_then(|e| e.to_str()) {
             Some("xz") => Box::new(liblzma::read::XzDecoder::new(file)),
             Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),

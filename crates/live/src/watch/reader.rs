@@ -2,7 +2,6 @@
 //! The files that are read at every look.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 
 use idlewise_platform::{StateCounters, SysfsState};
@@ -90,7 +89,7 @@ pub(super) fn release(host: &Host) -> String {
 
 /// Time idle or waiting for I/O, by CPU: fields 4 and 5 of the `cpuN` lines (proc_stat(5)).
 pub(super) fn idle_us(host: &Host) -> BTreeMap<u32, u64> {
-    let text = fs::read_to_string(host.proc.join("stat")).unwrap_or_default();
+    let text = idlewise_files::read_to_string(&host.proc.join("stat")).unwrap_or_default();
     let cpu = |l: &str| {
         let mut fields = l.strip_prefix("cpu")?.split_whitespace();
         let cpu = fields.next()?.parse().ok()?;

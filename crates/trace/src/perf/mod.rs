@@ -54,7 +54,7 @@ pub(crate) fn open_directory(path: &Path) -> Result<Box<dyn Reader>, TraceError>
             advice: "record without --threads",
         });
     }
-    let symbols = std::fs::read(path.join("kcore_dir/kallsyms")).ok().map(Symbols::new);
+    let symbols = idlewise_files::read(&path.join("kcore_dir/kallsyms")).ok().map(Symbols::new);
     open_with(Input::open(&path.join("data"))?, symbols)
 }
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is every file that a command takes opened in the one place that refuses pipes and devices, and does none of them hold a
+//! command up?
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "a command that hangs is waited for")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Files that open what is no input of a user's: the kernel's, our own results, or what was looked at before. With how often.
+const ELSEWHERE: [(&str, usize); 3] = [
+    ("crates/lab/src/boot/self_test.rs", 2),
+    ("crates/lab/src/boot.rs", 4),
+    ("crates/lab/src/record/inputs.rs", 1),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// What `idlewise ARGUMENTS` says when it refuses; within a time that is far more than it takes.
+fn refused(arguments: &[&str], folder: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    for _ in 0..600 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(100));
+    }
+    let hangs = child.try_wait().unwrap().is_none();
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!hangs, "{arguments:?} hangs: {said}");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    said
+}
+
+fn pipe(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn a_pipe_in_place_of_any_input_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in [
+        "p.dat",
+        "p.txt",
+        "p.toml",
+        "p.csv",
+        "p.json",
+        "p.c",
+        "copy.toml",
+        "session/session.jsonl",
+        "ctf/metadata",
+    ] {
+        pipe(&at(name));
+    }
+    fs::copy(root().join("tests/data/sleeploop.dat"), at("copy.dat")).unwrap();
+    let trace = root().join("tests/data/sleeploop.dat");
+    let trace = trace.to_str().unwrap();
+    let cases: &[&[&str]] = &[
+        &["info", "p.dat"],
+        &["score", "p.dat"],
+        &["replay", "p.dat", "--governor", "menu"],
+        &["replay", "copy.dat", "--governor", "menu"],
+        &["replay", trace, "--governor", "menu", "--platform", "p.toml"],
+        &["replay", trace, "--governor", "./p.c"],
+        &["replay", "--again", "p.json"],
+        &["compare", "menu", "teo", "--trace", "p.dat"],
+        &["explain", "p.dat", "--governor", "menu", "--at", "0"],
+        &["convert", "p.dat", "--to", "text", "-o", "out.txt"],
+        &["tape", "p.dat", "-o", "out.tape"],
+        &["info", trace, "--sysfs", "p.txt"],
+        &["info", trace, "--recorded-on", "p.toml"],
+        &["diff", "p.txt", "p.txt"],
+        &["drive", "--governor", "menu", "--decisions", "p.csv", "--platform", "pixel6"],
+        &["simulate", "p.json", "--platform", "pixel6"],
+        &["platform", "show", "p.toml"],
+        &["reproduce", "./p.toml"],
+        &["ab", "--show", "session"],
+        &["ab", "--resume", "session"],
+        &["advise", "--trace", "p.dat"],
+        &["advise", "--trace", trace, "--ab-session", "session"],
+    ];
+    for case in cases {
+        let said = refused(case, folder.path());
+        let words = ["pipe (FIFO)", "a pipe or a device", "not a regular file"];
+        assert!(words.iter().any(|w| said.contains(w)), "{case:?}: {said}");
+    }
+}
+
+/// Rust files below `folder`.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn inputs_are_opened_in_one_place() {
+    let mut found = Vec::new();
+    for room in ["trace", "platform", "workload", "tape", "replay", "lab", "cli"] {
+        for path in sources(&root().join("crates").join(room).join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+            let opens = ["File::open(", "fs::read(", "fs::read_to_string(", ".read(true)"];
+            let count = code.lines().map(|l| opens.iter().filter(|o| l.contains(**o)).count()).sum::<usize>();
+            if count > 0 && path.file_name().is_some_and(|n| n != "tests.rs") {
+                found.push((path.strip_prefix(root()).unwrap().display().to_string(), count));
+            }
+        }
+    }
+    let allowed: Vec<(String, usize)> = ELSEWHERE.iter().map(|(path, n)| ((*path).to_owned(), *n)).collect();
+    assert_eq!(found, allowed, "inputs go through idlewise_files; name here what is none");
+}
