@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use idlewise_live::journal::{PutBack, guard};
@@ -13,11 +13,14 @@ pub(crate) struct PutBackArgs {
     /// Wait at standard input for the end of the session that writes this journal
     #[arg(value_name = "JOURNAL")]
     journal: Option<PathBuf>,
+    /// A folder that looks like the root of a machine, instead of this machine
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
 }
 
 pub(crate) fn run(a: &PutBackArgs) -> Done {
     let done = match &a.journal {
-        None => Journal::open_guarded_by(&Host::below(Path::new("/")), None)?.leftovers().clone(),
+        None => Journal::open_guarded_by(&Host::below(&a.root), None)?.leftovers().clone(),
         Some(journal) => {
             // Who ends the session by a signal to many processes must not end its guard: it leaves by itself.
             let _ = ctrlc::set_handler(|| ());

@@ -12,23 +12,25 @@
 
 mod entry;
 mod guard;
+mod place;
 mod undo;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::{Host, LiveError};
 use entry::Entry;
 use guard::Guard;
 pub use guard::guard;
+use place::Found;
 pub use undo::PutBack;
 
 /// The subcommand that makes an `idlewise` process a guard: `idlewise put-back JOURNAL`.
@@ -41,7 +43,7 @@ const STEP: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    tracefs: PathBuf,
+    host: Host,
     /// Nothing was noted yet if there is none.
     file: Option<File>,
     leftovers: PutBack,
@@ -69,16 +71,21 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open_guarded_by(host: &Host, guard: Option<Command>) -> Result<Self, LiveError> {
-        fs::create_dir_all(&host.run).map_err(needs_root(&host.run))?;
-        let lock = take_lock(&host.run.join("lock"))?;
+        let found = place::make(&host.run)?;
+        let lock_path = host.run.join("lock");
+        let mut lock = take_lock(&lock_path)?;
+        if found == Found::Open {
+            // Others may have the lock's file open, and could hold it whenever they like: from now on it is another one.
+            fs::remove_file(&lock_path).map_err(LiveError::io(&lock_path))?;
+            lock = take_lock(&lock_path)?;
+        }
         let path = host.run.join("journal");
-        let leftovers = undo::put_back(&path)?;
+        let leftovers = undo::put_back(host, &path)?;
         let guard = match guard {
             None => None,
             Some(command) => Some(Guard::start(command, &path, &lock)?),
         };
-        let tracefs = host.tracefs();
-        Ok(Self { path, tracefs, file: None, leftovers, guard, _lock: lock })
+        Ok(Self { path, host: host.clone(), file: None, leftovers, guard, _lock: lock })
     }
 
     /// What an earlier session had left, and what became of it when this one began.
@@ -93,6 +100,11 @@ impl Journal {
     /// When it cannot be read, noted or written, or the kernel made something else of the value. What was changed is
     /// put back at the end all the same.
     pub fn set(&mut self, path: &Path, value: &str) -> Result<(), LiveError> {
+        if !place::is_setting(&self.host, path) {
+            // It would not be restored.
+            let path = path.display();
+            return Err(LiveError::Request(format!("{path}: sessions do not change this file")));
+        }
         let old = fs::read_to_string(path).map_err(LiveError::io(path))?;
         if old.trim() == value.trim() {
             return Ok(());
@@ -115,9 +127,10 @@ impl Journal {
     /// # Errors
     /// When it exists already (it is not ours to remove), is no instance, or cannot be noted.
     pub fn made(&mut self, folder: &Path) -> Result<(), LiveError> {
-        if folder.parent() != Some(&self.tracefs.join("instances")) {
-            let (folder, tracefs) = (folder.display(), self.tracefs.display());
-            return Err(LiveError::Request(format!("{folder}: not an instance of {tracefs}")));
+        if !place::is_instance(&self.host, folder) {
+            let (folder, tracefs) = (folder.display(), self.host.tracefs());
+            let tracefs = tracefs.display();
+            return Err(LiveError::Request(format!("{folder}: not an instance of ours in {tracefs}")));
         }
         if fs::symlink_metadata(folder).is_ok() {
             let folder = folder.display();
@@ -133,7 +146,7 @@ impl Journal {
     /// When the journal itself cannot be read or written.
     pub fn restore(&mut self) -> Result<PutBack, LiveError> {
         self.file = None;
-        undo::put_back(&self.path)
+        undo::put_back(&self.host, &self.path)
     }
 
     /// On the disk before this returns.
@@ -172,9 +185,12 @@ fn take_lock(path: &Path) -> Result<File, LiveError> {
         .read(true)
         .write(true)
         .truncate(false)
-        .mode(0o644)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(needs_root(path))?;
+    // The umask may have taken more away.
+    lock.set_permissions(Permissions::from_mode(0o600)).map_err(LiveError::io(path))?;
     for step in 0.. {
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => break,
@@ -183,11 +199,13 @@ fn take_lock(path: &Path) -> Result<File, LiveError> {
         }
         let holder = fs::read_to_string(path).unwrap_or_default();
         let pid = holder.split(':').next().unwrap_or_default();
-        let alive = !pid.is_empty() && Path::new("/proc").join(pid).exists();
+        let alive = pid.parse::<u32>().is_ok_and(|pid| Path::new("/proc").join(pid.to_string()).exists());
         if step == PATIENCE || (alive && step > 0) {
             let holder = holder.trim();
             return Err(LiveError::Request(format!(
-                "another session is changing this machine (process {holder}); wait for it, or end it"
+                "another session is changing this machine (process {holder}); wait for it, or end it. If there is none, another \
+                 program holds {}",
+                path.display()
             )));
         }
         thread::sleep(STEP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,14 @@ pub(super) enum Entry {
 }
 
 impl Entry {
+    /// What it is about.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Set { path, .. } => path,
+            Self::Made { folder } => folder,
+        }
+    }
+
     pub(super) fn line(&self) -> String {
         // Paths that are no UTF-8 do not occur in sysfs and tracefs; one would be a line that changes nothing.
         let mut line = serde_json::to_string(self).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use super::place;
 use super::undo::{PutBack, put_back};
 use crate::LiveError;
 
@@ -48,5 +49,12 @@ pub fn guard(journal: &Path) -> Result<Option<PutBack>, LiveError> {
     if heard == FAREWELL {
         return Ok(None);
     }
-    put_back(journal).map(Some)
+    let host = place::host_of(journal).ok_or_else(|| {
+        LiveError::Request(format!(
+            "{}: not the journal of a session (.../run/idlewise/journal)",
+            journal.display()
+        ))
+    })?;
+    place::check(&host.run)?;
+    put_back(&host, journal).map(Some)
 }

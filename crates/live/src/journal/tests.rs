@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
 const DISABLE: &str = "sys/devices/system/cpu/cpu0/cpuidle/state1/disable";
 const POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
-const INSTANCE: &str = "sys/kernel/tracing/instances/idlewise";
+const INSTANCE: &str = "sys/kernel/tracing/instances/idlewise-1";
 
 struct Tree {
     root: tempfile::TempDir,
@@ -207,4 +209,146 @@ fn a_file_that_is_not_there_is_not_made() {
     let mut journal = tree.open();
     assert!(journal.set(&tree.path("sys/nothing"), "1").is_err());
     assert!(!tree.path("sys/nothing").exists());
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn only_the_owner_comes_into_the_folder_whatever_the_umask() {
+    let tree = Tree::new();
+    let run = tree.path("run/idlewise");
+    // In a process of its own: the umask is all threads'.
+    for umask in ["0000", "0022", "0777"] {
+        let script = format!("umask {umask}; mkdir -p {0} && exec \"$@\"", tree.path("run").display());
+        let this = std::env::current_exe().unwrap();
+        let ran = Command::new("sh")
+            .args(["-c", &script, "sh"])
+            .arg(this)
+            .args(["--exact", "journal::tests::opens_a_journal_where_it_is_told_to"])
+            .env("IDLEWISE_TEST_JOURNAL_AT", tree.root.path())
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+        assert_eq!((mode(&run), mode(&run.join("lock"))), (0o700, 0o600), "umask {umask}");
+        fs::remove_dir_all(&run).unwrap();
+        let _ = fs::set_permissions(tree.path("run"), fs::Permissions::from_mode(0o755));
+    }
+}
+
+/// For the test above.
+#[test]
+fn opens_a_journal_where_it_is_told_to() {
+    let Some(root) = std::env::var_os("IDLEWISE_TEST_JOURNAL_AT") else { return };
+    let run = Path::new(&root).join("run");
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(Journal::open_guarded_by(&Host::below(Path::new(&root)), None).unwrap());
+}
+
+#[test]
+fn a_folder_of_an_older_version_is_closed_and_its_lock_is_not_used() {
+    let tree = Tree::new();
+    let run = tree.path("run/idlewise");
+    fs::create_dir_all(&run).unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(run.join("lock"), "").unwrap();
+    // Another user has the file open, and takes the lock once the first session is over.
+    let theirs = File::open(run.join("lock")).unwrap();
+    drop(tree.open());
+    flock(&theirs, FlockOperation::NonBlockingLockExclusive).unwrap();
+    drop(tree.open());
+    assert_eq!(mode(&run), 0o700);
+}
+
+#[test]
+fn a_folder_that_others_made_or_may_write_is_refused() {
+    let tree = Tree::new();
+    let run = tree.path("run/idlewise");
+    let refusal = || Journal::open_guarded_by(&tree.host, None).unwrap_err().to_string();
+    fs::create_dir_all(&run).unwrap();
+    for mode in [0o777, 0o770, 0o1777] {
+        fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
+        let why = refusal();
+        assert!(why.contains("others may write in it") && why.contains("remove it"), "{why}");
+    }
+    fs::remove_dir(&run).unwrap();
+    std::os::unix::fs::symlink(tree.path("sys"), &run).unwrap();
+    assert!(refusal().contains("no directory"), "{}", refusal());
+    fs::remove_file(&run).unwrap();
+    if rustix::process::geteuid().is_root() {
+        fs::create_dir(&run).unwrap();
+        std::os::unix::fs::chown(&run, Some(65534), None).unwrap();
+        assert!(refusal().contains("belongs to user 65534"), "{}", refusal());
+    }
+}
+
+#[test]
+fn a_journal_that_somebody_else_wrote_restores_nothing_but_settings() {
+    let tree = Tree::new();
+    drop(tree.open());
+    let victims = [
+        "etc/passwd",
+        "sys/power/state",
+        "sys/kernel/tracing/instances/theirs/x",
+        "sys/module/a/b/parameters/c",
+    ];
+    for victim in victims {
+        fs::create_dir_all(tree.path(victim).parent().unwrap()).unwrap();
+        fs::write(tree.path(victim), "theirs\n").unwrap();
+    }
+    let root = tree.root.path().display().to_string();
+    let set = |path: &str| {
+        format!(
+            "{{\"set\":{{\"path\":{:?},\"old\":\"evil\",\"new\":\"theirs\"}}}}\n",
+            format!("{root}/{path}")
+        )
+    };
+    let made = |path: &str| format!("{{\"made\":{{\"folder\":{:?}}}}}\n", format!("{root}/{path}"));
+    let lines: String = [
+        set("etc/passwd"),
+        set("sys/power/state"),
+        set("sys/module/a/b/parameters/c"),
+        set("sys/devices/system/cpu/cpuidle/../../../../../etc/passwd"),
+        set("sys/devices/system/cpu/cpu0/cpuidle/state1/../../../../../../../etc/passwd"),
+        set("sys//module/haltpoll/parameters/guest_halt_poll_ns"),
+        set("sys/devices/system/cpu/cpu0/cpuidle/state1/usage"),
+        made("etc"),
+        made("sys/kernel/tracing/instances/theirs"),
+        made("sys/kernel/tracing/instances/idlewise-1/../theirs"),
+        made("sys/kernel/tracing/instances/idlewise-"),
+        // And one that is ours.
+        set(GOVERNOR).replace("evil", "haltpoll\\n").replace("theirs", "menu"),
+    ]
+    .concat();
+    fs::write(tree.path(GOVERNOR), "menu\n").unwrap();
+    fs::write(tree.path("run/idlewise/journal"), lines).unwrap();
+    let journal = tree.open();
+    assert_eq!(journal.leftovers().left_alone.len(), 11, "{:?}", journal.leftovers());
+    assert_eq!(journal.leftovers().put_back.len(), 1, "{:?}", journal.leftovers());
+    for victim in victims {
+        assert_eq!(tree.read(victim), "theirs\n", "{victim}");
+    }
+    drop(journal);
+    assert!(tree.untouched());
+}
+
+#[test]
+fn a_pipe_in_place_of_the_journal_holds_nobody() {
+    let tree = Tree::new();
+    drop(tree.open());
+    assert!(Command::new("mkfifo").arg(tree.path("run/idlewise/journal")).status().unwrap().success());
+    let why = Journal::open_guarded_by(&tree.host, None).unwrap_err().to_string();
+    assert!(why.contains("pipe (FIFO)"), "{why}");
+}
+
+#[test]
+fn what_would_not_be_restored_is_not_changed() {
+    let tree = Tree::new();
+    fs::create_dir_all(tree.path("etc")).unwrap();
+    fs::write(tree.path("etc/passwd"), "theirs\n").unwrap();
+    let mut journal = tree.open();
+    assert!(journal.set(&tree.path("etc/passwd"), "ours").is_err());
+    assert!(journal.made(&tree.path("sys/kernel/tracing/instances/theirs")).is_err());
+    assert_eq!(tree.read("etc/passwd"), "theirs\n");
 }

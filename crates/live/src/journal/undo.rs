@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::entry::Entry;
-use crate::LiveError;
+use super::place;
+use crate::{Host, LiveError};
 
 /// How often an instance that somebody still reads is tried again, 20 ms apart.
 const BUSY: u32 = 100;
@@ -55,19 +56,25 @@ enum Step {
     Instance(PathBuf),
 }
 
-/// Undoes what `journal` tells, the last change first, and removes it; what failed stays in it. No journal: nothing to
-/// do. Doing it twice is doing it once.
-pub(super) fn put_back(journal: &Path) -> Result<PutBack, LiveError> {
-    let text = match fs::read(journal) {
+/// Undoes what `journal` tells of `host`, the last change first, and removes it; what failed stays in it. No journal: nothing to
+/// do. Doing it twice is doing it once. Of what is no setting and no instance that sessions change it says so, and no more.
+pub(super) fn put_back(host: &Host, journal: &Path) -> Result<PutBack, LiveError> {
+    let text = match idlewise_files::read(journal) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(PutBack::default()),
         Err(e) => return Err(LiveError::io(journal)(e)),
     };
     let (entries, strange) = Entry::all(&text);
+    let (entries, foreign): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| place::is_ours(host, entry));
     let mut out = PutBack::default();
     if strange > 0 {
         let journal = journal.display();
         out.left_alone.push(format!("{strange} lines of {journal} that make no sense"));
+    }
+    for entry in &foreign {
+        let (path, journal) = (entry.path(), journal.display());
+        out.left_alone.push(format!("{path:?}, which {journal} names, is nothing that sessions change"));
     }
     let mut open = Vec::new();
     for step in steps(entries).into_iter().rev() {
