@@ -3,6 +3,7 @@
 
 mod ending;
 mod inputs;
+mod quiet;
 mod rcu;
 mod stays;
 mod visits;
@@ -21,6 +22,7 @@ use crate::causes::Evidence;
 use crate::spool::{Limits, Spool, Stays};
 use crate::survey::Facts;
 use crate::util::Utilisation;
+use quiet::Quiet;
 
 /// Global latency limit that means none, us (`governors.md` 1.7).
 const NO_LIMIT_US: i32 = 2_000_000_000;
@@ -30,6 +32,7 @@ pub(crate) struct Maker<'a> {
     facts: &'a Facts,
     machine: &'a Platform,
     cpus: BTreeMap<u32, Cpu>,
+    quiet: Quiet,
     armed: Armed<'a>,
     util: Utilisation,
     spool: Spool,
@@ -44,6 +47,8 @@ pub(crate) struct Maker<'a> {
 struct Cpu {
     stays: Stays,
     in_visit: bool,
+    /// As it was counted last.
+    quiet: bool,
     first_of_visit: bool,
     /// The kernel's `idle_entrytime`, ns, where the trace shows it.
     now_ns: Option<u64>,
@@ -101,6 +106,7 @@ impl<'a> Maker<'a> {
             facts,
             machine,
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
+            quiet: Quiet::default(),
             armed: Armed::new(facts),
             util: Utilisation::new(
                 machine,
@@ -118,7 +124,7 @@ impl<'a> Maker<'a> {
     pub(crate) fn event(&mut self, e: &Event) {
         if self.armed.clock_jumps(e.ts_ns) {
             // The machine was suspended, or who knows what: no governor's matter.
-            self.cpus.values_mut().for_each(Cpu::forget);
+            self.forget_all();
         }
         if self.facts.by_switches {
             self.idle_task(e);
@@ -165,9 +171,11 @@ impl<'a> Maker<'a> {
         if e.pid > 0 && self.facts.switches == 0 {
             self.task_seen(e.cpu, e.ts_ns);
         }
+        self.count_if_many();
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut Cpu {
+        self.quiet.touch(cpu);
         self.cpus.entry(cpu).or_default()
     }
 

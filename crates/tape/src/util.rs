@@ -121,13 +121,21 @@ impl Utilisation {
     /// a task that will not run again.
     pub(crate) fn new(machine: &Platform, cpus: impl Iterator<Item = (u32, u64)>, dead: u64) -> Self {
         let all: Vec<(u32, u64)> = cpus.collect();
-        let queue = |&(cpu, _): &(u32, u64)| {
-            let place = machine.cluster_of(cpu);
+        // The CPUs of a cluster have the same highest clock, whether or not all of them reached it.
+        let mut fastest: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+        for (cpu, khz) in &all {
+            let khz_of = fastest.entry(machine.cluster_index_of(*cpu)).or_default();
+            *khz_of = (*khz_of).max(*khz);
+        }
+        // A CPU that the machine lacks may be of any cluster.
+        let of_all = fastest.values().max().copied();
+        let queue = |&(cpu, khz): &(u32, u64)| {
+            let index = machine.cluster_index_of(cpu);
+            let place = index.and_then(|i| machine.clusters.get(i));
             let published =
                 place.and_then(|p| p.power.as_ref()).and_then(|p| p.curve.last()).map_or(0, |r| r.khz);
-            // The CPUs of a cluster have the same highest clock, whether or not all of them reached it.
-            let same = all.iter().filter(|(other, _)| place.is_none_or(|p| p.has(*other)));
-            let recorded = same.map(|(_, khz)| *khz).max().unwrap_or(0);
+            let recorded = if place.is_none() { of_all } else { fastest.get(&index).copied() };
+            let recorded = recorded.unwrap_or(khz);
             (cpu, Queue::new(place.map_or(1024, |p| p.capacity), published.max(recorded)))
         };
         Self { cpus: all.iter().map(queue).collect(), dead, tasks: BTreeMap::new() }

@@ -109,8 +109,9 @@ impl Maker<'_> {
 
     /// Moves stays to the spool, of `cpu` or of all where there is too much in memory.
     fn make_room(&mut self, cpu: u32) {
-        let all = self.spool.overflows();
-        for (number, c) in self.cpus.iter_mut().filter(|(number, _)| all || **number == cpu) {
+        let these =
+            if self.spool.overflows() { self.cpus.range_mut(..) } else { self.cpus.range_mut(cpu..=cpu) };
+        for (number, c) in these {
             let grid = self.facts.grid(*number);
             let newest_ns = c.stays.rest.last().map_or(0, |p| p.start_ns);
             while let Some(block) =

@@ -157,18 +157,6 @@ impl Maker<'_> {
         });
     }
 
-    /// Whether all other CPUs have handed on their timers: a CPU that keeps its tick has not. Where a CPU's idle task is
-    /// hidden, being idle must do.
-    fn others_idle(&self, cpu: u32) -> bool {
-        let told = self.facts.tick_told_by().is_some();
-        let hidden = |other: &u32| {
-            !self.facts.by_switches && self.facts.cpus.get(other).is_none_or(|seen| seen.idle_entries == 0)
-        };
-        self.cpus
-            .iter()
-            .all(|(other, c)| *other == cpu || c.in_visit && (c.stopped || !told || hidden(other)))
-    }
-
     pub(super) fn exit(&mut self, cpu: u32, ts_ns: u64) {
         let open = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none());
         match open {
