@@ -62,17 +62,27 @@ lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 
 echo "== tests"
 counts=$(mktemp)
-trap 'rm -f "$counts"' EXIT
-# "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation.
-if ! cargo test --workspace --locked --no-fail-fast 2>&1 | awk -v counts="$counts" '
-	{ print; fflush() }
-	/^test result: / { passed += $4; failed += $6; ignored += $8 }
+# "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation. What tests that passed
+# have printed follows "successes:": of that the lines that begin with "skipped" are kept for the end.
+skipped=$(mktemp)
+trap 'rm -f "$counts" "$skipped"' EXIT
+if ! cargo test --workspace --locked --no-fail-fast -- --show-output 2>&1 |
+	awk -v counts="$counts" -v skipped="$skipped" '
+	/^test result: / { passed += $4; failed += $6; ignored += $8; quiet = 0 }
+	/^successes:$/ { quiet = 1 }
+	/^failures:$/ { quiet = 0 }
+	/^skipped[: ]/ { print >skipped }
+	!quiet { print; fflush() }
 	END { print passed + 0, failed + 0, ignored + 0 >counts }'; then
 	notes+=("failed: cargo test")
 fi
 read -r ok bad ignored <"$counts"
 # Tests that did not compile, or a test process that died, have not been counted.
 [[ $bad != 0 || " ${notes[*]-} " != *"failed: cargo test"* ]] || bad=1
+while read -r times why; do
+	why=${why#skipped}
+	notes+=("not run: ${why#: } ($times tests)")
+done < <(sort "$skipped" | uniq -c)
 [ "$ignored" = 0 ] || notes+=("ignored: $ignored tests that ask for it (cargo test -- --ignored)")
 
 echo

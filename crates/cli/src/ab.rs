@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+mod resume;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use idlewise_lab::ab::{AbAnswer, understand};
 use idlewise_lab::replay::split_governors;
 use idlewise_lab::view;
-use idlewise_live::ab::{self, AbRequest, Benchmark, Stop};
+use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Work};
 use idlewise_live::load::{self, LOADS};
 use idlewise_live::{Host, LiveError};
 
@@ -26,8 +28,8 @@ Would it find a difference where there is none?
   idlewise ab --governors menu --aa --load timer
 Several benchmarks, and their mean:
   idlewise ab --governors menu,ladder --benchmark 'pipe=perf bench sched pipe -l 50000' --benchmark 'build=make -B'
-Go on after an interruption; look at the result again, as Markdown:
-  idlewise ab --resume ab-1
+Go on after an interruption, with the same command; look at the result again, as Markdown:
+  idlewise ab --resume ab-1 -- perf bench sched pipe -l 50000
   idlewise ab --show ab-1 --format markdown
 Is it shown to be slower by more than 2 %, or does it wake later than in 100 us?
   idlewise ab --governors menu,ladder --wakeups --fail-if 'time > +2%' --fail-if 'wakeup_p99 > 100us' -- make -B
@@ -60,9 +62,9 @@ pub(crate) struct AbArgs {
     /// A load of ours instead of a command (--loads lists them)
     #[arg(short, long, value_name = "NAME")]
     load: Vec<String>,
-    /// How long each load runs, seconds
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600))]
-    seconds: u32,
+    /// How long each --load runs, seconds [default: 3]
+    #[arg(long, value_name = "N", requires = "load", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: Option<u32>,
     /// A benchmark by name and shell command; may be given several times
     #[arg(long, value_name = "NAME=CMD")]
     benchmark: Vec<String>,
@@ -105,9 +107,13 @@ pub(crate) struct AbArgs {
     /// The folder for the runs, new or empty [default: ab-1, ab-2 ... in this one]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Go on with an interrupted session
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa", "show"])]
+    /// Go on with an interrupted session. What it runs is shown; a command and a parameter of a kernel module that its folder
+    /// names must be given again, or be allowed by --as-recorded
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show"])]
     resume: Option<PathBuf>,
+    /// Run and set what the folder of --resume names, without naming it again
+    #[arg(long, requires = "resume")]
+    as_recorded: bool,
     /// Show what a session found; nothing is run
     #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa"])]
     show: Option<PathBuf>,
@@ -117,12 +123,18 @@ pub(crate) struct AbArgs {
     /// List the loads
     #[arg(long)]
     loads: bool,
+    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this machine
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
     /// The benchmark: a command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
+
+/// How long a load runs, s, where nothing else is said.
+const LOAD_SECONDS: u32 = 3;
 
 /// Ctrl-C ends the session through this; everything is put back.
 static STOP: Stop = Stop::new();
@@ -160,23 +172,25 @@ pub(crate) fn run(a: &AbArgs) -> Done {
 }
 
 fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
-    let (request, folder) = match &a.resume {
-        Some(folder) => (None, folder.clone()),
-        None => (Some(request(a)?), a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "ab"))),
+    let (work, folder) = match &a.resume {
+        Some(folder) => (resume::rest(a, folder)?, folder.clone()),
+        None => {
+            let to = a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "ab"));
+            (Work::New(request(a)?), to)
+        }
     };
-    let host = Host::below(Path::new("/"));
-    let measured = match &request {
-        Some(request) => ab::metrics(&host, request)?,
-        None => ab::metrics(&host, &ab::folder(&folder)?.0.request)?,
-    };
-    understand(&a.fail_if, &measured)?;
+    let host = Host::below(&a.root);
+    let (Work::New(asked) | Work::Rest { recorded: asked, .. }) = &work;
+    understand(&a.fail_if, &ab::metrics(&host, asked)?)?;
     // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
     let _ = ctrlc::set_handler(|| STOP.now());
     let mut told = warn;
-    let done = ab::run(&host, request, &folder, &STOP, &mut told).map_err(|e| {
+    let done = ab::run(&host, work, &folder, &STOP, &mut told).map_err(|e| {
         let again = folder.join("session.jsonl").exists();
         let folder = folder.display();
-        let hint = format!("; what was measured is kept: idlewise ab --resume {folder}");
+        let hint = format!(
+            "; what was measured is kept: idlewise ab --resume {folder}, with the same load or command"
+        );
         format!("{e}{}", if again { hint } else { String::new() })
     })?;
     tell(&done, false);
@@ -194,19 +208,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
     if arms.len() < 2 {
         return Err(Failure::Error("name two governors or more, or one with --aa".to_owned()));
     }
-    let mut benchmarks = Vec::new();
-    benchmarks.extend(of_command(&a.command));
-    for text in &a.benchmark {
-        let (name, shell) = text
-            .split_once('=')
-            .filter(|(n, c)| !n.is_empty() && !c.is_empty())
-            .ok_or_else(|| format!("--benchmark {text}: expected NAME=CMD"))?;
-        let command = ["sh", "-c", shell].map(str::to_owned).into();
-        benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
-    }
-    for name in &a.load {
-        benchmarks.push(built_in(name, a.seconds, a.seed)?);
-    }
+    let benchmarks = benchmarks(a)?;
     if benchmarks.is_empty() {
         let why = "nothing to run: give -- COMMAND, --benchmark NAME=CMD or --load NAME";
         return Err(Failure::Error(why.to_owned()));
@@ -233,6 +235,24 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
         aa: a.aa,
         wakeups: a.wakeups,
     })
+}
+
+/// What this command line names to be run.
+fn benchmarks(a: &AbArgs) -> Result<Vec<Benchmark>, Failure> {
+    let mut benchmarks = Vec::new();
+    benchmarks.extend(of_command(&a.command));
+    for text in &a.benchmark {
+        let (name, shell) = text
+            .split_once('=')
+            .filter(|(n, c)| !n.is_empty() && !c.is_empty())
+            .ok_or_else(|| format!("--benchmark {text}: expected NAME=CMD"))?;
+        let command = ["sh", "-c", shell].map(str::to_owned).into();
+        benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
+    }
+    for name in &a.load {
+        benchmarks.push(built_in(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed)?);
+    }
+    Ok(benchmarks)
 }
 
 /// A command of the user's, by the name of its program.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,8 +12,10 @@ use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, judge, sp
 use idlewise_lab::record::{RecordRequest, record};
 use idlewise_lab::replay::{ReplayReport, ReplayRequest, replay, split_governors};
 use idlewise_lab::{DatForm, Recording, RecordingOptions, view};
-use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark};
+use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark, Work};
 use idlewise_live::record::{Stop, Stopper};
+use idlewise_live::tracefs::Tracefs;
+use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
 use idlewise_report::lines;
 use serde::Serialize;
@@ -79,7 +82,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
     /// A tree of files that was copied from the machine of the recording, instead of this machine
-    #[arg(long, value_name = "DIR", requires = "trace")]
+    #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// The load: a command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -122,9 +125,11 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     let _ = ctrlc::set_handler(on_ctrl_c);
     let host = Host::below(a.root.as_deref().unwrap_or(Path::new("/")));
     let task = Task::new(a, &host)?;
+    let given = split_governors(a.also.as_deref().unwrap_or_default());
+    task.check(&given)?;
     let (recording, situation, recorded) = task.open(task.recording()?)?;
     let session = a.ab_session.as_deref().map(ab::report).transpose()?;
-    let mut also = split_governors(a.also.as_deref().unwrap_or_default());
+    let mut also = given;
     // A session's files are data: they name what the kernel has, never a C file.
     let arms = session.iter().flat_map(|s| s.arms.iter().cloned());
     also.extend(arms.filter(|arm| !RecordedName::new(arm).names_a_file()));
@@ -171,6 +176,16 @@ fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     write_new(path, (lines(&text).into_owned() + "\n").as_bytes(), false)
 }
 
+/// Whether the governor in force, the first of `candidates`, can be replayed: all others are compared with it.
+fn is_replayed(candidates: &[Candidate]) -> Result<(), String> {
+    match candidates.first().filter(|c| c.replay.is_empty()) {
+        Some(current) => {
+            Err(format!("the kernel's governor {} is not among those that can be replayed", current.name))
+        }
+        None => Ok(()),
+    }
+}
+
 /// A recording's path; or why there is none.
 type Recorded = Result<PathBuf, String>;
 
@@ -205,6 +220,48 @@ impl<'a> Task<'a> {
             }
         }
         Ok(Self { args: a, host, benchmark, folder })
+    }
+
+    /// Whether there will be an answer, asked before anything is recorded or made.
+    fn check(&self, also: &[String]) -> Result<(), Failure> {
+        if self.args.trace.is_some() || self.args.ab_session.is_some() {
+            return Ok(());
+        }
+        let here = Situation::of(self.host);
+        let candidates = candidates(&here, "", also);
+        let (Err(no_replay), Err(no_ab)) =
+            (self.can_replay(&here, &candidates), self.can_compare(&here, &candidates))
+        else {
+            return Ok(());
+        };
+        Err(Failure::Error(format!(
+            "nothing is recorded, since there would be no answer.\n  No replay: {no_replay}\n  No comparison on this kernel: \
+             {no_ab}\nAdvice from a recording needs no root: idlewise advise --trace RECORDING"
+        )))
+    }
+
+    /// Why a recording of this machine could not be made or not be replayed.
+    fn can_replay(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), String> {
+        if here.governor.is_none() {
+            return Err("this kernel names no idle governor in force".to_owned());
+        }
+        is_replayed(candidates)?;
+        if self.options().recorded_on.is_none() {
+            Watch::open(self.host)
+                .map_err(|e| format!("{e} (--recorded-on names another machine's states)"))?;
+        }
+        Tracefs::of(self.host).map(drop).map_err(|e| e.to_string())
+    }
+
+    /// Why governors could not be compared on this kernel.
+    fn can_compare(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), String> {
+        self.arms(here, candidates)?;
+        Watch::open(self.host).map_err(|e| e.to_string())?;
+        let file = self.host.sys.join("devices/system/cpu/cpuidle/current_governor");
+        match OpenOptions::new().write(true).open(&file) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(format!("{}: {e}; switching governors needs root", file.display())),
+        }
     }
 
     /// What ran, in words.
@@ -315,13 +372,7 @@ impl<'a> Task<'a> {
     }
 
     fn replay(&self, path: &Path, candidates: &[Candidate]) -> Result<ReplayReport, String> {
-        let current = candidates.first();
-        if let Some(current) = current.filter(|c| c.replay.is_empty()) {
-            return Err(format!(
-                "the kernel's governor {} is not among those that can be replayed",
-                current.name
-            ));
-        }
+        is_replayed(candidates)?;
         let request = ReplayRequest {
             traces: vec![path.to_owned()],
             recording: self.options(),
@@ -333,18 +384,18 @@ impl<'a> Task<'a> {
         replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(|e| e.to_string())
     }
 
-    /// The comparison on the running kernel; or why there is none, where that is no failure.
-    fn compare(
+    /// What is compared on the running kernel, and what runs meanwhile; or why nothing is.
+    fn arms(
         &self,
         situation: &Situation,
         candidates: &[Candidate],
-    ) -> Result<Result<AbReport, String>, Failure> {
+    ) -> Result<(Vec<String>, Benchmark), String> {
         let a = self.args;
-        let not = |why: &str| Ok(Err(why.to_owned()));
+        let not = |why: &str| Err(why.to_owned());
         if a.no_ab {
             return not("left out, as asked (--no-ab)");
         }
-        if a.root.is_some() {
+        if a.root.is_some() && a.trace.is_some() {
             return not("only files of the machine are at hand");
         }
         if situation.available.is_none() {
@@ -359,22 +410,35 @@ impl<'a> Task<'a> {
         let offered = candidates.iter().filter(|c| c.in_kernel == Some(true));
         let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
         if arms.len() < 2 {
-            return Ok(Err(format!("this kernel offers nothing to switch to: {}", arms.join(", "))));
+            return Err(format!("this kernel offers nothing to switch to: {}", arms.join(", ")));
         }
+        Ok((arms, benchmark))
+    }
+
+    /// The comparison on the running kernel; or why there is none, where that is no failure.
+    fn compare(
+        &self,
+        situation: &Situation,
+        candidates: &[Candidate],
+    ) -> Result<Result<AbReport, String>, Failure> {
+        let (arms, benchmark) = match self.arms(situation, candidates) {
+            Ok(both) => both,
+            Err(why) => return Ok(Err(why)),
+        };
         let Some(folder) = self.folder.as_ref().map(|f| f.join("ab")) else {
-            return not("no folder for its runs");
+            return Ok(Err("no folder for its runs".to_owned()));
         };
         let request = self.request(arms, benchmark);
         let mut say = warn;
-        let done = busy(|| Ok(ab::run(self.host, Some(request), &folder, &COMPARING, &mut say)?));
+        let done = busy(|| Ok(ab::run(self.host, Work::New(request), &folder, &COMPARING, &mut say)?));
         let interrupted = ASKED.load(Ordering::SeqCst);
         match done {
             Ok(back) => tell(&back, false),
             Err(Failure::Error(why)) if interrupted => {
                 let (folder, trace) = (folder.display(), self.recorded().display().to_string());
                 return Err(Failure::Error(format!(
-                    "{why}; what was measured is kept: idlewise ab --resume {folder}, then idlewise advise --trace {trace} \
-                     --ab-session {folder}"
+                    "{why}; what was measured is kept: idlewise ab --resume {folder} with the same load or command, then \
+                     idlewise advise --trace {trace} --ab-session {folder}"
                 )));
             }
             Err(Failure::Error(why)) => return Ok(Err(why)),

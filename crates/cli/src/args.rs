@@ -562,7 +562,7 @@ pub(crate) struct OutputArgs {
     /// Form of the result: table, markdown, csv or json
     #[arg(short, long, default_value = "table", value_name = "FORM")]
     pub(crate) format: Format,
-    /// Write the result to a file; an existing file is left alone
+    /// Write the result to a file, - for standard output; an existing file is left alone
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

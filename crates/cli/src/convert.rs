@@ -5,7 +5,9 @@ use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
 use idlewise_lab::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
-use crate::output::{Done, Failure, Progress, check_beside, none_failed, say_line, write_new_with};
+use crate::output::{
+    Done, Failure, Progress, check_beside, is_stdout, none_failed, say_beside, write_new_with,
+};
 
 /// So many kinds of events that lost their fields are named.
 const NAMED: usize = 3;
@@ -42,7 +44,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         Ok(convert(&request, out, &|done, of| progress.step("replaying", done, of))?)
     })?;
     drop(progress);
-    summary(a, &report).iter().try_for_each(|line| say_line(line))?;
+    summary(a, &report).iter().try_for_each(|line| say_beside(&a.output, line))?;
     let failures: Vec<&str> = report.tracks.iter().filter_map(|t| t.failure.as_deref()).collect();
     none_failed(&failures)
 }
@@ -67,8 +69,9 @@ fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
 }
 
 fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
-    let bytes = fs::metadata(&a.output).map_or(0, |m| m.len());
-    let mut out = vec![format!("{}: {} events, {bytes} bytes", a.output.display(), report.events)];
+    let about = fs::metadata(&a.output).ok().filter(|_| !is_stdout(&a.output));
+    let bytes = about.map_or_else(String::new, |about| format!(", {} bytes", about.len()));
+    let mut out = vec![format!("{}: {} events{bytes}", a.output.display(), report.events)];
     if report.events == 0 {
         out.push("there are no events in this trace: `idlewise info` says what is wrong with it".to_owned());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -85,15 +86,40 @@ pub(crate) fn none_failed(failures: &[&str]) -> Done {
     Err(Failure::Error((*last).to_owned()))
 }
 
+/// Whether `path` stands for standard output, as it does wherever a file is written; a file of that name is `./-`.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Says where a result of several files went, which standard output cannot take.
+pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
+    if !is_stdout(path) {
+        return Ok(());
+    }
+    Err(Failure::Error(format!("-: standard output cannot take it: {why}; name a file")))
+}
+
+/// Says in a line what became of the file `path`: on standard output, unless that is the file.
+pub(crate) fn say_beside(path: &Path, line: &str) -> Result<(), Failure> {
+    if is_stdout(path) {
+        warn_lines(&format!("{}\n", one_line(line)));
+        return Ok(());
+    }
+    say_line(line)
+}
+
 impl OutputArgs {
     /// Whether people see tables: then all that is said stands in them.
     pub(crate) fn is_shown(&self) -> bool {
-        self.output.is_none() && matches!(self.format, Format::Table | Format::Markdown)
+        self.output.as_deref().is_none_or(is_stdout)
+            && matches!(self.format, Format::Table | Format::Markdown)
     }
 
     /// Whether the result can go where it is asked for; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.output.as_deref().map_or(Ok(()), |path| check_new(path, false))
+        let Some(path) = self.output.as_deref() else { return Ok(()) };
+        check_new(path, false)?;
+        check_writable(path)
     }
 }
 
@@ -101,8 +127,8 @@ impl OutputArgs {
 pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) -> Done {
     let text = view.render(to.format, result).map_err(|e| e.to_string())?;
     match &to.output {
-        Some(path) => write_new(path, text.as_bytes(), false)?,
-        None => say(&text)?,
+        Some(path) if !is_stdout(path) => write_new(path, text.as_bytes(), false)?,
+        _ => say(&text)?,
     }
     Ok(true)
 }
@@ -113,11 +139,20 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Fa
 }
 
 fn failed(path: &Path, e: &io::Error) -> Failure {
+    if is_stdout(path) {
+        return match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Error(format!("standard output: {e}")),
+        };
+    }
     Failure::Error(format!("{}: {e}", path.display()))
 }
 
 /// Whether `path` may be written, asked before the work begins: it is new, or an ordinary file and `force` is given.
 pub(crate) fn check_new(path: &Path, force: bool) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return Ok(());
+    }
     let refuse = |why: &str| Err(Failure::Error(format!("{}: {why}", path.display())));
     match fs::metadata(path) {
         Ok(there) if !there.is_file() => {
@@ -134,6 +169,20 @@ pub(crate) fn check_new(path: &Path, force: bool) -> Result<(), Failure> {
         return refuse("its directory does not exist; make it first, or name a file elsewhere");
     }
     Ok(())
+}
+
+/// Whether the folder of `path` takes files. Found out by doing it: what a mode, a read-only file system or a quota says, it says
+/// now and not after the work.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return Ok(());
+    }
+    tempfile::tempfile_in(folder(path)).map(drop).map_err(|e| {
+        Failure::Error(format!(
+            "{}: nothing can be written there: {e}; name a file elsewhere",
+            path.display()
+        ))
+    })
 }
 
 /// [`check_new`] of a file that is made of `trace`, which is not overwritten even by `force`.
@@ -208,6 +257,10 @@ pub(crate) fn write_new_file<T>(
     write: impl FnOnce(&fs::File) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fail = |e: io::Error| failed(path, &e);
+    if is_stdout(path) {
+        let out = io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
+        return write(&fs::File::from(out));
+    }
     check_new(path, force)?;
     // Of a symbolic link the file that it leads to is replaced, not the link.
     let to = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());

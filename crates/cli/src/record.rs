@@ -12,10 +12,12 @@ use idlewise_lab::record::{RecordReport, RecordRequest, Taken, inputs_beside, ov
 use idlewise_lab::{DatForm, view};
 use idlewise_live::Host;
 use idlewise_live::record::{Stop, messages};
+use idlewise_live::tracefs::Tracefs;
 use idlewise_report::{Format, Report};
 
 use crate::output::{
-    Failure, Progress, check_new, interrupted, show_progress, warn, warn_lines, write_new, write_new_file,
+    Failure, Progress, check_new, check_writable, interrupted, refuse_stdout, show_progress, warn,
+    warn_lines, write_new, write_new_file,
 };
 use crate::put_back;
 
@@ -53,6 +55,9 @@ pub(crate) struct RecordArgs {
     /// The built-in load of --overhead
     #[arg(long, hide = true)]
     play_messages: bool,
+    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to record instead of this machine
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
     /// The command and its arguments; its output is not touched
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -81,7 +86,8 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
 }
 
 fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
-    let host = Host::below(Path::new("/"));
+    let host = Host::below(&a.root);
+    refuse_stdout(&a.output, "a recording and its description are two files")?;
     let beside = a.output.with_extension("toml");
     let inputs = inputs_beside(&a.output);
     if a.overhead.is_none() {
@@ -94,6 +100,11 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         check_new(&beside, a.force)?;
         for path in a.inputs.then_some(&inputs).into_iter().chain(&a.json) {
             check_new(path, a.force)?;
+        }
+        // Says best what is missing.
+        Tracefs::of(&host)?;
+        for path in [&a.output].into_iter().chain(&a.json) {
+            check_writable(path)?;
         }
     }
     let (mut stop, mut stopper) = Stop::new().map_err(|e| e.to_string())?;

@@ -4,7 +4,7 @@ use std::fs;
 use idlewise_lab::Recording;
 
 use crate::args::TapeArgs;
-use crate::output::{Done, Progress, check_beside, say_line, write_new};
+use crate::output::{Done, Progress, check_beside, say_beside, write_new};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
     check_beside(&a.output, a.force, &a.trace)?;
@@ -17,11 +17,12 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     // A directory's own length says nothing about the trace in it.
     let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);
     let beside = trace.map_or_else(String::new, |m| format!(" (the trace has {})", m.len()));
-    say_line(&format!(
+    let said = format!(
         "{}: {stays} idle stays of {} CPUs, {} bytes{beside}",
         a.output.display(),
         recording.tape.cpus.len(),
         bytes.len()
-    ))?;
+    );
+    say_beside(&a.output, &said)?;
     Ok(true)
 }

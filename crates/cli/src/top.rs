@@ -6,7 +6,6 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,7 +18,7 @@ use idlewise_live::{Host, LiveError};
 use idlewise_report::Format;
 
 use crate::args::{OutputArgs, seconds};
-use crate::output::{Done, Failure, deliver, warn, write_new};
+use crate::output::{Done, Failure, deliver, is_stdout, warn, write_new};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,8 +35,8 @@ pub(crate) struct TopArgs {
     /// The same as --format json
     #[arg(long, requires = "once", conflicts_with = "format")]
     json: bool,
-    /// Write the counters for node_exporter's textfile collector, again at every interval; a file that idlewise did not
-    /// write is left alone
+    /// Write the counters for node_exporter's textfile collector, again at every interval, - for standard output; a file that
+    /// idlewise did not write is left alone
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "group"])]
     prometheus: Option<PathBuf>,
     /// A folder that looks like the root of a machine, with sys and proc in it
@@ -133,7 +132,7 @@ impl Watched {
 
 /// Writes the file at once, and again at every interval unless once is enough.
 fn prometheus(a: &TopArgs, host: &Host, path: &Path) -> Done {
-    if path.extension().is_none_or(|e| e != "prom") {
+    if !is_stdout(path) && path.extension().is_none_or(|e| e != "prom") {
         warn(&format!("{}: node_exporter reads only files that end in .prom", path.display()));
     }
     let mut watched = Watched::new(host)?;
@@ -155,13 +154,16 @@ const FIRST_LINE_BYTES: u64 = 200;
 
 /// Refuses a file that is there and is not idlewise's.
 fn check_ours(path: &Path) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return Ok(());
+    }
     // What is no file, and what cannot be written, is refused by who writes.
     if !path.is_file() {
         return Ok(());
     }
     let wrong = |why: &dyn std::fmt::Display| Failure::Error(format!("{}: {why}", path.display()));
     let mut line = String::new();
-    let file = File::open(path).map_err(|e| wrong(&e))?;
+    let file = idlewise_files::open(path).map_err(|e| wrong(&e))?;
     let read = BufReader::new(file.take(FIRST_LINE_BYTES)).read_line(&mut line);
     if read.is_ok() && is_ours(&line) {
         return Ok(());

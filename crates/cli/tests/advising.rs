@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does `idlewise advise` answer from a recording without root, say what it could not test, and leave a real machine as it
-//! was? What needs root or a kernel that can switch governors says so where there is none.
+//! Does `idlewise advise` answer from a recording without root, say what it could not test, and leave the machine as it was?
+//! On a machine made of files, and on the real kernel where this test may record and switch it.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "a real machine is waited for")]
+
+mod common;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
+use common::{Machine, Need, on_every_machine, words};
+use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
-use idlewise_live::{Host, Journal};
 
 const IDLE: &str = "sys/devices/system/cpu/cpuidle";
 const HALTPOLL: &str = "sys/module/haltpoll/parameters";
@@ -27,10 +29,6 @@ fn idlewise() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
     command.arg("advise");
     command
-}
-
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Advice from the recording of sleeps, with more arguments.
@@ -150,7 +148,7 @@ fn without_root_it_says_what_it_needs_and_what_goes_without() {
         command.uid(65534).args(["--to", "/tmp/idlewise-advise-of-nobody"]);
     }
     let Ok(output) = command.output() else {
-        eprintln!("skipped: nobody else may run the program here");
+        eprintln!("skipped: advise without root: nobody else may run the program here");
         return;
     };
     let said = words(&output.stderr);
@@ -159,79 +157,43 @@ fn without_root_it_says_what_it_needs_and_what_goes_without() {
     assert!(!Path::new("/tmp/idlewise-advise-of-nobody").exists());
 }
 
-/// One test at a time has the machine.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn machine() -> Option<MutexGuard<'static, ()>> {
-    let guard = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let host = Host::below(Path::new("/"));
-    let skip = |why: &str| {
-        eprintln!("skipped: {why}");
-        None
-    };
-    if let Err(why) = Tracefs::of(&host) {
-        return skip(&why.to_string());
-    }
-    let idle = Path::new("/").join(IDLE);
-    let available = fs::read_to_string(idle.join("available_governors")).unwrap_or_default();
-    if available.split_whitespace().count() < 2 {
-        return skip("this kernel has no governors to switch between");
-    }
-    if fs::OpenOptions::new().write(true).open(idle.join("current_governor")).is_err() {
-        return skip("switching governors needs root");
-    }
-    wait_for_others();
-    Some(guard)
-}
-
-/// Waits until nobody else changes the machine, and lets it go again.
-fn wait_for_others() {
-    for _ in 0..300 {
-        if Journal::open_guarded_by(&Host::below(Path::new("/")), None).is_ok() {
-            return;
-        }
-        sleep(Duration::from_millis(200));
-    }
-}
-
 /// Runs until nobody else has the machine; `run` gives the command's process and its output.
-fn until_it_is_ours(run: impl Fn() -> (u32, Output)) -> Output {
+fn until_it_is_ours(machine: &Machine, run: impl Fn() -> (u32, Output)) -> Output {
     for _ in 0..20 {
-        wait_for_others();
+        machine.wait_for_others();
         let (pid, output) = run();
         let said = words(&output.stderr) + &words(&output.stdout);
         if !said.contains("another session") {
-            let instances = Host::below(Path::new("/")).tracefs().join("instances");
-            assert!(!instances.join(format!("idlewise-{pid}")).exists());
+            assert!(!machine.instances().contains(&format!("idlewise-{pid}")));
             return output;
         }
     }
     unreachable!("somebody else has changed the machine for minutes")
 }
 
-/// What advice may change meanwhile.
-fn state() -> Vec<Option<String>> {
-    let files = [format!("/{IDLE}/current_governor"), format!("/{HALTPOLL}/guest_halt_poll_ns")];
-    files.iter().map(|f| fs::read_to_string(f).ok()).collect()
-}
+const ALL: [Need; 2] = [Need::Governors, Need::Tracing];
 
 #[test]
-fn a_real_machine_is_recorded_replayed_compared_and_left_as_it_was() {
-    let Some(_machine) = machine() else { return };
-    let before = state();
+fn a_machine_is_recorded_replayed_compared_and_left_as_it_was() {
+    on_every_machine(&ALL, all_of_it);
+}
+
+fn all_of_it(machine: &Machine) {
+    let before = machine.state();
+    let governor = fs::read_to_string(machine.path(&format!("{IDLE}/current_governor"))).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("advice");
-    let output = until_it_is_ours(|| {
+    let output = until_it_is_ours(machine, || {
         let _ = fs::remove_dir_all(&to);
         let arguments = ["--load", "timer", "--seconds", "1", "--repeat", "2", "--foreign", "100"];
-        let mut command = idlewise();
+        let mut command = machine.idlewise("advise");
         command.args(arguments).args(["--format", "json", "--to"]).arg(&to);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         (child.id(), child.wait_with_output().unwrap())
     });
     let said = words(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(state(), before);
+    assert_eq!(machine.state(), before);
     let a = json(&output);
     assert_eq!(a["answer"]["what"], "keep", "two runs show nothing: {}", a["answer"]);
     assert_eq!(a["ab"]["Ok"]["runs"], 2);
@@ -239,45 +201,93 @@ fn a_real_machine_is_recorded_replayed_compared_and_left_as_it_was() {
     for file in ["recording.dat", "recording.toml", "ab/session.jsonl", "advice.json"] {
         assert!(to.join(file).exists(), "no {file}");
     }
-    assert_eq!(a["situation"]["governor"].as_str().unwrap(), before[0].as_deref().unwrap().trim());
+    assert_eq!(a["situation"]["governor"].as_str().unwrap(), governor.trim());
     // What was measured serves again, without root.
     let again = idlewise()
         .arg("--trace")
         .arg(to.join("recording.dat"))
         .arg("--ab-session")
         .arg(to.join("ab"))
+        .arg("--root")
+        .arg(machine.path(""))
         .args(["--format", "json"])
         .output()
         .unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", words(&again.stderr));
     assert_eq!(json(&again)["answer"], a["answer"], "{}", words(&again.stderr));
 }
 
 #[test]
 fn ctrl_c_puts_everything_back() {
-    let Some(_machine) = machine() else { return };
-    let before = state();
-    let folder = tempfile::tempdir().unwrap();
-    for wait_for in ["recording.dat.parts", "ab/run-0003.txt"] {
-        let to = folder.path().join(wait_for.replace('/', "-"));
-        let output = until_it_is_ours(|| {
-            let _ = fs::remove_dir_all(&to);
-            let arguments = ["--load", "timer", "--seconds", "1", "--repeat", "1000", "--foreign", "100"];
-            let mut command = idlewise();
-            command.args(arguments).arg("--to").arg(&to).stdout(Stdio::null()).stderr(Stdio::piped());
-            let mut child = command.spawn().unwrap();
-            for _ in 0..1200 {
-                if to.join(wait_for).exists() || child.try_wait().unwrap().is_some() {
-                    break;
+    on_every_machine(&ALL, |machine| {
+        let before = machine.state();
+        let folder = tempfile::tempdir().unwrap();
+        for wait_for in ["recording.dat.parts", "ab/run-0003.txt"] {
+            let to = folder.path().join(wait_for.replace('/', "-"));
+            let output = until_it_is_ours(machine, || {
+                let _ = fs::remove_dir_all(&to);
+                let arguments = ["--load", "timer", "--seconds", "1", "--repeat", "1000", "--foreign", "100"];
+                let mut command = machine.idlewise("advise");
+                command.args(arguments).arg("--to").arg(&to).stdout(Stdio::null()).stderr(Stdio::piped());
+                let mut child = command.spawn().unwrap();
+                for _ in 0..1200 {
+                    if to.join(wait_for).exists() || child.try_wait().unwrap().is_some() {
+                        break;
+                    }
+                    sleep(Duration::from_millis(50));
                 }
-                sleep(Duration::from_millis(50));
-            }
-            let _ =
-                Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status();
-            (child.id(), child.wait_with_output().unwrap())
-        });
-        let said = words(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{wait_for}: {said}");
-        assert!(said.contains("idlewise advise --trace"), "{wait_for}: {said}");
-        assert_eq!(state(), before, "{wait_for}");
+                let _ = Command::new("kill")
+                    .args(["-INT", &child.id().to_string()])
+                    .stderr(Stdio::null())
+                    .status();
+                (child.id(), child.wait_with_output().unwrap())
+            });
+            let said = words(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{wait_for}: {said}");
+            assert!(said.contains("idlewise advise --trace"), "{wait_for}: {said}");
+            assert_eq!(machine.state(), before, "{wait_for}");
+        }
+    });
+}
+
+#[test]
+fn without_an_answer_in_sight_nothing_is_recorded_and_nothing_is_left() {
+    let machine = Machine::stand_in(2);
+    let files = machine.files().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (to, mark) = (folder.path().join("advice"), folder.path().join("mark"));
+    let asked = |arguments: &[&str]| {
+        let output = machine
+            .idlewise("advise")
+            .arg("--to")
+            .arg(&to)
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(!mark.exists() && !to.exists(), "{}", words(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{}", words(&output.stderr));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        words(&output.stderr)
+    };
+    let touch = ["--", "touch", mark.to_str().unwrap()];
+    // A governor that cannot be replayed, and nothing that could be run again.
+    files.write(&format!("{IDLE}/current_governor"), "qcom-cpu-lpm\n");
+    let said = asked(&["--seconds", "1"]);
+    assert!(said.contains("qcom-cpu-lpm is not among those that can be replayed"), "{said}");
+    assert!(said.contains("idlewise advise --trace RECORDING"), "{said}");
+    let said = asked(&[&["--no-ab"], &touch[..]].concat());
+    assert!(said.contains("--no-ab"), "{said}");
+    // The only governor that the kernel has.
+    files.write(&format!("{IDLE}/available_governors"), "qcom-cpu-lpm\n");
+    let said = asked(&touch);
+    assert!(said.contains("nothing to switch to"), "{said}");
+    // No idle states: nothing to replay and nothing to compare.
+    for cpu in 0..2 {
+        fs::remove_dir_all(machine.path(&format!("sys/devices/system/cpu/cpu{cpu}/cpuidle"))).unwrap();
     }
+    files.write(&format!("{IDLE}/current_governor"), "menu\n");
+    files.write(&format!("{IDLE}/available_governors"), "menu ladder\n");
+    let said = asked(&touch);
+    assert!(said.contains("no CPU has idle states"), "{said}");
 }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! On the real kernel, where this test may switch its governors: does `ab` find what is there, and nothing else?
+//! Does `ab` find what is there, and nothing else? On a machine made of files, and on the real kernel where this test may switch
+//! its governors.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod common;
 
-use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{idlewise, machine, state};
-use idlewise_live::Host;
-use idlewise_live::tracefs::Tracefs;
+use common::{Machine, Need, idlewise, on_every_machine};
 
-fn ab(arguments: &[&str]) -> (Output, serde_json::Value) {
+fn ab(machine: &Machine, arguments: &[&str]) -> (Output, serde_json::Value) {
     let folder = tempfile::tempdir().unwrap();
-    let out = idlewise()
-        .args(["ab", "--format", "json", "--settle", "100", "--retries", "1", "--to"])
+    let out = machine
+        .idlewise("ab")
+        .args(["--format", "json", "--settle", "100", "--retries", "1", "--to"])
         .arg(folder.path().join("runs"))
         .args(arguments)
         .output()
@@ -27,39 +26,62 @@ fn ab(arguments: &[&str]) -> (Output, serde_json::Value) {
 
 #[test]
 fn a_governor_that_is_faster_is_found_and_one_that_is_the_same_is_not() {
-    let Some(_machine) = machine() else { return };
-    let before = state();
+    let Some(this) = Machine::this(&[Need::Governors]) else { return };
+    let before = this.state();
     let faster = "haltpoll,haltpoll:guest_halt_poll_ns=200000";
-    let (out, json) = ab(&["--governors", faster, "--load", "ping-pong", "--seconds", "1", "--repeat", "6"]);
-    assert_eq!(state(), before);
+    let load = ["--load", "ping-pong", "--seconds", "1", "--repeat", "6"];
+    let (out, json) = ab(&this, &[&["--governors", faster], &load[..]].concat());
+    assert_eq!(this.state(), before);
     assert_eq!(out.status.code(), Some(0));
     let cell = &json["benchmarks"][0]["metrics"][0]["cells"][1];
     let disturbed =
         json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains("foreign load:"));
     if disturbed {
-        eprintln!("not judged: the machine is busy with other things");
+        eprintln!("skipped: whether ab finds a faster governor on this kernel: it is busy with other things");
     } else {
         assert_eq!(cell["verdict"], "better", "{cell}");
         assert!(cell["change"]["relative"].as_f64().unwrap() > 0.5, "{cell}");
     }
-    // One false finding in twenty is what 5 % promise: three in a row are not chance.
+    differs_from_itself(&this, &["--load", "ping-pong-one", "--seconds", "1"]);
+    assert_eq!(this.state(), before);
+}
+
+/// One false finding in twenty is what 5 % promise: three in a row are not chance.
+fn differs_from_itself(machine: &Machine, load: &[&str]) {
     let found = (0..3).all(|_| {
-        let (out, json) = ab(&[
-            "--governors",
-            "haltpoll",
-            "--aa",
-            "--load",
-            "ping-pong-one",
-            "--seconds",
-            "1",
-            "--repeat",
-            "5",
-        ]);
+        let aa = ["--governors", "haltpoll", "--aa", "--repeat", "5"];
+        let (out, json) = ab(machine, &[&aa, load].concat());
         assert_eq!(out.status.code() == Some(1), json["aa"] != serde_json::json!([]));
         json["aa"] != serde_json::json!([])
     });
     assert!(!found, "a governor differs from itself");
-    assert_eq!(state(), before);
+}
+
+#[test]
+fn a_machine_made_of_files_is_faster_under_the_governor_that_makes_it_faster() {
+    // From one CPU to more than the machine of the tests has.
+    for cpus in [1, 2, 256] {
+        let machine = Machine::stand_in(cpus);
+        let before = machine.state();
+        let governor = machine.path("sys/devices/system/cpu/cpuidle/current_governor");
+        // Between 100 and 106, or between 200 and 206; a number of a process is as good as chance.
+        let load = format!(
+            "load=case $(cat {}) in haltpoll) echo ops $((200 + $$ % 7));; *) echo ops $((100 + $$ % 7));; esac",
+            governor.display()
+        );
+        let metric = ["--metric", "ops:higher=ops ([0-9]+)", "--benchmark", &load];
+        let (out, json) =
+            ab(&machine, &[&["--governors", "menu,haltpoll,ladder", "--repeat", "8"], &metric[..]].concat());
+        assert_eq!((out.status.code(), machine.state()), (Some(0), before.clone()));
+        let ops = &json["benchmarks"][0]["metrics"][1];
+        assert_eq!((&ops["name"], &ops["cells"][1]["verdict"]), (&"ops".into(), &"better".into()), "{ops}");
+        assert!(ops["cells"][1]["change"]["relative"].as_f64().unwrap() > 0.8, "{ops}");
+        assert_eq!(json["head"]["cpus"], cpus);
+        if cpus == 2 {
+            differs_from_itself(&machine, &metric[..]);
+            assert_eq!(machine.state(), before);
+        }
+    }
 }
 
 /// The runs that count.
@@ -69,35 +91,42 @@ fn counted(json: &serde_json::Value) -> Vec<&serde_json::Value> {
 
 #[test]
 fn wakeups_are_those_of_the_command_and_its_children_and_no_longer_than_it_says_itself() {
-    let Some(_machine) = machine() else { return };
-    if let Err(why) = Tracefs::of(&Host::below(Path::new("/"))) {
-        eprintln!("skipped: {why}");
-        return;
-    }
-    let before = state();
+    on_every_machine(&[Need::Governors, Need::Tracing], wakeups);
+}
+
+fn wakeups(machine: &Machine) {
+    let before = machine.state();
     let sleeps = "sleeps=for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
-    let (out, json) = ab(&[
-        "--wakeups",
-        "--governors",
-        "menu,haltpoll",
-        "--load",
-        "timer",
-        "--seconds",
-        "1",
-        "--benchmark",
-        sleeps,
-        "--repeat",
-        "2",
-        "--foreign",
-        "100",
-    ]);
+    let (out, json) = ab(
+        machine,
+        &[
+            "--wakeups",
+            "--governors",
+            "menu,haltpoll",
+            "--load",
+            "timer",
+            "--seconds",
+            "1",
+            "--benchmark",
+            sleeps,
+            "--repeat",
+            "2",
+            "--foreign",
+            "100",
+        ],
+    );
     assert_eq!(out.status.code(), Some(0));
-    assert_eq!(state(), before);
+    assert_eq!(machine.state(), before);
     for run in counted(&json) {
         let w = &run["wakeups"];
         let number = |of: &str| w[of].as_u64().unwrap();
         let all = w["all"]["count"].as_u64().unwrap() + number("hidden");
         assert!(number("lost") == 0 && number("events") >= 2 * all, "{w}");
+        if let Some(files) = machine.files() {
+            // Its buffers hold the same whatever runs: nothing that this benchmark did.
+            assert_eq!((number("events"), all), (files.events() as u64, 0), "{w}");
+            continue;
+        }
         let p50 = run["values"]["wakeup_p50"].as_f64();
         let counted = w["all"]["count"].as_u64().unwrap();
         assert_eq!(p50, w["all"]["p50_us"].as_f64().filter(|_| counted >= 10));
@@ -123,17 +152,17 @@ fn wakeups_are_those_of_the_command_and_its_children_and_no_longer_than_it_says_
 
 #[test]
 fn a_load_that_never_asks_the_governor_is_told_and_its_tame_form_is_not() {
-    let Some(_machine) = machine() else { return };
     if Command::new("cyclictest").arg("--help").output().is_err() {
-        eprintln!("skipped: there is no cyclictest (Debian: rt-tests)");
+        eprintln!("skipped: what ab says of cyclictest: it is not installed (Debian: rt-tests)");
         return;
     }
-    let before = state();
+    let Some(this) = Machine::this(&[Need::Governors]) else { return };
+    let before = this.state();
     for (tame, warned) in [(None, true), (Some("--laptop"), false)] {
         let cyclictest = ["--", "cyclictest", "-q", "-i", "1000", "-D", "1"];
         let common = ["--governors", "menu,haltpoll", "--repeat", "1", "--warm-up", "0", "--foreign", "100"];
         let arguments: Vec<&str> = common.into_iter().chain(cyclictest).chain(tame).collect();
-        let (out, json) = ab(&arguments);
+        let (out, json) = ab(&this, &arguments);
         assert_eq!(out.status.code(), Some(0));
         let limit = "latency limit: cyclictest holds a limit of 0 us in 2 of 2 runs";
         let warnings = json["warnings"].as_array().unwrap();
@@ -143,7 +172,7 @@ fn a_load_that_never_asks_the_governor_is_told_and_its_tame_form_is_not() {
             assert_eq!(run["limit_us"] == 0, warned, "{run}");
         }
     }
-    assert_eq!(state(), before);
+    assert_eq!(this.state(), before);
 }
 
 /// A session's folder, written by hand: `values` of each run, the arms in turn.
@@ -231,4 +260,62 @@ fn a_condition_that_means_nothing_is_refused_before_anything_is_run() {
     let told = String::from_utf8_lossy(&out.stderr).into_owned();
     assert_eq!(out.status.code(), Some(2), "{told}");
     assert!(told.contains("expected one of trips") && !to.exists(), "{told}");
+}
+
+#[test]
+fn what_a_folder_names_is_shown_and_run_only_where_it_is_named_again_or_allowed() {
+    let machine = Machine::stand_in(1);
+    let folder = tempfile::tempdir().unwrap();
+    let (to, mark) = (folder.path().join("runs"), folder.path().join("mark"));
+    let command = ["sh".to_owned(), "-c".to_owned(), format!("echo ran >> {}", mark.display())];
+    let first = ["--governors", "menu,ladder", "--repeat", "1", "--warm-up", "0", "--settle", "0", "--to"];
+    let output = machine.idlewise("ab").args(first).arg(&to).arg("--").args(&command).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let file = to.join("session.jsonl");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let head = whole.lines().next().unwrap();
+    // The session with its head changed; what was run of it, the exit status, what was said.
+    let resumed = |change: &dyn Fn(&mut serde_json::Value), arguments: &[&str]| {
+        let mut head: serde_json::Value = serde_json::from_str(head).unwrap();
+        change(&mut head);
+        std::fs::write(&file, format!("{head}\n")).unwrap();
+        let _ = std::fs::remove_file(&mark);
+        let output = machine.idlewise("ab").arg("--resume").arg(&to).args(arguments).output().unwrap();
+        (mark.exists(), output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let same = |_: &mut serde_json::Value| ();
+    let [sh, c, script] = command.each_ref().map(String::as_str);
+    let (ran, code, said) = resumed(&same, &[]);
+    assert_eq!((ran, code), (false, Some(2)), "{said}");
+    for words in ["runs sh -c \"echo ran >>", "not run unless you give it again", "--as-recorded"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    let (ran, code, said) = resumed(&same, &["--", "sh", "-c", "true"]);
+    assert_eq!((ran, code), (false, Some(2)), "{said}");
+    let (ran, code, said) = resumed(&same, &["--", sh, c, script]);
+    assert_eq!((ran, code), (true, Some(0)), "{said}");
+    let (ran, code, said) = resumed(&same, &["--as-recorded"]);
+    assert_eq!((ran, code), (true, Some(0)), "{said}");
+    // What calls itself a load of ours is ours that is run, and nothing else.
+    let evil = folder.path().join("evil");
+    std::fs::write(&evil, format!("#!/bin/sh\necho ran >> {}\n", mark.display())).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&evil).status().unwrap().success());
+    let load = |words: &[&str]| {
+        let command: Vec<&str> = [evil.to_str().unwrap()].into_iter().chain(words.iter().copied()).collect();
+        serde_json::json!([{"name": "timer", "command": command, "load": "timer"}])
+    };
+    let named = load(&["load", "timer", "--seconds", "1", "--seed", "0"]);
+    let (ran, code, said) = resumed(&|head| head["request"]["benchmarks"] = named.clone(), &[]);
+    assert_eq!((ran, code), (false, Some(0)), "{said}");
+    let odd = load(&["load", "timer"]);
+    let (ran, code, said) = resumed(&|head| head["request"]["benchmarks"] = odd.clone(), &[]);
+    assert_eq!((ran, code), (false, Some(2)), "{said}");
+    // A parameter of any other module is a setting by root, too.
+    machine.files().unwrap().write("sys/module/firmware_class/parameters/path", "/lib\n");
+    let set = |head: &mut serde_json::Value| head["request"]["set"] = serde_json::json!(["path=/evil"]);
+    let (ran, code, said) = resumed(&set, &["--", sh, c, script]);
+    assert_eq!((ran, code), (false, Some(2)), "{said}");
+    assert!(said.contains("\"path=/evil\" is from this folder"), "{said}");
+    let (ran, code, said) = resumed(&set, &["--set", "path=/evil", "--", sh, c, script]);
+    assert_eq!((ran, code), (true, Some(0)), "{said}");
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! On the real kernel, where this test may switch its governors: is everything as it was after SIGKILL at any moment?
+//! Is everything as it was after SIGKILL at any moment? On a machine made of files, and on the real kernel where this test may
+//! switch its governors.
 //!
 //! `IDLEWISE_KILLS` says how often to kill `ab` (and `advise` a quarter of that); without it as often as fits into some seconds.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "a real machine is waited for")]
 
 mod common;
 
@@ -13,18 +15,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{idlewise, machine, state};
-use idlewise_live::tracefs::Tracefs;
-use idlewise_live::{Host, Journal};
+use common::{Machine, Need, on_every_machine};
+use idlewise_live::Journal;
 
 const KILLS: u32 = 24;
 const KILLS_OF_ADVICE: u32 = 5;
 
-fn session(to: &Path) -> Child {
+fn session(machine: &Machine, to: &Path) -> Child {
     let arms = "menu,haltpoll:guest_halt_poll_ns=200000,menu:disable=1";
-    idlewise()
-        .args(["ab", "--governors", arms, "--latency-limit", "500", "--repeat", "1000", "--warm-up", "0"])
-        .args(can_trace().then_some("--wakeups"))
+    machine
+        .idlewise("ab")
+        .args(["--governors", arms, "--latency-limit", "500", "--repeat", "1000", "--warm-up", "0"])
+        .args(machine.can_trace().then_some("--wakeups"))
         .args(["--settle", "2", "--foreign", "100", "--to"])
         .arg(to)
         .args(["--", "true"])
@@ -32,11 +34,6 @@ fn session(to: &Path) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
-}
-
-/// Whether a session may trace, too.
-fn can_trace() -> bool {
-    Tracefs::of(&Host::below(Path::new("/"))).is_ok()
 }
 
 fn kill(pid: u32) {
@@ -52,20 +49,20 @@ fn guard_of(session: u32) -> Option<u32> {
 }
 
 /// The lock is free: the guard has done its work.
-fn wait_for_the_guard() {
-    drop(Journal::open_guarded_by(&Host::below(Path::new("/")), None).unwrap());
+fn wait_for_the_guard(machine: &Machine) {
+    drop(Journal::open_guarded_by(&machine.host(), None).unwrap());
 }
 
 /// Kills what `start` starts in a new folder, at a random time within `most_ms`, and looks at the machine. In every fourth the
 /// guard is killed, too. How often it was, and how often that left something to the next session.
-fn killed(kills: u32, most_ms: u64, start: fn(&Path) -> Child) -> (u32, u32) {
-    let before = state();
+fn killed(machine: &Machine, kills: u32, most_ms: u64, start: fn(&Machine, &Path) -> Child) -> (u32, u32) {
+    let before = machine.state();
     let (mut changed, mut both) = (0, 0);
     let mut chance = 1_u64;
     for n in 0..kills {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let folder = tempfile::tempdir().unwrap();
-        let mut session = start(&folder.path().join("runs"));
+        let mut session = start(machine, &folder.path().join("runs"));
         sleep(Duration::from_millis(20 + (chance >> 33) % most_ms));
         // The next session has to do it then.
         let guard = guard_of(session.id()).filter(|_| n % 4 == 3);
@@ -75,17 +72,19 @@ fn killed(kills: u32, most_ms: u64, start: fn(&Path) -> Child) -> (u32, u32) {
         }
         kill(session.id());
         session.wait().unwrap();
-        changed += u32::from(guard.is_some() && state() != before);
+        changed += u32::from(guard.is_some() && machine.state() != before);
         if guard.is_none() {
             // The guard has the lock until it is done; a look before that would do its work.
-            let lock = fs::File::open("/run/idlewise/lock").unwrap();
-            let mut waited = Command::new("flock");
-            waited.args(["-w", "10", "0"]).stdin(lock);
-            assert!(waited.status().unwrap().success(), "after {n} kills: the guard does not end");
+            // A session that had no time to take it has no guard.
+            if let Ok(lock) = fs::File::open(machine.host().run.join("lock")) {
+                let mut waited = Command::new("flock");
+                waited.args(["-w", "10", "0"]).stdin(lock);
+                assert!(waited.status().unwrap().success(), "after {n} kills: the guard does not end");
+            }
         } else {
-            wait_for_the_guard();
+            wait_for_the_guard(machine);
         }
-        assert_eq!(state(), before, "after {n} kills");
+        assert_eq!(machine.state(), before, "after {n} kills");
     }
     eprintln!(
         "{kills} kills, {both} of them with the guard, {changed} of which left something to the next session"
@@ -100,55 +99,44 @@ fn kills(usual: u32) -> u32 {
 
 #[test]
 fn a_session_that_is_killed_at_any_moment_leaves_the_machine_as_it_was() {
-    let Some(_machine) = machine() else { return };
-    let kills = kills(KILLS);
-    let (both, changed) = killed(kills, 400, session);
-    assert!(kills < 20 || (both > 0 && changed > 0), "{both} {changed}");
+    on_every_machine(&[Need::Governors], |machine| {
+        let kills = kills(KILLS);
+        let (both, changed) = killed(machine, kills, 400, session);
+        assert!(kills < 20 || (both > 0 && changed > 0), "{both} {changed}");
+    });
 }
 
 #[test]
 fn advice_that_is_killed_while_it_records_replays_or_compares_leaves_the_machine_as_it_was() {
-    let Some(_machine) = machine() else { return };
-    if !can_trace() {
-        eprintln!("skipped: this machine cannot be recorded here");
-        return;
-    }
-    let advise = |to: &Path| {
-        idlewise()
-            .args([
-                "advise",
-                "--load",
-                "timer",
-                "--seconds",
-                "1",
-                "--repeat",
-                "1000",
-                "--foreign",
-                "100",
-                "--to",
-            ])
+    let advise = |machine: &Machine, to: &Path| {
+        machine
+            .idlewise("advise")
+            .args(["--load", "timer", "--seconds", "1", "--repeat", "1000", "--foreign", "100", "--to"])
             .arg(to)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap()
     };
-    // Each takes seconds: fewer of them.
-    killed(kills(4 * KILLS_OF_ADVICE) / 4, 6000, advise);
+    on_every_machine(&[Need::Governors, Need::Tracing], |machine| {
+        // Each takes seconds: fewer of them.
+        killed(machine, kills(4 * KILLS_OF_ADVICE) / 4, 6000, advise);
+    });
 }
 
 #[test]
 fn ctrl_c_puts_everything_back_and_the_session_goes_on_later() {
-    let Some(_machine) = machine() else { return };
-    let before = state();
-    let folder = tempfile::tempdir().unwrap();
-    let to = folder.path().join("runs");
-    let mut session = session(&to);
-    sleep(Duration::from_millis(1500));
-    let _ = Command::new("kill").args(["-INT", &session.id().to_string()]).status();
-    assert_eq!(session.wait().unwrap().code(), Some(2));
-    assert_eq!(state(), before);
-    let shown = idlewise().args(["ab", "--show"]).arg(&to).output().unwrap();
-    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(text.contains("the session is not finished"), "{text}");
+    on_every_machine(&[Need::Governors], |machine| {
+        let before = machine.state();
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("runs");
+        let mut session = session(machine, &to);
+        sleep(Duration::from_millis(1500));
+        let _ = Command::new("kill").args(["-INT", &session.id().to_string()]).status();
+        assert_eq!(session.wait().unwrap().code(), Some(2));
+        assert_eq!(machine.state(), before);
+        let shown = common::idlewise().args(["ab", "--show"]).arg(&to).output().unwrap();
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(text.contains("the session is not finished"), "{text}");
+    });
 }

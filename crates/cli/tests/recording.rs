@@ -1,63 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does `idlewise record` tell what the running kernel counted, and leave the machine as it was, also when it is killed?
-//! Needs root and a tracing file system; says so where it has none of them.
+//! On a machine made of files, and on the real kernel where this test may trace it.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 #![allow(clippy::disallowed_methods, reason = "how long a real machine takes is what is asked")]
 
+mod common;
+
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use common::{Machine, Need, idlewise, on_every_machine, words};
+use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
-use idlewise_live::{Host, Journal};
 
 const SLEEPS: &str =
     "end=$(($(date +%s%N) + 1000000000)); while [ $(date +%s%N) -lt $end ]; do sleep 0.004; done";
 
-/// One recording at a time; other programs that change the machine are waited for.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn host() -> Host {
-    Host::below(Path::new("/"))
-}
-
-/// Whether this machine can be recorded here.
-fn can_record() -> bool {
-    let why = match Tracefs::of(&host()) {
-        Err(e) => e.to_string(),
-        Ok(_) if !host().tracefs().join("instances").is_dir() => "no trace instances".to_owned(),
-        Ok(_) => return true,
-    };
-    println!("skipped: {why}");
-    false
-}
-
-fn idlewise() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_idlewise"))
-}
-
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Waits until nobody else changes the machine, and lets it go again.
-fn wait_for_others() {
-    let end = Instant::now() + Duration::from_secs(60);
-    while Journal::open_guarded_by(&host(), None).is_err() && Instant::now() < end {
-        sleep(Duration::from_millis(200));
-    }
-}
-
-fn record(args: &[&str]) -> Output {
+fn record(machine: &Machine, args: &[&str]) -> Output {
     for _ in 0..20 {
-        wait_for_others();
-        let output = idlewise().arg("record").args(args).output().unwrap();
+        machine.wait_for_others();
+        let output = machine.idlewise("record").args(args).output().unwrap();
         if !words(&output.stderr).contains("another session") {
             return output;
         }
@@ -65,43 +33,44 @@ fn record(args: &[&str]) -> Output {
     unreachable!("somebody else has changed the machine for minutes")
 }
 
-fn instances() -> Vec<String> {
-    let list = fs::read_dir(host().tracefs().join("instances")).unwrap();
-    let names = list.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    names.filter(|n| n.starts_with("idlewise-")).collect()
-}
-
-/// What a recording must not change.
-fn machine() -> Vec<(PathBuf, Option<String>)> {
-    let (tracing, idle) = (host().tracefs(), host().sys.join("devices/system/cpu/cpuidle"));
-    let files =
-        ["tracing_on", "current_tracer", "trace_clock", "buffer_size_kb", "set_event", "events/enable"];
-    let mut all: Vec<PathBuf> = files.iter().map(|f| tracing.join(f)).collect();
-    all.push(idle.join("current_governor"));
-    all.into_iter().map(|p| (p.clone(), fs::read_to_string(p).ok())).collect()
-}
-
 #[test]
 fn a_second_of_sleeps_is_what_the_kernel_counted() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    on_every_machine(&[Need::Tracing], a_second_of_sleeps);
+}
+
+fn a_second_of_sleeps(machine: &Machine) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sleeps.dat");
-    wait_for_others();
-    let before = machine();
-    let output =
-        record(&["-o", path.to_str().unwrap(), "--", "sh", "-c", &format!("echo heard; {SLEEPS}; exit 3")]);
+    machine.wait_for_others();
+    let before = machine.state();
+    let output = record(
+        machine,
+        &["-o", path.to_str().unwrap(), "--", "sh", "-c", &format!("echo heard; {SLEEPS}; exit 3")],
+    );
     let said = words(&output.stderr);
     println!("{said}");
     assert_eq!((output.status.code(), words(&output.stdout).as_str()), (Some(3), "heard\n"), "{said}");
-    assert_eq!(instances(), [""; 0]);
-    assert_eq!(machine(), before);
+    assert_eq!(machine.instances(), [""; 0]);
+    assert_eq!(machine.state(), before);
     assert!(!folder.path().join("sleeps.dat.parts").exists());
     assert!(said.contains("none lost"), "{said}");
+    // It is not overwritten, unless one wants to.
+    let again = record(machine, &["-o", path.to_str().unwrap(), "-s", "0.1"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(words(&again.stderr).contains("sleeps.dat: exists"));
+    let other = folder.path().join("other.dat");
+    for _ in 0..2 {
+        let forced = record(machine, &["-o", other.to_str().unwrap(), "-s", "0.1", "--force"]);
+        assert_eq!(forced.status.code(), Some(0), "{}", words(&forced.stderr));
+    }
+    if let Some(files) = machine.files() {
+        assert!(said.contains(&format!(" {} events", files.events())), "{said}");
+        return;
+    }
     if !said.contains("usable: ") || said.contains("CPU 0     not usable") {
-        println!("not compared: the machine was never idle");
+        println!(
+            "skipped: a recording beside the kernel's counters: CPU 0 was never idle, or tracing hides it"
+        );
         return;
     }
     assert!(said.contains("as the kernel counted"), "{said}");
@@ -116,64 +85,57 @@ fn a_second_of_sleeps_is_what_the_kernel_counted() {
             words(&output.stderr)
         );
     }
-    // It is not overwritten, unless one wants to.
-    let again = record(&["-o", path.to_str().unwrap(), "-s", "0.1"]);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(words(&again.stderr).contains("sleeps.dat: exists"));
-    let again = record(&["-o", path.to_str().unwrap(), "-s", "0.1", "--force"]);
-    assert_eq!(again.status.code(), Some(0), "{}", words(&again.stderr));
 }
 
 #[test]
 fn what_recording_costs_can_be_measured_with_the_inputs_and_without() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    on_every_machine(&[Need::Tracing], costs);
+}
+
+fn costs(machine: &Machine) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cost.dat");
-    let before = machine();
-    for inputs in [None, Some("--inputs")] {
+    let before = machine.state();
+    // BPF programs are the running kernel's only.
+    for inputs in [None, Some("--inputs")].into_iter().take(if machine.is_this() { 2 } else { 1 }) {
         let common = ["--overhead", "2", "-o", path.to_str().unwrap()];
         let command = ["--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.002; done"];
         let args: Vec<&str> = common.into_iter().chain(inputs).chain(command).collect();
-        let output = record(&args);
+        let output = record(machine, &args);
         let said = words(&output.stderr);
         if inputs.is_some() && !output.status.success() {
             assert!(["bpf(2)", "BTF", "inputs cannot"].iter().any(|w| said.contains(w)), "{said}");
-            println!("skipped: {said}");
+            println!("skipped: the governor's inputs by BPF: {}", said.trim());
             continue;
         }
         assert!(output.status.success() && said.contains("runs      8, in blocks of four"), "{said}");
-        assert_eq!((instances().len(), machine() == before), (0, true), "{said}");
+        assert_eq!((machine.instances().len(), machine.state() == before), (0, true), "{said}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing of it is kept");
     }
 }
 
 #[test]
 fn with_its_inputs_every_choice_is_proved() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    let Some(machine) = Machine::this(&[Need::Tracing]) else { return };
+    let machine = &machine;
     const ENOUGH: u64 = 300;
     let sleeps = SLEEPS.replace("1000000000", "2000000000");
-    wait_for_others();
-    let before = machine();
+    machine.wait_for_others();
+    let before = machine.state();
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let [path, json] = ["sleeps.dat", "report.json"].map(|name| folder.path().join(name));
         let (to, report) = (path.to_str().unwrap(), json.to_str().unwrap());
-        let output = record(&["--inputs", "--json", report, "-o", to, "--", "sh", "-c", &sleeps]);
+        let output = record(machine, &["--inputs", "--json", report, "-o", to, "--", "sh", "-c", &sleeps]);
         let said = words(&output.stderr);
         if !output.status.success() && ["bpf(2)", "BTF", "inputs cannot"].iter().any(|w| said.contains(w)) {
-            println!("skipped: {said}");
+            println!("skipped: the governor's inputs by BPF: {}", said.trim());
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was begun");
             return;
         }
         assert!(output.status.success(), "{said}");
         assert!(said.contains("inputs    sleeps.inputs.csv: "), "{said}");
-        assert_eq!((instances(), machine()), (vec![], before.clone()));
+        assert_eq!((machine.instances(), machine.state()), (vec![], before.clone()));
         let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
         let inputs = &report["inputs"];
         let decided = inputs["counts"]["entered"].as_u64().unwrap();
@@ -186,7 +148,7 @@ fn with_its_inputs_every_choice_is_proved() {
         let proved = text.split_once("makes the kernel's choices: ").map(|(_, rest)| rest);
         let Some(proved) = proved.filter(|rest| !rest.starts_with("0 of")) else {
             println!(
-                "not judged: no CPU can be replayed, or no such governor here: {text}{}",
+                "skipped: the proof of this kernel's choices: no CPU can be replayed, or no such governor here: {text}{}",
                 words(&output.stderr)
             );
             return;
@@ -196,23 +158,23 @@ fn with_its_inputs_every_choice_is_proved() {
         assert!(text.starts_with("parity ") && proved.contains("(100.00 %)"), "{text}");
         return;
     }
-    println!("not judged: the machine was too busy to be idle {ENOUGH} times in 2 s");
+    println!("skipped: the proof of this kernel's choices: it was too busy to be idle {ENOUGH} times in 2 s");
 }
 
 #[test]
 fn trace_cmd_sees_the_same_events() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    on_every_machine(&[Need::Tracing], as_trace_cmd);
+}
+
+fn as_trace_cmd(machine: &Machine) {
     if Command::new("trace-cmd").arg("--version").output().is_err() {
-        println!("skipped: no trace-cmd");
+        println!("skipped: recordings read by trace-cmd: it is not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     for form in [&["--plain"][..], &[]] {
         let path = folder.path().join(format!("{}.dat", form.len()));
-        let output = record(&[&["-s", "0.5", "-o", path.to_str().unwrap()], form].concat());
+        let output = record(machine, &[&["-s", "0.5", "-o", path.to_str().unwrap()], form].concat());
         assert!(output.status.success(), "{}", words(&output.stderr));
         let report = Command::new("trace-cmd").arg("report").arg(&path).output().unwrap();
         assert_eq!(words(&report.stderr), "");
@@ -225,22 +187,20 @@ fn trace_cmd_sees_the_same_events() {
 
 #[test]
 fn a_small_buffer_is_emptied_while_it_fills() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    let Some(machine) = Machine::this(&[Need::Tracing]) else { return };
+    let machine = &machine;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.dat");
     let this = env!("CARGO_BIN_EXE_idlewise");
     // Four bursts, of which the buffers hold one and a half.
     let bursts = format!("for i in 1 2 3 4; do {this} record --play-messages; sleep 0.3; done");
-    let output = record(&["-b", "16", "-o", path.to_str().unwrap(), "--", "sh", "-c", &bursts]);
+    let output = record(machine, &["-b", "16", "-o", path.to_str().unwrap(), "--", "sh", "-c", &bursts]);
     let said = words(&output.stderr);
     println!("{said}");
     assert!(output.status.success(), "{said}");
     let (before, _) = said.split_once(" events").unwrap();
     let events: u64 = before.rsplit(' ').next().unwrap().parse().unwrap();
-    let cpus = fs::read_dir(host().tracefs().join("per_cpu")).unwrap().count() as u64;
+    let cpus = fs::read_dir(machine.host().tracefs().join("per_cpu")).unwrap().count() as u64;
     // Switches and wakeups take more than 30 bytes.
     assert!(events > cpus * (16 << 20) / 30, "{events} events may have fitted into the buffers");
     assert!(said.contains("none lost"), "{said}");
@@ -249,42 +209,43 @@ fn a_small_buffer_is_emptied_while_it_fills() {
 /// `IDLEWISE_KILLS` tells how many.
 #[test]
 fn killed_at_any_moment_it_leaves_nothing_behind() {
-    let _one = MACHINE.lock();
-    if !can_record() {
-        return;
-    }
+    on_every_machine(&[Need::Tracing], killed);
+}
+
+fn killed(machine: &Machine) {
     let kills = std::env::var("IDLEWISE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed.dat");
-    let arguments = ["record", "--force", "-s", "0.2", "-o", path.to_str().unwrap()];
-    wait_for_others();
-    let before = machine();
+    let arguments = ["--force", "-s", "0.2", "-o", path.to_str().unwrap()];
+    machine.wait_for_others();
+    let before = machine.state();
     let start = Instant::now();
-    assert!(record(arguments.get(1..).unwrap()).status.success());
+    assert!(record(machine, &arguments).status.success());
     let whole = start.elapsed();
     let (mut slowest, mut found) = (Duration::ZERO, 0);
     for n in 0u32..kills {
-        wait_for_others();
-        let mut child = idlewise().args(arguments).stderr(Stdio::null()).spawn().unwrap();
+        machine.wait_for_others();
+        let mut child = machine.idlewise("record").args(arguments).stderr(Stdio::null()).spawn().unwrap();
         // Spread over the whole run, in steps that never meet it in the same place twice.
         let part = (f64::from(n) * 0.618_033_988_749_895).fract();
         sleep(whole.mul_f64(part));
-        let made = instances().contains(&format!("idlewise-{}", child.id()));
+        let made = machine.instances().contains(&format!("idlewise-{}", child.id()));
         found += u32::from(made);
         child.kill().unwrap();
         child.wait().unwrap();
         let killed = Instant::now();
-        while !instances().is_empty() {
-            assert!(killed.elapsed() < Duration::from_secs(5), "kill {n}: {:?} stay", instances());
+        // The instance goes, then the note of it.
+        while machine.state() != before {
+            let late = killed.elapsed() >= Duration::from_secs(5);
+            assert!(!late, "kill {n}: {:?} is not {before:?}", machine.state());
             sleep(Duration::from_millis(2));
         }
         slowest = slowest.max(if made { killed.elapsed() } else { Duration::ZERO });
-        assert_eq!(machine(), before, "kill {n}");
     }
     println!("{kills} kills, {found} with an instance in place; the last one was gone after {slowest:?}");
     assert!(found > 0);
     // The next one begins as if nothing had been.
-    let output = record(arguments.get(1..).unwrap());
+    let output = record(machine, &arguments);
     assert!(output.status.success(), "{}", words(&output.stderr));
 }
 
@@ -293,11 +254,11 @@ fn without_root_it_says_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = idlewise();
     command.args(["record", "-o"]).arg(folder.path().join("x.dat"));
-    if Tracefs::of(&host()).is_ok() {
+    if Tracefs::of(&Host::below(Path::new("/"))).is_ok() {
         command.uid(65534);
     }
     let Ok(output) = command.output() else {
-        println!("skipped: nobody else may run the program here");
+        println!("skipped: record without root: nobody else may run the program here");
         return;
     };
     let said = words(&output.stderr);
@@ -308,4 +269,76 @@ fn without_root_it_says_what_is_missing() {
     );
     assert!(said.contains("can be replayed without it"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_too_short_to_be_measured_is_unknown() {
+    on_every_machine(&[Need::Tracing], |machine| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("short.dat");
+        let output =
+            record(machine, &["--overhead", "1", "-o", path.to_str().unwrap(), "--", "sleep", "0.1"]);
+        let said = words(&output.stderr);
+        assert!(output.status.success() && !said.contains("NaN"), "{said}");
+        assert!(said.contains("runs      4, in blocks of four"), "{said}");
+        let line = said.lines().find(|l| l.starts_with("CPU time")).unwrap();
+        assert!(
+            !line.contains("0.000 s [0.000 .. 0.000] without") || line.contains("? % (too short"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_cpu_that_is_offline_is_named() {
+    let machine = Machine::stand_in(4);
+    machine.files().unwrap().write("sys/devices/system/cpu/online", "0,2\n");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.dat");
+    let online = machine.path("sys/devices/system/cpu/online").display().to_string();
+    let output = record(&machine, &["-o", path.to_str().unwrap(), "-s", "0.1"]);
+    let said = words(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("CPUs 1,3 were offline: nothing of them is recorded"), "{said}");
+    // One goes and another comes while the command runs.
+    let changes = format!("echo 0-1 > {online}");
+    let args = ["-o", path.to_str().unwrap(), "--force", "--", "sh", "-c", &changes];
+    let said = words(&record(&machine, &args).stderr);
+    for wanted in ["CPU 3 was offline", "CPU 2 went offline meanwhile", "CPU 1 came online meanwhile"] {
+        assert!(said.contains(wanted), "no {wanted:?} in {said}");
+    }
+    let beside = fs::read_to_string(path.with_extension("toml")).unwrap();
+    assert!(beside.contains("CPU 3 was offline"), "{beside}");
+}
+
+#[test]
+fn what_is_captured_is_its_owners_alone_until_it_is_written() {
+    on_every_machine(&[Need::Tracing], |machine| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.dat");
+        let parts = folder.path().join("x.dat.parts");
+        let look = format!("umask 0; stat -c %a {0} {0}/kallsyms", parts.display());
+        let output = record(machine, &["-o", path.to_str().unwrap(), "--", "sh", "-c", &look]);
+        assert_eq!(words(&output.stdout), "700\n600\n", "{}", words(&output.stderr));
+    });
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_anything_is_recorded() {
+    let machine = Machine::stand_in(1);
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let refused = |args: &[&str], word: &str| {
+        let touch = ["--", "touch", mark.to_str().unwrap()];
+        let output = record(&machine, &[args, &touch].concat());
+        let said = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(word) && !mark.exists(), "{args:?}: {said}");
+    };
+    refused(&["-o", &at("none/x.dat")], "directory does not exist");
+    refused(&["-o", &at("x.dat"), "--json", &at("none/x.json")], "directory does not exist");
+    // Of a kind that even root cannot write to.
+    refused(&["-o", &at("x.dat"), "--json", "/proc/x.json"], "nothing can be written there");
+    refused(&["-o", "/proc/x.dat"], "nothing can be written there");
 }

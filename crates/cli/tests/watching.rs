@@ -163,6 +163,48 @@ fn a_textfile_is_replaced_only_where_it_is_idlewises_own() {
 }
 
 #[test]
+fn a_dash_is_standard_output_wherever_a_file_is_written() {
+    let folder = Folder::new();
+    let root = folder.machine(2);
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat");
+    let trace = data.to_str().unwrap();
+    let in_folder = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+        let o = command.args(args).current_dir(folder.0.path()).stdin(Stdio::null()).output().unwrap();
+        assert!(!folder.0.path().join("-").exists(), "{args:?} made a file called -");
+        o
+    };
+    let ok = |args: &[&str]| {
+        let o = in_folder(args);
+        assert_eq!(o.status.code(), Some(0), "{args:?}: {}", err(&o));
+        o
+    };
+    let prom = ok(&["top", "--once", "--prometheus", "-", "--root", &root]);
+    assert!(
+        out(&prom).contains("idlewise_cpuidle_entries_total{cpu=\"1\"") && err(&prom).is_empty(),
+        "{}",
+        err(&prom)
+    );
+    let table = ok(&["top", "--once", "--interval", "0.1", "--root", &root, "-o", "-"]);
+    assert!(out(&table).contains("wakeups/s"));
+    let json = ok(&["info", trace, "-f", "json", "-o", "-"]);
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(&json.stdout).unwrap()["schema"],
+        "idlewise.info/1"
+    );
+    let text = ok(&["convert", trace, "--to", "text", "-o", "-"]);
+    assert!(out(&text).contains("cpu_idle: state=1") && err(&text).contains("-: "), "{}", err(&text));
+    let tape = ok(&["tape", trace, "-o", "-"]);
+    let file = folder.at("x.tape");
+    ok(&["tape", trace, "-o", &file]);
+    assert_eq!(tape.stdout, fs::read(&file).unwrap());
+    // Two files do not fit into one.
+    let o = in_folder(&["record", "-o", "-", "-s", "0.1", "--root", &root]);
+    assert_eq!(o.status.code(), Some(2));
+    assert!(err(&o).contains("standard output cannot take it"), "{}", err(&o));
+}
+
+#[test]
 fn two_looks_give_what_happened_between_them() {
     let folder = Folder::new();
     let (a, b) = (folder.write("a.txt", &grep(2, 100)), folder.write("b.txt", &grep(2, 300)));

@@ -9,6 +9,7 @@ mod arm;
 mod foreign;
 mod metric;
 mod plan;
+mod printed;
 mod report;
 mod run;
 mod session;
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use arm::available;
 pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, metrics, report};
 pub use run::{Run, StateUse};
-pub use session::{Head, Stop, folder, free_folder, run};
+pub use session::{Head, Stop, Work, folder, free_folder, run};
 pub use verdict::Verdict;
 pub use wakeups::{Waits, Wakeups};
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_live::Host;
-use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Verdict, Waits, Wakeups};
+use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Verdict, Waits, Wakeups, Work};
 
 struct Tree(tempfile::TempDir);
 
@@ -90,7 +90,14 @@ impl Tree {
     }
 
     fn run(&self, request: Option<AbRequest>, to: &Path) -> Result<(), String> {
-        ab::run(&self.host(), request, to, &Stop::new(), &mut |_| ()).map(|_| ()).map_err(|e| e.to_string())
+        let work = match request {
+            Some(request) => Work::New(request),
+            None => {
+                let recorded = ab::folder(to).unwrap().0.request;
+                Work::Rest { benchmarks: recorded.benchmarks.clone(), recorded }
+            }
+        };
+        ab::run(&self.host(), work, to, &Stop::new(), &mut |_| ()).map(|_| ()).map_err(|e| e.to_string())
     }
 
     fn untouched(&self) -> bool {

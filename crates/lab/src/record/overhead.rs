@@ -39,8 +39,9 @@ pub struct Cost {
     pub without_s: Summary,
     /// With recording, s.
     pub with_s: Summary,
-    /// How much longer with it, in percent, block by block.
-    pub percent: Summary,
+    /// How much longer with it, in percent, block by block; none where a block without recording took no time that the clock
+    /// of this kind shows.
+    pub percent: Option<Summary>,
 }
 
 impl Cost {
@@ -49,11 +50,13 @@ impl Cost {
             blocks.iter().map(|b| b.each_ref().map(|r| time(r).as_secs_f64())).collect();
         let of =
             |pick: fn(&[f64; 4]) -> [f64; 2]| Summary::of(&blocks.iter().flat_map(pick).collect::<Vec<_>>());
-        let percent = blocks.iter().map(|[a, b, c, d]| ((b + c) / (a + d) - 1.0) * 100.0);
+        let percent =
+            blocks.iter().map(|[a, b, c, d]| (a + d > 0.0).then(|| ((b + c) / (a + d) - 1.0) * 100.0));
+        let percent: Option<Vec<f64>> = percent.collect();
         Self {
             without_s: of(|[a, _, _, d]| [*a, *d]),
             with_s: of(|[_, b, c, _]| [*b, *c]),
-            percent: Summary::of(&percent.collect::<Vec<_>>()),
+            percent: percent.map(|all| Summary::of(&all)),
         }
     }
 }

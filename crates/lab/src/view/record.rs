@@ -100,18 +100,25 @@ pub fn overhead(o: &Overhead) -> Report {
     let mut out = Report::default();
     for (what, c) in [("run time", &o.wall), ("CPU time", &o.cpu)] {
         let mean = |s: &Summary| format!("{:.3} s [{:.3} .. {:.3}]", s.mean, s.min, s.max);
-        let interval = c.percent.half_width.map_or_else(
-            || "one block: no interval".to_owned(),
-            |h| format!("95 % interval {:+.2} .. {:+.2} %", c.percent.mean - h, c.percent.mean + h),
+        let change = c.percent.as_ref().map_or_else(
+            || "? % (too short for a clock that counts in steps of 10 ms; a longer COMMAND helps)".to_owned(),
+            |p| {
+                let interval = p.half_width.map_or_else(
+                    || "one block: no interval".to_owned(),
+                    |h| format!("95 % interval {:+.2} .. {:+.2} %", p.mean - h, p.mean + h),
+                );
+                format!("{:+.2} % ({interval})", p.mean)
+            },
         );
         let (with, without) = (mean(&c.with_s), mean(&c.without_s));
-        let words = format!("{:+.2} % ({interval}): {without} without, {with} with", c.percent.mean);
+        let words = format!("{change}: {without} without, {with} with");
         out.preamble.push(Line::new(what, words));
     }
     let rate = o.events as f64 / (o.wall.with_s.mean * o.wall.with_s.n as f64).max(1e-9);
     let lost = if o.lost == 0 { "none lost".to_owned() } else { format!("{} lost", o.lost) };
     out.preamble.push(Line::new("events", format!("{rate:.0} a second, {lost}")));
-    let runs = 4 * o.wall.percent.n;
+    // Two of four are without.
+    let runs = 2 * o.wall.without_s.n;
     out.preamble.push(Line::new("runs", format!("{runs}, in blocks of four: without, with, with, without")));
     out.preamble.extend(o.notes.iter().map(|n| Line::new("note", n)));
     out

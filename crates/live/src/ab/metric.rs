@@ -74,11 +74,15 @@ impl Metric {
         Ok(Self { name, unit, more_is_better, pattern: Some(pattern) })
     }
 
-    /// Its value in what the benchmark printed: the last one, if it is there more than once.
-    pub(super) fn find(&self, output: &str, seconds: f64) -> Result<f64, LiveError> {
+    /// What finds it in what the benchmark printed, where the last match counts.
+    pub(super) fn pattern(&self) -> Option<&Regex> {
+        self.pattern.as_ref()
+    }
+
+    /// Its value of a run that took `seconds` and printed what its pattern `found`.
+    pub(super) fn value(&self, found: Option<&str>, seconds: f64) -> Result<f64, LiveError> {
         let Some(pattern) = &self.pattern else { return Ok(seconds) };
-        let last = pattern.captures_iter(output).filter_map(|c| c.get(1)).last();
-        let number = last.and_then(|m| m.as_str().replace(',', "").parse().ok());
+        let number = found.and_then(|m| m.replace(',', "").parse().ok());
         number.filter(|v: &f64| v.is_finite()).ok_or_else(|| {
             LiveError::Request(format!(
                 "the command printed no number that `{pattern}` finds ({})",
@@ -100,8 +104,10 @@ mod tests {
     fn numbers_are_found_in_what_commands_print() {
         let m = Metric::parse("ops:higher=([0-9,]+) ops/sec").unwrap();
         assert!(m.more_is_better && m.name == "ops");
-        assert_eq!(m.find("  1 ops/sec\n 1,204,117 ops/sec\n", 1.0).unwrap(), 1_204_117.0);
-        assert!(m.find("nothing", 1.0).unwrap_err().to_string().contains("ops"));
+        let find = |text: &str| m.pattern().unwrap().captures_iter(text).last().map(|c| c[1].to_owned());
+        let found = find("  1 ops/sec\n 1,204,117 ops/sec\n");
+        assert_eq!(m.value(found.as_deref(), 1.0).unwrap(), 1_204_117.0);
+        assert!(m.value(None, 1.0).unwrap_err().to_string().contains("ops"));
     }
 
     #[test]

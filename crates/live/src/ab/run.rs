@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::foreign::CpuTime;
 use super::metric::Metric;
+use super::printed::Printed;
 use super::report::meter_name;
 use super::session::Stop;
 use super::wakeups::{METRICS, Tracer, Wakeups};
@@ -123,23 +124,24 @@ impl Runner<'_> {
         if self.stop.is_set() {
             return Err(LiveError::Request("interrupted".to_owned()));
         }
-        let text = fs::read(&printed).map_err(LiveError::io(&printed))?;
-        let text = String::from_utf8_lossy(&text);
+        let patterns: Vec<_> = metrics.iter().map(Metric::pattern).collect();
+        let output = File::open(&printed).and_then(|file| Printed::search(file, &patterns));
+        let output = output.map_err(LiveError::io(&printed))?;
         if !status.success() {
             let how = match status.signal() {
                 Some(signal) => format!("signal {signal}"),
                 None => format!("exit status {}", status.code().unwrap_or(-1)),
             };
-            let last = text.lines().last().unwrap_or_default();
             return Err(LiveError::Request(format!(
-                "{}: {program}: {how}: {last} (see {})",
+                "{}: {program}: {how}: {} (see {})",
                 benchmark.name,
+                output.last_line,
                 printed.display()
             )));
         }
         let mut values = BTreeMap::new();
-        for metric in &metrics {
-            values.insert(metric.name.clone(), metric.find(&text, seconds)?);
+        for (metric, found) in metrics.iter().zip(&output.found) {
+            values.insert(metric.name.clone(), metric.value(found.as_deref(), seconds)?);
         }
         let wakeups = self.tracer.as_ref().zip(traced).map(|(t, at)| t.result(at)).transpose()?;
         for (name, value) in METRICS {

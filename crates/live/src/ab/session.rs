@@ -88,15 +88,28 @@ impl Stop {
     }
 }
 
-/// Makes the runs of `request` and keeps them in `folder`. Without a request it goes on with the session that is
-/// there. `say` hears what is being done, and what an earlier session left. Returns what was put back at the end.
+/// What a session is to do.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// All of this, in a new folder.
+    New(AbRequest),
+    /// What the session in the folder has not done yet.
+    Rest {
+        /// What its file asks for: it names commands and settings, and who runs them has seen it.
+        recorded: AbRequest,
+        /// What is run of it: the same by name.
+        benchmarks: Vec<Benchmark>,
+    },
+}
+
+/// Does `work` and keeps its runs in `folder`. `say` hears what is being done, and what an earlier session left. Returns what was put back at the end.
 ///
 /// # Errors
 /// When the machine cannot be switched, a benchmark fails, or the session is stopped. Runs that were made are kept, and
 /// everything is put back.
 pub fn run(
     host: &Host,
-    request: Option<AbRequest>,
+    work: Work,
     folder: &Path,
     stop: &Stop,
     say: &mut dyn FnMut(&str),
@@ -105,17 +118,22 @@ pub fn run(
     let look = watch.look(Duration::ZERO)?;
     let here = Head {
         schema: SCHEMA.to_owned(),
-        request: request.clone().unwrap_or_default(),
+        request: match &work {
+            Work::New(request) | Work::Rest { recorded: request, .. } => request.clone(),
+        },
         kernel: look.machine.release.clone(),
         driver: look.machine.driver.clone(),
         cpus: look.counters.cpus.len(),
         governor: look.governor.clone(),
     };
-    let (head, done) = match request {
-        Some(_) => (here, Vec::new()),
-        None => resumed(folder, &here)?,
+    let (head, done, benchmarks) = match work {
+        Work::New(request) => (here, Vec::new(), request.benchmarks),
+        Work::Rest { benchmarks, .. } => {
+            let (head, done) = resumed(folder, &here)?;
+            (head, done, benchmarks)
+        }
     };
-    let request = head.request.clone();
+    let request = AbRequest { benchmarks, ..head.request.clone() };
     for benchmark in &request.benchmarks {
         Metric::all(benchmark, &request.metrics)?;
     }
@@ -238,7 +256,7 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
     let path = folder.join(FILE);
     let file = OpenOptions::new().read(true).append(true).open(&path).map_err(LiveError::io(&path))?;
     // A line that was cut off when the session died is ended, and left out by whoever reads it.
-    let text = fs::read(&path).map_err(LiveError::io(&path))?;
+    let text = idlewise_files::read(&path).map_err(LiveError::io(&path))?;
     if !text.ends_with(b"\n") {
         (&file).write_all(b"\n").map_err(LiveError::io(&path))?;
     }
@@ -251,7 +269,7 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
 /// When there is none, or it was written by another version.
 pub fn folder(folder: &Path) -> Result<(Head, Vec<Run>), LiveError> {
     let path = folder.join(FILE);
-    let file = File::open(&path).map_err(LiveError::io(&path))?;
+    let file = idlewise_files::open(&path).map_err(LiveError::io(&path))?;
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
     let head: Option<Head> = lines.next().and_then(|l| serde_json::from_str(&l).ok());
     let head = head.filter(|h| h.schema == SCHEMA).ok_or_else(|| {
@@ -266,6 +284,10 @@ pub fn folder(folder: &Path) -> Result<(Head, Vec<Run>), LiveError> {
 /// A session to go on with: it must be of this machine.
 fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
     let (head, runs) = folder(at)?;
+    if head.request != here.request {
+        let at = at.display();
+        return Err(LiveError::Request(format!("{at}: the session's file was changed meanwhile")));
+    }
     let machine = |h: &Head| (h.kernel.clone(), h.driver.clone(), h.cpus);
     if machine(&head) != machine(here) {
         return Err(LiveError::Request(format!(

@@ -2,7 +2,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use crate::Host;
 
@@ -46,7 +49,7 @@ impl Facts {
     pub fn of(host: &Host, cpus: &[u32]) -> Self {
         let uname = rustix::system::uname();
         let word = |path: &Path| {
-            let text = fs::read_to_string(path).ok()?;
+            let text = idlewise_files::read_to_string(path).ok()?;
             Some(text.trim().to_owned()).filter(|t| !t.is_empty())
         };
         let base = host.sys.join("devices/system/cpu");
@@ -85,7 +88,7 @@ impl Facts {
 
 /// A module's parameters that are numbers.
 fn parameters(folder: &Path) -> BTreeMap<String, u64> {
-    let value = |path: &Path| match fs::read_to_string(path).ok()?.trim() {
+    let value = |path: &Path| match idlewise_files::read_to_string(path).ok()?.trim() {
         "Y" => Some(1),
         "N" => Some(0),
         number => number.parse().ok(),
@@ -97,6 +100,9 @@ fn parameters(folder: &Path) -> BTreeMap<String, u64> {
 /// Reading does not ask for a limit; only writing does.
 fn latency_limit(path: &Path) -> Option<i32> {
     let mut bytes = [0; 4];
-    fs::File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    // A device on a machine; a pipe in its place, in a copied tree, is not waited for.
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    let mut file = fs::OpenOptions::new().read(true).custom_flags(at_once).open(path).ok()?;
+    file.read_exact(&mut bytes).ok()?;
     Some(i32::from_ne_bytes(bytes))
 }

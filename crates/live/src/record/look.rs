@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use idlewise_platform::{SysfsCounters, SysfsDump};
+use idlewise_platform::{SysfsCounters, SysfsDump, cpu_list};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -66,6 +66,34 @@ pub(crate) fn now_ns() -> u64 {
 pub(crate) fn online(host: &Host) -> Vec<u32> {
     let text = fs::read_to_string(host.sys.join("devices/system/cpu/online")).unwrap_or_default();
     parse_list(&text)
+}
+
+/// What to know of CPUs that the machine has and that were not recorded throughout; `before` were online when it began.
+pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
+    let present = fs::read_to_string(host.sys.join("devices/system/cpu/present")).unwrap_or_default();
+    let now = online(host);
+    let at_once: Vec<u32> = parse_list(&present).into_iter().filter(|c| !before.contains(c)).collect();
+    let (came, away): (Vec<u32>, Vec<u32>) = at_once.into_iter().partition(|c| now.contains(c));
+    let went: Vec<u32> = before.iter().copied().filter(|c| !now.contains(c)).collect();
+    let cases = [
+        (away, "was offline: nothing of it is recorded", "were offline: nothing of them is recorded"),
+        (
+            went,
+            "went offline meanwhile: it is recorded until then",
+            "went offline meanwhile: they are recorded until then",
+        ),
+        (
+            came,
+            "came online meanwhile: its idle state at the start is not known",
+            "came online meanwhile: their idle states at the start are not known",
+        ),
+    ];
+    let note = |(cpus, one, several): (Vec<u32>, &str, &str)| match cpus.as_slice() {
+        [] => None,
+        [cpu] => Some(format!("CPU {cpu} {one}")),
+        all => Some(format!("CPUs {} {several}", cpu_list(all))),
+    };
+    cases.into_iter().filter_map(note).collect()
 }
 
 /// A kernel's list of CPUs: "0-3,6". What makes no sense is left out.

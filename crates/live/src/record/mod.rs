@@ -170,7 +170,8 @@ fn into_parts(
     let span_ns = look::now_ns() - start_ns;
 
     let pages = spool.finish()?;
-    let notes = companion.err().map(|e| e.to_string()).into_iter().collect();
+    let mut notes: Vec<String> = companion.err().map(|e| e.to_string()).into_iter().collect();
+    notes.extend(look::offline(host, &cpus));
     let (events, lost, stats) = totals(&instance)?;
     head.stats = stats;
     head.saved_cmdlines = tracefs.read("saved_cmdlines").unwrap_or_default();

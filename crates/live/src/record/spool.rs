@@ -2,9 +2,10 @@
 //! Where pages go while a recording runs: a folder beside the file that is to be, which can be read by itself if it comes to
 //! nothing.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use idlewise_trace::write::DatHead;
@@ -53,7 +54,8 @@ pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>,
             fs::remove_dir_all(folder).map_err(LiveError::io(folder))?;
         }
     }
-    fs::create_dir(folder).map_err(LiveError::io(folder))?;
+    // The kernel's symbols and all that happened are nobody else's business until the recording is written.
+    DirBuilder::new().mode(0o700).create(folder).map_err(LiveError::io(folder))?;
     Ok(moved)
 }
 
@@ -93,7 +95,10 @@ pub(crate) fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
     let put = |name: &str, text: &str| {
         let path = folder.join(name);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| fs::write(&path, text)).map_err(LiveError::io(&path))
+        // The folder may be opened to others, or moved to where they read: the kernel tells its symbols to root only.
+        let new = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let written = made.and_then(|()| new()?.write_all(text.as_bytes()));
+        written.map_err(LiveError::io(&path))
     };
     put("events/header_page", &head.header_page)?;
     put("printk_formats", &head.printk_formats)?;
