@@ -69,7 +69,7 @@ pub(crate) struct AdviseArgs {
     /// A session of `idlewise ab` made before, instead of a new one
     #[arg(long, value_name = "DIR")]
     ab_session: Option<PathBuf>,
-    /// Six runs of each, loads of one second
+    /// Eight runs of each, loads of one second
     #[arg(long, conflicts_with = "repeat")]
     quick: bool,
     /// Runs of the load under each governor [default: 10]
@@ -453,7 +453,7 @@ impl<'a> Task<'a> {
             arms,
             benchmarks: vec![benchmark],
             metrics: a.metric.clone(),
-            repeat: a.repeat.unwrap_or(if a.quick { 6 } else { 10 }),
+            repeat: a.repeat.unwrap_or(if a.quick { 8 } else { 10 }),
             warm_up: 1,
             settle_ms: 300,
             foreign_pct: a.foreign,

@@ -6,6 +6,8 @@
 //! what it shows.
 
 mod arm;
+#[cfg(test)]
+mod claims;
 mod foreign;
 mod metric;
 mod plan;

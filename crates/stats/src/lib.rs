@@ -2,7 +2,7 @@
 //! What several runs say together.
 //!
 //! [`Summary`], [`PairedChange`] and [`two_modes`] are for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
-//! [`mann_whitney`] are for measurements, whose noise is not.
+//! [`signed_rank`] are for measurements, whose noise is not.
 
 mod median;
 mod modes;
@@ -19,7 +19,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 pub use median::{Median, median};
 pub use modes::{Mode, two_modes};
 pub use paired::PairedChange;
-pub use rank::{RankTest, Shift, holm, mann_whitney, shift};
+pub use rank::{RankTest, Shift, holm, paired_shift, signed_rank};
 pub use trend::Trend;
 pub use verdict::{Change, mean_change};
 

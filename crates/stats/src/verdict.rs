@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, RankTest, mann_whitney, normal_quantile, shift};
+use crate::{Interval, RankTest, normal_quantile, paired_shift, signed_rank};
 
 /// A difference as a factor needs all values above zero.
-fn logs(values: &[f64]) -> Option<Vec<f64>> {
-    let positive = !values.is_empty() && values.iter().all(|v| v.is_finite() && *v > 0.0);
-    positive.then(|| values.iter().map(|v| v.ln()).collect())
+fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let good = |v: f64| v.is_finite() && v > 0.0;
+    let positive = !pairs.is_empty() && pairs.iter().all(|(a, b)| good(*a) && good(*b));
+    positive.then(|| pairs.iter().map(|(a, b)| (b / a).ln()).collect())
 }
 
-/// What two samples of positive numbers say about the factor between them.
+/// What pairs of positive numbers, each of one round, say about the factor between them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// From the baseline, as a factor less one: 0.05 is 5 % more. The shift of the logarithms.
+    /// From the baseline, as a factor less one: 0.05 is 5 % more. The shift of the logarithms of the ratios.
     pub relative: f64,
     /// Its interval of 95 %; `None` for too few values.
     pub interval: Option<Interval>,
@@ -23,18 +24,18 @@ pub struct Change {
 }
 
 impl Change {
-    /// From `baseline` to `values`; `None` where a value is not positive, or there is none.
+    /// From the first to the second value of `pairs`; `None` where a value is not positive, or there is none.
     #[must_use]
-    pub fn of(baseline: &[f64], values: &[f64]) -> Option<Self> {
-        let (a, b) = (logs(baseline)?, logs(values)?);
-        let wide = shift(&a, &b, 0.95)?;
-        let narrow = shift(&a, &b, 0.90)?;
+    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let ratios = log_ratios(pairs)?;
+        let wide = paired_shift(&ratios, 0.95)?;
+        let narrow = paired_shift(&ratios, 0.90)?;
         let back = |i: Interval| Interval { low: i.low.exp_m1(), high: i.high.exp_m1() };
         Some(Self {
             relative: wide.estimate.exp_m1(),
             interval: wide.interval.map(back),
             one_sided: narrow.interval.map(back),
-            test: mann_whitney(&a, &b)?,
+            test: signed_rank(&ratios)?,
         })
     }
 
@@ -64,11 +65,11 @@ impl Change {
         self.one_sided.is_some_and(|i| if more_is_better { -margin <= i.low } else { i.high <= margin })
     }
 
-    /// How many runs of each it would take, estimated from the spread so far, to tell a difference of the size seen or
+    /// How many pairs it would take, estimated from the spread so far, to tell a difference of the size seen or
     /// to show that there is none beyond `margin`, whichever is easier, with four chances in five. The interval shrinks
-    /// with the square root of the number of runs. `None` while there is no interval.
+    /// with the square root of their number. `None` while there is no interval.
     #[must_use]
-    pub fn runs_to_settle(&self, runs: usize, margin: f64) -> Option<u64> {
+    pub fn runs_to_settle(&self, pairs: usize, margin: f64) -> Option<u64> {
         let i = self.interval?;
         let half = ((i.high + 1.0).ln() - (i.low + 1.0).ln()) / 2.0;
         let seen = (self.relative + 1.0).ln().abs();
@@ -79,7 +80,7 @@ impl Change {
         let equivalence =
             if room > 0.0 { error * (normal_quantile(0.95) + chance) / room } else { f64::INFINITY };
         let factor = difference.min(equivalence).powi(2);
-        factor.is_finite().then(|| (runs as f64 * factor).ceil().max(1.0) as u64)
+        factor.is_finite().then(|| (pairs as f64 * factor).ceil().max(1.0) as u64)
     }
 }
 
@@ -105,33 +106,46 @@ pub fn mean_change(changes: &[Change]) -> Option<(f64, Option<Interval>)> {
 mod tests {
     use super::*;
 
-    fn around(middle: f64, spread: f64) -> Vec<f64> {
-        (-4..=4).map(|i| middle * (1.0 + spread * f64::from(i) / 4.0)).collect()
+    /// Nine pairs that drift to three times their value; the second value `ratio` times the first, within `spread`.
+    fn around(ratio: f64, spread: f64) -> Vec<(f64, f64)> {
+        let noise = [1.0, -3.0, 2.0, 0.5, -4.0, 4.0, -2.0, 3.0, -1.0];
+        let pair = |(i, e): (usize, &f64)| {
+            let level = 100.0 * (1.0 + i as f64 / 4.0);
+            (level, level * ratio * (1.0 + spread * e / 4.0))
+        };
+        noise.iter().enumerate().map(pair).collect()
+    }
+
+    fn swapped(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        pairs.iter().map(|(a, b)| (*b, *a)).collect()
     }
 
     #[test]
     fn no_difference_is_shown_or_not() {
-        let quiet = Change::of(&around(100.0, 0.002), &around(100.1, 0.002)).unwrap();
+        let quiet = Change::of(&around(1.001, 0.002)).unwrap();
         assert!(quiet.equivalent(0.01) && quiet.no_worse(0.01, false) && quiet.no_worse(0.01, true));
-        let noisy = Change::of(&around(100.0, 0.1), &around(100.1, 0.1)).unwrap();
+        let noisy = Change::of(&around(1.001, 0.1)).unwrap();
         assert!(!noisy.equivalent(0.01) && !noisy.no_worse(0.01, false));
         assert!(noisy.runs_to_settle(9, 0.01).unwrap() > 100, "{:?}", noisy.runs_to_settle(9, 0.01));
-        let faster = Change::of(&around(100.0, 0.05), &around(80.0, 0.05)).unwrap();
+        let faster = Change::of(&around(0.8, 0.05)).unwrap();
         assert!(!faster.equivalent(0.01) && faster.no_worse(0.01, false) && !faster.no_worse(0.01, true));
-        assert!(faster.test.p < 0.001 && faster.runs_to_settle(9, 0.01).unwrap() <= 9);
+        assert!(faster.test.p < 0.004 && faster.runs_to_settle(9, 0.01).unwrap() <= 9);
     }
 
     #[test]
     fn changes_are_factors() {
-        let c = Change::of(&[1.0, 1.1, 0.9, 1.05, 0.95], &[2.0, 2.2, 1.8, 2.1, 1.9]).unwrap();
+        let c = Change::of(&around(2.0, 0.0)).unwrap();
         assert!((c.relative - 1.0).abs() < 1e-9, "{c:?}");
-        let back = Change::of(&[2.0, 2.2, 1.8, 2.1, 1.9], &[1.0, 1.1, 0.9, 1.05, 0.95]).unwrap();
+        let back = Change::of(&swapped(&around(2.0, 0.0))).unwrap();
         assert!((back.relative + 0.5).abs() < 1e-9, "{back:?}");
         assert!((c.inverse().relative - back.relative).abs() < 1e-9);
         assert!((c.inverse().interval.unwrap().low - back.interval.unwrap().low).abs() < 1e-9);
         let (mean, interval) = mean_change(&[c, back]).unwrap();
-        assert!(mean.abs() < 1e-9 && interval.unwrap().low < 0.0 && interval.unwrap().high > 0.0);
-        assert_eq!(Change::of(&[1.0, 0.0], &[1.0]), None);
+        assert!(mean.abs() < 1e-9 && interval.unwrap().low <= 0.0 && interval.unwrap().high >= 0.0);
+        let noisy = Change::of(&around(2.0, 0.1)).unwrap();
+        let (mean, interval) = mean_change(&[noisy, noisy.inverse()]).unwrap();
+        assert!(mean.abs() < 1e-9 && interval.unwrap().low < -0.01 && interval.unwrap().high > 0.01);
+        assert_eq!(Change::of(&[(1.0, 2.0), (0.0, 1.0)]), None);
         assert_eq!(mean_change(&[]), None);
     }
 
@@ -141,7 +155,7 @@ mod tests {
         // and the interval's half width is 1.96 s sqrt(2/n): for n = 8, s = 0.01 it is 0.0098; d = 0.005 needs 62.8.
         let half = 1.959_963_985_f64 * 0.01 * 0.5;
         let interval = Interval { low: (0.005 - half).exp_m1(), high: (0.005 + half).exp_m1() };
-        let test = mann_whitney(&[1.0], &[2.0]).unwrap();
+        let test = signed_rank(&[1.0]).unwrap();
         let c = Change { relative: 0.005_f64.exp_m1(), interval: Some(interval), one_sided: None, test };
         assert_eq!(c.runs_to_settle(8, 0.0), Some(63));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_live::ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
-use idlewise_stats::{Change, mann_whitney};
+use idlewise_stats::{Change, signed_rank};
 
 use super::*;
 
@@ -15,15 +15,12 @@ fn situation(available: &[&str]) -> Situation {
 
 /// A session of two arms that wait for `metrics`: name and verdict each, the first one first.
 fn session(metrics: &[(&str, Verdict)]) -> AbReport {
-    let change = Change {
-        relative: -0.2,
-        interval: None,
-        one_sided: None,
-        test: mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap(),
-    };
+    let change =
+        Change { relative: -0.2, interval: None, one_sided: None, test: signed_rank(&[1.0, 2.0]).unwrap() };
     let cell = |arm: &str, verdict: Option<Verdict>| Cell {
         arm: arm.to_owned(),
         values: vec![1.0; 6],
+        rounds: 6,
         median: None,
         change: verdict.map(|_| change),
         difference: None,
@@ -44,6 +41,7 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
         schema: idlewise_live::ab::SCHEMA,
         version: "",
         machine: String::new(),
+        order: String::new(),
         head: Head {
             schema: String::new(),
             request: AbRequest { margin_permille: 10, ..AbRequest::default() },

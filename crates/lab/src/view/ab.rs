@@ -17,6 +17,7 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
     let mut out = Report { data: Some(data(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.machine));
     out.preamble.push(Line::new("arms", r.arms.join(", ")));
+    out.preamble.push(Line::new("order", &r.order));
     out.preamble.extend(wakeups::traced(r));
     out.preamble.extend(r.warnings.iter().map(|w| Line::new("warning", w)));
     let margin = r.head.request.margin_permille;
@@ -38,8 +39,9 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
         out.footer.push(Line::new("A/A", aa(found)));
     }
     out.footer.push(Line::plain(format!(
-        "change: against {}, with the interval of 95 %; p: Mann-Whitney, corrected for {} questions (Holm); wins: how often \
-         a run beats one of the baseline; to settle: runs of each arm, estimated from the spread so far",
+        "change: against {}'s run of the same round, with the interval of 95 %; p: Wilcoxon's signed ranks of the rounds, \
+         corrected for {} questions (Holm); wins: in how many rounds a run beats the baseline's; to settle: rounds, \
+         estimated from the spread so far",
         r.arms.first().map_or("", String::as_str),
         questions(r)
     )));
@@ -220,6 +222,7 @@ fn data(r: &AbReport) -> Table {
         "more_is_better",
         "arm",
         "runs",
+        "rounds",
         "median",
         "median_low",
         "median_high",
@@ -246,6 +249,8 @@ fn data(r: &AbReport) -> Table {
             m.more_is_better.to_string(),
             c.arm.clone(),
             c.values.len().to_string(),
+            // The baseline is compared with nothing.
+            c.p.map(|_| c.rounds.to_string()).unwrap_or_default(),
             text(middle.map(|m| m.median)),
             text(its.map(|i| i.low)),
             text(its.map(|i| i.high)),

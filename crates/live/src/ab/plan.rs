@@ -9,6 +9,26 @@ pub(super) struct Turn {
     pub(super) arm: usize,
 }
 
+/// The order of [`order`] in words, for who reads the result.
+pub(super) fn words(arms: &[String], seed: u64) -> String {
+    // As many rounds as it takes until they repeat themselves, but no more than can be read.
+    let shown = (2 * arms.len()).min(SHOWN);
+    let name = |t: &Turn| arms.get(t.arm).map_or("", String::as_str);
+    let turns = order(shown as u32, 1, arms.len(), seed);
+    let rounds: Vec<String> = turns
+        .chunks(arms.len().max(1))
+        .map(|round| round.iter().map(name).collect::<Vec<_>>().join(" "))
+        .collect();
+    format!(
+        "in each round every arm once, in fixed turns (--seed {seed}), not drawn by lot: {}, ...; a run is compared with the \
+         baseline's of its round",
+        rounds.join(" | ")
+    )
+}
+
+/// Rounds that are shown.
+const SHOWN: usize = 4;
+
 /// The order of `rounds` rounds: in each every benchmark runs under every arm. Two arms take turns as A B, B A, B A, A B,
 /// so that neither a steady drift nor one that bends favours one of them; more arms rotate, every second round
 /// backwards, and each is as often first as last.
@@ -39,6 +59,18 @@ mod tests {
     fn two_arms_take_turns_as_abba_and_baab() {
         assert_eq!(arms(4, 2, 0), [0, 1, 1, 0, 1, 0, 0, 1]);
         assert_eq!(arms(2, 2, 1), [1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn the_order_is_told() {
+        let arms = ["menu", "teo"].map(str::to_owned);
+        assert!(
+            words(&arms, 0).contains(": menu teo | teo menu | teo menu | menu teo, ..."),
+            "{}",
+            words(&arms, 0)
+        );
+        assert!(words(&arms, 1).contains("(--seed 1), not drawn by lot: teo menu | menu teo"));
+        assert!(words(&[], 0).contains("in each round"));
     }
 
     #[test]

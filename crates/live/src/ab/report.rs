@@ -2,19 +2,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_stats::{Change, Interval, Median, Shift, holm, mann_whitney, mean_change, median, shift};
+use idlewise_stats::{Change, Interval, Median, Shift, holm, mean_change, median, paired_shift, signed_rank};
 use serde::Serialize;
 
 use super::metric::Metric;
 use super::session::{Head, folder, machine};
 use super::verdict::Verdict;
 use super::wakeups::METRICS;
-use super::{AbRequest, Benchmark, Run, StateUse, warnings};
+use super::{AbRequest, Benchmark, Run, StateUse, plan, warnings};
 use crate::power::Meters;
 use crate::{Host, LiveError};
 
 /// Version of the JSON.
-pub const SCHEMA: &str = "idlewise.ab/1";
+pub const SCHEMA: &str = "idlewise.ab/2";
 
 /// What a session shows.
 #[derive(Clone, Debug, Serialize)]
@@ -27,6 +27,8 @@ pub struct AbReport {
     pub machine: String,
     /// What was asked for.
     pub head: Head,
+    /// In which order the runs were made, and who drew it, in words.
+    pub order: String,
     /// In plain words, what makes the result doubtful.
     pub warnings: Vec<String>,
     /// The arms' names; the first is the baseline.
@@ -73,21 +75,23 @@ pub struct Cell {
     pub arm: String,
     /// Its runs.
     pub values: Vec<f64>,
+    /// Rounds in which both it and the baseline ran: what is compared.
+    pub rounds: usize,
     /// What they say; `None` without runs.
     pub median: Option<Median>,
-    /// Against the baseline, as a factor; `None` for the baseline itself and where a value is not above zero.
+    /// Against the baseline's run of the same round, as a factor; `None` for the baseline itself and where a value is not above zero.
     pub change: Option<Change>,
-    /// Against the baseline, in the metric's unit.
+    /// The same in the metric's unit.
     pub difference: Option<Shift>,
-    /// Probability of such a difference by accident (Mann and Whitney).
+    /// Probability of such a difference by accident (Wilcoxon's signed ranks of the rounds).
     pub p: Option<f64>,
     /// The same, corrected for all the questions that this report asks (Holm).
     pub p_corrected: Option<f64>,
-    /// How often a run of this arm is better than one of the baseline, 0 to 1.
+    /// In which share of the rounds its run is better than the baseline's, 0 to 1.
     pub superiority: Option<f64>,
     /// What is shown.
     pub verdict: Option<Verdict>,
-    /// How many runs of each arm would settle it, estimated from the spread so far.
+    /// How many rounds would settle it, estimated from the spread so far.
     pub runs_to_settle: Option<u64>,
 }
 
@@ -152,9 +156,20 @@ pub fn report(at: &Path) -> Result<AbReport, LiveError> {
     let together = if benchmarks.len() > 1 { together(&benchmarks, &arms) } else { Vec::new() };
     let aa = request.aa.then(|| findings(&benchmarks));
     let warnings = warnings::all(&head, &runs, &benchmarks);
-    let machine = machine(&head);
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(AbReport { schema: SCHEMA, version, machine, head, warnings, arms, benchmarks, together, aa, runs })
+    let order = plan::words(&arms, request.seed);
+    Ok(AbReport {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        machine: machine(&head),
+        order,
+        head,
+        warnings,
+        arms,
+        benchmarks,
+        together,
+        aa,
+        runs,
+    })
 }
 
 fn cells(all: &[BenchmarkReport]) -> impl Iterator<Item = (&BenchmarkReport, &MetricReport, &Cell)> {
@@ -168,7 +183,7 @@ fn findings(all: &[BenchmarkReport]) -> Vec<String> {
         .collect()
 }
 
-fn of_benchmark(
+pub(super) fn of_benchmark(
     benchmark: &Benchmark,
     head: &Head,
     arms: &[String],
@@ -179,7 +194,8 @@ fn of_benchmark(
     };
     let mut metrics = Vec::new();
     let mut add = |name: String, unit: String, more_is_better: bool, value: &dyn Fn(&Run) -> Option<f64>| {
-        let by_arm: Vec<Vec<f64>> = (0..arms.len()).map(|a| of(a).filter_map(value).collect()).collect();
+        let values = |a| of(a).filter_map(|r| Some((r.round, value(r)?))).collect();
+        let by_arm: Vec<BTreeMap<u32, f64>> = (0..arms.len()).map(values).collect();
         let cells = arms.iter().enumerate().map(|(i, arm)| cell(arm, i, &by_arm, more_is_better)).collect();
         metrics.push(MetricReport { name, unit, more_is_better, cells });
     };
@@ -201,15 +217,25 @@ fn of_benchmark(
     Ok(BenchmarkReport { name: benchmark.name.clone(), metrics, idle })
 }
 
-fn cell(arm: &str, index: usize, by_arm: &[Vec<f64>], more_is_better: bool) -> Cell {
-    let values = by_arm.get(index).cloned().unwrap_or_default();
+/// Two runs of one round are next to each other: whatever changes slowly, or once, is common to both.
+fn cell(arm: &str, index: usize, by_arm: &[BTreeMap<u32, f64>], more_is_better: bool) -> Cell {
+    let own = &by_arm[index];
+    let values: Vec<f64> = own.values().copied().collect();
     let baseline = by_arm.first().filter(|_| index > 0);
-    let test = baseline.and_then(|b| mann_whitney(b, &values));
+    let pairs: Vec<(f64, f64)> = baseline
+        .into_iter()
+        .flatten()
+        .filter_map(|(round, before)| Some((*before, *own.get(round)?)))
+        .collect();
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+    let change = Change::of(&pairs);
+    let test = change.map(|c| c.test).or_else(|| signed_rank(&differences));
     Cell {
         arm: arm.to_owned(),
         median: Median::of(&values),
-        change: baseline.and_then(|b| Change::of(b, &values)),
-        difference: baseline.and_then(|b| shift(b, &values, 0.95)),
+        rounds: pairs.len(),
+        change,
+        difference: paired_shift(&differences, 0.95),
         p: test.map(|t| t.p),
         p_corrected: None,
         superiority: test.map(|t| if more_is_better { t.superiority } else { 1.0 - t.superiority }),
@@ -220,7 +246,7 @@ fn cell(arm: &str, index: usize, by_arm: &[Vec<f64>], more_is_better: bool) -> C
 }
 
 /// Every question that the report asks makes a false answer likelier: they are corrected together.
-fn judge(all: &mut [BenchmarkReport], margin: f64) {
+pub(super) fn judge(all: &mut [BenchmarkReport], margin: f64) {
     let ps: Vec<f64> = cells(all).filter_map(|(.., c)| c.p).collect();
     let mut corrected = holm(&ps).into_iter();
     for metric in all.iter_mut().flat_map(|b| &mut b.metrics) {
@@ -235,7 +261,7 @@ fn judge(all: &mut [BenchmarkReport], margin: f64) {
             };
             cell.verdict = Some(verdict);
             if verdict == Verdict::Unclear || verdict == Verdict::NotWorse {
-                cell.runs_to_settle = cell.change.and_then(|c| c.runs_to_settle(cell.values.len(), margin));
+                cell.runs_to_settle = cell.change.and_then(|c| c.runs_to_settle(cell.rounds, margin));
             }
         }
     }

@@ -6,8 +6,10 @@ use idlewise_stats::{Trend, median};
 use super::wakeups::{LEAST_FOR_MEDIAN, LEAST_FOR_P99};
 use super::{BenchmarkReport, Head, Run, Wakeups};
 
-/// Fewer runs of an arm than this show only what is obvious.
+/// Fewer runs of an arm than this have no interval, neither of a median nor of a change.
 const FEW: usize = 6;
+/// A difference is shown below this probability.
+const SHOWN_P: f64 = 0.05;
 /// A spread (greatest less least, of the median) that hides differences of some percent.
 const NOISY: f64 = 0.25;
 /// A trend is told when it is this unlikely and this large.
@@ -25,6 +27,7 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
         noise(benchmark, &mut out);
         drift(benchmark, &counted, &mut out);
     }
+    questions(benchmarks, &mut out);
     limits(head, &counted, &mut out);
     foreign(head, &counted, &mut out);
     let repeated =
@@ -131,14 +134,31 @@ fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<String>) {
     if least < FEW {
         let name = &benchmark.name;
         out.push(format!(
-            "too few runs: {name} has {least} of an arm; below {FEW} a median has no interval, below 4 nothing at all can \
-             be shown (--repeat)"
+            "too few runs: {name} has {least} of an arm; below {FEW} nothing at all can be shown (--repeat)"
         ));
     }
     let wanted = head.request.repeat as usize;
     if least < wanted {
         out.push(format!("the session is not finished: {least} of {wanted} rounds of {}", benchmark.name));
     }
+}
+
+/// So many rounds have a least p, 2 / 2^rounds; times the number of questions it may be too much to show anything.
+fn questions(benchmarks: &[BenchmarkReport], out: &mut Vec<String>) {
+    let cells = benchmarks.iter().flat_map(|b| &b.metrics).flat_map(|m| &m.cells);
+    let asked: Vec<usize> = cells.filter(|c| c.p.is_some()).map(|c| c.rounds).collect();
+    let least = |rounds: usize| 2.0 * 0.5_f64.powi(rounds as i32) * asked.len() as f64;
+    let Some(most) = asked.iter().copied().max().filter(|most| *most >= FEW) else { return };
+    if least(most) < SHOWN_P {
+        return;
+    }
+    let wanted = (most..).find(|rounds| least(*rounds) < SHOWN_P);
+    out.push(format!(
+        "too few rounds for so many questions: with {most} rounds none of {} can be answered by a difference; {} would do \
+         (--repeat), or fewer arms and metrics",
+        asked.len(),
+        wanted.unwrap_or(most)
+    ));
 }
 
 fn noise(benchmark: &BenchmarkReport, out: &mut Vec<String>) {
@@ -173,8 +193,8 @@ fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<String>) {
         let Some(trend) = Trend::of(&mine.filter_map(of).collect::<Vec<f64>>()) else { continue };
         if trend.p < TREND_P && trend.growth.abs() > TREND {
             out.push(format!(
-                "drift: {} {} {} by {:.0} % of its median from the first run to the last, under all arms; the order of the runs \
-                 spreads it over the arms evenly, but find its cause",
+                "drift: {} {} {} by {:.0} % of its median from the first run to the last, under all arms; runs are compared \
+                 within their round, so that it hides little, but find its cause",
                 benchmark.name,
                 metric.name,
                 if trend.growth > 0.0 { "grows" } else { "falls" },
