@@ -58,7 +58,11 @@ impl Policy {
         let governor = match id {
             "performance" => Governor::Steady(Steady::Highest),
             "powersave" => Governor::Steady(Steady::Lowest),
-            "fixed" => Governor::Steady(Steady::At(config.khz("khz").unwrap_or(0))),
+            "fixed" => {
+                let Some(khz) = config.khz("khz") else { unreachable!("{id} is not read without khz") };
+                Governor::Steady(Steady::At(khz))
+            }
+            "schedutil" => Governor::Schedutil(Schedutil::new(Kernel::V6_12, config, &clock)),
             "schedutil-6.1" | "sched-pixel" => {
                 Governor::Schedutil(Schedutil::new(Kernel::V6_1, config, &clock))
             }
@@ -69,7 +73,7 @@ impl Policy {
             "interactive" => Governor::Interactive(Interactive::new(config, &clock)),
             "schedutil-4.8" => Governor::OldSchedutil(OldSchedutil::new(false, config, &clock)),
             "schedutil-android-4.4" => Governor::OldSchedutil(OldSchedutil::new(true, config, &clock)),
-            _ => Governor::Schedutil(Schedutil::new(Kernel::V6_12, config, &clock)),
+            _ => unreachable!("{id} is in the catalogue, and no policy is made for it"),
         };
         Ok(Self { clock, governor, id })
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are governors and their parameters found by name, and mistakes explained?
 
-use idlewise_freq::{Config, Limits, ParamDefault, ParamKind, Steps, list};
+use idlewise_freq::{Config, Driver, Limits, ParamDefault, ParamKind, Policy, Setup, Steps, Table, list};
 
 mod common;
 
@@ -130,4 +130,21 @@ fn a_setup_that_makes_no_sense_is_refused_with_the_reason() {
     assert!(refused(|s| s.cpus = vec![1, 0, 1]).contains("each once"));
     assert!(refused(|s| s.start_khz = 7).contains("there are: 500000"));
     assert!(refused(|s| s.tick_ns = 0).contains("tick of 0 ns"));
+}
+
+#[test]
+fn a_policy_is_made_for_every_governor_of_the_list() {
+    for info in list() {
+        let required = if info.id == "fixed" { ":khz=500000" } else { "" };
+        let config: Config = format!("{}{required}", info.id).parse().unwrap();
+        let setup = Setup {
+            cpus: vec![0],
+            table: Table::new(common::BIG.to_vec()).unwrap(),
+            limits: Limits::NONE,
+            start_khz: common::BIG[0],
+            driver: Driver::default(),
+            tick_ns: 4 * common::MS,
+        };
+        assert!(Policy::new(setup, &config).is_ok(), "{}", info.id);
+    }
 }
