@@ -46,17 +46,24 @@ impl Load {
     }
 
     /// Tells WALT, if it listens. What it refuses is a mistake of the simulator's, which would show in its sums.
+    ///
+    /// # Panics
+    /// Then.
     #[inline]
     pub(crate) fn tell(&mut self, what: impl FnOnce(&mut Walt) -> Result<(), walt::WaltError>) {
         if let Some(walt) = &mut self.walt {
             let told = what(walt);
-            debug_assert_eq!(told, Ok(()));
+            assert_eq!(told, Ok(()), "WALT refuses what the simulator says");
         }
     }
 
     /// A task's number in WALT; 0 without.
     pub(crate) fn number(&mut self, cpu: u32) -> u32 {
-        self.walt.as_mut().and_then(|w| w.add_task(cpu, None).ok()).unwrap_or(0)
+        let Some(walt) = &mut self.walt else { return 0 };
+        match walt.add_task(cpu, None) {
+            Ok(number) => number,
+            Err(why) => unreachable!("WALT refuses a new task on CPU {cpu}: {why}"),
+        }
     }
 
     /// Time has passed for a CPU's averages.
@@ -109,7 +116,11 @@ impl View<'_, '_> {
     }
 
     fn walt_util(&self, cpu: u32) -> Option<u64> {
-        self.load.walt.as_ref().map(|w| u64::from(w.frequency_util(cpu).unwrap_or(0)))
+        let known = |util: Option<u32>| match util {
+            Some(util) => u64::from(util),
+            None => unreachable!("WALT knows no CPU {cpu}"),
+        };
+        self.load.walt.as_ref().map(|w| known(w.frequency_util(cpu)))
     }
 }
 
@@ -167,5 +178,29 @@ impl Signals for View<'_, '_> {
         let cpu = &self.cpus[cpu as usize];
         let running = if cpu.curr.is_some() { now_ns.saturating_sub(cpu.charged_ns) } else { 0 };
         now_ns.saturating_sub(cpu.busy_ns + running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use idlewise_signal::{pelt, walt::WaltError};
+
+    fn load() -> Load {
+        let spec = walt::CpuSpec { capacity: 1024, max_freq_khz: 2_000_000 };
+        let pelt = Pelt::new(pelt::Config::kernel(6, 12).unwrap()).unwrap();
+        Load { pelt, walt: Some(Walt::new(walt::Config::android(), &[spec]).unwrap()), clamped: false }
+    }
+
+    #[test]
+    #[should_panic(expected = "WALT refuses what the simulator says")]
+    fn what_walt_refuses_stops_the_simulation() {
+        load().tell(|_| Err(WaltError::NoTask(7)));
+    }
+
+    #[test]
+    #[should_panic(expected = "WALT refuses a new task on CPU 3")]
+    fn a_task_that_walt_does_not_take_stops_the_simulation() {
+        load().number(3);
     }
 }

@@ -143,9 +143,13 @@ impl Placer {
                 balance::Level::new(machine.cpus.len()),
             ],
         };
+        let energy_pelt = match pelt::Pelt::new(config) {
+            Ok(pelt) => pelt,
+            Err(why) => unreachable!("a valid PELT with limits of its own: {why}"),
+        };
         Ok(Self {
             models: models(machine, setting, asymmetric)?,
-            energy_pelt: pelt::Pelt::new(config).unwrap_or(setting.pelt),
+            energy_pelt,
             asymmetric,
             scan: clusters.iter().map(Vec::len).collect(),
             cpus: machine.cpus.iter().map(per_cpu).collect(),

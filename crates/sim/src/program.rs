@@ -218,12 +218,11 @@ impl Numbers {
 
     /// Every index of a workload is one of its lists'.
     fn of(&self, id: ResourceId) -> u32 {
-        self.number.get(id.index()).copied().unwrap_or(0)
+        self.number[id.index()]
     }
 
     fn timer(&self, id: ResourceId) -> TimerAt {
-        let own = self.own_timer.get(id.index()).copied().unwrap_or(false);
-        if own { TimerAt::Own(self.of(id)) } else { TimerAt::Shared(self.of(id)) }
+        if self.own_timer[id.index()] { TimerAt::Own(self.of(id)) } else { TimerAt::Shared(self.of(id)) }
     }
 }
 

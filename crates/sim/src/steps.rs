@@ -282,7 +282,7 @@ impl<W: Watch> Sim<'_, W> {
 
     fn wait_at_barrier(&mut self, c: usize, task: u32, barrier: u32) -> bool {
         let waiting = &mut self.barriers[barrier as usize];
-        let needed = self.program.barriers.get(barrier as usize).copied().unwrap_or(1);
+        let needed = self.program.barriers[barrier as usize];
         if (waiting.len() as u32).saturating_add(1) < needed {
             waiting.push(task);
             return true;
@@ -297,8 +297,10 @@ impl<W: Watch> Sim<'_, W> {
 /// The step behind the loop that begins at `step`.
 fn after_loop(steps: &[Step], step: u32, counter: u32) -> u32 {
     let is_end = |s: &Step| matches!(s, Step::Again { counter: c, .. } if *c == counter);
-    let inside = steps.get(step as usize..).unwrap_or_default();
-    inside.iter().position(is_end).map_or(u32::MAX, |i| step + i as u32 + 1)
+    let Some(end) = steps[step as usize..].iter().position(is_end) else {
+        unreachable!("the loop at step {step} of {} has no end", steps.len())
+    };
+    step + end as u32 + 1
 }
 
 /// Work of `ns` at `speed` as a task keeps it. A step of more than five hours at full speed is cut to that.

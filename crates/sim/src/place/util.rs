@@ -27,6 +27,13 @@ pub(super) fn is_greater(a: u64, b: u64) -> bool {
     a * 1024 > b * 1078
 }
 
+/// WALT has every task and CPU that the simulator has.
+#[inline]
+fn known(util: Option<u32>) -> u64 {
+    let Some(util) = util else { unreachable!("WALT does not know a task or CPU of the simulator's") };
+    util.into()
+}
+
 impl View<'_, '_> {
     fn walt(&self) -> Option<&Walt> {
         self.load.walt.as_ref().filter(|_| self.machine.placing.by_walt)
@@ -41,7 +48,7 @@ impl View<'_, '_> {
     pub(super) fn task_util(&self, task: u32) -> u64 {
         let t = &self.tasks[task];
         match self.walt() {
-            Some(walt) => u64::from(walt.task_util(t.walt).unwrap_or(0)),
+            Some(walt) => known(walt.task_util(t.walt)),
             None => self.load.pelt.task_util(&t.pelt),
         }
     }
@@ -55,7 +62,7 @@ impl View<'_, '_> {
             return self.load.pelt.cpu_util_with(&self.cpus[c].pelt, &t.pelt, place, boost);
         };
         // WALT's sum is of the tasks that are queued.
-        let util = u64::from(walt.placement_util(c as u32).unwrap_or(0));
+        let util = known(walt.placement_util(c as u32));
         let own = self.task_util(task);
         let rest = if place.is_here && t.pelt.is_queued() { util.saturating_sub(own) } else { util };
         let with = if place.goes_here { rest + own } else { rest };
@@ -65,7 +72,7 @@ impl View<'_, '_> {
     /// How full it is (`cpu_util_cfs`).
     pub(super) fn util_now(&self, c: usize) -> u64 {
         match self.walt() {
-            Some(walt) => u64::from(walt.placement_util(c as u32).unwrap_or(0)),
+            Some(walt) => known(walt.placement_util(c as u32)),
             None => self.load.pelt.cpu_util(&self.cpus[c].pelt),
         }
     }
