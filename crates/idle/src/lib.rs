@@ -279,7 +279,7 @@ impl<'t> IdleCpu<'t> {
             start_ns: self.stay.start_ns,
             residency_ns,
             wake_ns: left.wake_at_ns.wrapping_sub(self.stay.start_ns) as i64,
-            latency_ns: left.running_at_ns.wrapping_sub(left.wake_at_ns) as i64,
+            latency_ns: since(left.wake_at_ns, left.running_at_ns),
             tick_ns: if left.cause == WakeCause::Tick {
                 left.handled_at_ns.wrapping_sub(left.exit_at_ns) as i64
             } else {
@@ -388,4 +388,11 @@ struct Query {
     sleep_length_ns: i64,
     delta_tick_ns: i64,
     may_stop: bool,
+}
+
+/// Ns from one moment to a later one.
+#[inline]
+fn since(earlier_ns: u64, later_ns: u64) -> i64 {
+    assert!(earlier_ns <= later_ns, "a task ran at {later_ns} ns, before its wake at {earlier_ns} ns");
+    i64::try_from(later_ns - earlier_ns).unwrap_or(i64::MAX)
 }

@@ -400,7 +400,7 @@ impl<'a> Changes<'a> {
     }
 
     fn latency(&mut self, now_ns: u64) -> Option<i64> {
-        let ahead = self.workload.latency.get(self.latency..).unwrap_or_default();
+        let ahead = &self.workload.latency[self.latency..];
         let n = ahead.partition_point(|c| c.at_ns <= now_ns);
         self.latency += n;
         self.find_next();
@@ -408,7 +408,7 @@ impl<'a> Changes<'a> {
     }
 
     fn disabled(&mut self, now_ns: u64) -> Option<u16> {
-        let ahead = self.workload.disabled.get(self.disabled..).unwrap_or_default();
+        let ahead = &self.workload.disabled[self.disabled..];
         let n = ahead.partition_point(|c| c.at_ns <= now_ns);
         self.disabled += n;
         self.find_next();

@@ -280,6 +280,14 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "awake 3 ns before its wake")]
+    fn a_latency_below_zero_is_no_latency_of_four_seconds() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        Tally::new(&table, &energy).entry(&entry(0, 1_000, Miss::None, WakeCause::Irq, -3));
+    }
+
+    #[test]
     fn an_empty_run_has_a_score_of_nothing() {
         let table = table();
         let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();

@@ -128,6 +128,11 @@ pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
         + energy.active_fj(e.tick_ns.max(0).unsigned_abs())
 }
 
+/// A latency as it is counted: one of more than 4.29 s, which a recording may well have, as that.
+fn counted(latency_ns: u64) -> u32 {
+    u32::try_from(latency_ns).unwrap_or(u32::MAX)
+}
+
 impl Ledger for Tally<'_> {
     #[inline]
     fn entry(&mut self, e: &Entry) {
@@ -171,13 +176,20 @@ impl Ledger for Tally<'_> {
         }
         self.counts.energy_fj += entry_fj(self.table, self.energy, e);
         if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
-            self.counts.latencies_ns.push(u32::try_from(e.latency_ns).unwrap_or(u32::MAX));
+            assert!(
+                e.latency_ns >= 0,
+                "CPU {} at {} ns: awake {} ns before its wake",
+                e.cpu,
+                e.start_ns,
+                -e.latency_ns
+            );
+            self.counts.latencies_ns.push(counted(e.latency_ns.unsigned_abs()));
         }
     }
 
     #[inline]
     fn overtaken(&mut self, latency_ns: u64) {
         self.counts.overtaken += 1;
-        self.counts.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+        self.counts.latencies_ns.push(counted(latency_ns));
     }
 }
