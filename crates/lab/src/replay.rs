@@ -235,6 +235,15 @@ struct TraceRuns<'a> {
     fidelity: Result<FidelityHead, String>,
 }
 
+impl<'a> TraceRuns<'a> {
+    /// Of the candidate with this number; the oracle for regret comes after them.
+    fn of(&mut self, candidate: usize) -> &mut CpuRuns<'a> {
+        let all = self.governors.len();
+        assert!(candidate <= all, "candidate {candidate} of {all}, and the oracle after them");
+        self.governors.get_mut(candidate).unwrap_or(&mut self.oracle)
+    }
+}
+
 /// One governor's runs on the CPUs of a trace.
 #[derive(Clone, Default)]
 struct CpuRuns<'a> {
@@ -280,8 +289,7 @@ impl<'a> Stage<'a> {
             })
             .collect();
         for (t, c, runs) in finished {
-            let Some(trace) = all.get_mut(t) else { continue };
-            trace.governors.get_mut(c).unwrap_or(&mut trace.oracle).merge(runs);
+            all[t].of(c).merge(runs);
         }
         Ok(all)
     }
@@ -331,7 +339,9 @@ impl<'a> Stage<'a> {
         };
         let mut out = CpuRuns { shared_state: runs.shared_state, ..CpuRuns::default() };
         for ran in runs.cpus {
-            let Some(place) = self.scene.place(ran.cpu) else { continue };
+            let Some(place) = self.scene.place(ran.cpu) else {
+                unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
+            };
             let mut tally = Tally::new(&place.table, &place.energy);
             tally.counts = ran.pages;
             out.counts.merge(&ran.counts);
@@ -486,6 +496,20 @@ fn relative(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "candidate 3 of 2")]
+    fn a_run_of_no_candidate_is_not_the_oracles() {
+        let mut runs = TraceRuns {
+            governors: vec![CpuRuns::default(); 2],
+            oracle: CpuRuns::default(),
+            parity: Vec::new(),
+            fidelity: Err(String::new()),
+        };
+        runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
+        assert!(runs.oracle.shared_state && !runs.of(1).shared_state);
+        runs.of(3);
+    }
 
     #[test]
     fn a_list_of_governors_keeps_parameters_with_their_governor() {

@@ -6,7 +6,7 @@ use idlewise_sim::{Machine, Watch};
 /// A tally for each CPU of a simulated machine.
 pub(crate) struct Books<'m> {
     tallies: Vec<Tally<'m>>,
-    /// The place of each CPU number.
+    /// The place of each CPU number; that of a number which no CPU has is none.
     places: Vec<usize>,
 }
 
@@ -17,7 +17,7 @@ impl<'m> Books<'m> {
             Tally::new(c.table, &machine.clusters[c.cluster].energy)
         };
         let most = machine.cpus.iter().map(|c| c.number as usize + 1).max().unwrap_or(0);
-        let mut places = vec![0; most];
+        let mut places = vec![usize::MAX; most];
         for (place, cpu) in machine.cpus.iter().enumerate() {
             places[cpu.number as usize] = place;
         }
@@ -37,10 +37,7 @@ impl<'m> Books<'m> {
 impl Ledger for Books<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry) {
-        let place = self.places.get(entry.cpu as usize).copied().unwrap_or(0);
-        if let Some(tally) = self.tallies.get_mut(place) {
-            tally.entry(entry);
-        }
+        self.tallies[self.places[entry.cpu as usize]].entry(entry);
     }
 }
 

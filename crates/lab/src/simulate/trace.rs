@@ -192,7 +192,7 @@ impl<W: Write> Watch for Tracer<W> {
         };
         match what {
             Seen::Made { task, program } => {
-                let name = self.names.programs.get(program as usize).cloned().unwrap_or_default();
+                let name = self.names.programs[program as usize].clone();
                 let at = task as usize;
                 if self.names.comms.len() <= at {
                     self.names.comms.resize(at + 1, String::new());
