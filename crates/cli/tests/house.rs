@@ -149,6 +149,57 @@ fn one_file_writes_to_the_terminal() {
     assert_eq!(writers, ["crates/cli/src/output.rs"], "`say`, `warn` and reports escape what data names");
 }
 
+/// Defaults that may hide a mistake of ours, at most, in the crates that compute. Who removes one lowers the number.
+const DEFAULTS: [(&str, usize); 7] =
+    [("freq", 0), ("idle", 0), ("lab", 0), ("replay", 0), ("score", 0), ("sim", 0), ("stats", 0)];
+/// So many may go before the number has to follow.
+const SLACK: usize = 5;
+/// Assertions of our own invariants at run time, at least, in all crates. Who adds one may raise the number.
+const ASSERTIONS: usize = 0;
+
+/// The lines of code of a crate, without tests.
+fn code(room: &str) -> Vec<String> {
+    let folder = root().join("crates").join(room).join("src");
+    let mut lines = Vec::new();
+    for path in files(&folder, &[".rs"]) {
+        let name = shown(&path);
+        let text = fs::read_to_string(&path).unwrap();
+        if name.ends_with("tests.rs") || name.contains("/tests/") || name.ends_with("/claims.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        lines.extend(code.lines().map(str::trim).filter(|l| !l.starts_with("//")).map(str::to_owned));
+    }
+    lines
+}
+
+#[test]
+fn mistakes_of_our_own_become_no_numbers() {
+    let count = |lines: &[String], words: &[&str]| -> usize {
+        lines.iter().map(|l| words.iter().map(|w| l.matches(w).count()).sum::<usize>()).sum()
+    };
+    let mut wrong = Vec::new();
+    for (room, most) in DEFAULTS {
+        let n = count(&code(room), &["unwrap_or(0)", "unwrap_or_default()"]);
+        if n > most {
+            wrong.push(format!(
+                "crates/{room}: {n} times unwrap_or(0) or unwrap_or_default(), {most} at most: assert what is ours, \
+                 and let unknown be None (CONTRIBUTING.md)"
+            ));
+        } else if n + SLACK < most {
+            wrong.push(format!("crates/{room}: only {n} defaults are left: lower its number from {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let rooms = FLOORS.iter().map(|(room, _)| *room);
+    let all: Vec<String> = rooms.flat_map(code).collect();
+    let asserted = count(&all, &["assert!(", "assert_eq!(", "assert_ne!(", "unreachable!("]);
+    assert!(
+        asserted >= ASSERTIONS,
+        "{asserted} assertions at run time, {ASSERTIONS} at least: one went away"
+    );
+}
+
 #[test]
 fn every_source_file_begins_with_its_licence() {
     let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"];
