@@ -253,13 +253,13 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "N")]
     pub(crate) decision: Option<u64>,
     /// A golden file (see `idlewise drive`) instead of a trace
-    #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "seed"])]
+    #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "seed", "hz"])]
     pub(crate) golden: Option<PathBuf>,
     /// The row of the golden file, from 0
     #[arg(long, value_name = "N", requires = "golden", conflicts_with = "trace")]
     pub(crate) row: Option<u64>,
     /// Decisions recorded on a live kernel (see `idlewise drive`) instead of a trace; --platform names the machine
-    #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "seed"])]
+    #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "seed", "hz"])]
     pub(crate) decisions: Option<PathBuf>,
     /// The line of the file of decisions, as `idlewise drive` names it
     #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
@@ -496,7 +496,7 @@ pub(crate) enum PlatformCommand {
 }
 
 /// What of [`StageArgs`] a result that is asked again has told already.
-const STAGE: [&str; 9] = [
+const STAGE: [&str; 10] = [
     "platform",
     "cluster",
     "seed",
@@ -506,6 +506,7 @@ const STAGE: [&str; 9] = [
     "instance",
     "despite_counters",
     "trees",
+    "hz",
 ];
 
 /// Where governors are run.
@@ -521,9 +522,19 @@ pub(crate) struct StageArgs {
     pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
+    /// Replay as if the kernel ticked N times a second [default: as the recording shows]
+    #[arg(long, value_name = "N")]
+    hz: Option<u32>,
     /// Seed of the random numbers that a governor may ask for
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+}
+
+impl StageArgs {
+    /// What is known of the recordings beside their files, and asked of them.
+    pub(crate) fn recording(&self) -> RecordingOptions {
+        RecordingOptions { hz: self.hz, ..self.recording.options() }
+    }
 }
 
 #[derive(Debug, Args)]

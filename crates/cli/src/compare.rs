@@ -34,7 +34,7 @@ fn request(a: &CompareArgs) -> CompareRequest {
     let PerChoice(per) = a.per.map(PerArg::from).into();
     CompareRequest {
         traces: a.trace.clone(),
-        recording: a.stage.recording.options(),
+        recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         a: a.a.clone().unwrap_or_default(),

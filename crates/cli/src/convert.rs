@@ -33,7 +33,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         to,
         output: a.output.clone(),
         governors: a.governor.as_deref().map(split_governors).unwrap_or_default(),
-        recording: a.stage.recording.options(),
+        recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         kernel_trees: a.stage.kernels.trees.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
 
 /// Without governors nothing is replayed: what says where and how would be passed over.
 fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
-    let recording = a.stage.recording.options();
+    let recording = a.stage.recording();
     let given = [
         ("--platform", a.stage.platform.is_some()),
         ("--cluster", a.stage.cluster.is_some()),

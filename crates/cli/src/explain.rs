@@ -30,7 +30,7 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
     };
     let request = ExplainRequest {
         trace: a.trace.clone().unwrap_or_default(),
-        recording: a.stage.recording.options(),
+        recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governor: governor.to_owned(),
@@ -85,7 +85,7 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
     })?;
     let request = WhyDifferRequest {
         trace: a.trace.clone().unwrap_or_default(),
-        recording: a.stage.recording.options(),
+        recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governors,

@@ -41,7 +41,7 @@ fn request(a: &ReplayArgs) -> ReplayRequest {
     let PerChoice(per) = a.per.into();
     ReplayRequest {
         traces: a.traces.clone(),
-        recording: a.stage.recording.options(),
+        recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),
         governors: split_governors(&a.governor),

@@ -43,6 +43,7 @@ pub mod true_inputs;
 pub mod truth;
 pub mod view;
 mod waits;
+mod what_if;
 
 pub use error::LabError;
 pub use head::{FidelityHead, TraceHead};

@@ -40,6 +40,9 @@ pub struct RecordingOptions {
     /// How much of a trace's idle stays to hold in memory; no answer depends on it.
     #[serde(skip)]
     pub limits: Limits,
+    /// Replay with so many ticks a second, whatever the recording shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u32>,
 }
 
 /// A trace or tape, understood.

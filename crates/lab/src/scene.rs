@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::refused::as_described;
 use crate::replay::Per;
+use crate::what_if;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
 /// Recordings, a machine, and which of its clusters takes which CPU.
@@ -18,6 +19,8 @@ pub(crate) struct Scene {
     pub(crate) platform: Platform,
     /// The cluster that takes every CPU, where one does.
     cluster: Option<usize>,
+    /// Ticks a second that are asked for instead of the recorded ones.
+    hz: Option<u32>,
 }
 
 fn no_trace() -> LabError {
@@ -33,8 +36,11 @@ impl Scene {
         cluster: Option<&str>,
     ) -> Result<Self, LabError> {
         let options = RecordingOptions { otherwise: platform.map(str::to_owned), ..recording.clone() };
-        let recordings: Vec<Recording> =
+        let mut recordings: Vec<Recording> =
             traces.par_iter().map(|path| Recording::open(path, &options)).collect::<Result<_, _>>()?;
+        if let Some(hz) = options.hz {
+            recordings.iter_mut().try_for_each(|r| what_if::ask(&mut r.tape, hz))?;
+        }
         let Some(first) = recordings.first() else {
             return Err(no_trace());
         };
@@ -63,7 +69,7 @@ impl Scene {
             )));
         }
         let cluster = cluster.map(|name| find_cluster(&chosen, name)).transpose()?;
-        Ok(Self { recordings, platform: chosen, cluster })
+        Ok(Self { recordings, platform: chosen, cluster, hz: options.hz })
     }
 
     /// As [`Scene::open`], of one trace.
@@ -115,8 +121,16 @@ impl Scene {
     ) -> Result<Vec<Workload>, LabError> {
         let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
         let workloads: Vec<Workload> =
-            recording.tape.cpus.iter().filter(usable).map(|c| Workload::with(c, lengths)).collect();
+            recording.tape.cpus.iter().filter(usable).map(|c| self.workload(c, lengths)).collect();
         if workloads.is_empty() { Err(self.nothing_left(recording)) } else { Ok(workloads) }
+    }
+
+    fn workload(&self, cpu: &CpuTape, lengths: SleepLengths) -> Workload {
+        let recorded = Workload::with(cpu, lengths);
+        match self.hz {
+            Some(hz) => what_if::with_hz(recorded, hz),
+            None => recorded,
+        }
     }
 
     /// The clusters that take a recorded CPU, in the platform's order.
