@@ -58,10 +58,11 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
         f.grid_how = how;
         return;
     }
-    let irqs: Vec<u64> = f.cpus.values().flat_map(|c| c.timer_irqs.iter().copied()).collect();
-    if let Some(grid) = folded_grid(&irqs) {
+    let irqs: BTreeMap<u32, &[u64]> = f.cpus.iter().map(|(cpu, c)| (*cpu, c.timer_irqs.as_slice())).collect();
+    if let Some((grid, own)) = by_interrupts(&irqs) {
         let how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
         f.same_grid(grid, Confidence::Derived, how);
+        f.grids.extend(own);
         return;
     }
     let hz = machine_hz.unwrap_or(250);
@@ -186,6 +187,23 @@ fn commonest(values: impl Iterator<Item = i64>) -> Option<i64> {
     counts.into_iter().max_by_key(|(v, n)| (*n, std::cmp::Reverse(*v))).map(|(v, _)| v)
 }
 
+/// The grid at which timer interrupts gather, those of all CPUs together, and grids of single CPUs where they have ticks of
+/// their own: skewed, so that together they would seem to come more often, or not to gather at all.
+fn by_interrupts(irqs: &BTreeMap<u32, &[u64]>) -> Option<(TickGrid, BTreeMap<u32, TickGrid>)> {
+    let together = folded_grid(&irqs.values().flat_map(|of| of.iter().copied()).collect::<Vec<u64>>());
+    let own: BTreeMap<u32, TickGrid> =
+        irqs.iter().filter_map(|(cpu, of)| Some((*cpu, folded_grid(of)?))).collect();
+    let period = commonest(own.values().filter_map(|g| i64::try_from(g.period_ns).ok()));
+    let period = period.and_then(|p| u64::try_from(p).ok()).filter(|_| own.len() > 1);
+    let agreed: BTreeMap<u32, TickGrid> =
+        own.iter().filter(|(_, g)| Some(g.period_ns) == period).map(|(cpu, g)| (*cpu, *g)).collect();
+    let skewed = agreed.len() * 2 > own.len() && together.map(|g| g.period_ns) != period;
+    match agreed.values().next().copied().filter(|_| skewed) {
+        Some(first) => Some((first, agreed)),
+        None => Some((together?, BTreeMap::new())),
+    }
+}
+
 /// The longest usual period at which timer interrupts gather, and where.
 fn folded_grid(irqs: &[u64]) -> Option<TickGrid> {
     const BIN_NS: u64 = 20_000;
@@ -307,6 +325,25 @@ mod tests {
     fn a_period_is_one_that_a_kernel_can_have() {
         assert!([10_000_000, 4_000_000, 3_333_333, 1_000_000, 976_563].iter().all(|p| tick_period(*p)));
         assert!([0, 1, 4_000_001, 250_000, 50_000_000].iter().all(|p| !tick_period(*p)));
+    }
+
+    #[test]
+    fn interrupts_of_cpus_with_skewed_ticks_are_folded_apart() {
+        for cpus in [4u64, 16] {
+            let own: Vec<Vec<u64>> = (0..cpus)
+                .map(|cpu| {
+                    (1..200).map(|k| k * 4_000_000 + cpu * 2_000_000 / cpus + k * 7919 % 20_000).collect()
+                })
+                .collect();
+            let irqs: BTreeMap<u32, &[u64]> = (0..).zip(own.iter().map(Vec::as_slice)).collect();
+            let (grid, phases) = by_interrupts(&irqs).unwrap();
+            assert_eq!((grid.period_ns, phases.len() as u64), (4_000_000, cpus));
+            assert!(phases[&1].phase_ns.abs_diff(2_000_000 / cpus) <= 40_000, "{:?}", phases[&1]);
+        }
+        let same: Vec<u64> = (1..200).map(|k| k * 4_000_000 + 30_000).collect();
+        let irqs: BTreeMap<u32, &[u64]> = (0..4).map(|cpu| (cpu, same.as_slice())).collect();
+        let (grid, phases) = by_interrupts(&irqs).unwrap();
+        assert_eq!((grid.period_ns, phases.len()), (4_000_000, 0), "no skew: one phase for all");
     }
 
     #[test]
