@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{Piece, Tape, TapeCpu};
+use idlewise_model::{Piece, Tape, TapeCpu, TickGrid};
 use idlewise_platform::Platform;
 use idlewise_tape::{Limits, file as tape_file};
 use idlewise_trace::{Choice, TraceError, TraceFile};
@@ -219,7 +219,13 @@ impl Recording {
             )),
             KernelGovernor::Recorded(recorded) => {
                 let folder = self.path.parent();
-                Ok(recorded.find(offered, folder).map_err(|why| not_selected(recorded, &why, folder)))
+                // Its parameters are data, too.
+                let loads = |governor: Governor| {
+                    governor.run(|loader| loader.load(TickGrid::period_of(1000)).map(drop))?;
+                    Ok(governor)
+                };
+                let found = recorded.find(offered, folder).and_then(loads);
+                Ok(found.map_err(|why| not_selected(recorded, &why, folder)))
             }
             KernelGovernor::Given(_) => match find_one(name, offered.trees()) {
                 Err(LabError::Governor(GovernorError::Unknown { .. })) => {

@@ -88,7 +88,10 @@ pub fn simulate<W: Watch>(
     let program = Program::new(workload, machine)?;
     let mut sim = Sim::new(machine, workload, &program, setting, governor, watch)?;
     sim.run(setting.duration_ns);
-    Ok(sim.finish())
+    match sim.failure.take() {
+        Some(why) => Err(why),
+        None => Ok(sim.finish()),
+    }
 }
 
 pub(crate) struct Sim<'a, W> {
@@ -125,6 +128,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) seed: u64,
     /// Tasks that are not gone.
     pub(crate) alive: u32,
+    /// Why it cannot go on.
+    pub(crate) failure: Option<SimError>,
     pub(crate) out: Outcome,
 }
 
@@ -166,6 +171,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             chance: Random::stream(setting.seed, u64::MAX),
             seed: setting.seed,
             alive: 0,
+            failure: None,
             out: Outcome {
                 tasks: vec![TaskSeen::default(); program.tasks.len()],
                 frames: vec![Counted::default(); workload.frames.len()],
@@ -198,7 +204,7 @@ impl<'a, W: Watch> Sim<'a, W> {
     }
 
     fn run(&mut self, duration_ns: u64) {
-        while let Some((at_ns, what)) = self.queue.pop() {
+        while let Some((at_ns, what)) = self.queue.pop().filter(|_| self.failure.is_none()) {
             self.now_ns = at_ns;
             self.out.events += 1;
             match what {

@@ -33,6 +33,20 @@ pub enum SimError {
     /// WALT cannot work with its settings.
     #[error(transparent)]
     Walt(#[from] idlewise_signal::walt::WaltError),
+    /// A task takes a mutex that it has.
+    #[error(
+        "task {task} takes mutex {mutex} at {}.{:06} s and has it already: it would wait for itself for ever; give it back \
+         with `unlock` before, also at the end of a loop",
+        .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
+    )]
+    LockedAgain {
+        /// The task's name.
+        task: String,
+        /// The mutex's name.
+        mutex: String,
+        /// When, ns.
+        at_ns: u64,
+    },
     /// Who looks on cannot go on, such as a trace that cannot be written.
     #[error("{0}")]
     Watch(String),

@@ -50,6 +50,9 @@ impl<W: Watch> Sim<'_, W> {
 
     /// Wakes `task` up; `by` is the CPU that does. What it waited for came about at `called_ns`.
     pub(crate) fn wake(&mut self, task: u32, by: Option<usize>, called_ns: u64) {
+        // Twice in a queue, it would count twice in its sums.
+        let state = self.tasks[task].state;
+        assert!(matches!(state, State::Asleep | State::Unborn), "task {task} is woken up and is {state:?}");
         let target = self.place(task, by);
         let now_ns = self.now_ns;
         let t = &mut self.tasks[task];

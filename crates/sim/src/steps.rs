@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What tasks do between working: their steps.
 
-use idlewise_workload::{SleepTimer, TimerMode};
+use idlewise_workload::{ResourceKind, SleepTimer, TimerMode};
 
+use crate::SimError;
 use crate::cpu::Then;
 use crate::device::sample;
 use crate::engine::Sim;
@@ -259,11 +260,30 @@ impl<W: Watch> Sim<'_, W> {
     /// Whether the task has the mutex now; else it waits for it.
     fn lock(&mut self, task: u32, mutex: u32) -> bool {
         let (owner, waiters) = &mut self.mutexes[mutex as usize];
-        match owner {
-            None => *owner = Some(task),
-            Some(_) => waiters.push(task),
+        match *owner {
+            None => {
+                *owner = Some(task);
+                true
+            }
+            Some(other) => {
+                waiters.push(task);
+                if other == task {
+                    self.locked_again(task, mutex);
+                }
+                false
+            }
         }
-        *owner == Some(task)
+    }
+
+    /// As rt-app's, the mutex is none that its owner may take twice.
+    fn locked_again(&mut self, task: u32, mutex: u32) {
+        let program = self.tasks[task].program as usize;
+        let mutexes = self.workload.resources.iter().filter(|r| r.kind == ResourceKind::Mutex);
+        self.failure = Some(SimError::LockedAgain {
+            task: self.workload.tasks.get(program).map_or_else(String::new, |t| t.name.clone()),
+            mutex: mutexes.into_iter().nth(mutex as usize).map_or_else(String::new, |r| r.name.clone()),
+            at_ns: self.now_ns,
+        });
     }
 
     /// The one that has waited longest has the mutex next.

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{Log, MS, US, platform, run, sleep, task, work, workload};
+use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
+use idlewise_governor::{Instance, Spec};
 use idlewise_model::Counted;
 use idlewise_platform::Platform;
-use idlewise_sim::{Costs, Machine, Outcome, Seen};
+use idlewise_sim::{Costs, Machine, Outcome, Seen, simulate};
 use idlewise_workload::{
     Arrivals, Completion, Device, DeviceId, Distribution, Event, Frame, FrameId, IrqCpu, Policy, Resource,
     ResourceId, ResourceKind, Sched, SleepTimer, Source, SourceId, Task, TimerMode, Workload,
@@ -20,6 +21,14 @@ fn plain(platform: &Platform) -> Machine<'_> {
 fn play(load: &Workload, cpus: u32, ms: u64) -> (Outcome, Log) {
     let platform = platform(cpus);
     run(&plain(&platform), load, "shallow", ms)
+}
+
+/// Why the run came to no end.
+fn failed(load: &Workload, cpus: u32, ms: u64) -> String {
+    let platform = platform(cpus);
+    let machine = plain(&platform);
+    let mut governor = Instance::load(&Spec::new("shallow"), machine.grid.period_ns).unwrap();
+    simulate(&machine, load, &setting(ms), &mut governor, &mut Nobody).unwrap_err().to_string()
 }
 
 fn with(mut load: Workload, kinds: &[ResourceKind]) -> Workload {
@@ -84,6 +93,24 @@ fn a_mutex_goes_to_who_waited_longest() {
     // Each ran once, one after the other, though there is a CPU for each.
     assert!(out.tasks.iter().all(|t| (9..=11).contains(&(t.run_ns / MS))), "{:?}", out.tasks);
     assert_eq!(out.busy_ns.iter().sum::<u64>() / MS, 30);
+}
+
+#[test]
+fn a_mutex_that_its_owner_takes_again_is_an_error_that_says_so() {
+    let mutex = ResourceId(0);
+    let (lock, unlock) = (Event::Lock { mutex }, Event::Unlock { mutex });
+    let keeps = task("keeps", vec![work(MS), lock.clone(), work(MS), sleep(MS)]);
+    let twice = task("twice", vec![lock.clone(), work(MS), lock.clone(), unlock.clone(), sleep(MS)]);
+    let takes = |name: &str| task(name, vec![work(MS), lock.clone(), work(MS), unlock.clone(), sleep(MS)]);
+    for (first, at) in [(keeps, "0.00"), (twice, "0.00")] {
+        let name = first.name.clone();
+        let load = with(workload(vec![first, takes("b"), takes("c"), takes("d")]), &[ResourceKind::Mutex]);
+        for cpus in [1, 4] {
+            let said = failed(&load, cpus, 1000);
+            let words = [format!("task {name} takes mutex"), format!("at {at}"), "unlock".to_owned()];
+            assert!(words.iter().all(|w| said.contains(w)), "{said}");
+        }
+    }
 }
 
 #[test]
