@@ -37,8 +37,13 @@ impl Chooser for Oracle<'_> {
                     && s.target_residency_ns <= until_ns
             })
         };
-        let shallowest = (0..self.table.len()).find(|i| off >> i & 1 == 0).unwrap_or(0);
-        let index = (0..self.table.len()).rev().find(|&i| fits(i)).unwrap_or(shallowest);
+        let last_resort = || {
+            let on = || self.table.states().iter().enumerate().filter(|(i, _)| off >> i & 1 == 0);
+            // Where none pays, the limit still counts.
+            let quick = on().find(|(_, s)| s.exit_latency_ns <= inputs.latency_limit_ns);
+            quick.or_else(|| on().next()).map_or(0, |(i, _)| i)
+        };
+        let index = (0..self.table.len()).rev().find(|&i| fits(i)).unwrap_or_else(last_resort);
         Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick.due_ns, asked_sleep_length: true }
     }
 

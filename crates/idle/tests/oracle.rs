@@ -70,8 +70,10 @@ proptest! {
             let s = &table.states()[i];
             s.exit_latency_ns <= limit_ns && s.target_residency_ns <= wait_ns as i64
         });
-        // Where none will do: the shallowest that is on; where none is on: state 0, as nothing else is left.
-        let expected = good.next_back().or(on.first().copied()).unwrap_or(0);
+        // Where none will do: the shallowest that is on and keeps the limit, else that is on; where none is on: state 0, as
+        // nothing else is left.
+        let quick = on.iter().copied().find(|&i| table.states()[i].exit_latency_ns <= limit_ns);
+        let expected = good.next_back().or(quick).or(on.first().copied()).unwrap_or(0);
         prop_assert_eq!(chosen, expected);
     }
 

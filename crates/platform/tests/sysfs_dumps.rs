@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use idlewise_platform::{EnergyGrade, Origin, Platform, PlatformError, SysfsDump, cpu_list, diff};
+use idlewise_platform::{EnergyGrade, EntryKind, Origin, Platform, PlatformError, SysfsDump, cpu_list, diff};
 
 fn shared(path: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -34,6 +34,45 @@ fn dump(prefix: &str, run: u64) -> String {
         }
     }
     text
+}
+
+#[test]
+fn a_state_that_was_only_ever_refused_is_never_entered() {
+    let dump = |usage: [u64; 2], rejected: u64, s2idle: u64, residency: u64| {
+        let mut text = String::new();
+        for (cpu, usage) in usage.iter().enumerate() {
+            for (state, us, usage, rejected) in [(0, 1, 50, 0), (1, residency, *usage, rejected)] {
+                let p = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+                let _ = writeln!(
+                    text,
+                    "{p}/latency:1\n{p}/name:S{state}\n{p}/residency:{us}\n{p}/usage:{usage}\n{p}/rejected:{rejected}\n\
+                     {p}/s2idle/usage:{s2idle}"
+                );
+            }
+        }
+        let p = Platform::from_sysfs_dump(&text, "d.txt").unwrap();
+        let c = &p.clusters[0];
+        assert_eq!(c.info[0].entry, EntryKind::Normal);
+        (c.info[1].entry, c.table.refused(), c.table.disabled_by_default(), p)
+    };
+    let never = 4_294_967_295;
+    let kind = |d: (EntryKind, u16, u16, Platform)| (d.0, d.1, d.2);
+    assert_eq!(kind(dump([0, 0], 7, 0, 900)), (EntryKind::Refused, 0b10, 0));
+    assert_eq!(kind(dump([0, 1], 7, 0, 900)), (EntryKind::Normal, 0, 0), "CPU 1 was in it once");
+    assert_eq!(kind(dump([0, 0], 0, 0, 900)), (EntryKind::Normal, 0, 0), "nobody asked for it yet");
+    assert_eq!(
+        kind(dump([0, 0], 0, 3, 900)),
+        (EntryKind::Normal, 0, 0),
+        "asleep once, and no timer is that far"
+    );
+    assert_eq!(kind(dump([0, 0], 7, 0, never)), (EntryKind::S2idle, 0, 0b10));
+    assert_eq!(kind(dump([0, 0], 0, 3, never)), (EntryKind::S2idle, 0, 0b10));
+    assert_eq!(kind(dump([5, 5], 7, 3, never)), (EntryKind::Normal, 0, 0));
+    for d in [dump([0, 0], 7, 0, 900), dump([0, 0], 7, 0, never)] {
+        assert!(d.3.notes.iter().any(|n| n.contains("state1 S1")), "{:?}", d.3.notes);
+        let again = Platform::from_toml(&d.3.to_toml(), "again.toml").unwrap();
+        assert_eq!(again.clusters, d.3.clusters, "a platform file keeps it");
+    }
 }
 
 #[test]
