@@ -113,10 +113,10 @@ fn a_result_is_not_asked_again_of_another_file() {
         &first,
     ]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
-    let again = bench.idlewise(&["replay", "--again", &first, "-f", "json"]);
+    let again = bench.idlewise(&["replay", "--again", &first, "--trust", "mine.c", "-f", "json"]);
     assert_eq!(out(&again), fs::read_to_string(&first).unwrap(), "{}", err(&again));
     bench.write("mine.c", "return !depth;");
-    let o = bench.idlewise(&["replay", "--again", &first]);
+    let o = bench.idlewise(&["replay", "--again", &first, "--trust", "./mine.c"]);
     assert_eq!(o.status.code(), Some(2));
     assert!(err(&o).contains("mine.c") && err(&o).contains("has changed since"), "{}", err(&o));
 }
