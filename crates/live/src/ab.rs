@@ -7,7 +7,7 @@
 
 mod arm;
 #[cfg(test)]
-mod claims;
+mod claims_tests;
 mod foreign;
 mod metric;
 mod plan;
