@@ -62,7 +62,7 @@ MODULE_PARM_DESC(latency_threshold_ns,
 static bool enabled_first;
 module_param(enabled_first, bool, 0444);
 MODULE_PARM_DESC(enabled_first,
-		 "with a latency limit that no enabled state keeps, take the first enabled one, not state 0");
+		 "where no enabled state keeps the latency limit, take the first enabled one");
 
 /**
  * struct teo_bin - what ended in one bin
