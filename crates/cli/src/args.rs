@@ -539,7 +539,8 @@ impl StageArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordingArgs {
-    /// The machine that was recorded: a platform, a platform file or a sysfs dump
+    /// The machine that was recorded, where the recording does not say: a platform, a platform file or a sysfs dump; `same`:
+    /// that of --platform
     #[arg(long, value_name = "PLATFORM")]
     recorded_on: Option<String>,
     /// A sysfs dump of the machine that was recorded (`grep . -r /sys/devices/system/cpu/cpu*/cpuidle`)

@@ -6,7 +6,7 @@ use idlewise_lab::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
 use crate::output::{
-    Done, Failure, Progress, check_beside, is_stdout, none_failed, say_beside, write_new_with,
+    Done, Failure, Progress, check_beside, is_stdout, none_failed, say_beside, write_new, write_new_with,
 };
 
 /// So many kinds of events that lost their fields are named.
@@ -45,6 +45,13 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     })?;
     drop(progress);
     summary(a, &report).iter().try_for_each(|line| say_beside(&a.output, line))?;
+    // A side-car that is there says what its owner wants it to say.
+    let beside = a.output.with_extension("toml");
+    let wanted = !is_stdout(&a.output) && !beside.exists();
+    if let Some(text) = report.description.as_ref().filter(|_| wanted) {
+        write_new(&beside, text.as_bytes(), false)?;
+        say_beside(&a.output, &format!("{}: what the recording says of its machine", beside.display()))?;
+    }
     let failures: Vec<&str> = report.tracks.iter().filter_map(|t| t.failure.as_deref()).collect();
     none_failed(&failures)
 }
@@ -72,6 +79,7 @@ fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
     let about = fs::metadata(&a.output).ok().filter(|_| !is_stdout(&a.output));
     let bytes = about.map_or_else(String::new, |about| format!(", {} bytes", about.len()));
     let mut out = vec![format!("{}: {} events{bytes}", a.output.display(), report.events)];
+    out.extend(report.assumption.iter().map(|a| format!("the governors' tracks hold if {a}")));
     if report.events == 0 {
         out.push("there are no events in this trace: `idlewise info` says what is wrong with it".to_owned());
     }

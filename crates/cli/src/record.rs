@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,11 +23,11 @@ use crate::output::{
 use crate::put_back;
 
 /// Record the running machine while a command runs, or until Ctrl-C: a trace.dat that replay, trace-cmd and KernelShark
-/// read, and beside it what else is to be known
+/// read, with all in it that else is to be known
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RecordArgs {
-    /// The trace; its description goes beside it, as FILE with the ending .toml
+    /// The trace
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     output: PathBuf,
     /// Record for so long; a command is ended then
@@ -39,7 +40,7 @@ pub(crate) struct RecordArgs {
     /// proves the kernel's choices
     #[arg(short, long)]
     inputs: bool,
-    /// Overwrite FILE and what lies beside it
+    /// Overwrite FILE; a side-car beside it, FILE with the ending .toml, goes: it would speak for the new recording
     #[arg(short, long)]
     force: bool,
     /// Write the report to this file, too, for programs
@@ -93,11 +94,16 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     if a.overhead.is_none() {
         if beside == a.output {
             return Err(
-                format!("{}: its description has this name; end it with .dat", beside.display()).into()
+                format!("{}: a side-car would have this name; end it with .dat", beside.display()).into()
             );
         }
         check_new(&a.output, a.force)?;
-        check_new(&beside, a.force)?;
+        if beside.exists() && !a.force {
+            return Err(Failure::Error(format!(
+                "{}: exists, and would speak for the new recording; name another file, or remove it (--force does)",
+                beside.display()
+            )));
+        }
         for path in a.inputs.then_some(&inputs).into_iter().chain(&a.json) {
             check_new(path, a.force)?;
         }
@@ -168,7 +174,11 @@ pub(crate) fn keep(taken: Taken, to: &Path, force: bool, form: DatForm) -> Resul
             if taken.has_inputs() {
                 write_new_file(&inputs_beside(to), force, |file| Ok(taken.write_inputs(file)?))?;
             }
-            write_new(&beside, taken.sidecar()?.as_bytes(), force)
+            // Of the recording that was overwritten.
+            if force && beside.is_file() {
+                fs::remove_file(&beside).map_err(|e| format!("{}: {e}", beside.display()))?;
+            }
+            Ok(())
         });
         written.map_err(|e| match e {
             Failure::Error(why) if !why.contains("captured is kept") => {

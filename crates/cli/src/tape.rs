@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 
-use idlewise_lab::Recording;
+use idlewise_lab::{Recording, TraceHead};
 
 use crate::args::TapeArgs;
 use crate::output::{Done, Progress, check_beside, say_beside, write_new};
@@ -11,6 +11,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let progress = Progress::new("reading");
     let recording = Recording::open(&a.trace, &a.recording.options())?;
     let bytes = recording.tape_bytes()?;
+    let assumption = TraceHead::new(&recording, |_| None).assumption();
     drop(progress);
     write_new(&a.output, &bytes, a.force)?;
     let stays: usize = recording.tape.cpus.iter().map(|c| c.pieces.len()).sum();
@@ -24,5 +25,8 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
         bytes.len()
     );
     say_beside(&a.output, &said)?;
+    if let Some(assumption) = assumption {
+        say_beside(&a.output, &format!("all that is made of it holds if {assumption}"))?;
+    }
     Ok(true)
 }

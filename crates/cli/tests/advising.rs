@@ -198,7 +198,7 @@ fn all_of_it(machine: &Machine) {
     assert_eq!(a["answer"]["what"], "keep", "two runs show nothing: {}", a["answer"]);
     assert_eq!(a["ab"]["Ok"]["runs"], 2);
     assert!(a["rows"][1]["compared"][0]["verdict"] == "too_few", "{}", a["rows"][1]);
-    for file in ["recording.dat", "recording.toml", "ab/session.jsonl", "advice.json"] {
+    for file in ["recording.dat", "ab/session.jsonl", "advice.json"] {
         assert!(to.join(file).exists(), "no {file}");
     }
     assert_eq!(a["situation"]["governor"].as_str().unwrap(), governor.trim());

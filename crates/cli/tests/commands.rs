@@ -136,7 +136,7 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
     assert!(err(&o).starts_with("FAILED energy > +2%: +28.15%"), "{}", err(&o));
-    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b\n"));
+    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b,assumed\n"));
     let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
     refused(&[&args[..], &["--fail-if", "too_deep >> 1"]].concat(), &["character 10", "> >= < <=", "+1pp"]);
@@ -306,6 +306,32 @@ fn a_trace_without_its_machine_asks_for_it() {
     fs::copy(data("mixed.dat"), &lonely).unwrap();
     let lonely = lonely.display().to_string();
     refused(&["replay", &lonely], &["--recorded-on", "lonely.toml"]);
+    // The machine to replay on is not the one that was recorded, unless somebody says so; and that stands in the answer.
+    let asked = [
+        "compare",
+        "menu",
+        "teo-6.1",
+        "--trace",
+        &lonely,
+        "--platform",
+        "pixel6",
+        "--fail-if",
+        "energy > +0%",
+    ];
+    refused(&asked, &["which machine was recorded?", "--recorded-on same"]);
+    for (machine, verdict, check, status) in
+        [("same", "better in both", "ok", 0), ("kvm-guest", "trades energy for latency", "FAILED", 1)]
+    {
+        let o = idlewise(&[&asked[..], &["--recorded-on", machine]].concat());
+        assert_eq!(o.status.code(), Some(status), "{}", err(&o));
+        let page = out(&o).split_whitespace().collect::<Vec<_>>().join(" ");
+        let machine = if machine == "same" { "pixel6" } else { machine };
+        let assumption =
+            format!("if lonely.dat was recorded on {machine}, which it does not say (--recorded-on)");
+        assert!(page.contains(&format!("{verdict}, {assumption}")), "{page}");
+        let checked = page.split(&format!(" {check} energy > +0%: ")).nth(1).unwrap_or_default();
+        assert!(checked.contains(&assumption), "{page}");
+    }
     let o = idlewise(&["replay", &lonely, "--recorded-on", "kvm-guest", "-g", "menu"]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     assert!(out(&o).contains("does not name the kernel's idle governor"));
@@ -391,7 +417,11 @@ fn a_trace_is_converted_and_reads_as_before() {
     let judged = |trace: &str| {
         let o = idlewise(&["score", trace, "--recorded-on", "kvm-guest", "-f", "csv"]);
         assert_eq!(o.status.code(), Some(0), "{}", err(&o));
-        out(&o).replace("it.perfetto-trace", "it").replace("sleeploop.dat", "it")
+        // It has no side-car to say its machine.
+        let assumption = "\"it was recorded on kvm-guest, which it does not say (--recorded-on)\"";
+        let csv = out(&o).replace("it.perfetto-trace", "it").replace("sleeploop.dat", "it");
+        assert_eq!(csv.contains(assumption), trace == perfetto);
+        csv.replace(assumption, "")
     };
     assert_eq!(judged(&perfetto), judged(&data("sleeploop.dat")));
     let o = idlewise(&["convert", &perfetto, "-o", &text]);

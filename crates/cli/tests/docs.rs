@@ -66,6 +66,17 @@ fn documents_show_what_the_command_prints() {
     }
 }
 
+#[test]
+fn the_front_page_counts_the_machines_that_there_are() {
+    let files = fs::read_dir(root().join("platforms")).unwrap().map(|e| e.unwrap().path());
+    let machines = files.filter(|p| p.extension().is_some_and(|e| e == "toml")).count();
+    let page = fs::read_to_string(root().join("README.md")).unwrap();
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let said =
+        words.windows(4).find(|w| w[1..] == ["machines", "come", "along"]).map(|w| w[0].parse::<usize>());
+    assert_eq!(said.unwrap().unwrap(), machines, "platforms in README.md");
+}
+
 /// The document with every command's output as it is now.
 fn with_outputs(name: &str, text: &str, part: Part) -> String {
     const MARK: &str = "```\n$ idlewise ";

@@ -54,6 +54,9 @@ fn a_second_of_sleeps(machine: &Machine) {
     assert_eq!(machine.state(), before);
     assert!(!folder.path().join("sleeps.dat.parts").exists());
     assert!(said.contains("none lost"), "{said}");
+    // It is one file.
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["sleeps.dat"]);
     // It is not overwritten, unless one wants to.
     let again = record(machine, &["-o", path.to_str().unwrap(), "-s", "0.1"]);
     assert_eq!(again.status.code(), Some(2));
@@ -63,6 +66,15 @@ fn a_second_of_sleeps(machine: &Machine) {
         let forced = record(machine, &["-o", other.to_str().unwrap(), "-s", "0.1", "--force"]);
         assert_eq!(forced.status.code(), Some(0), "{}", words(&forced.stderr));
     }
+    // Nor is one written that a side-car would speak for.
+    let beside = other.with_extension("toml");
+    fs::write(&beside, "platform = \"pixel6\"\n").unwrap();
+    let another = other.with_extension("data").display().to_string();
+    let refused = record(machine, &["-o", &another, "-s", "0.1"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(words(&refused.stderr).contains("would speak for the new recording"));
+    let forced = record(machine, &["-o", &another, "-s", "0.1", "--force"]);
+    assert_eq!((forced.status.code(), beside.exists()), (Some(0), false), "{}", words(&forced.stderr));
     if let Some(files) = machine.files() {
         assert!(said.contains(&format!(" {} events", files.events())), "{said}");
         return;
@@ -74,6 +86,18 @@ fn a_second_of_sleeps(machine: &Machine) {
         return;
     }
     assert!(said.contains("as the kernel counted"), "{said}");
+    // Wherever it is copied, it knows its machine; and trace-cmd reads it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = {
+        let copy = elsewhere.path().join("copy.dat");
+        fs::copy(&path, &copy).unwrap();
+        copy
+    };
+    if let Ok(output) = Command::new("trace-cmd").arg("report").arg("-i").arg(&path).output() {
+        let said = words(&output.stderr);
+        assert!(output.status.success() && !said.contains("option"), "{said}");
+        assert!(words(&output.stdout).contains("cpu_idle"));
+    }
     for (command, wanted) in
         [("score", "usage, above, below and rejected are the trace's"), ("replay", "fidelity")]
     {

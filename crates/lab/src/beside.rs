@@ -148,10 +148,9 @@ fn pair(
     let shown = path.display().to_string();
     progress(&format!("reading {shown}"));
     let recording = Recording::open(path, options)?;
-    if recording.machine_assumed || recording.tape.source.governor.is_empty() {
+    if recording.tape.source.governor.is_empty() {
         return Err(LabError::Request(format!(
-            "{shown}: the machine and the idle governor of the recording must be known; say them with --recorded-on and \
-             --kernel-governor"
+            "{shown}: the idle governor of the recording must be known; say it with --kernel-governor"
         )));
     }
     let cpus: BTreeSet<u32> =

@@ -207,13 +207,18 @@ impl CompareReport {
         self.checks.iter().any(|c| c.failed)
     }
 
+    /// What was assumed about the recordings by hand.
+    pub(crate) fn assumption(&self) -> Option<String> {
+        TraceHead::assumptions(self.traces.iter().map(|t| &t.head))
+    }
+
     fn check(&self, condition: &Condition) -> Check {
         let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
         let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
         let metric = Metric::ALL.get(condition.metric());
         let measure =
             |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(*metric?).met()));
-        condition.check(places.filter_map(measure).collect())
+        Check { assumes: self.assumption(), ..condition.check(places.filter_map(measure).collect()) }
     }
 }
 

@@ -62,6 +62,9 @@ pub struct Check {
     pub expression: String,
     /// It holds somewhere.
     pub failed: bool,
+    /// What was assumed about the recordings by hand, and what it rests on therefore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumes: Option<String>,
     /// Where it was looked at: each trace, and all together where there are several; each benchmark under each arm.
     pub measured: Vec<Measured>,
 }
@@ -134,7 +137,7 @@ impl Condition {
     /// The outcome.
     pub(crate) fn check(&self, measured: Vec<Measured>) -> Check {
         let failed = measured.iter().any(|m| m.holds);
-        Check { expression: self.text.clone(), failed, measured }
+        Check { expression: self.text.clone(), failed, assumes: None, measured }
     }
 
     fn words(&self, met: &Met<'_>) -> String {

@@ -14,7 +14,7 @@ use crate::candidate::{Book, Candidate};
 use crate::explain::Came;
 use crate::scene::Scene;
 use crate::steady::Steady;
-use crate::{LabError, RecordingOptions, governors};
+use crate::{LabError, RecordingOptions, TraceHead, governors};
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,10 @@ pub struct ConvertReport {
     pub bare: Vec<(String, u64)>,
     /// The tracks of each governor.
     pub tracks: Vec<GovernorTracks>,
+    /// What was assumed about the trace by hand, on which the tracks rest.
+    pub assumption: Option<String>,
+    /// What the trace says of itself besides its events, as a side-car of the new file.
+    pub description: Option<String>,
 }
 
 /// A governor's tracks.
@@ -109,7 +113,11 @@ pub fn convert(
     let steady = Steady::of(&request.trace);
     let trace = request.recording.open(&request.trace)?;
     let failed = |e: io::Error| LabError::file(&request.output, e);
-    let mut report = ConvertReport::default();
+    let mut report = ConvertReport {
+        assumption: stage.as_ref().and_then(Stage::assumption),
+        description: trace.meta().description.as_deref().and_then(as_sidecar),
+        ..ConvertReport::default()
+    };
     match request.to {
         Form::Text => {
             let mut writer = FtraceText::new(out, trace.meta()).map_err(failed)?;
@@ -130,6 +138,13 @@ pub fn convert(
     }
     steady.check()?;
     Ok(report)
+}
+
+/// The description inside a trace as a side-car; a table of inputs beside the trace is not beside a copy.
+fn as_sidecar(inside: &str) -> Option<String> {
+    let mut table: toml::Table = inside.parse().ok()?;
+    table.remove("inputs");
+    Some(format!("# SPDX-License-Identifier: GPL-2.0-only\n{}", toml::to_string(&table).ok()?))
 }
 
 impl ConvertReport {
@@ -187,6 +202,11 @@ impl Book for Vec<Entry> {
 }
 
 impl Stage {
+    fn assumption(&self) -> Option<String> {
+        let heads = self.scene.recordings.iter().map(|r| TraceHead::new(r, |cpu| self.scene.missing(cpu)));
+        TraceHead::assumptions(&heads.collect::<Vec<_>>())
+    }
+
     fn open(request: &ConvertRequest) -> Result<Self, LabError> {
         let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
         let scene = Scene::open_one(

@@ -47,8 +47,9 @@ pub enum LabError {
     Governor(#[from] GovernorError),
     /// Nobody said on which machine a trace was recorded.
     #[error(
-        "{path}: which machine was recorded? Give it with --recorded-on (a platform of `idlewise platform list`, a \
-         platform file, a sysfs dump), or put `{sidecar}` beside the trace with a line `platform = \"...\"`"
+        "{path}: which machine was recorded? Neither the file nor a side-car says it. Name it with --recorded-on (a platform \
+         of `idlewise platform list`, a platform file, a sysfs dump; `--recorded-on same` is the machine of --platform), or put \
+         `{sidecar}` beside the trace with a line `platform = \"...\"`"
     )]
     MachineUnknown {
         /// The trace.

@@ -27,8 +27,11 @@ pub struct TraceHead {
     pub events: u64,
     /// The machine that was recorded.
     pub recorded_on: String,
-    /// Nobody said which machine was recorded; the one to replay on is taken.
+    /// `--recorded-on` says which machine was recorded, and the recording does not.
     pub machine_assumed: bool,
+    /// The machine that the recording names instead, where it names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_contradicted: Option<String>,
     /// CPUs that are used.
     pub cpus: Vec<u32>,
     /// CPUs that are left out, and why.
@@ -132,12 +135,30 @@ impl TraceHead {
             events: source.events,
             recorded_on: recording.machine.id.clone(),
             machine_assumed: recording.machine_assumed,
+            machine_contradicted: recording.machine_contradicted.clone(),
             cpus,
             left_out,
             inputs: inputs.collect(),
             health: health_heads(&tape.health),
             notes: tape.notes.clone(),
         }
+    }
+
+    /// What was assumed about the recording by hand, as a condition of all that is said of it; nothing where nothing was.
+    #[must_use]
+    pub fn assumption(&self) -> Option<String> {
+        let but = match &self.machine_contradicted {
+            Some(other) => format!("though it says {other}"),
+            None => "which it does not say".to_owned(),
+        };
+        let words = || format!("{} was recorded on {}, {but} (--recorded-on)", self.name, self.recorded_on);
+        self.machine_assumed.then(words)
+    }
+
+    /// The assumptions of several recordings in one clause.
+    pub(crate) fn assumptions<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Option<String> {
+        let all: Vec<String> = heads.into_iter().filter_map(Self::assumption).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
     }
 }
 

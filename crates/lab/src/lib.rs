@@ -14,6 +14,7 @@ pub mod compare;
 mod condition;
 pub mod convert;
 pub mod counters;
+mod description;
 pub mod diff;
 pub mod doomed;
 pub mod drive;

@@ -122,19 +122,16 @@ fn machine(host: &Host) -> Option<Platform> {
 }
 
 impl Taken {
-    /// Writes the trace to `file`, which is empty.
+    /// Writes the trace to `file`, which is empty, and into it all else that is to be known of the recording.
     ///
     /// # Errors
-    /// When a file cannot be read or written. What was captured is kept then, and the error says where.
+    /// When a file cannot be read or written, or the machine not be described. What was captured is kept then, and the error says where.
     pub fn write(&self, form: DatForm, file: &File) -> Result<(), LabError> {
-        Ok(self.recorded.write(form, file)?)
+        Ok(self.recorded.write(form, &self.description()?, file)?)
     }
 
-    /// The side-car.
-    ///
-    /// # Errors
-    /// When the machine's description cannot be put into it.
-    pub fn sidecar(&self) -> Result<String, LabError> {
+    /// What a side-car would say of it.
+    fn description(&self) -> Result<String, LabError> {
         let inputs = self.inputs.as_ref().map(TakenInputs::beside);
         Sidecar::text(self.governor(), inputs, &self.made, self.machine.as_ref(), &self.looks())
     }

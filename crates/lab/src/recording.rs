@@ -4,33 +4,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{Piece, Tape, TapeCpu, TickGrid};
-use idlewise_platform::Platform;
+use idlewise_model::{Confidence, Piece, Tape, TapeCpu, TapeInput, TickGrid};
+use idlewise_platform::{Platform, cpu_list};
 use idlewise_tape::{Limits, file as tape_file};
 use idlewise_trace::{Choice, TraceError, TraceFile};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::counters::{CounterCheck, Looks};
+use crate::description::{Description, RecordedMachine};
 use crate::governors::{find_one, not_selected};
 use crate::parity::{Steps, may_hold};
 use crate::refused;
-use crate::sidecar::{InputsBeside, Sidecar};
+use crate::sidecar::InputsBeside;
 use crate::steady::Steady;
 
 /// What to know about a recording beside its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordingOptions {
-    /// The machine that was recorded: a platform's id, a platform file or a sysfs dump.
+    /// The machine that was recorded: a platform's id, a platform file or a sysfs dump; `same`: that of `replayed_on`.
     pub recorded_on: Option<String>,
     /// The idle governor that the kernel ran.
     pub kernel_governor: Option<String>,
     /// The trace instance to read, of a file that holds several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// The machine to take where nothing says which was recorded.
+    /// The machine that is replayed on, for `recorded_on` to refer to.
     #[serde(skip)]
-    pub otherwise: Option<String>,
+    pub replayed_on: Option<String>,
     /// CPUs to take although their trace is not what the kernel counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub despite_counters: Vec<u32>,
@@ -54,8 +56,10 @@ pub struct Recording {
     pub tape: Tape,
     /// The machine that was recorded.
     pub machine: Platform,
-    /// Nobody said which machine was recorded; `machine` is the one to replay on.
+    /// The recording does not say that it was made on `machine`: `recorded_on` does.
     pub machine_assumed: bool,
+    /// The machine that the recording names instead, where it names one.
+    pub machine_contradicted: Option<String>,
     /// Decisions with their true inputs, where the trace has them.
     pub(crate) steps: Arc<Steps>,
     /// The kernel's idle governor, by who named it.
@@ -101,72 +105,34 @@ impl Recording {
     /// Opens a trace or a tape.
     ///
     /// The machine that was recorded is, in this order: what `options` say; what the side-car `NAME.toml` beside the
-    /// trace says; `options.otherwise`.
+    /// trace says; what the trace says of itself. Where nothing says it, there is no recording to replay.
     ///
     /// # Errors
     /// [`LabError`] when the file or its machine cannot be read or found.
     pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
+        let mut recording = Self::read(path, options)?;
+        check_taken(&options.despite_counters, std::slice::from_ref(&recording))?;
+        recording.leave_out_miscounted(options);
+        Ok(recording)
+    }
+
+    /// As [`Recording::open`], with all CPUs, whatever the kernel counted.
+    fn read(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
         if let Some(tape) = read_tape(path)? {
-            let name = format!("{}: machine of the tape", path.display());
-            let not_of_a_tape = [
-                ("knows its machine; --recorded-on is", options.recorded_on.is_some()),
-                ("has no instances; --instance is", options.instance.is_some()),
-            ];
-            if let Some((why, _)) = not_of_a_tape.iter().find(|(_, asked)| *asked) {
-                return Err(LabError::Request(format!("{}: a tape {why} for traces", path.display())));
-            }
-            let machine = Platform::from_toml(&tape.source.machine, &name)?;
-            let mut tape = tape;
-            let governor =
-                KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
-            governor.as_str().clone_into(&mut tape.source.governor);
-            let mut machine = machine;
-            tape.notes.extend(refused::find(&mut machine, &tape, None));
-            let steps = Arc::default();
-            return Ok(Self {
-                path: path.to_owned(),
-                tape,
-                machine,
-                machine_assumed: false,
-                steps,
-                governor,
-                inputs: None,
-                looks: None,
-            });
+            return Self::of_tape(path, tape, options);
         }
         let steady = Steady::of(path);
         let trace = options.open(path)?;
-        let sidecar_path = path.with_extension("toml");
-        let sidecar = Sidecar::read(&sidecar_path)?;
-        let beside = |platform: &str| {
-            let file = sidecar_path.with_file_name(platform);
-            if file.is_file() { file.display().to_string() } else { platform.to_owned() }
-        };
-        let beside_it = sidecar.as_ref();
-        let described = match options.recorded_on {
-            None => beside_it.map_or(Ok(None), |s| s.machine(&sidecar_path))?,
-            Some(_) => None,
-        };
-        let named = options.recorded_on.clone();
-        let named = named.or_else(|| beside_it.and_then(|s| s.platform.as_deref()).map(beside));
-        let machine_assumed = described.is_none() && named.is_none();
-        let machine = match (described, named.or_else(|| options.otherwise.clone())) {
-            (Some(machine), _) => machine,
-            (None, Some(named)) => idlewise_platform::find(&named)?,
-            (None, None) => {
-                let sidecar = sidecar_path.display().to_string();
-                return Err(LabError::MachineUnknown { path: path.display().to_string(), sidecar });
-            }
-        };
-        let looks = beside_it.and_then(|s| s.looks(&sidecar_path));
-        let inputs = beside_it.and_then(|s| s.inputs(&sidecar_path));
+        let description = Description::of(path, trace.meta().description.as_deref())?;
+        let RecordedMachine { machine, assumed, contradicted } = description.machine(options)?;
+        let (looks, inputs) = (description.looks(), description.inputs());
         let steps = if may_hold(trace.meta().event_names.values()) {
             Steps::of(trace.events()?)
         } else {
             Steps::default()
         };
         let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || {
-            let described = sidecar.and_then(|s| s.governor);
+            let described = description.governor();
             described.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default()
         });
         let name = file_name(path);
@@ -176,16 +142,81 @@ impl Recording {
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
         steady.check()?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
-        let mut recording = Self { path, tape, machine, machine_assumed, steps, governor, inputs, looks };
-        if !options.whatever_counted {
-            recording.leave_out_miscounted(&options.despite_counters);
+        if assumed {
+            tape.inputs.push(assumed_machine(&machine, contradicted.as_deref()));
         }
-        Ok(recording)
+        Ok(Self {
+            path,
+            tape,
+            machine,
+            machine_assumed: assumed,
+            machine_contradicted: contradicted,
+            steps,
+            governor,
+            inputs,
+            looks,
+        })
+    }
+
+    /// Opens several traces or tapes, each of which is a recording of its own, and tells them apart by their names.
+    pub(crate) fn open_all(paths: &[PathBuf], options: &RecordingOptions) -> Result<Vec<Self>, LabError> {
+        let open = |path: &PathBuf| Self::read(path, options);
+        let mut all: Vec<Self> = paths.par_iter().map(open).collect::<Result<_, _>>()?;
+        check_taken(&options.despite_counters, &all)?;
+        for (i, recording) in all.iter().enumerate() {
+            let hash = &recording.tape.source.hash;
+            let same = |other: &&Self| !hash.is_empty() && other.tape.source.hash == *hash;
+            if let Some(other) = all.iter().take(i).find(same) {
+                return Err(LabError::Request(format!(
+                    "{} and {} are the same recording, by their content; it would count twice: name it once",
+                    other.path.display(),
+                    recording.path.display()
+                )));
+            }
+        }
+        let names = distinct_names(&all);
+        for (recording, name) in all.iter_mut().zip(names) {
+            recording.tape.source.name = name;
+            recording.leave_out_miscounted(options);
+        }
+        Ok(all)
+    }
+
+    fn of_tape(path: &Path, mut tape: Tape, options: &RecordingOptions) -> Result<Self, LabError> {
+        let not_of_a_tape = [
+            ("knows its machine; --recorded-on is", options.recorded_on.is_some()),
+            ("has no instances; --instance is", options.instance.is_some()),
+        ];
+        if let Some((why, _)) = not_of_a_tape.iter().find(|(_, asked)| *asked) {
+            return Err(LabError::Request(format!("{}: a tape {why} for traces", path.display())));
+        }
+        let name = format!("{}: machine of the tape", path.display());
+        let mut machine = Platform::from_toml(&tape.source.machine, &name)?;
+        let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
+        governor.as_str().clone_into(&mut tape.source.governor);
+        tape.notes.extend(refused::find(&mut machine, &tape, None));
+        let machine_assumed =
+            tape.inputs.iter().any(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
+        Ok(Self {
+            path: path.to_owned(),
+            tape,
+            machine,
+            machine_assumed,
+            machine_contradicted: None,
+            steps: Arc::default(),
+            governor,
+            inputs: None,
+            looks: None,
+        })
     }
 
     /// CPUs of which the trace has not the entries that the kernel counted are no basis for anything, but for those in
-    /// `taken`.
-    fn leave_out_miscounted(&mut self, taken: &[u32]) {
+    /// `options` that are taken despite them.
+    fn leave_out_miscounted(&mut self, options: &RecordingOptions) {
+        let taken = &options.despite_counters;
+        if options.whatever_counted {
+            return;
+        }
         let Some(looks) = &self.looks else { return };
         // What cannot be held against the counters is not refused for that.
         let Ok(check) = CounterCheck::between(self, looks) else { return };
@@ -196,6 +227,52 @@ impl Recording {
             }
         }
     }
+}
+
+/// CPUs that are to be taken despite their counters have to be there.
+fn check_taken(taken: &[u32], recordings: &[Recording]) -> Result<(), LabError> {
+    let has = |cpu: &u32| recordings.iter().flat_map(|r| &r.tape.cpus).any(|c| c.cpu == *cpu);
+    let Some(cpu) = taken.iter().find(|cpu| !has(cpu)) else { return Ok(()) };
+    let there = |r: &Recording| {
+        let cpus: Vec<u32> = r.tape.cpus.iter().map(|c| c.cpu).collect();
+        format!("{} has CPUs {}", r.path.display(), cpu_list(&cpus))
+    };
+    let there: Vec<String> = recordings.iter().map(there).collect();
+    Err(LabError::Request(format!("--despite-counters {cpu}: there is no CPU {cpu}; {}", there.join("; "))))
+}
+
+/// The recordings' names; where several have one name, each with as much of its folders as tells them apart.
+fn distinct_names(all: &[Recording]) -> Vec<String> {
+    let of = |r: &Recording, parts: usize| -> String {
+        let components: Vec<_> = r.path.components().collect();
+        let from = components.len().saturating_sub(parts);
+        components.iter().skip(from).collect::<PathBuf>().display().to_string()
+    };
+    let name = |r: &Recording| {
+        let named_alike: Vec<&Recording> =
+            all.iter().filter(|o| o.tape.source.name == r.tape.source.name).collect();
+        if named_alike.len() == 1 {
+            return r.tape.source.name.clone();
+        }
+        let most = r.path.components().count();
+        let alone =
+            |parts: &usize| named_alike.iter().filter(|o| of(o, *parts) == of(r, *parts)).count() == 1;
+        of(r, (1..most).find(alone).unwrap_or(most))
+    };
+    all.iter().map(name).collect()
+}
+
+/// The input of a tape that says that its machine is assumed; there is none where the recording says which it is.
+const MACHINE: &str = "machine";
+
+fn assumed_machine(machine: &Platform, contradicted: Option<&str>) -> TapeInput {
+    let instead = match contradicted {
+        Some(other) => format!("the recording says {other}"),
+        None => "the recording does not say".to_owned(),
+    };
+    let mut counts = [0; 4];
+    counts[Confidence::Assumed as usize] = 1;
+    TapeInput { name: MACHINE.to_owned(), counts, how: format!("{} by --recorded-on; {instead}", machine.id) }
 }
 
 impl Recording {

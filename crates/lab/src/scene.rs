@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use idlewise_model::{CpuTape, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
-use rayon::prelude::*;
 
 use crate::refused::as_described;
 use crate::replay::Per;
@@ -35,9 +34,8 @@ impl Scene {
         platform: Option<&str>,
         cluster: Option<&str>,
     ) -> Result<Self, LabError> {
-        let options = RecordingOptions { otherwise: platform.map(str::to_owned), ..recording.clone() };
-        let mut recordings: Vec<Recording> =
-            traces.par_iter().map(|path| Recording::open(path, &options)).collect::<Result<_, _>>()?;
+        let options = RecordingOptions { replayed_on: platform.map(str::to_owned), ..recording.clone() };
+        let mut recordings = Recording::open_all(traces, &options)?;
         if let Some(hz) = options.hz {
             recordings.iter_mut().try_for_each(|r| what_if::ask(&mut r.tape, hz))?;
         }

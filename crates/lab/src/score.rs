@@ -134,6 +134,8 @@ pub(crate) struct ByCpu {
     pub(crate) cpus: Vec<(u32, String, Score)>,
     /// CPUs that are left out, and why.
     pub(crate) left_out: Vec<String>,
+    /// What was assumed about the recording by hand.
+    pub(crate) assumption: Option<String>,
 }
 
 /// Judges the recording at `path`, CPU by CPU.
@@ -149,6 +151,7 @@ pub(crate) fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, L
         governor: recording.tape.source.governor.clone(),
         span_ns: head.span_ns,
         cpus: tallies.iter().map(|(cpu, place, t)| (*cpu, (*place).to_owned(), Score::of(&[t]))).collect(),
+        assumption: head.assumption(),
         left_out: head.left_out.iter().map(|l| format!("CPU {} is left out: {}", l.cpu, l.why)).collect(),
     })
 }

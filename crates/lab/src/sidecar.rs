@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `NAME.toml` beside a recording `NAME.dat`: what to know about it. docs/guide/recording.md describes it.
+//! `NAME.toml` beside a recording `NAME.dat`, or the same text inside it: what to know about it. docs/guide/recording.md
+//! describes it.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
 use idlewise_platform::{Platform, StateCounters, SysfsCounters};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::counters::Looks;
+
+/// No description is larger, bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// The file. `M` is how the recording was made: for people, so that its reader takes anything.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -70,17 +76,56 @@ impl Sidecar {
         if !path.exists() {
             return Ok(None);
         }
-        let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
-        toml::from_str(&text)
-            .map(Some)
-            .map_err(|e| LabError::file(path, format!("not a description of a recording: {e}")))
+        let fail = |e: std::io::Error| LabError::file(path, e);
+        let mut text = String::new();
+        let file = idlewise_files::open(path).map_err(fail)?;
+        file.take(LARGEST + 1).read_to_string(&mut text).map_err(fail)?;
+        if text.len() as u64 > LARGEST {
+            let why =
+                format!("too large for a description of a recording, which has at most {LARGEST} bytes");
+            return Err(LabError::file(path, why));
+        }
+        Self::parse(&text, &path.display().to_string()).map(Some)
     }
 
-    /// The machine that it describes itself.
-    pub(crate) fn machine(&self, path: &Path) -> Result<Option<Platform>, LabError> {
+    /// Reads its text, which is `name`'s.
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, LabError> {
+        let wrong = |why: String| LabError::File { path: name.to_owned(), why };
+        let it: Self =
+            toml::from_str(text).map_err(|e| wrong(format!("not a description of a recording: {e}")))?;
+        let mut seen = BTreeSet::new();
+        for (n, counters) in it.counters.iter().enumerate() {
+            let again = (!seen.insert(counters.cpu)).then(|| "has counters already".to_owned());
+            if let Some(why) = again.or_else(|| counters.uneven()) {
+                return Err(wrong(format!("[[counters]] number {}: CPU {} {why}", n + 1, counters.cpu)));
+            }
+        }
+        Ok(it)
+    }
+
+    /// Whether it may stand inside the trace at `path`: it leads to no other file but one next to it.
+    pub(crate) fn check_inside(&self, path: &Path) -> Result<(), LabError> {
+        let wrong = |why: String| Err(LabError::file(path, format!("the description inside it: {why}")));
+        if let Some(platform) = &self.platform {
+            return wrong(format!("platform = {platform:?}: expected the machine itself, as [machine]"));
+        }
+        let Some(inputs) = &self.inputs else { return Ok(()) };
+        let mut parts = inputs.file.components();
+        if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Ok(());
+        }
+        wrong(format!(
+            "inputs.file = {:?}: expected the name of a file in the recording's folder",
+            inputs.file
+        ))
+    }
+
+    /// The machine that it describes itself; `name` is its own.
+    pub(crate) fn machine(&self, name: &str) -> Result<Option<Platform>, LabError> {
         let Some(machine) = &self.machine else { return Ok(None) };
-        let text = toml::to_string(machine).map_err(|e| LabError::file(path, e))?;
-        Ok(Some(Platform::from_toml(&text, &format!("{}: [machine]", path.display()))?))
+        let text = toml::to_string(machine)
+            .map_err(|e| LabError::File { path: name.to_owned(), why: format!("[machine]: {e}") })?;
+        Ok(Some(Platform::from_toml(&text, &format!("{name}: [machine]"))?))
     }
 
     /// The governor's true inputs that it names; `path` is its own.
@@ -150,6 +195,24 @@ impl CpuCounters {
         (!looks[0].is_empty()).then_some(it)
     }
 
+    /// Which list does not tell of as many states as the first.
+    fn uneven(&self) -> Option<String> {
+        let states = self.usage[0].len();
+        let lists = [
+            ("usage", Some(&self.usage)),
+            ("time_us", Some(&self.time_us)),
+            ("above", self.above.as_ref()),
+            ("below", self.below.as_ref()),
+            ("rejected", self.rejected.as_ref()),
+            ("disable", self.disable.as_ref()),
+        ];
+        let other = |(name, list): (&str, Option<&[Vec<u64>; 2]>)| {
+            let n = list?.iter().map(Vec::len).find(|n| *n != states)?;
+            Some(format!("has {states} idle states by the first list of usage, {n} by {name}"))
+        };
+        lists.into_iter().find_map(other)
+    }
+
     /// The states of the look number `i`.
     fn states(&self, i: usize) -> Vec<StateCounters> {
         let at = |list: &[Vec<u64>; 2], state: usize| list.get(i)?.get(state).copied();
@@ -196,10 +259,32 @@ mod tests {
             assert_eq!(read.governor.as_deref(), Some("menu"));
             let there = inputs.map(|i| InputsBeside { file: folder.path().join("x.inputs.csv"), ..i });
             assert_eq!(read.inputs(&path), there);
-            let again = read.machine(&path).unwrap().unwrap();
+            let again = read.machine("x.toml").unwrap().unwrap();
             assert!(again.clusters.iter().zip(&machine.clusters).all(|(a, b)| a.table == b.table), "{text}");
             assert_eq!(again.hz, machine.hz);
             assert_eq!(read.looks(Path::new("x.toml")), Some(looks), "{text}");
+        }
+    }
+    #[test]
+    fn counters_that_do_not_fit_each_other_are_refused_with_their_place() {
+        let counters = |cpu: u32, usage: &str, more: &str| {
+            format!(
+                "[[counters]]\ncpu = {cpu}\nat_ns = [1, 2]\nusage = {usage}\ntime_us = [[7, 8], [9, 10]]\n{more}"
+            )
+        };
+        let fine = counters(3, "[[1, 2], [3, 4]]", "below = [[1, 2], [3, 4]]\n");
+        assert!(Sidecar::<toml::Value>::parse(&fine, "x").is_ok());
+        for (text, why) in [
+            (
+                counters(3, "[[1, 2], [3]]", ""),
+                "CPU 3 has 2 idle states by the first list of usage, 1 by usage",
+            ),
+            (counters(4, "[[1], [3]]", ""), "2 by time_us"),
+            (counters(5, "[[1, 2], [3, 4]]", "rejected = [[1, 2], [3, 4, 5]]\n"), "3 by rejected"),
+            (fine.clone() + &fine, "number 2: CPU 3 has counters already"),
+        ] {
+            let said = Sidecar::<toml::Value>::parse(&text, "x.dat").unwrap_err().to_string();
+            assert!(said.starts_with("x.dat: [[counters]]") && said.contains(why), "{said}");
         }
     }
 }

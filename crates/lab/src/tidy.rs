@@ -4,6 +4,7 @@
 use idlewise_report::Table;
 use idlewise_score::Score;
 
+use crate::TraceHead;
 use crate::compare::{CompareReport, Comparison, Cost, MetricChange, PartingCost, Unit};
 use crate::replay::{GovernorResult, ReplayReport};
 use crate::score::ScoreReport;
@@ -11,26 +12,31 @@ use crate::score::ScoreReport;
 /// One row for each trace, governor and part (`all`, and the CPUs or clusters asked for).
 pub(crate) fn replay(r: &ReplayReport) -> Table {
     let mut table = table(&["trace", "governor", "part", "decisions", "regret_pct"], states(r));
-    let mut rows = |trace: &str, results: &[GovernorResult]| {
+    let mut rows = |trace: &str, assumed: &str, results: &[GovernorResult]| {
         for g in results {
             if g.failure.is_some() {
                 let mut empty = vec![String::new(); table.head.len()];
-                empty.splice(..3, [trace.to_owned(), g.governor.clone(), "all".to_owned()]);
+                empty.splice(..3, [trace, &g.governor, "all"].map(str::to_owned));
+                if let Some(cell) =
+                    table.head.iter().position(|name| name == ASSUMED).and_then(|at| empty.get_mut(at))
+                {
+                    assumed.clone_into(cell);
+                }
                 table.rows.push(empty);
                 continue;
             }
             let own = [g.decisions.to_string(), plain(g.regret_pct)];
-            table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], &g.score));
+            table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], assumed, &g.score));
             for part in &g.groups {
-                table.rows.push(row(&[trace, &g.governor, &part.name, "", ""], &part.score));
+                table.rows.push(row(&[trace, &g.governor, &part.name, "", ""], assumed, &part.score));
             }
         }
     };
     for trace in &r.traces {
-        rows(&trace.head.name, &trace.governors);
+        rows(&trace.head.name, &assumed([trace].map(|t| &t.head)), &trace.governors);
     }
     if let Some(together) = &r.together {
-        rows("all traces", together);
+        rows("all traces", &assumed(r.traces.iter().map(|t| &t.head)), together);
     }
     table
 }
@@ -38,9 +44,10 @@ pub(crate) fn replay(r: &ReplayReport) -> Table {
 /// One row for each part.
 pub(crate) fn score(r: &ScoreReport) -> Table {
     let mut table = table(&["trace", "part"], r.score.states.len());
-    table.rows.push(row(&[&r.head.name, "all"], &r.score));
+    let assumed = assumed([&r.head]);
+    table.rows.push(row(&[&r.head.name, "all"], &assumed, &r.score));
     for part in &r.groups {
-        table.rows.push(row(&[&r.head.name, &part.name], &part.score));
+        table.rows.push(row(&[&r.head.name, &part.name], &assumed, &part.score));
     }
     table
 }
@@ -48,23 +55,28 @@ pub(crate) fn score(r: &ScoreReport) -> Table {
 /// One row for each trace, part, way to sort the waits (`by`), and quantity of A and B: long, to be filtered and
 /// pivoted. Rows of one `by` add up; `metric` rows are the scores.
 pub(crate) fn compare(r: &CompareReport) -> Table {
-    let head = ["trace", "part", "by", "kind", "a_state", "b_state", "quantity", "a", "b"];
+    let head = ["trace", "part", "by", "kind", "a_state", "b_state", "quantity", "a", "b", ASSUMED];
     let mut table = Table::new("", head.map(str::to_owned).to_vec());
     for trace in &r.traces {
-        table.rows.extend(comparison(&trace.head.name, &trace.comparison));
+        table.rows.extend(comparison(&trace.head.name, &assumed([&trace.head]), &trace.comparison));
     }
     if let Some(together) = &r.together {
-        table.rows.extend(comparison("all traces", together));
+        table.rows.extend(comparison("all traces", &assumed(r.traces.iter().map(|t| &t.head)), together));
     }
     table
 }
 
-fn comparison(trace: &str, c: &Comparison) -> Vec<Vec<String>> {
+/// What was assumed about the recordings by hand; empty where nothing was.
+fn assumed<'h>(heads: impl IntoIterator<Item = &'h TraceHead>) -> String {
+    TraceHead::assumptions(heads).unwrap_or_default()
+}
+
+fn comparison(trace: &str, assumed: &str, c: &Comparison) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut add = |by: &str, kind: [&str; 3], quantities: Vec<(String, String, String)>| {
         for (quantity, a, b) in quantities {
             let [kind, a_state, b_state] = kind;
-            let cells = [trace, c.part.as_str(), by, kind, a_state, b_state, &quantity, &a, &b];
+            let cells = [trace, c.part.as_str(), by, kind, a_state, b_state, &quantity, &a, &b, assumed];
             rows.push(cells.map(str::to_owned).to_vec());
         }
     };
@@ -90,7 +102,7 @@ fn comparison(trace: &str, c: &Comparison) -> Vec<Vec<String>> {
     for cause in &c.causes {
         add("cause", [&cause.cause, "", ""], costs(&cause.cost));
     }
-    rows.extend(c.groups.iter().flat_map(|g| comparison(trace, g)));
+    rows.extend(c.groups.iter().flat_map(|g| comparison(trace, assumed, g)));
     rows
 }
 
@@ -117,7 +129,10 @@ fn costs(c: &Cost) -> Vec<(String, String, String)> {
     quantities.map(|(name, a, b)| (name.to_owned(), a.to_string(), b.to_string())).to_vec()
 }
 
-const NUMBERS: [&str; 21] = [
+/// What was assumed about the recordings by hand.
+const ASSUMED: &str = "assumed";
+
+const NUMBERS: [&str; 22] = [
     "wakeups",
     "too_deep_pct",
     "too_shallow_pct",
@@ -139,6 +154,7 @@ const NUMBERS: [&str; 21] = [
     "chose_no_state",
     "rejected_ns",
     "unplaced",
+    ASSUMED,
 ];
 
 const STATE: [&str; 6] = ["name", "entries", "residency_ns", "above", "below", "rejected"];
@@ -165,7 +181,7 @@ fn known<T: ToString>(value: Option<T>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-fn row(first: &[&str], s: &Score) -> Vec<String> {
+fn row(first: &[&str], assumed: &str, s: &Score) -> Vec<String> {
     let mut cells: Vec<String> = first.iter().map(|c| (*c).to_owned()).collect();
     cells.extend([
         s.wakeups.to_string(),
@@ -189,6 +205,7 @@ fn row(first: &[&str], s: &Score) -> Vec<String> {
         s.breaches.no_state.to_string(),
         s.rejected_ns.to_string(),
         s.unplaced.values().map(|u| u.entries).sum::<u64>().to_string(),
+        assumed.to_owned(),
     ]);
     for state in &s.states {
         cells.push(state.name.clone());

@@ -300,6 +300,7 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
             format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus)),
         ),
     ];
+    out.extend(head.assumption().map(|a| Line::new("assumed", a)));
     for left in &head.left_out {
         out.push(Line::new("left out", format!("CPU {}: {}", left.cpu, left.why)));
     }
@@ -333,17 +334,13 @@ impl ReplayedTrace<'_> {
 
     fn machine_words(&self, platform: &PlatformHead, cluster: Option<&str>) -> String {
         let id = &platform.id;
-        if self.head.machine_assumed && self.same_machine {
-            return format!(
-                "{id}, taken as the machine that was recorded, which nothing names (--recorded-on)"
-            );
-        }
+        let assumed = if self.head.machine_assumed { ", as assumed" } else { "" };
         if self.same_machine {
-            return format!("{id}, where it was recorded");
+            return format!("{id}, where it was recorded{assumed}");
         }
         let cluster = cluster.map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
         format!(
-            "{id}{cluster}; recorded on {}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
+            "{id}{cluster}; recorded on {}{assumed}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
             self.head.recorded_on
         )
     }

@@ -191,8 +191,8 @@ fn a_side_car_names_machine_and_governor_and_the_command_line_goes_first() {
     );
     let recording = Recording::open(&path, &known("mt8196", "teo")).unwrap();
     assert_eq!((recording.machine.id.as_str(), recording.tape.source.governor.as_str()), ("mt8196", "teo"));
-    let otherwise = RecordingOptions { otherwise: Some("mt8196".into()), ..RecordingOptions::default() };
-    assert_eq!(Recording::open(&path, &otherwise).unwrap().machine.id, "kvm-guest");
+    let elsewhere = RecordingOptions { replayed_on: Some("mt8196".into()), ..RecordingOptions::default() };
+    assert_eq!(Recording::open(&path, &elsewhere).unwrap().machine.id, "kvm-guest");
 }
 
 #[test]

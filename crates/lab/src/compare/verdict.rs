@@ -132,6 +132,10 @@ impl Verdict {
             let grade = r.energy_grades.join("; ");
             format!("{b} against {a}: {}: {}", all.numbers(&grade), conclusion(latency, energy))
         };
+        let text = match r.assumption() {
+            Some(assumption) => format!("{text}, if {assumption}"),
+            None => text,
+        };
         let notes = if same_decisions { Vec::new() } else { notes(r, all) };
         Self { same_decisions, latency, energy, text, notes }
     }

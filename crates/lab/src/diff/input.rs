@@ -11,8 +11,9 @@ use idlewise_score::Score;
 use super::part::Parts;
 use super::{DiffRequest, Meaning, Run, between, since_boot};
 use crate::counters::Looks;
+use crate::description::Description;
+use crate::recording::is_tape;
 use crate::score::by_cpu;
-use crate::sidecar::Sidecar;
 use crate::{LabError, RecordingOptions};
 
 /// A dump of the largest machine has some ten MB; more is a recording.
@@ -80,7 +81,7 @@ impl Input {
     /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
     pub(super) fn has_counters(&self) -> Result<Option<bool>, LabError> {
         match &self.what {
-            What::Recording(path, _) => Ok(Some(Beside::of(path)?.is_some())),
+            What::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
             What::Looks(_) => Ok(None),
         }
     }
@@ -89,7 +90,7 @@ impl Input {
     /// none, its own stays.
     pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<String>) -> Result<Run, LabError> {
         let mut run = match &self.what {
-            What::Recording(path, options) => match Beside::of(path)?.filter(|_| !by_stays) {
+            What::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
                 Some(beside) => beside.run(options, notes)?,
                 None => recorded(path, options, notes)?,
             },
@@ -118,12 +119,15 @@ struct Beside {
 }
 
 impl Beside {
-    fn of(path: &Path) -> Result<Option<Self>, LabError> {
-        let file = path.with_extension("toml");
-        let Some(sidecar) = Sidecar::read(&file)? else { return Ok(None) };
-        let (looks, machine) = (sidecar.looks(&file), sidecar.machine(&file)?);
-        let both = looks.zip(machine);
-        Ok(both.map(|(looks, machine)| Self { looks, machine, governor: sidecar.governor }))
+    fn of(path: &Path, options: &RecordingOptions) -> Result<Option<Self>, LabError> {
+        if is_tape(path)? {
+            return Ok(None);
+        }
+        let trace = options.open(path)?;
+        let description = Description::of(path, trace.meta().description.as_deref())?;
+        let Some(looks) = description.looks() else { return Ok(None) };
+        let governor = description.governor();
+        Ok(description.told()?.map(|machine| Self { looks, machine, governor }))
     }
 
     /// What was counted between the two looks, CPUs that tracing hides included.
@@ -215,6 +219,7 @@ fn recorded(path: &Path, options: &RecordingOptions, notes: &mut Vec<String>) ->
         return Err(LabError::file(path, why));
     }
     let name = path.file_name().unwrap_or_default().display();
+    notes.extend(judged.assumption.map(|a| format!("{name}: all of this holds if {a}")));
     notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
     let counters = |s: &Score| {
         let state = |s: &idlewise_score::StateScore| StateCounters {

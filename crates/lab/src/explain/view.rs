@@ -7,6 +7,7 @@ use idlewise_report::{Line, Report, Table, duration, percent};
 
 use super::report::{Came, Explanation, Given, Other, Unit};
 use super::{ExplainReport, Moment, WhyDiffer};
+use crate::TraceHead;
 use crate::view::{foreign_line, head_lines, percent_of};
 
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
@@ -15,7 +16,7 @@ const NEVER_NS: i128 = 1 << 60;
 /// One decision.
 #[must_use]
 pub fn explain(r: &ExplainReport) -> Report {
-    let mut out = Report { data: Some(tidy(&[("", &r.explanation)])), ..Report::default() };
+    let mut out = Report { data: Some(tidy(r.head.as_ref(), &[("", &r.explanation)])), ..Report::default() };
     match &r.head {
         Some(head) => out.preamble.extend(head_lines(head)),
         None => out.preamble.push(Line::new("source", &r.source)),
@@ -45,7 +46,11 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
     let [a, b] = &r.request.governors;
     let sides: Vec<(&str, &Explanation)> =
         r.moments.iter().flat_map(|m| [(m.why.as_str(), &m.a), (m.why.as_str(), &m.b)]).collect();
-    let mut out = Report { preamble: head_lines(&r.head), data: Some(tidy(&sides)), ..Report::default() };
+    let mut out = Report {
+        preamble: head_lines(&r.head),
+        data: Some(tidy(Some(&r.head), &sides)),
+        ..Report::default()
+    };
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.push(Line::new("asked", format!("where {a} and {b} part, and why")));
     let parted = r.other_state + r.other_tick;
@@ -123,7 +128,7 @@ fn inputs_table(sides: &[&Explanation]) -> Table {
 }
 
 /// Everything as plain values, for CSV: times in ns, yes and no as 1 and 0.
-fn tidy(sides: &[(&str, &Explanation)]) -> Table {
+fn tidy(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
     let mut t = table("", &["moment", "governor", "part", "name", "value"], 4);
     for (moment, e) in sides {
         let mut row = |part: &str, name: &str, value: String| {
@@ -135,6 +140,9 @@ fn tidy(sides: &[(&str, &Explanation)]) -> Table {
                 value,
             ]);
         };
+        if let Some(assumption) = head.and_then(TraceHead::assumption) {
+            row("assumed", "recording", assumption);
+        }
         for g in &e.inputs {
             row("input", g.name, g.value.to_string());
         }

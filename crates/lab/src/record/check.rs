@@ -36,7 +36,7 @@ pub struct RecordReport {
     pub governor: Option<String>,
     /// The governor's inputs, where they were recorded, too.
     pub inputs: Option<InputsRecorded>,
-    /// The machine is described beside the trace.
+    /// The machine is described in the trace.
     pub machine_known: bool,
     /// Every CPU that was online.
     pub cpus: Vec<CpuRecorded>,

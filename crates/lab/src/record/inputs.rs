@@ -46,7 +46,7 @@ pub struct InputsRecorded {
     pub unproven: Option<String>,
 }
 
-/// The part `[made.inputs]` of a side-car.
+/// The part `[made.inputs]` of a recording's description.
 #[derive(Debug, Serialize)]
 pub(super) struct InputsMade {
     governor: String,
@@ -57,7 +57,7 @@ pub(super) struct InputsMade {
 }
 
 impl TakenInputs {
-    /// As the side-car names them.
+    /// As the recording's description names them.
     pub(super) fn beside(&self) -> InputsBeside {
         let file = self.to.file_name().map(PathBuf::from).unwrap_or_default();
         InputsBeside { file, unproven: self.recorded.unproven.clone() }

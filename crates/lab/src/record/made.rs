@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::RecordRequest;
 use super::inputs::{InputsMade, TakenInputs};
 
-/// The part `[made]` of a side-car: how the recording was made, for people and scripts.
+/// The part `[made]` of a recording's description: how the recording was made, for people and scripts.
 #[derive(Debug, Serialize)]
 pub(super) struct Made {
     pub(super) recorder: String,

@@ -268,7 +268,8 @@ fn check_words(check: &Check) -> String {
         return format!("{}: nothing of it was measured", check.expression);
     }
     let measured: Vec<String> = check.measured.iter().map(one).collect();
-    format!("{}: {}", check.expression, measured.join("; "))
+    let assumes = check.assumes.as_ref().map_or_else(String::new, |a| format!(", if {a}"));
+    format!("{}: {}{assumes}", check.expression, measured.join("; "))
 }
 
 /// The checks of a comparison, one a line, for where the tables are not shown.

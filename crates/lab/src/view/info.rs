@@ -74,7 +74,10 @@ fn decision_line(i: &Info) -> Option<Line> {
 
 /// How faithfully: as at the top of a replay.
 fn replayed_lines(r: &Replayed) -> Vec<Line> {
-    let mut out = vec![Line::new("", format!("recorded on {}", r.head.recorded_on))];
+    let mut out = match r.head.assumption() {
+        Some(assumption) => vec![Line::new("assumed", assumption)],
+        None => vec![Line::new("", format!("recorded on {}", r.head.recorded_on))],
+    };
     out.extend(parity_lines(&r.parity));
     out.extend(fidelity_lines(&r.fidelity));
     // The file's own lines stand above; here follows what making a tape of it found.

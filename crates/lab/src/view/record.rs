@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a recording is good for, in words.
 
-use std::path::Path;
-
 use idlewise_report::{Line, Report};
 use idlewise_stats::Summary;
 
@@ -22,10 +20,10 @@ pub fn record(r: &RecordReport) -> Report {
     out.preamble.push(Line::new(
         "recorded",
         format!(
-            "{path}: {:.1} s, {} events ({lost}), {size}; beside it {}",
+            "{path}: {:.1} s, {} events ({lost}), {size}, {}",
             r.seconds,
             r.events,
-            beside(&r.path)
+            if r.machine_known { "its machine in it" } else { "without a machine" }
         ),
     ));
     if let Some(governor) = &r.governor {
@@ -52,10 +50,6 @@ pub fn record(r: &RecordReport) -> Report {
     };
     out.preamble.push(Line::new("next", next));
     out
-}
-
-fn beside(path: &Path) -> String {
-    path.with_extension("toml").file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
 }
 
 /// The governor's inputs.

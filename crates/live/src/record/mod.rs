@@ -261,16 +261,16 @@ fn describe(
 }
 
 impl Recorded {
-    /// Writes the recording as a `trace.dat` to `file`, which is empty. Of the kernel's symbols those are kept that the pages
-    /// refer to.
+    /// Writes the recording as a `trace.dat` to `file`, which is empty, with `description` in it. Of the kernel's symbols
+    /// those are kept that the pages refer to.
     ///
     /// # Errors
     /// When a file cannot be read or written; the pages are kept, and the error says where.
-    pub fn write(&self, form: DatForm, file: &File) -> Result<(), LiveError> {
-        self.pack(form, file).map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
+    pub fn write(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
+        self.pack(form, description, file).map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
     }
 
-    fn pack(&self, form: DatForm, file: &File) -> Result<(), LiveError> {
+    fn pack(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
         let mut symbols = UsedSymbols::new(&self.head.kallsyms);
         let mut buffer = vec![0; 64 * self.head.page_size()];
         let mut pages = Vec::new();
@@ -286,7 +286,8 @@ impl Recorded {
             }
             pages.push((*cpu, open()?));
         }
-        let head = DatHead { kallsyms: symbols.text(), ..self.head.clone() };
+        let (kallsyms, description) = (symbols.text(), description.to_owned());
+        let head = DatHead { kallsyms, description, ..self.head.clone() };
         head.write(form, &mut pages, file).map_err(LiveError::io(&self.parts))
     }
 
