@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use idlewise_governor::RecordedName;
-use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, judge, specs};
+use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, entered, judge, specs};
 use idlewise_lab::record::{RecordRequest, record};
 use idlewise_lab::replay::{ReplayReport, ReplayRequest, replay, split_governors};
 use idlewise_lab::{DatForm, Recording, RecordingOptions, view};
@@ -127,7 +128,7 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     let task = Task::new(a, &host)?;
     let given = split_governors(a.also.as_deref().unwrap_or_default());
     task.check(&given)?;
-    let (recording, situation, recorded) = task.open(task.recording()?)?;
+    let Opened { recording, situation, recorded, entered } = task.open(task.recording()?)?;
     let session = a.ab_session.as_deref().map(ab::report).transpose()?;
     let mut also = given;
     // A session's files are data: they name what the kernel has, never a C file.
@@ -158,6 +159,7 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
         situation,
         load: task.words(),
         candidates,
+        entered,
         replay: replayed.as_ref().map_err(Clone::clone),
         ab: compared.as_ref().map_err(Clone::clone),
     });
@@ -188,6 +190,16 @@ fn is_replayed(candidates: &[Candidate]) -> Result<(), String> {
 
 /// A recording's path; or why there is none.
 type Recorded = Result<PathBuf, String>;
+
+/// A recording and what it is of.
+struct Opened {
+    recording: Recorded,
+    situation: Situation,
+    /// The governor that it names.
+    recorded: String,
+    /// The idle states that it shows to be enterable.
+    entered: Option<BTreeSet<usize>>,
+}
 
 /// What is to be done.
 struct Task<'a> {
@@ -345,30 +357,49 @@ impl<'a> Task<'a> {
 
     /// The recording if it can be read, the machine, and the governor that the recording names. One of a machine that was
     /// never idle can not be read, and takes nothing from a comparison.
-    fn open(&self, recording: Recorded) -> Result<(Recorded, Situation, String), Failure> {
+    fn open(&self, recording: Recorded) -> Result<Opened, Failure> {
         let here = Situation::of(self.host);
+        let without = |why, situation| Opened {
+            recording: Err(why),
+            situation,
+            recorded: String::new(),
+            entered: None,
+        };
         let path = match recording {
             Ok(path) => path,
-            Err(why) => return Ok((Err(why), here, String::new())),
+            Err(why) => return Ok(without(why, here)),
         };
         let opened = {
             let _progress = Progress::new("reading");
             Recording::open(&path, &self.options())
         };
-        let source = match opened {
-            Ok(recording) => recording.tape.source,
+        let opened = match opened {
+            Ok(recording) => recording,
             Err(e) if self.args.trace.is_none() || self.args.ab_session.is_some() => {
-                return Ok((Err(e.to_string()), here, String::new()));
+                return Ok(without(e.to_string(), here));
             }
             Err(e) => return Err(e.into()),
         };
-        let at_hand = self.args.trace.is_none() || self.args.root.is_some() || here.made(&source.kernel);
-        let situation = if at_hand { here } else { Situation::recorded(&source.kernel, &source.governor) };
+        let entered = entered(&opened);
+        let source = &opened.tape.source;
+        let elsewhere = self.args.trace.as_ref().and_then(|_| {
+            if self.args.root.is_none() && !here.made(&source.kernel) {
+                let of =
+                    if source.kernel.is_empty() { "a kernel that it does not name" } else { &source.kernel };
+                return Some(format!("it was made on {of}, and here is {}", here.kernel));
+            }
+            Situation::other_states(self.host, &opened.machine)
+        });
+        let situation = match elsewhere {
+            Some(why) => Situation::recorded(&source.kernel, &source.governor, why),
+            None => here,
+        };
         if situation.governor.is_none() {
             let (path, hint) = (path.display(), "Give it with --kernel-governor");
             return Err(format!("{path}: which governor did the kernel run? {hint}").into());
         }
-        Ok((Ok(path), situation, source.governor))
+        let recorded = source.governor.clone();
+        Ok(Opened { recording: Ok(path), situation, recorded, entered: Some(entered) })
     }
 
     fn replay(&self, path: &Path, candidates: &[Candidate]) -> Result<ReplayReport, String> {

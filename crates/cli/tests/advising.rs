@@ -62,11 +62,33 @@ fn tree() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_recording_alone_gives_advice_without_root() {
-    let a = json(&advice(&["--format", "json"]));
-    assert_eq!(a["schema"], "idlewise.advise/1");
+fn a_recording_alone_gives_advice_without_root_where_the_files_of_its_machine_are_at_hand() {
+    let tree = tree();
+    let a = json(&advice(&["--format", "json", "--root", tree.path().to_str().unwrap()]));
     let what = a["answer"]["what"].as_str().unwrap();
     assert!(["try", "keep"].contains(&what), "a replay shows nothing: {}", a["answer"]);
+    assert!(
+        ["menu", "ladder", "haltpoll"]
+            .iter()
+            .any(|g| a["answer"]["governor"].as_str().unwrap().starts_with(g))
+    );
+
+    let a = json(&advice(&["--format", "json"]));
+    assert_eq!(a["schema"], "idlewise.advise/1");
+    if fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim() != "6.18.44" {
+        assert_eq!(
+            (a["answer"]["what"].as_str(), a["setting"].is_null()),
+            (Some("nothing"), true),
+            "{}",
+            a["answer"]
+        );
+        let because = a["answer"]["because"].as_str().unwrap();
+        assert!(
+            because.contains("not of this machine and kernel") && because.contains("--root"),
+            "{because}"
+        );
+        assert_eq!(a["trying"].as_array().unwrap().len(), 0);
+    }
     assert_eq!(a["rows"][0]["governor"], "menu");
     assert!(a["ab"]["Err"].is_string(), "{}", a["ab"]);
     assert!(a["replay"]["Ok"]["fidelity"]["Ok"]["same_state_pct"].as_f64().unwrap() > 90.0);

@@ -12,14 +12,17 @@ mod situation;
 mod tests;
 mod untested;
 
+use std::collections::BTreeSet;
+
 use idlewise_live::ab::{AbReport, Verdict};
+use idlewise_report::percent;
 use serde::Serialize;
 
 use crate::FidelityHead;
 use crate::replay::{ReplayReport, Sensitivity};
 
 pub use candidate::{Candidate, candidates, specs};
-pub use evidence::{Compared, Replayed, Row};
+pub use evidence::{Compared, Replayed, Row, entered};
 pub use set::{Setting, how_to_get};
 pub use situation::Situation;
 pub use untested::Untested;
@@ -32,6 +35,11 @@ const LESS_ENERGY_PCT: f64 = 2.0;
 /// or wakes so much faster on average, %, and by so many ns, and is not worse in the other by as much.
 const LESS_LATENCY_PCT: f64 = 10.0;
 const LESS_LATENCY_NS: f64 = 100.0;
+
+/// A replay that makes fewer of the kernel's own choices says nothing about this kernel, %.
+const LEAST_AGREEMENT_PCT: f64 = 90.0;
+/// A row rests on states that the kernel never entered where more of its idle time, or of its stays, is in them, %.
+const NEVER_ENTERED_PCT: f64 = 1.0;
 
 /// Fewer wakeups than this say nothing about a governor.
 const FEW_WAKEUPS: u64 = 100;
@@ -97,9 +105,11 @@ pub struct Answer {
 pub struct Trying {
     /// It, with what is particular to it.
     pub governor: String,
+    /// Whether the kernel has it; nothing where that is not known.
+    pub in_kernel: Option<bool>,
     /// Why.
     pub because: String,
-    /// How it can be had.
+    /// How it is set; how it can be had where the kernel lacks it.
     pub how: Vec<String>,
 }
 
@@ -136,6 +146,8 @@ pub struct Evidence<'e> {
     pub load: String,
     /// The governors in question, the one in force first.
     pub candidates: Vec<Candidate>,
+    /// The idle states that can be entered, as far as the recording shows it ([`entered`]); nothing without one.
+    pub entered: Option<BTreeSet<usize>>,
     /// The replay of a recording of the load, with [`specs`]; why there is none.
     pub replay: Result<&'e ReplayReport, String>,
     /// The comparison on the running kernel, arms named as the candidates; why there is none.
@@ -146,11 +158,15 @@ pub struct Evidence<'e> {
 /// better than worth trying, and nothing is recommended on unclear evidence.
 #[must_use]
 pub fn judge(e: &Evidence<'_>) -> Advice {
-    let rows = evidence::rows(&e.candidates, e.replay.as_deref().ok(), e.ab.as_deref().ok());
-    let answer = answer(&rows);
+    let rows = evidence::rows(e);
+    let doubt = doubt(e);
+    let answer = answer(&rows, doubt.as_deref());
     let changed = matches!(answer.what, What::Switch | What::Try);
     let setting = changed.then(|| Setting::of(&answer.governor));
     let mut warnings = e.ab.as_ref().map_or_else(|_| Vec::new(), |ab| ab.warnings.clone());
+    if let Some(doubt) = doubt.as_ref().filter(|d| **d != answer.because) {
+        warnings.push(format!("the replay prefers nothing: {doubt}"));
+    }
     if let Ok(replay) = &e.replay {
         warnings
             .extend(replay.traces.iter().flat_map(|t| t.governors.iter().filter_map(|g| g.failure.clone())));
@@ -163,7 +179,7 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     Advice {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
-        trying: trying(&rows, &answer),
+        trying: trying(&rows, &answer, doubt.is_some()),
         untested: untested::of(e, &rows),
         situation: e.situation.clone(),
         load: e.load.clone(),
@@ -177,8 +193,42 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     }
 }
 
-/// The answer that `rows` give, of which the first is in force.
-fn answer(rows: &[Row]) -> Answer {
+/// Why the replay says nothing about this kernel, if it does not; nothing without one.
+fn doubt(e: &Evidence<'_>) -> Option<String> {
+    let trace = e.replay.as_ref().ok()?.traces.first()?;
+    if e.situation.available.is_none() {
+        let why = e.situation.elsewhere.as_deref().unwrap_or("nothing of its machine is at hand");
+        return Some(format!(
+            "the recording is not of this machine and kernel: {why}; --root names files of the recorded machine"
+        ));
+    }
+    if let Some(assumption) = trace.head.assumption() {
+        return Some(format!("the replay rests on an assumption: {assumption}"));
+    }
+    let fidelity = match &trace.fidelity {
+        Ok(fidelity) => fidelity,
+        Err(why) => {
+            return Some(format!("how far a replay makes this kernel's own choices is not known: {why}"));
+        }
+    };
+    let Some(state) = fidelity.same_state_pct else {
+        return Some("no choice of this kernel could be compared with a replay's".to_owned());
+    };
+    let kinds = [(Some(state), "state"), (fidelity.same_tick_pct, "keep or stop the tick")];
+    let below =
+        kinds.into_iter().find_map(|(pct, what)| Some((pct.filter(|p| *p < LEAST_AGREEMENT_PCT)?, what)));
+    below.map(|(pct, what)| {
+        format!(
+            "a replay of {} makes only {} % of this kernel's own choices ({what}); below {LEAST_AGREEMENT_PCT} % it says \
+             nothing about this kernel",
+            fidelity.governor.split(':').next().unwrap_or_default(),
+            percent(pct)
+        )
+    })
+}
+
+/// The answer that `rows` give, of which the first is in force; `doubt` is why the replay is none.
+fn answer(rows: &[Row], doubt: Option<&str>) -> Answer {
     let current = rows.first().map(|r| r.governor.clone()).unwrap_or_default();
     let others = rows.get(1..).unwrap_or_default();
     let compared: Vec<&Row> = others.iter().filter(|r| !r.compared.is_empty()).collect();
@@ -189,6 +239,9 @@ fn answer(rows: &[Row]) -> Answer {
     if rows.first().is_none_or(|r| r.replayed().is_none()) || others.iter().all(|r| r.replayed().is_none()) {
         return keep(What::Nothing, "nothing could be compared, neither on the kernel nor in a replay");
     }
+    if let Some(doubt) = doubt {
+        return keep(What::Nothing, doubt);
+    }
     match preferred(rows) {
         Some(row) => Answer {
             what: What::Try,
@@ -197,6 +250,10 @@ fn answer(rows: &[Row]) -> Answer {
                 "the replay prefers it to {current}, and nothing was compared on the kernel: worth trying, not shown"
             ),
         },
+        None if others.iter().any(prefers) => keep(
+            What::Keep,
+            "the replay prefers none of this kernel's other governors, and nothing was compared on the kernel",
+        ),
         None => keep(What::Keep, "the replay prefers no other, and nothing was compared on the kernel"),
     }
 }
@@ -241,21 +298,20 @@ fn words(row: &Row, verdict: Verdict) -> String {
     found.map(|c| format!("{} {}", c.benchmark, c.metric)).collect::<Vec<_>>().join(", ")
 }
 
-/// The governor that the replay prefers most, if it prefers any to the first.
+/// The governor of this kernel that the replay prefers most, if it prefers any to the first. One that has to be built first
+/// is never the answer.
 fn preferred(rows: &[Row]) -> Option<&Row> {
-    let candidates = rows.get(1..).unwrap_or_default().iter().filter(|r| prefers(r));
-    // One that can be set at once, before one that has to be built.
-    candidates.max_by(|a, b| {
-        let key = |r: &Row| (r.in_kernel == Some(true), r.replayed().map_or(0.0, Replayed::merit));
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    })
+    let others = rows.get(1..).unwrap_or_default().iter();
+    let merit = |r: &Row| r.replayed().map_or(f64::NEG_INFINITY, Replayed::merit);
+    others.filter(|r| r.in_kernel == Some(true) && prefers(r)).max_by(|a, b| merit(a).total_cmp(&merit(b)))
 }
 
 /// Does the replay prefer it to the governor in force? A gain in one of energy and latency, no loss in the other, and
 /// the order does not hang on what the recording leaves open.
 fn prefers(row: &Row) -> bool {
-    let Some(r) = row.replayed().filter(|r| !r.oracle && !r.unsure && r.wakeups >= FEW_WAKEUPS) else {
+    let ranks =
+        |r: &&Replayed| !r.oracle && !r.unsure && r.never_entered.is_empty() && r.wakeups >= FEW_WAKEUPS;
+    let Some(r) = row.replayed().filter(ranks) else {
         return false;
     };
     let noticed = r.latency_change_ns.abs() >= LESS_LATENCY_NS;
@@ -269,7 +325,7 @@ fn prefers(row: &Row) -> bool {
 
 /// What is left to try beside the answer: what a replay prefers and no comparison has seen, and what trades one thing for
 /// another.
-fn trying(rows: &[Row], answer: &Answer) -> Vec<Trying> {
+fn trying(rows: &[Row], answer: &Answer, in_doubt: bool) -> Vec<Trying> {
     let mut out = Vec::new();
     for row in rows.iter().skip(1).filter(|r| answer.what != What::Switch || r.governor != answer.governor) {
         let because = if row.trades() {
@@ -277,8 +333,11 @@ fn trying(rows: &[Row], answer: &Answer) -> Vec<Trying> {
             format!(
                 "shown on this kernel: better in {better}, worse in {worse}; which counts more is yours to say"
             )
-        } else if row.compared.is_empty() && prefers(row) {
-            "the replay prefers it; not shown on a kernel".to_owned()
+        } else if row.compared.is_empty() && prefers(row) && !in_doubt {
+            match row.in_kernel {
+                Some(true) => "the replay prefers it; not shown on a kernel".to_owned(),
+                _ => "this kernel lacks it; that the replay prefers it is a reason to build it".to_owned(),
+            }
         } else {
             continue;
         };
@@ -286,7 +345,8 @@ fn trying(rows: &[Row], answer: &Answer) -> Vec<Trying> {
             Some(true) => Setting::of(&row.governor).now,
             _ => how_to_get(&row.governor),
         };
-        out.push(Trying { governor: row.governor.clone(), because, how });
+        let (governor, in_kernel) = (row.governor.clone(), row.in_kernel);
+        out.push(Trying { governor, in_kernel, because, how });
     }
     out
 }

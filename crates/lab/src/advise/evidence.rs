@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is known of each governor, put side by side.
 
+use std::collections::BTreeSet;
+
 use idlewise_live::ab::{AbReport, Verdict};
+use idlewise_model::{Piece, PieceFlags, TapeCpu};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
 
-use super::Candidate;
+use super::{Candidate, Evidence, NEVER_ENTERED_PCT};
+use crate::Recording;
 use crate::replay::{GovernorResult, ORACLE, ReplayReport};
 
 /// A governor and the evidence about it.
@@ -52,6 +56,8 @@ pub struct Replayed {
     pub energy_unit: String,
     /// Energy against the governor in force, %.
     pub energy_change_pct: f64,
+    /// Idle states that it enters and that the kernel never entered in the recording, so that it does not rank.
+    pub never_entered: Vec<String>,
     /// Whether it or the governor in force takes less energy hangs on sleep lengths that the recording leaves open.
     pub unsure: bool,
 }
@@ -146,31 +152,60 @@ impl Replayed {
             energy: s.energy,
             energy_unit: s.energy_unit.clone(),
             energy_change_pct: result.change.energy_pct,
+            never_entered: Vec::new(),
             unsure,
         }
     }
 }
 
 /// One row for each candidate, in their order, and last the oracle where the replay has it.
-pub(super) fn rows(
-    candidates: &[Candidate],
-    replay: Option<&ReplayReport>,
-    ab: Option<&AbReport>,
-) -> Vec<Row> {
+pub(super) fn rows(e: &Evidence<'_>) -> Vec<Row> {
+    let (replay, ab) = (e.replay.as_deref().ok(), e.ab.as_deref().ok());
+    let of_replay = |report: &ReplayReport, spec: &str| of_replay(report, spec, e.entered.as_ref());
     let row = |c: &Candidate| Row {
         governor: c.name.clone(),
         in_kernel: c.in_kernel,
         replay: replay.and_then(|r| of_replay(r, &c.replay)),
         compared: ab.map(|ab| of_comparison(ab, &c.name)).unwrap_or_default(),
     };
-    let mut out: Vec<Row> = candidates.iter().map(row).collect();
+    let mut out: Vec<Row> = e.candidates.iter().map(row).collect();
     if let Some(found) = replay.and_then(|r| of_replay(r, ORACLE)) {
         out.push(Row { governor: ORACLE.to_owned(), replay: Some(found), ..Row::default() });
     }
     out
 }
 
-fn of_replay(report: &ReplayReport, spec: &str) -> Option<Result<Replayed, String>> {
+/// The idle states, by their numbers, that can be entered as far as `recording` shows it: those that poll, and those that the
+/// kernel entered and the driver did not refuse.
+#[must_use]
+pub fn entered(recording: &Recording) -> BTreeSet<usize> {
+    let mut out = BTreeSet::new();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let states = recording.machine.cluster_of(cpu.cpu).map_or(&[][..], |c| c.table.states());
+        out.extend(states.iter().enumerate().filter(|(_, s)| s.polling).map(|(i, _)| i));
+        let in_earnest = cpu.pieces.iter().filter(|p| !p.flags.has(PieceFlags::REJECTED));
+        let chosen = in_earnest.map(|p| p.state).filter(|s| *s != Piece::NO_STATE);
+        out.extend(chosen.map(usize::from));
+    }
+    out
+}
+
+/// The states without which `result` would be another one, and that are not among `entered`.
+fn never_entered(result: &GovernorResult, entered: &BTreeSet<usize>) -> Vec<String> {
+    let states = || result.score.states.iter().enumerate();
+    let stays: u64 = states().map(|(_, s)| s.entries).sum();
+    let never = states().filter(|(i, s)| {
+        let of_stays = s.entries as f64 * 100.0 / stays.max(1) as f64;
+        !entered.contains(i) && (s.residency_pct > NEVER_ENTERED_PCT || of_stays > NEVER_ENTERED_PCT)
+    });
+    never.map(|(_, s)| s.name.clone()).collect()
+}
+
+fn of_replay(
+    report: &ReplayReport,
+    spec: &str,
+    entered: Option<&BTreeSet<usize>>,
+) -> Option<Result<Replayed, String>> {
     let trace = report.traces.first()?;
     let place = report.request.governors.iter().position(|g| g == spec)?;
     let result = trace.governors.get(place)?;
@@ -182,7 +217,8 @@ fn of_replay(report: &ReplayReport, spec: &str) -> Option<Result<Replayed, Strin
         base.is_some_and(|b| swap.contains(&b.governor)) && swap.contains(&result.governor)
     };
     let unsure = trace.sensitivity.metrics.iter().any(|m| m.metric == "energy" && m.swaps.iter().any(pair));
-    Some(Ok(Replayed::of(result, base, unsure)))
+    let never_entered = entered.map(|entered| never_entered(result, entered)).unwrap_or_default();
+    Some(Ok(Replayed { never_entered, ..Replayed::of(result, base, unsure) }))
 }
 
 fn of_comparison(report: &AbReport, arm: &str) -> Vec<Compared> {

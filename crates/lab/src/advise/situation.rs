@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_live::power::Meters;
 use idlewise_live::record::Facts;
 use idlewise_live::{Host, ab};
+use idlewise_platform::{Cluster, Platform, Roots};
 use serde::Serialize;
 
 /// The machine that advice is for.
@@ -23,6 +24,8 @@ pub struct Situation {
     pub meters: Vec<String>,
     /// What is there and may not be read.
     pub notes: Vec<String>,
+    /// Why a recording is not of the machine at hand, where it is not.
+    pub elsewhere: Option<String>,
 }
 
 impl Situation {
@@ -41,14 +44,31 @@ impl Situation {
             haltpoll: facts.haltpoll,
             meters: meters.list.iter().map(|m| format!("{} {}", m.source, m.name)).collect(),
             notes: meters.notes,
+            elsewhere: None,
         }
     }
 
-    /// Of a machine of which there is only a recording, made on `kernel` by `governor`.
+    /// Of a machine of which there is only a recording, made on `kernel` by `governor`; `elsewhere` is how that is known.
     #[must_use]
-    pub fn recorded(kernel: &str, governor: &str) -> Self {
-        let governor = governor.split(':').next().filter(|g| !g.is_empty());
-        Self { kernel: kernel.to_owned(), governor: governor.map(str::to_owned), ..Self::default() }
+    pub fn recorded(kernel: &str, governor: &str, elsewhere: String) -> Self {
+        let governor = governor.split(':').next().filter(|g| !g.is_empty()).map(str::to_owned);
+        Self { kernel: kernel.to_owned(), governor, elsewhere: Some(elsewhere), ..Self::default() }
+    }
+
+    /// How the idle states of the machine at hand differ from those of the `recorded` one; nothing where they are the same, or
+    /// not there to be read.
+    #[must_use]
+    pub fn other_states(host: &Host, recorded: &Platform) -> Option<String> {
+        let boot = host.sys.with_file_name("boot");
+        let here = Platform::scan(&Roots { sys: host.sys.clone(), proc: host.proc.clone(), boot }).ok()?;
+        let states = |machine: &Platform| -> BTreeSet<String> {
+            let names =
+                |c: &Cluster| c.table.states().iter().map(|s| s.name.clone()).collect::<Vec<_>>().join(", ");
+            machine.clusters.iter().map(names).collect()
+        };
+        let (there, here) = (states(recorded), states(&here));
+        let words = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join("; ");
+        (there != here).then(|| format!("its idle states are {}, those here {}", words(there), words(here)))
     }
 
     /// Whether a recording that names `kernel` was made here.

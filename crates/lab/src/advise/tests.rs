@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::path::Path;
+
 use idlewise_live::ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
 use idlewise_stats::{Change, signed_rank};
 
 use super::*;
+use crate::replay::{ReplayRequest, TraceResult, replay};
+use crate::{Recording, RecordingOptions};
 
 fn situation(available: &[&str]) -> Situation {
     Situation {
@@ -69,6 +73,7 @@ fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) ->
         situation,
         load: "timer".to_owned(),
         candidates: candidates.clone(),
+        entered: None,
         replay: Err("not recorded".to_owned()),
         ab: ab.clone(),
     });
@@ -85,8 +90,8 @@ fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) ->
             })
         });
     }
-    advice.answer = answer(&rows);
-    advice.trying = trying(&rows, &advice.answer);
+    advice.answer = answer(&rows, None);
+    advice.trying = trying(&rows, &advice.answer, false);
     advice
 }
 
@@ -164,7 +169,10 @@ fn a_governor_that_the_kernel_lacks_is_named_with_how_to_get_it() {
     assert_eq!(tried(&a), ["teo"]);
     assert!(a.trying[0].how[0].contains("CONFIG_CPU_IDLE_GOV_TEO"), "{:?}", a.trying);
     let a = judged(None, prefers_teo);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Try, "teo"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"), "it cannot be set");
+    assert!(a.answer.because.contains("none of this kernel's other governors"), "{}", a.answer.because);
+    assert_eq!((tried(&a), a.trying[0].in_kernel), (vec!["teo"], Some(false)));
+    assert!(a.trying[0].because.contains("a reason to build it"), "{}", a.trying[0].because);
     assert!(how_to_get("teo-fixed")[0].contains("lab overlay"));
 }
 
@@ -203,4 +211,117 @@ fn a_setting_is_told_for_now_and_for_the_next_boot() {
     assert_eq!(it.now[1], "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns");
     assert!(it.now[2].contains("state1/disable"));
     assert_eq!(it.at_boot[..2], ["cpuidle.governor=haltpoll", "haltpoll.guest_halt_poll_ns=200000"]);
+}
+
+/// A recording of this kernel's menu, replayed; and the states that it entered.
+fn replayed() -> (Vec<Candidate>, ReplayReport, BTreeSet<usize>) {
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat");
+    let candidates = candidates(&situation(&["menu", "ladder", "haltpoll"]), "menu", &[]);
+    let recording = Recording::open(&trace, &RecordingOptions::default()).unwrap();
+    let asked =
+        ReplayRequest { traces: vec![trace], governors: specs(&candidates), ..ReplayRequest::default() };
+    (candidates, replay(&asked, &|_, _| ()).unwrap(), entered(&recording))
+}
+
+#[test]
+fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
+    let (candidates, report, entered) = replayed();
+    let judged = |situation: &Situation, change: &dyn Fn(&mut TraceResult), ab: Option<&AbReport>| {
+        let mut report = report.clone();
+        change(&mut report.traces[0]);
+        judge(&Evidence {
+            situation: situation.clone(),
+            load: "timer".to_owned(),
+            candidates: candidates.clone(),
+            entered: Some(entered.clone()),
+            replay: Ok(&report),
+            ab: ab.ok_or_else(|| "needs root".to_owned()),
+        })
+    };
+    let here = situation(&["menu", "ladder", "haltpoll"]);
+    // Everything but the one that stands for the kernel's own is made to look better.
+    fn better(trace: &mut TraceResult) {
+        for g in &mut trace.governors[1..] {
+            (g.change.energy_pct, g.change.latency_mean_pct) = (-50.0, 0.0);
+        }
+    }
+    let fine = judged(&here, &better, None);
+    assert_eq!(fine.answer.what, What::Try, "{:?}", fine.answer);
+    assert!(["ladder", "haltpoll"].contains(&fine.answer.governor.as_str()), "{:?}", fine.answer);
+    let set = fine.setting.clone().unwrap();
+    assert_eq!(
+        set.now[0],
+        format!("echo {} > /sys/devices/system/cpu/cpuidle/current_governor", fine.answer.governor)
+    );
+    assert!(tried(&fine).contains(&"teo-fixed"), "{:?}", fine.trying);
+
+    let agreement = |state: f64, tick: f64| {
+        move |t: &mut TraceResult| {
+            better(t);
+            let fidelity = t.fidelity.as_mut().unwrap();
+            (fidelity.same_state_pct, fidelity.same_tick_pct) = (Some(state), Some(tick));
+        }
+    };
+    let unknown = |t: &mut TraceResult| {
+        better(t);
+        t.fidelity = Err("no governor is named".to_owned());
+    };
+    let assumed = |t: &mut TraceResult| {
+        better(t);
+        t.head.machine_assumed = true;
+    };
+    let elsewhere = Situation::recorded("6.1", "menu", "it was made on 6.1, and here is 6.18".to_owned());
+    for (situation, change, why) in [
+        (
+            &here,
+            &agreement(0.98, 100.0) as &dyn Fn(&mut TraceResult),
+            "menu makes only 0.98 % of this kernel's own choices (state)",
+        ),
+        (&here, &agreement(99.0, 89.9), "only 89.90 % of this kernel's own choices (keep or stop the tick)"),
+        (&here, &unknown, "is not known: no governor is named"),
+        (&here, &assumed, "sleeploop.dat was recorded on"),
+        (&elsewhere, &better, "made on 6.1, and here is 6.18"),
+    ] {
+        let a = judged(situation, change, None);
+        assert_eq!(
+            (a.answer.what, a.setting.is_none(), tried(&a)),
+            (What::Nothing, true, vec![]),
+            "{:?}",
+            a.answer
+        );
+        assert!(a.answer.because.contains(why), "no {why:?} in {}", a.answer.because);
+        let page = crate::view::advise(&a).render(idlewise_report::Format::Table, &a).unwrap();
+        assert!(page.starts_with("advice    none\n") && !page.contains("set now"), "{page}");
+    }
+    assert_eq!(judged(&here, &agreement(90.0, 90.0), None).answer.what, What::Try);
+    // What is shown on the kernel itself stands.
+    let session = session(&[("p50", Verdict::Better)]);
+    let a = judged(&here, &agreement(0.98, 100.0), Some(&session));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Switch, "ladder"));
+    assert!(a.warnings.iter().any(|w| w.contains("0.98 %")), "{:?}", a.warnings);
+}
+
+#[test]
+fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
+    let (candidates, mut report, entered) = replayed();
+    assert_eq!(entered, BTreeSet::from([0, 1]), "POLL, and what the guest enters");
+    for g in &mut report.traces[0].governors[1..] {
+        (g.change.energy_pct, g.change.latency_mean_pct) = (-50.0, 0.0);
+    }
+    let judged = |entered: BTreeSet<usize>| {
+        judge(&Evidence {
+            situation: situation(&["menu", "ladder", "haltpoll"]),
+            load: "timer".to_owned(),
+            candidates: candidates.clone(),
+            entered: Some(entered),
+            replay: Ok(&report),
+            ab: Err("needs root".to_owned()),
+        })
+    };
+    assert_eq!(judged(entered).answer.what, What::Try);
+    let a = judged(BTreeSet::from([0]));
+    assert_eq!((a.answer.what, tried(&a)), (What::Keep, vec![]), "{:?}", a.answer);
+    let row = &a.rows.iter().find(|r| r.governor == "teo").unwrap();
+    assert_eq!(row.replayed().unwrap().never_entered, ["haltpoll idle"]);
+    assert!(a.untested.iter().any(|u| u.what == "teo" && u.why.contains("never entered in the recording")));
 }

@@ -42,6 +42,16 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
     for row in alone {
         say(&row.governor, "there is no such governor, or none with these parameters, to replay".to_owned());
     }
+    for row in rows {
+        let never = row.replayed().map(|r| r.never_entered.as_slice()).unwrap_or_default();
+        if !never.is_empty() {
+            let states = never.join(" and ");
+            let why = format!(
+                "its replay rests on {states}, which the kernel never entered in the recording: it does not rank"
+            );
+            say(&row.governor, why);
+        }
+    }
     match &e.replay {
         Err(why) => say("a replay", why.clone()),
         Ok(report) => report.traces.iter().for_each(|t| of_trace(t, &mut say)),

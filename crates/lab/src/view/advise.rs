@@ -27,7 +27,8 @@ pub fn advise(a: &Advice) -> Report {
         list(top, "at boot", setting.at_boot.clone());
     }
     for t in &a.trying {
-        top.push(Line::new("may try", format!("{}: {} ({})", t.governor, t.because, t.how.join("; "))));
+        let label = if t.in_kernel == Some(true) { "may try" } else { "may build" };
+        top.push(Line::new(label, format!("{}: {} ({})", t.governor, t.because, t.how.join("; "))));
     }
     top.push(Line::new("machine", machine(a)));
     top.push(Line::new("load", &a.load));
@@ -55,7 +56,7 @@ fn answer(a: &Advice) -> String {
         What::Switch => format!("change to {governor}"),
         What::Keep => format!("leave it as it is: {governor}"),
         What::Try => format!("try {governor}; nothing is shown yet"),
-        What::Nothing => "none: there is no evidence".to_owned(),
+        What::Nothing => "none".to_owned(),
     }
 }
 
