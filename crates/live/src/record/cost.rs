@@ -54,7 +54,7 @@ pub fn costs(
     let mut begun = || Begun::new(host, &tracefs, plan, made);
     let result = begun().and_then(|mut b| b.measure(plan, companion, blocks, stop, progress));
     // The pages of a measurement are nobody's recording.
-    let _ = fs::remove_dir_all(&plan.parts);
+    let _ = spool::remove(&plan.parts);
     result.map(|costs| Costs { moved, ..costs })
 }
 

@@ -125,7 +125,7 @@ pub fn record(
             Err(LiveError::Request(format!("{e}. {}", kept(&plan.parts))))
         }
         Err(e) => {
-            let _ = fs::remove_dir_all(&plan.parts);
+            let _ = spool::remove(&plan.parts);
             Err(e)
         }
     }
@@ -300,6 +300,6 @@ impl Recorded {
     /// Removes the pages: the recording is written.
     pub fn done(self) {
         // A folder that stays does no harm; the next recording to the same file says so.
-        let _ = fs::remove_dir_all(&self.parts);
+        let _ = spool::remove(&self.parts);
     }
 }

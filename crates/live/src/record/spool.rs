@@ -19,6 +19,9 @@ const AT_ONCE: usize = 256 << 10;
 const COMMIT_AT: usize = 8;
 const COMMIT_BITS: u64 = (1 << 20) - 1;
 
+/// The folder by which one that a recording has made is known: descriptions of events.
+const KNOWN_BY: &str = "events";
+
 /// One CPU's buffer and the file that takes what is read from it.
 struct Lane {
     cpu: u32,
@@ -51,7 +54,7 @@ pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>,
             fs::rename(folder, &aside).map_err(LiveError::io(folder))?;
             moved = Some(aside);
         } else {
-            fs::remove_dir_all(folder).map_err(LiveError::io(folder))?;
+            remove(folder).map_err(LiveError::io(folder))?;
         }
     }
     // The kernel's symbols and all that happened are nobody else's business until the recording is written.
@@ -73,10 +76,26 @@ fn aside(folder: &Path) -> PathBuf {
     numbered(n)
 }
 
+/// Removes what a recording has made, the folder by which it is known for one last: who is killed meanwhile leaves what the next
+/// recording takes for one's, too.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() != KNOWN_BY {
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?
+            } else {
+                fs::remove_file(entry.path())?
+            }
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
 /// Whether a recording has made `folder`: it is empty, or holds the descriptions of events.
 fn is_ours(folder: &Path) -> bool {
     let real = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
-    real && (folder.join("events").is_dir()
+    real && (folder.join(KNOWN_BY).is_dir()
         || fs::read_dir(folder).is_ok_and(|mut list| list.next().is_none()))
 }
 
@@ -237,6 +256,11 @@ mod tests {
                 assert_eq!(fs::read(aside.join("cpu0")).unwrap(), pages);
             }
         }
+        // One that is removed goes whole.
+        let folder = left(parent.path(), b"p");
+        fs::create_dir_all(folder.join("events/power")).unwrap();
+        remove(&folder).unwrap();
+        assert!(!folder.exists());
         let other = parent.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("cpu0"), "p").unwrap();
