@@ -221,7 +221,7 @@ fn doubt(e: &Evidence<'_>) -> Option<String> {
         format!(
             "a replay of {} makes only {} % of this kernel's own choices ({what}); below {LEAST_AGREEMENT_PCT} % it says \
              nothing about this kernel",
-            fidelity.governor.split(':').next().unwrap_or_default(),
+            fidelity.governor.split_once(':').map_or(fidelity.governor.as_str(), |(name, _)| name),
             percent(pct)
         )
     })

@@ -68,7 +68,7 @@ pub(crate) fn compare(r: &CompareReport) -> Table {
 
 /// What was assumed about the recordings by hand; empty where nothing was.
 fn assumed<'h>(heads: impl IntoIterator<Item = &'h TraceHead>) -> String {
-    TraceHead::assumptions(heads).unwrap_or_default()
+    heads.into_iter().filter_map(TraceHead::assumption).collect::<Vec<_>>().join(", and ")
 }
 
 fn comparison(trace: &str, assumed: &str, c: &Comparison) -> Vec<Vec<String>> {

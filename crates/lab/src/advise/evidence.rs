@@ -217,7 +217,7 @@ fn of_replay(
         base.is_some_and(|b| swap.contains(&b.governor)) && swap.contains(&result.governor)
     };
     let unsure = trace.sensitivity.metrics.iter().any(|m| m.metric == "energy" && m.swaps.iter().any(pair));
-    let never_entered = entered.map(|entered| never_entered(result, entered)).unwrap_or_default();
+    let never_entered = entered.map_or_else(Vec::new, |entered| never_entered(result, entered));
     Some(Ok(Replayed { never_entered, ..Replayed::of(result, base, unsure) }))
 }
 

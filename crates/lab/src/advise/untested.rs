@@ -43,7 +43,7 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
         say(&row.governor, "there is no such governor, or none with these parameters, to replay".to_owned());
     }
     for row in rows {
-        let never = row.replayed().map(|r| r.never_entered.as_slice()).unwrap_or_default();
+        let never = row.replayed().map_or(&[][..], |r| r.never_entered.as_slice());
         if !never.is_empty() {
             let states = never.join(" and ");
             let why = format!(
