@@ -267,7 +267,8 @@ impl Recorded {
     /// # Errors
     /// When a file cannot be read or written; the pages are kept, and the error says where.
     pub fn write(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
-        self.pack(form, description, file).map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
+        self.pack(form, description, file)
+            .map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
     }
 
     fn pack(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
