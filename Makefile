@@ -37,7 +37,7 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
-	@tools/need.sh cargo cc trace-cmd perf babeltrace2 $(KERNEL)
+	@tools/need.sh cargo cc trace-cmd perf babeltrace2 cyclictest $(KERNEL)
 	@LINT=$(LINT) tools/test.sh
 
 lab: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)

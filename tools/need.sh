@@ -35,6 +35,7 @@ for tool in "$@"; do
 	perf) install_package linux-perf || say "going on without perf" ;;
 	aarch64-linux-gnu-gcc) install_package "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" || say "going on without a compiler for arm64" ;;
 	dtc) install_package device-tree-compiler || say "going on without dtc" ;;
+	cyclictest) install_package rt-tests || say "going on without cyclictest" ;;
 	babeltrace2) install_package "babeltrace2 python3-bt2" || say "going on without babeltrace2" ;;
 	*) install_package "$tool" || say "going on without $tool" ;;
 	esac

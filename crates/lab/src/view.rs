@@ -491,8 +491,10 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     t
 }
 
+/// A row's name, and how many choices it counts.
+type BreachRow = (&'static str, fn(&Breaches) -> u64);
 /// What can be wrong with a choice, for rows of tables.
-const BREACHES: [(&str, fn(&Breaches) -> u64); 3] = [
+const BREACHES: [BreachRow; 3] = [
     ("chose a disabled state", |b| b.disabled),
     ("chose above the limit", |b| b.over_limit),
     ("answers out of range", |b| b.no_state),

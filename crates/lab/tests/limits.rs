@@ -81,6 +81,7 @@ fn a_simulation_takes_the_same_limits() {
             kernel: "6.12".to_owned(),
             duration_ns: Some(1_000_000_000),
             seed: 7,
+            repeat: 1,
             ..SimulateRequest::default()
         };
         simulate(&request, None, &|_, _| {}).unwrap()

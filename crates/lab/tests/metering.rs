@@ -72,6 +72,7 @@ fn request(folder: &Path, platform: &str) -> SimulateRequest {
         kernel: "6.12".to_owned(),
         duration_ns: Some(1_000_500_000),
         seed: 1,
+        repeat: 1,
         ..SimulateRequest::default()
     }
 }

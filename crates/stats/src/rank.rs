@@ -22,7 +22,7 @@ pub struct RankTest {
     pub w: f64,
     /// Two-sided probability of such a sum if differences of either sign were equally likely.
     pub p: f64,
-    /// The probability is exact: few pairs, no ties.
+    /// The probability is exact: at most 50 pairs.
     pub exact: bool,
     /// Probability of superiority: in which share of pairs the second value exceeds the first, 0 to 1, ties counted half;
     /// 0.5 is no effect.
@@ -30,7 +30,8 @@ pub struct RankTest {
 }
 
 /// Wilcoxon's signed rank test of `differences`, second less first value of each pair; `None` without any. Exact for at
-/// most 50 pairs without ties, else by the normal approximation with the corrections for ties and continuity.
+/// most 50 pairs, given the ranks that ties share; else by the normal approximation with the corrections for ties and
+/// continuity.
 #[must_use]
 pub fn signed_rank(differences: &[f64]) -> Option<RankTest> {
     let all = sorted(differences);
@@ -44,20 +45,22 @@ pub fn signed_rank(differences: &[f64]) -> Option<RankTest> {
     by_size.sort_by(|x, y| x.abs().total_cmp(&y.abs()));
     let n = by_size.len();
     let (mut w, mut ties, mut before) = (0.0, 0.0, 0);
+    // Twice the ranks: whole numbers where ties share one.
+    let mut twice = Vec::with_capacity(n);
     for same in by_size.chunk_by(|x, y| x.abs() == y.abs()) {
         let t = same.len() as f64;
         // The mean of the ranks that they share.
         let rank = before as f64 + (t + 1.0) / 2.0;
         w += rank * same.iter().filter(|d| **d > 0.0).count() as f64;
         ties += t * t * t - t;
+        twice.extend(same.iter().map(|_| 2 * before + same.len() + 1));
         before += same.len();
     }
     let total = (n * (n + 1)) as f64 / 2.0;
     let least = w.min(total - w);
-    let exact = ties == 0.0 && n <= EXACT;
+    let exact = n <= EXACT;
     let p = if exact {
-        // Without ties the sum is a whole number, and at most half of all.
-        2.0 * cumulative(n).get(least.round() as usize).copied().unwrap_or(0.5)
+        2.0 * cumulative(&twice)[(2.0 * least).round() as usize]
     } else {
         let variance = (n * (n + 1) * (2 * n + 1)) as f64 / 24.0 - ties / 48.0;
         if variance > 0.0 { 2.0 * normal_tail((total / 2.0 - least - 0.5) / variance.sqrt()) } else { 1.0 }
@@ -87,7 +90,8 @@ pub fn paired_shift(differences: &[f64], confidence: f64) -> Option<Shift> {
     let side = (1.0 - confidence) / 2.0;
     // The k-th least and k-th greatest mean: the sum of ranks falls short of k with at most the probability of one side.
     let k = if n <= EXACT {
-        cumulative(n).iter().take_while(|p| **p <= side).count()
+        let ranks: Vec<usize> = (1..=n).collect();
+        cumulative(&ranks).iter().take_while(|p| **p <= side).count()
     } else {
         let middle = (n * (n + 1)) as f64 / 4.0;
         let spread = ((n * (n + 1) * (2 * n + 1)) as f64 / 24.0).sqrt();
@@ -100,11 +104,11 @@ pub fn paired_shift(differences: &[f64], confidence: f64) -> Option<Shift> {
     Some(Shift { estimate, interval })
 }
 
-/// The probability that the sum of ranks above zero is at most 0, 1, 2 ... for `n` differences of either sign alike: the
-/// number of ways to choose some of the ranks 1 to `n` that sum up so.
-fn cumulative(n: usize) -> Vec<f64> {
+/// The probability that the sum of the ranks above zero is at most 0, 1, 2 ... up to the sum of all, for differences of
+/// either sign alike: the number of ways to choose some of `ranks` that sum up so.
+fn cumulative(ranks: &[usize]) -> Vec<f64> {
     let mut ways = vec![1.0];
-    for rank in 1..=n {
+    for &rank in ranks {
         let mut next = ways.clone();
         next.resize(ways.len() + rank, 0.0);
         next.iter_mut().skip(rank).zip(&ways).for_each(|(w, less)| *w += less);
@@ -162,12 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn ties_and_many_pairs_are_approximated() {
-        // Ranks by size: 1 1 share 1.5, 2 2 2 share 4, 3 is 6: above zero 1.5 + 4 + 4 + 6; the zero has none. Variance
-        // 6 7 13 / 24 less (6 + 24) / 48: (10.5 - 5.5 - 0.5) / sqrt(22.125) is 0.9567, two-sided 0.3387.
+    fn ties_are_exact_and_many_pairs_approximated() {
+        // Ranks by size: 1 1 share 1.5, 2 2 2 share 4, 3 is 6: above zero 1.5 + 4 + 4 + 6; the zero has none. Of the 64
+        // choices of signs 13 leave at most 5.5 on one side: none, 1.5 (2), 3, 4 (3), 5.5 (6).
         let test = signed_rank(&[0.0, 1.0, -1.0, 2.0, 2.0, -2.0, 3.0]).unwrap();
-        assert!(!test.exact && near(test.w, 15.5) && (test.p - 0.3387).abs() < 1e-4, "{test:?}");
+        assert!(test.exact && near(test.w, 15.5) && near(test.p, 26.0 / 64.0), "{test:?}");
         assert!(near(test.superiority, 4.5 / 7.0) && test.pairs == 7);
+        let eight = signed_rank(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 3.0]).unwrap();
+        assert!(near(eight.p, 2.0 / 256.0), "{eight:?}");
         // 60 pairs of 1 to 60, every third below zero: T- is 3 + 6 + ... 60 = 630, mean 915, sd sqrt(60 61 121 / 24).
         let d: Vec<f64> = (1..=60).map(|i| f64::from(i) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         let test = signed_rank(&d).unwrap();
@@ -177,12 +183,13 @@ mod tests {
 
     #[test]
     fn the_distribution_is_that_of_published_tables() {
+        let up_to = |n: usize| cumulative(&(1..=n).collect::<Vec<_>>());
         // Hollander and Wolfe, table A.4: upper tails, mirrored: n = 6 at 0 0.016, n = 8 at 3 0.020, n = 10 at 8 0.024,
         // n = 15 at 25 0.024.
         for (n, at, p) in [(6, 0, 0.016), (8, 3, 0.020), (10, 8, 0.024), (15, 25, 0.024)] {
-            assert!((cumulative(n)[at] - p).abs() < 5e-4, "{n}: {}", cumulative(n)[at]);
+            assert!((up_to(n)[at] - p).abs() < 5e-4, "{n}: {}", up_to(n)[at]);
         }
-        let p = cumulative(50);
+        let p = up_to(50);
         assert!((p[0] * 2.0_f64.powi(50) - 1.0).abs() < 1e-9);
         assert!(p.windows(2).all(|w| w[0] <= w[1]) && near(p[1275], 1.0));
     }

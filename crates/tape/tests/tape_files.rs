@@ -4,13 +4,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use idlewise_model::{
-    Change, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid,
-    WakeCause,
+    Change, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
+    TickGrid, WakeCause,
 };
 use idlewise_tape::file::{TapeFileError, VERSION, is_tape, read, write};
 use proptest::prelude::*;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// A tape's utilisation is at most this, its tick at least so long.
+const UTIL_MAX: u16 = 1024;
+const SHORTEST_TICK_NS: u64 = 10_000;
 
 fn times() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..10_000_000_000, Just(0), Just(u64::MAX), any::<u64>()]
@@ -19,7 +23,8 @@ fn times() -> impl Strategy<Value = u64> {
 fn pieces() -> impl Strategy<Value = Piece> {
     let times = (times(), times(), any::<i64>(), any::<i64>());
     let lags = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
-    let small = (any::<u16>(), any::<u16>(), any::<u8>(), 0u8..8, any::<u16>());
+    let states = prop_oneof![0..MAX_STATES as u8, Just(Piece::NO_STATE)];
+    let small = (0..=UTIL_MAX, any::<u16>(), states, 0u8..8, any::<u16>());
     (times, lags, small).prop_map(|((start_ns, wake_ns, hrtimer_ns, wheel_ns), lags, small)| Piece {
         start_ns,
         wake_ns,
@@ -43,8 +48,8 @@ fn changes<T: std::fmt::Debug>(values: impl Strategy<Value = T>) -> impl Strateg
 
 fn cpus() -> impl Strategy<Value = CpuTape> {
     let usable = prop_oneof![Just(TapeCpu::Usable), ".{0,20}".prop_map(TapeCpu::Unusable)];
-    let grid =
-        (1u64.., any::<u64>()).prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
+    let grid = (SHORTEST_TICK_NS.., any::<u64>())
+        .prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
     let pieces = prop::collection::vec(pieces(), 0..20);
     (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>())).prop_map(
         |(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled)| CpuTape {

@@ -69,7 +69,6 @@ impl Maker<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
     use std::fmt::Write as _;
     use std::path::Path;

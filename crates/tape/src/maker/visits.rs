@@ -142,7 +142,11 @@ impl Maker<'_> {
             entry_lag_ns: c.now_ns.map_or(0, |now| clip(ts_ns.saturating_sub(now))),
             util,
             iowait: c.iowait,
-            state: state.and_then(|s| u8::try_from(s).ok()).unwrap_or(Piece::NO_STATE),
+            // A number that no kernel has was counted above.
+            state: state
+                .filter(|s| (*s as usize) < MAX_STATES)
+                .and_then(|s| u8::try_from(s).ok())
+                .unwrap_or(Piece::NO_STATE),
             cause: WakeCause::Unknown,
             flags,
         };

@@ -5,6 +5,10 @@ use std::fmt::Write;
 
 use idlewise_model::{EventKind, Ipi, Vector};
 
+/// `prev_state` of an idle kworker, as the kernel's own event reports it, and as the task has it.
+const REPORTED_IDLE: u64 = 0x80;
+const UNINTERRUPTIBLE_NO_LOAD: u64 = 0x402;
+
 /// A field of an event: TSDL's type and name, and what is written.
 pub enum Value {
     Number(u64, usize),
@@ -72,7 +76,9 @@ pub fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => {
             let mut fields: Vec<Field> = task("prev_comm", prev_pid, "prev_tid").into();
             fields.push(signed("prev_prio", i64::from(prev_prio) - 100, 32));
-            fields.push(signed("prev_state", prev_state as i64, 64));
+            // LTTng records the task's own bits: of an idle kworker, a sleep without load.
+            let own = if prev_state == REPORTED_IDLE { UNINTERRUPTIBLE_NO_LOAD } else { prev_state };
+            fields.push(signed("prev_state", own as i64, 64));
             fields.extend(task("next_comm", next_pid, "next_tid"));
             fields.push(signed("next_prio", i64::from(next_prio) - 100, 32));
             ("sched_switch", fields)
