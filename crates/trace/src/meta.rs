@@ -140,6 +140,12 @@ impl CpuStats {
     }
 }
 
+/// The number behind "key:" in one of the lines.
+fn number(text: &str, key: &str) -> Option<u64> {
+    let lines = text.lines().filter_map(|l| l.split_once(':'));
+    lines.into_iter().find(|(k, _)| k.trim() == key).and_then(|(_, v)| v.trim().parse().ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,10 +160,4 @@ mod tests {
         assert_eq!(version("Linux host"), None);
         assert_eq!(version(""), None);
     }
-}
-
-/// The number behind "key:" in one of the lines.
-fn number(text: &str, key: &str) -> Option<u64> {
-    let lines = text.lines().filter_map(|l| l.split_once(':'));
-    lines.into_iter().find(|(k, _)| k.trim() == key).and_then(|(_, v)| v.trim().parse().ok())
 }

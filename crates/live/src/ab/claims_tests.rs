@@ -2,6 +2,8 @@
 //! How often does a session claim a difference where there is none, and does it find one where there is one, whatever the
 //! machine does meanwhile? Made-up sessions in the order in which they are really made, judged as they are really judged.
 
+#![allow(clippy::print_stdout, reason = "a test says what it measured")]
+
 use super::plan::order;
 use super::report::{judge, of_benchmark};
 use super::{AbRequest, Benchmark, Head, Run, Verdict};
