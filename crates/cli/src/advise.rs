@@ -163,6 +163,9 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
         replay: replayed.as_ref().map_err(Clone::clone),
         ab: compared.as_ref().map_err(Clone::clone),
     });
+    if let Some(folder) = &a.to {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
     advice.kept = task.kept();
     if let Some(folder) = task.folder.as_ref().filter(|f| f.is_dir()) {
         if let Ok(report) = &replayed {
@@ -504,7 +507,9 @@ impl<'a> Task<'a> {
         let mut all = vec![self.recorded()];
         all.extend(self.folder.iter().flat_map(|f| [f.join("ab"), f.join("advice.json")]));
         all.extend(self.args.ab_session.clone());
-        let there = |p: &PathBuf| p.exists() || p.ends_with("advice.json");
+        // The advice itself is written where its folder is.
+        let there =
+            |p: &PathBuf| p.exists() || (p.ends_with("advice.json") && p.parent().is_some_and(Path::is_dir));
         all.into_iter().filter(there).map(|p| p.display().to_string()).collect()
     }
 }

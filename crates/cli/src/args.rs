@@ -20,8 +20,9 @@ const EXAMPLES: &str = "\
 Record this machine under a load, as root; then compare governors on what was recorded:
   idlewise record -o trace.dat -- ./load
   idlewise replay trace.dat --governor menu,teo,teo-util,oracle
-What if this load ran there? A trace from elsewhere is told its machine by --recorded-on:
+What if this load ran there? A trace that does not say which machine was recorded needs --recorded-on:
   idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util --platform skylake-sp --recorded-on kvm-guest
 What is in a trace, and what did the kernel itself choose?
   idlewise info trace.dat
   idlewise score trace.dat --per cpu

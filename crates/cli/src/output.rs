@@ -62,21 +62,26 @@ pub(crate) fn say_line(line: &str) -> Result<(), Failure> {
 
 /// Says something on standard error, in a line (or more, indented) that begins with our name.
 pub(crate) fn warn(what: &str) {
-    eprintln!("idlewise: {}", message(what));
+    warn_raw(&format!("idlewise: {}\n", message(what)));
 }
 
 /// Writes lines to standard error.
 pub(crate) fn warn_lines(text: &str) {
-    eprint!("{}", lines(text));
+    warn_raw(&lines(text));
 }
 
 /// Shows on a terminal how far something is, in place of what stood in the line; nothing: clears the line.
 pub(crate) fn show_progress(what: &str) {
     match what {
-        "" => eprint!("\r{:40}\r", ""),
-        _ => eprint!("\r{} ", one_line(what)),
+        "" => warn_raw(&format!("\r{:40}\r", "")),
+        _ => warn_raw(&format!("\r{} ", one_line(what))),
     }
-    let _ = io::stderr().flush();
+}
+
+/// What nobody can read, since standard error is closed or full, does not end the work.
+fn warn_raw(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Says on standard error what failed, the last of it as the command's failure.

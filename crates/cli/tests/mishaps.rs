@@ -194,3 +194,28 @@ fn a_signal_leaves_no_unfinished_file_behind() {
         assert!(!dir.path().join("result.txt").exists());
     }
 }
+
+#[test]
+fn a_standard_error_that_nobody_reads_changes_no_exit_status() {
+    let mut full = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    full.args(["replay", &data("mixed.dat"), "--governor", "nope"]);
+    let status =
+        full.stderr(std::fs::File::options().write(true).open("/dev/full").unwrap()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+    let (unread, closed) = std::io::pipe().unwrap();
+    drop(unread);
+    let mut piped = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    let status =
+        piped.args(["replay", &data("mixed.dat"), "--governor", "nope"]).stderr(closed).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn advice_that_is_said_to_be_kept_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("advice");
+    let o = idlewise(&["advise", "--trace", &data("mixed.dat"), "--no-ab", "--to", to.to_str().unwrap()]);
+    let said = String::from_utf8(o.stdout.clone()).unwrap();
+    assert!(said.contains("advice.json"), "{said}{}", err(&o));
+    assert!(to.join("advice.json").is_file());
+}

@@ -65,7 +65,9 @@ impl Description {
             }
             _ => named,
         };
-        let machine = idlewise_platform::find(named)?;
+        let machine = idlewise_platform::find(named).map_err(|e| {
+            LabError::Request(format!("the machine that was recorded (--recorded-on, --sysfs): {e}"))
+        })?;
         // A description that cannot be read says nothing; the option is the way out of it.
         let told = told.ok().flatten();
         let assumed = told.as_ref().is_none_or(|t| t.clusters != machine.clusters);
@@ -83,7 +85,9 @@ impl Description {
             if let Some(platform) = &beside.platform {
                 let file = self.place.with_file_name(platform);
                 let named = if file.is_file() { file.display().to_string() } else { platform.clone() };
-                return Ok(Some(idlewise_platform::find(&named)?));
+                let found = idlewise_platform::find(&named)
+                    .map_err(|e| LabError::file(&self.place, format!("platform: {e}")));
+                return found.map(Some);
             }
         }
         let Some(inside) = &self.inside else { return Ok(None) };

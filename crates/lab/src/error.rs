@@ -48,7 +48,7 @@ pub enum LabError {
     /// Nobody said on which machine a trace was recorded.
     #[error(
         "{path}: which machine was recorded? Neither the file nor a side-car says it. Name it with --recorded-on (a platform \
-         of `idlewise platform list`, a platform file, a sysfs dump; `--recorded-on same` is the machine of --platform), or put \
+         of `idlewise platform list`, a platform file, a sysfs dump; `--recorded-on same` is the machine of --platform, where the command has it), or put \
          `{sidecar}` beside the trace with a line `platform = \"...\"`"
     )]
     MachineUnknown {

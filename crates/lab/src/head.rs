@@ -32,6 +32,9 @@ pub struct TraceHead {
     /// The machine that the recording names instead, where it names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_contradicted: Option<String>,
+    /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hz_asked: Option<u32>,
     /// CPUs that are used.
     pub cpus: Vec<u32>,
     /// CPUs that are left out, and why.
@@ -136,6 +139,7 @@ impl TraceHead {
             recorded_on: recording.machine.id.clone(),
             machine_assumed: recording.machine_assumed,
             machine_contradicted: recording.machine_contradicted.clone(),
+            hz_asked: recording.hz_asked,
             cpus,
             left_out,
             inputs: inputs.collect(),
@@ -151,8 +155,14 @@ impl TraceHead {
             Some(other) => format!("though it says {other}"),
             None => "which it does not say".to_owned(),
         };
-        let words = || format!("{} was recorded on {}, {but} (--recorded-on)", self.name, self.recorded_on);
-        self.machine_assumed.then(words)
+        let machine = self
+            .machine_assumed
+            .then(|| format!("{} was recorded on {}, {but} (--recorded-on)", self.name, self.recorded_on));
+        let ticks = self
+            .hz_asked
+            .map(|hz| format!("the kernel of {} had ticked {hz} times a second (--hz)", self.name));
+        let all: Vec<String> = machine.into_iter().chain(ticks).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
     }
 
     /// The assumptions of several recordings in one clause.

@@ -60,6 +60,8 @@ pub struct Recording {
     pub machine_assumed: bool,
     /// The machine that the recording names instead, where it names one.
     pub machine_contradicted: Option<String>,
+    /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
+    pub hz_asked: Option<u32>,
     /// Decisions with their true inputs, where the trace has them.
     pub(crate) steps: Arc<Steps>,
     /// The kernel's idle governor, by who named it.
@@ -151,6 +153,7 @@ impl Recording {
             machine,
             machine_assumed: assumed,
             machine_contradicted: contradicted,
+            hz_asked: None,
             steps,
             governor,
             inputs,
@@ -165,7 +168,9 @@ impl Recording {
         check_taken(&options.despite_counters, &all)?;
         for (i, recording) in all.iter().enumerate() {
             let hash = &recording.tape.source.hash;
-            let same = |other: &&Self| !hash.is_empty() && other.tape.source.hash == *hash;
+            let same = |other: &&Self| {
+                (!hash.is_empty() && other.tape.source.hash == *hash) || recording.holds_the_same(other)
+            };
             if let Some(other) = all.iter().take(i).find(same) {
                 return Err(LabError::Request(format!(
                     "{} and {} are the same recording, by their content; it would count twice: name it once",
@@ -180,6 +185,14 @@ impl Recording {
             recording.leave_out_miscounted(options);
         }
         Ok(all)
+    }
+
+    /// Whether `other` holds the same idle periods, in whatever format.
+    fn holds_the_same(&self, other: &Self) -> bool {
+        let (a, b) = (&self.tape, &other.tape);
+        let span = |t: &Tape| (t.source.first_ns, t.source.last_ns);
+        let periods = |t: &Tape| t.cpus.iter().map(|c| (c.cpu, c.pieces.len())).collect::<Vec<_>>();
+        span(a) == span(b) && a.cpus.iter().any(|c| !c.pieces.is_empty()) && periods(a) == periods(b)
     }
 
     fn of_tape(path: &Path, mut tape: Tape, options: &RecordingOptions) -> Result<Self, LabError> {
@@ -203,6 +216,7 @@ impl Recording {
             machine,
             machine_assumed,
             machine_contradicted: None,
+            hz_asked: None,
             steps: Arc::default(),
             governor,
             inputs: None,

@@ -37,7 +37,7 @@ impl Scene {
         let options = RecordingOptions { replayed_on: platform.map(str::to_owned), ..recording.clone() };
         let mut recordings = Recording::open_all(traces, &options)?;
         if let Some(hz) = options.hz {
-            recordings.iter_mut().try_for_each(|r| what_if::ask(&mut r.tape, hz))?;
+            recordings.iter_mut().try_for_each(|r| what_if::ask(r, hz))?;
         }
         let Some(first) = recordings.first() else {
             return Err(no_trace());

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `--hz`: what if the kernel that was recorded had ticked at another rate?
 
-use idlewise_model::{Confidence, Tape, TickGrid};
+use idlewise_model::{Confidence, TickGrid};
 use idlewise_replay::Workload;
 
-use crate::LabError;
+use crate::{LabError, Recording};
 
 /// Rates at which Linux can be built to tick, a second.
 const HZ: std::ops::RangeInclusive<u32> = 24..=1200;
 /// The input that says where the ticks lie, and how well that is known.
 const TICK_GRID: &str = "tick grid";
 
-/// Writes down in `tape` that it is replayed with `hz` ticks a second.
+/// Writes down in `recording` that it is replayed with `hz` ticks a second.
 ///
 /// # Errors
 /// [`LabError::Request`] where no kernel ticks so.
-pub(crate) fn ask(tape: &mut Tape, hz: u32) -> Result<(), LabError> {
+pub(crate) fn ask(recording: &mut Recording, hz: u32) -> Result<(), LabError> {
     if !HZ.contains(&hz) {
         let (least, most) = (HZ.start(), HZ.end());
         return Err(LabError::Request(format!(
             "{hz} ticks a second are asked for (--hz): Linux has {least} to {most}, mostly 100, 250, 300 or 1000"
         )));
     }
+    recording.hz_asked = Some(hz);
+    let tape = &mut recording.tape;
     for input in tape.inputs.iter_mut().filter(|i| i.name == TICK_GRID) {
         let all: u64 = input.counts.iter().sum();
         input.counts = [0; 4];

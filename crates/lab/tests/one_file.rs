@@ -193,6 +193,54 @@ fn what_was_assumed_by_hand_stands_wherever_the_answer_does() {
 }
 
 #[test]
+fn ticks_that_were_asked_for_stand_wherever_the_answer_does() {
+    let mixed = Path::new(DATA).join("mixed.dat");
+    let asked = RecordingOptions { hz: Some(100), ..RecordingOptions::default() };
+    let report = compared(&mixed, asked, Some("pixel6")).unwrap();
+    let condition = "the kernel of mixed.dat had ticked 100 times a second (--hz)";
+    assert!(report.verdict.text.ends_with(&format!(", if {condition}")), "{}", report.verdict.text);
+    assert!(view::checks(&report.checks).contains(condition));
+    let csv = view::compare(&report).render(Format::Csv, &report).unwrap();
+    assert!(csv.lines().skip(1).all(|row| row.contains(condition)), "{csv}");
+}
+
+#[test]
+fn a_recording_counts_once_in_whatever_format() {
+    let files = Files::new();
+    let mixed = Path::new(DATA).join("mixed.dat");
+    let text = files.path("mixed.txt");
+    let request = ConvertRequest {
+        trace: mixed.clone(),
+        to: Form::Text,
+        output: text.clone(),
+        governors: Vec::new(),
+        recording: RecordingOptions::default(),
+        platform: None,
+        cluster: None,
+        kernel_trees: Vec::new(),
+        seed: 0,
+    };
+    convert(&request, &mut std::fs::File::create(&text).unwrap(), &|_, _| ()).unwrap();
+    files.put("mixed.toml", b"platform = \"kvm-guest\"\n");
+    let twice = ReplayRequest {
+        traces: vec![mixed, text],
+        governors: vec!["menu".to_owned()],
+        ..ReplayRequest::default()
+    };
+    let why = error_text(replay(&twice, &|_, _| ()));
+    assert!(why.contains("are the same recording"), "{why}");
+}
+
+#[test]
+fn a_platform_that_a_side_car_misspells_is_said_to_be_the_side_cars() {
+    let files = Files::new();
+    let bare = files.bare("bare.dat", "mixed.dat");
+    files.put("bare.toml", b"platform = \"kvm-gest\"\n");
+    let why = error_text(Recording::open(&bare, &RecordingOptions::default()));
+    assert!(why.contains("bare.toml: platform: no platform `kvm-gest`"), "{why}");
+}
+
+#[test]
 fn a_tape_keeps_what_was_assumed_when_it_was_made() {
     let files = Files::new();
     let bare = files.bare("bare.dat", "mixed.dat");

@@ -262,10 +262,10 @@ impl Events<'_> {
         self.learned().comm_of(pid).or_else(|| self.meta.comms.get(&pid).map(String::as_str))
     }
 
-    /// The kernel function behind a function of an event.
+    /// The kernel function that starts at the address in an event.
     #[must_use]
     pub fn symbol(&self, function: u64) -> Option<&str> {
-        self.learned().function_name(function).or_else(|| self.meta.symbol(function))
+        self.learned().function_name(function).or_else(|| self.meta.function(function))
     }
 }
 

@@ -95,12 +95,6 @@ impl TraceMeta {
         Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }
 
-    /// The kernel symbol at `address` or the nearest below it.
-    #[must_use]
-    pub fn symbol(&self, address: u64) -> Option<&str> {
-        self.symbols.at_or_below(address)
-    }
-
     /// The kernel symbol that starts at `address`: the name behind a function pointer.
     #[must_use]
     pub fn function(&self, address: u64) -> Option<&str> {

@@ -30,13 +30,6 @@ impl Symbols {
         self.text.lines().all(hidden)
     }
 
-    /// The nearest symbol at or below `address`.
-    pub(crate) fn at_or_below(&self, address: u64) -> Option<&str> {
-        let index = self.index();
-        let after = index.partition_point(|s| s.address <= address);
-        index.get(after.checked_sub(1)?).and_then(|s| self.name(s))
-    }
-
     /// The symbol that starts at `address`.
     pub(crate) fn at(&self, address: u64) -> Option<&str> {
         let index = self.index();
@@ -93,8 +86,8 @@ mod tests {
         assert!(!s.is_empty() && Symbols::default().is_empty());
         assert!(Symbols::new(b"0000000000000000 A per_cpu\n0000000000000000 T code\n".to_vec()).is_empty());
         assert_eq!(
-            (s.at(0x1000), s.at(0x1001), s.at_or_below(0x1001), s.at_or_below(0x2fff), s.at_or_below(0xfff)),
-            (Some("code"), None, Some("code"), Some("next"), None)
+            (s.at(0x1000), s.at(0x1001), s.at(0x2000), s.at(0x2fff), s.at(0xfff)),
+            (Some("code"), None, Some("next"), None, None)
         );
     }
 }

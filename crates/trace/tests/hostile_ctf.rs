@@ -96,7 +96,7 @@ fn read(files: Files) -> u64 {
         // An event takes a bit at least, and may follow a loss.
         assert!(n < 16 * (len as u64 + 4096), "more events than the files can hold");
     }
-    let _ = (events.health(), events.counts(), events.irq_name(19), file.meta().symbol(1));
+    let _ = (events.health(), events.counts(), events.irq_name(19), file.meta().function(1));
     n
 }
 

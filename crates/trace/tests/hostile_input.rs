@@ -37,7 +37,7 @@ fn read_all(file: &TraceFile, len: usize) -> u64 {
         assert!(n < 1000 * (len as u64 + 4096), "more events than the file can hold");
     }
     let _ = (events.health(), events.counts(), events.irq_name(19));
-    let _ = (file.meta().symbol(0xffff_1fff), file.meta().function(1));
+    let _ = (file.meta().function(0xffff_1fff), file.meta().function(1));
     n
 }
 

@@ -114,7 +114,7 @@ fn what_the_file_says_about_itself_is_read() {
             (m.kernel.as_str(), m.clock.as_str(), m.recorder.as_str()),
             ("6.9.1 x86_64", "mono", "3.2.0 x")
         );
-        assert_eq!((m.symbol(0xffff_1fff), m.function(0xffff_1fff)), (Some("first"), None));
+        assert_eq!(m.function(0xffff_1fff), None, "between first and second");
         assert_eq!(m.function(0xffff_2000), Some("second"));
         assert_eq!(m.comms[&42], "worker/0:1");
         assert_eq!(

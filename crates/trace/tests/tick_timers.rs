@@ -125,3 +125,18 @@ fn of_two_such_timers_the_ticks_is_the_one_that_the_idle_task_arms() {
     }
     assert_eq!(t.tick().unwrap().0, TICK);
 }
+
+#[test]
+fn no_function_behind_the_ticks_is_taken_for_it() {
+    let ms = 1_000_000;
+    let mut t = Told::default();
+    t.periodic(0, 4 * ms, 0x100, TICK, 4 * ms, 40);
+    for k in 0..9 {
+        t.arm(0, (5 + 16 * k) * ms, 42, 0x200, OTHER, (7 + 16 * k) * ms);
+        t.fire(0, (7 + 16 * k) * ms + 1_000, 0x200, OTHER);
+    }
+    t.0.sort_by_key(|e| e.ts_ns);
+    let file = open(Lttng::default().write(&t.0));
+    let events = file.events().unwrap();
+    assert_eq!((events.symbol(TICK), events.symbol(OTHER)), (Some("tick_nohz_handler"), None));
+}

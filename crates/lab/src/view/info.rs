@@ -110,8 +110,8 @@ fn input_words(i: &Info) -> Vec<Line> {
     if !i.replay.yes {
         return Vec::new();
     }
-    let hint = "the machine is not known; with --recorded-on PLATFORM (or --sysfs FILE) and --kernel-governor this also \
-                shows how far replay makes the kernel's own choices";
+    let hint = "the machine is not known: score and replay need --recorded-on PLATFORM (or --sysfs FILE); with it and \
+                --kernel-governor this also shows how far replay makes the kernel's own choices";
     let mut out = vec![Line::new("", hint)];
     let words = |input: &InputInfo| {
         let from = if input.from.is_empty() { "nothing recorded".to_owned() } else { input.from.join(", ") };

@@ -11,5 +11,5 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = TraceFile::from_bytes(Path::new("fuzz"), bytes.to_vec()) else { return };
     let Ok(mut events) = file.events() else { return };
     events.by_ref().for_each(drop);
-    let _ = (events.health(), events.counts(), events.irq_name(0), file.meta().symbol(1));
+    let _ = (events.health(), events.counts(), events.irq_name(0), file.meta().function(1));
 });
