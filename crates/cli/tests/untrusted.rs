@@ -330,6 +330,7 @@ fn numbers_of_a_file_are_checked_as_options_are() {
         ("duration_ns", Value::from(0)),
         ("duration_ns", Value::from(u64::MAX)),
         ("base_mw", Value::from(u64::MAX)),
+        ("seed", Value::from(u64::MAX)),
     ] {
         let mut forged = result.clone();
         forged["request"][field] = value.clone();

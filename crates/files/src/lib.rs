@@ -25,6 +25,44 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// A new file at `path`, to be written, in a folder that somebody else may have filled: an ordinary file of that name goes,
+/// anything else (a symbolic link, a pipe) is refused, so that nothing is written elsewhere and nothing waits.
+///
+/// # Errors
+/// What the system says; or [`io::ErrorKind::InvalidInput`] with what stands there.
+pub fn write_anew(path: &Path) -> io::Result<File> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) => {
+            own(there.file_type())?;
+            std::fs::remove_file(path)?;
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(e),
+    }
+    File::create_new(path)
+}
+
+/// The ordinary file at `path` and at no other place, to be read and written at its end.
+///
+/// # Errors
+/// As [`write_anew`], also where nothing is there.
+pub fn append(path: &Path) -> io::Result<File> {
+    own(std::fs::symlink_metadata(path)?.file_type())?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    let file =
+        OpenOptions::new().read(true).append(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    ordinary(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+fn own(kind: FileType) -> io::Result<()> {
+    if kind.is_symlink() {
+        let what = "is a symbolic link; nothing is written through one";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    ordinary(kind)
+}
+
 /// All bytes of the ordinary file at `path`.
 ///
 /// # Errors
@@ -58,4 +96,109 @@ fn ordinary(kind: FileType) -> io::Result<()> {
         "is a device, not an ordinary file; copy what it gives to a file, and name that"
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// No table shrinks to less than a thousandth when it is packed; what does so is made to fill a memory.
+const MOST_TIMES: u64 = 1000;
+/// Granted whatever the packed size, bytes.
+const GRANTED: u64 = 64 << 20;
+/// No row of a table is longer, bytes.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The text of a table, plain or unpacked, that ends with an error where it is longer than `packed` bytes can be, or has a
+/// line without end.
+#[derive(Debug)]
+pub struct TableText<R> {
+    text: R,
+    left: u64,
+    line: usize,
+}
+
+impl<R> TableText<R> {
+    /// Of `text`, from a file of `packed` bytes.
+    pub fn new(text: R, packed: u64) -> Self {
+        Self { text, left: packed.saturating_mul(MOST_TIMES).saturating_add(GRANTED), line: 0 }
+    }
+}
+
+impl<R: io::Read> io::Read for TableText<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.text.read(to)?;
+        let read = to.get(..n).unwrap_or(to);
+        let (end, begins) = match read.iter().rposition(|b| *b == b'\n') {
+            Some(at) => (read.iter().position(|b| *b == b'\n').unwrap_or(at), n - at - 1),
+            None => (n, self.line + n),
+        };
+        let longest = begins.max(self.line + end);
+        self.line = begins;
+        let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        if longest > LONGEST_LINE {
+            return wrong(format!("a line of more than {LONGEST_LINE} bytes: this is no table"));
+        }
+        match self.left.checked_sub(n as u64) {
+            Some(left) => self.left = left,
+            None => {
+                return wrong(format!("unpacks to more than {MOST_TIMES} times its size: this is no table"));
+            }
+        }
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_into_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("victim"), "precious").unwrap();
+        symlink(at("victim"), at("link")).unwrap();
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        for name in ["link", "dangling", "pipe"] {
+            for why in [write_anew(&at(name)).unwrap_err(), append(&at(name)).unwrap_err()] {
+                assert_eq!(why.kind(), io::ErrorKind::InvalidInput, "{name}: {why}");
+            }
+        }
+        assert!(!at("nowhere").exists());
+        assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn tables_have_ends_and_lines() {
+        let read = |text: &mut dyn io::Read, packed: u64| {
+            let mut all = Vec::new();
+            TableText::new(text, packed).read_to_end(&mut all).map(|_| all)
+        };
+        let good = b"a,b\n1,2\n".repeat(300_000);
+        assert_eq!(read(&mut &good[..], 0).unwrap(), good);
+        assert_eq!(read(&mut &b"no end of line"[..], 0).unwrap(), b"no end of line");
+        let why = read(&mut io::repeat(0), u64::MAX).unwrap_err().to_string();
+        assert!(why.contains("a line of more than 1048576 bytes"), "{why}");
+        let why = read(&mut io::repeat(b'\n'), 3).unwrap_err().to_string();
+        assert!(why.contains("more than 1000 times its size"), "{why}");
+    }
+
+    #[test]
+    fn ordinary_files_are_replaced_or_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, kept) = (folder.path().join("run.txt"), folder.path().join("kept"));
+        fs::write(&path, "before").unwrap();
+        // The same file under another name keeps what it had.
+        fs::hard_link(&path, &kept).unwrap();
+        write_anew(&path).unwrap().write_all(b"after").unwrap();
+        append(&path).unwrap().write_all(b"wards").unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read(&kept).unwrap()),
+            (b"afterwards".to_vec(), b"before".to_vec())
+        );
+        assert_eq!(append(&folder.path().join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

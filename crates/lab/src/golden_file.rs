@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use flate2::read::GzDecoder;
+use idlewise_files::TableText;
 use idlewise_governor::{GovernorError, Inputs};
 use idlewise_model::{IdleState, IdleTable, StateIndex, TableError};
 use idlewise_platform::CAPACITY_MAX;
@@ -110,9 +111,10 @@ pub(crate) const PELT: &str = "pelt";
 
 /// The rows of a golden file.
 pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> {
-    let file = idlewise_files::open(csv_gz)
-        .map_err(|source| DriveError::Read { path: csv_gz.to_owned(), source })?;
-    Ok(csv::Reader::from_reader(GzDecoder::new(BufReader::new(file))))
+    let wrong = |source| DriveError::Read { path: csv_gz.to_owned(), source };
+    let file = idlewise_files::open(csv_gz).map_err(wrong)?;
+    let packed = file.metadata().map_err(wrong)?.len();
+    Ok(csv::Reader::from_reader(TableText::new(GzDecoder::new(BufReader::new(file)), packed)))
 }
 
 /// The side-car of a golden file, and where it is.

@@ -273,7 +273,8 @@ pub fn cpu_list(cpus: &[u32]) -> String {
     let mut text = String::new();
     let mut rest = cpus;
     while let [first, tail @ ..] = rest {
-        let run = tail.iter().zip(first + 1..).take_while(|(cpu, next)| *cpu == next).count();
+        let next = |before: &u32, cpu: &u32| before.checked_add(1) == Some(*cpu);
+        let run = rest.windows(2).take_while(|pair| matches!(pair, [a, b] if next(a, b))).count();
         if !text.is_empty() {
             text.push(',');
         }

@@ -140,3 +140,12 @@ proptest! {
         prop_assert!(error.contains("belong to no state"), "{error}");
     }
 }
+
+#[test]
+fn a_list_of_cpus_ends_with_the_greatest_number() {
+    assert_eq!(
+        idlewise_platform::cpu_list(&[0, 2, 3, u32::MAX - 1, u32::MAX]),
+        "0,2-3,4294967294-4294967295"
+    );
+    assert_eq!(idlewise_platform::cpu_list(&[u32::MAX, 0]), "4294967295,0");
+}

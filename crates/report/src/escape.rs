@@ -76,6 +76,8 @@ pub(crate) fn markdown(text: &str) -> String {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
+            // A backslash of the name's own would take away that of an escape.
+            '\\' => out.push_str("&#92;"),
             '|' => out.push_str("\\|"),
             '<' => out.push_str("&lt;"),
             '[' => out.push_str("\\["),
@@ -146,7 +148,8 @@ mod tests {
     #[test]
     fn markdown_names_end_no_cell_and_open_no_tag() {
         assert_eq!(markdown("a|b<img src=x>"), "a\\|b&lt;img src=x>");
-        assert_eq!(markdown("![x](http://x)\n&lt; & R&D"), "!\\[x](http://x)\\n&amp;lt; & R&amp;D");
+        assert_eq!(markdown("![x](http://x)\n&lt; & R&D"), "!\\[x](http://x)&#92;n&amp;lt; & R&amp;D");
+        assert_eq!(markdown("\\[x](http://x)\\|"), "&#92;\\[x](http://x)&#92;\\|");
     }
 
     #[test]

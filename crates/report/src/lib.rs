@@ -286,9 +286,9 @@ mod tests {
         // A line end after a label stays, and what follows it is indented.
         assert!(text.contains("x         =a|b<i>\\u001b[2J\n          \\u202e"), "{text}");
         let md = report.render(Format::Markdown, &()).unwrap();
-        assert_eq!(md.matches(r"=a\|b&lt;i>\u001b\[2J").count(), 7, "{md}");
+        assert_eq!(md.matches(r"=a\|b&lt;i>&#92;u001b\[2J").count(), 7, "{md}");
         assert!(!md.contains('<'), "{md}");
-        let cell = r"| =a\|b&lt;i>\u001b\[2J\n\u202e |    n |";
+        let cell = r"| =a\|b&lt;i>&#92;u001b\[2J&#92;n&#92;u202e |    n |";
         assert!(md.lines().any(|l| l == cell), "{md}");
         let csv = report.render(Format::Csv, &()).unwrap();
         assert_eq!(csv, format!("'{shown},n\n'{shown},-1.5\n"));

@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use common::ctf::{Files, Lttng, store};
+use common::ctf::{Files, Lttng, own_state, store};
 use idlewise_model::{Event, EventKind};
 use idlewise_trace::TraceFile;
 
@@ -26,8 +26,15 @@ fn without_ids(events: impl Iterator<Item = Event>) -> Vec<Event> {
     events.map(|e| Event { kind: kind(e.kind), ..e }).collect()
 }
 
+/// The events of a recording, with the states of tasks as LTTng records them.
 fn recorded(name: &str) -> Vec<Event> {
-    without_ids(TraceFile::open(&data(name)).unwrap().events().unwrap())
+    let mut all = without_ids(TraceFile::open(&data(name)).unwrap().events().unwrap());
+    for event in &mut all {
+        if let EventKind::SchedSwitch { prev_state, .. } = &mut event.kind {
+            *prev_state = own_state(*prev_state);
+        }
+    }
+    all
 }
 
 #[test]

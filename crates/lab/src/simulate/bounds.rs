@@ -55,6 +55,12 @@ pub(super) fn check(request: &SimulateRequest) -> Result<(), LabError> {
     }
     request.cpus.map_or(Ok(()), |n| within("--cpus", n, &CPUS)).map_err(wrong)?;
     within("--repeat", request.repeat, &REPEAT).map_err(wrong)?;
+    if request.seed.checked_add(request.repeat).is_none() {
+        return Err(wrong(format!(
+            "--seed: {}; the seeds of {} runs must be numbers of 64 bits",
+            request.seed, request.repeat
+        )));
+    }
     request.base_mw.map_or(Ok(()), |mw| within("--base-mw", mw, &BASE_MW)).map_err(wrong)?;
     let lists = [request.governors.len(), request.cpufreq.len(), request.signals.len()];
     let runs = lists.iter().fold(request.repeat, |n, len| n.saturating_mul(*len as u64));

@@ -4,6 +4,7 @@
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use idlewise_files::TableText;
 use idlewise_model::{IdleTable, NO_LATENCY_LIMIT_NS, StateIndex};
 
 use super::Row;
@@ -56,13 +57,15 @@ const REQUIRED: std::ops::Range<usize> = 0..18;
 
 impl Rows {
     pub(super) fn open(path: &Path) -> Result<Self, LabError> {
-        let file = BufReader::new(idlewise_files::open(path).map_err(|e| LabError::file(path, e))?);
+        let file = idlewise_files::open(path).map_err(|e| LabError::file(path, e))?;
+        let packed = file.metadata().map_err(|e| LabError::file(path, e))?.len();
+        let file = BufReader::new(file);
         let plain: Box<dyn Read> = match path.extension().and_then(|e| e.to_str()) {
             Some("xz") => Box::new(liblzma::read::XzDecoder::new(file)),
             Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
             _ => Box::new(file),
         };
-        let mut reader = csv::Reader::from_reader(plain);
+        let mut reader = csv::Reader::from_reader(Box::new(TableText::new(plain, packed)) as Box<dyn Read>);
         let head = reader.headers().map_err(|e| LabError::file(path, e))?.clone();
         let mut columns = Vec::new();
         for (i, name) in NAMES.into_iter().enumerate() {

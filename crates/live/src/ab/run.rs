@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -94,7 +93,7 @@ impl Runner<'_> {
     pub(super) fn run(&mut self, benchmark: &Benchmark, number: u32) -> Result<Run, LiveError> {
         let metrics = Metric::all(benchmark, &self.request.metrics)?;
         let printed = self.folder.join(format!("run-{number:04}.txt"));
-        let file = File::create(&printed).map_err(LiveError::io(&printed))?;
+        let file = idlewise_files::write_anew(&printed).map_err(LiveError::io(&printed))?;
         let both = file.try_clone().map_err(LiveError::io(&printed))?;
         let (program, arguments) =
             benchmark.command.split_first().ok_or_else(|| LiveError::Request("no command".to_owned()))?;
@@ -125,7 +124,7 @@ impl Runner<'_> {
             return Err(LiveError::Request("interrupted".to_owned()));
         }
         let patterns: Vec<_> = metrics.iter().map(Metric::pattern).collect();
-        let output = File::open(&printed).and_then(|file| Printed::search(file, &patterns));
+        let output = idlewise_files::open(&printed).and_then(|file| Printed::search(file, &patterns));
         let output = output.map_err(LiveError::io(&printed))?;
         if !status.success() {
             let how = match status.signal() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -254,7 +254,7 @@ fn begin(folder: &Path, head: &Head) -> Result<File, LiveError> {
 
 fn reopen(folder: &Path) -> Result<File, LiveError> {
     let path = folder.join(FILE);
-    let file = OpenOptions::new().read(true).append(true).open(&path).map_err(LiveError::io(&path))?;
+    let file = idlewise_files::append(&path).map_err(LiveError::io(&path))?;
     // A line that was cut off when the session died is ended, and left out by whoever reads it.
     let text = idlewise_files::read(&path).map_err(LiveError::io(&path))?;
     if !text.ends_with(b"\n") {

@@ -5,9 +5,11 @@ use std::fmt::Write;
 
 use idlewise_model::{EventKind, Ipi, Vector};
 
-/// `prev_state` of an idle kworker, as the kernel's own event reports it, and as the task has it.
-const REPORTED_IDLE: u64 = 0x80;
-const UNINTERRUPTIBLE_NO_LOAD: u64 = 0x402;
+/// `prev_state` as LTTng records it: the task's own bits. The kernel's own event reports an idle kworker as 0x80 since 4.14;
+/// the task itself sleeps uninterruptibly (2) and without load (0x400).
+pub fn own_state(reported: u64) -> u64 {
+    if reported == 0x80 { 0x402 } else { reported }
+}
 
 /// A field of an event: TSDL's type and name, and what is written.
 pub enum Value {
@@ -76,9 +78,7 @@ pub fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => {
             let mut fields: Vec<Field> = task("prev_comm", prev_pid, "prev_tid").into();
             fields.push(signed("prev_prio", i64::from(prev_prio) - 100, 32));
-            // LTTng records the task's own bits: of an idle kworker, a sleep without load.
-            let own = if prev_state == REPORTED_IDLE { UNINTERRUPTIBLE_NO_LOAD } else { prev_state };
-            fields.push(signed("prev_state", own as i64, 64));
+            fields.push(signed("prev_state", own_state(prev_state) as i64, 64));
             fields.extend(task("next_comm", next_pid, "next_tid"));
             fields.push(signed("next_prio", i64::from(next_prio) - 100, 32));
             ("sched_switch", fields)

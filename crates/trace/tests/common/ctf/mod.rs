@@ -10,6 +10,8 @@ use std::process::Command;
 
 use idlewise_model::{Event, EventKind};
 use idlewise_trace::TraceFile;
+#[allow(unused_imports, reason = "not every test that writes asks for it")]
+pub use kernel::own_state;
 use kernel::{Value, declaration, fields_of};
 
 /// The files of a trace by name.
