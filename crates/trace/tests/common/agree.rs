@@ -28,7 +28,7 @@ pub fn trace_cmd_agrees_on(bytes: &[u8]) {
     let mut events = file.events().unwrap();
     let ours: Vec<_> =
         events.by_ref().filter(|e| !matches!(e.kind, EventKind::Lost { .. }) && known(e)).collect();
-    let theirs: Vec<_> = Report::run(&path).collect();
+    let theirs = Report::whole(&path);
     let of_ours: Vec<_> = ours.iter().map(|e| (e.ts_ns, e.cpu, e.pid)).collect();
     let of_theirs: Vec<_> = theirs.iter().map(|l| (l.ts_ns, l.cpu, l.pid)).collect();
     assert_eq!(of_ours, of_theirs);
