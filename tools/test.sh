@@ -60,29 +60,50 @@ command -v babeltrace2 >/dev/null || notes+=("not run: comparisons with babeltra
 lint rustfmt cargo fmt --all --check
 lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 
-echo "== tests"
-counts=$(mktemp)
 # "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation. What tests that passed
 # have printed follows "successes:": of that the lines that begin with "skipped" are kept for the end.
-skipped=$(mktemp)
-trap 'rm -f "$counts" "$skipped"' EXIT
-if ! cargo test --workspace --locked --no-fail-fast -- --show-output 2>&1 |
-	awk -v counts="$counts" -v skipped="$skipped" '
-	/^test result: / { passed += $4; failed += $6; ignored += $8; quiet = 0 }
-	/^successes:$/ { quiet = 1 }
-	/^failures:$/ { quiet = 0 }
-	/^skipped[: ]/ { print >skipped }
-	!quiet { print; fflush() }
-	END { print passed + 0, failed + 0, ignored + 0 >counts }'; then
-	notes+=("failed: cargo test")
-fi
-read -r ok bad ignored <"$counts"
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
+	cargo test --workspace --locked --no-fail-fast "${@:2}" --show-output 2>&1 |
+		awk -v counts="$results/$1.counts" -v skipped="$results/skipped" '
+		/^test result: / { passed += $4; failed += $6; ignored += $8; quiet = 0 }
+		/^successes:$/ { quiet = 1 }
+		/^failures:$/ { quiet = 0 }
+		/^skipped[: ]/ { print >>skipped; fflush(skipped) }
+		!quiet { print; fflush() }
+		END { print passed + 0, failed + 0, ignored + 0 >counts }' || touch "$results/failed"
+}
+
+echo "== tests"
+cargo test --workspace --locked --no-run || true
+named() { # A "--test=NAME" for each test binary of the crates that match.
+	for file in crates/*/tests/*.rs; do
+		[[ $file =~ ^crates/($1)/ ]] && echo "--test=$(basename "$file" .rs)"
+	done | sort -u
+}
+# Tests of live commands mostly wait: they run while the others compute, and what they print comes after the others. What
+# compares this machine with itself comes last, alone.
+waiting='cli|live' quiet=on_a_quiet_machine
+mapfile -t live < <(named "$waiting")
+mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting" | paste -sd '|')")
+twice=$(printf '%s\n' "${live[@]}" "${others[@]}" | sort | uniq -d)
+[ -z "$twice" ] || { echo "these would run twice, since two crates have them: $twice"; exit 1; }
+tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
+tests others --lib --bins "${others[@]}" --
+tests docs --doc --
+wait
+cat "$results/live.output"
+mapfile -t alone < <(grep -l "^fn $quiet" crates/*/tests/*.rs | xargs -n1 basename -s .rs | sed 's/^/--test=/')
+tests alone "${alone[@]}" -- $quiet
+[ ! -e "$results/failed" ] || notes+=("failed: cargo test")
+read -r ok bad ignored < <(cat "$results"/*.counts | awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }')
 # Tests that did not compile, or a test process that died, have not been counted.
 [[ $bad != 0 || " ${notes[*]-} " != *"failed: cargo test"* ]] || bad=1
 while read -r times why; do
 	why=${why#skipped}
 	notes+=("not run: ${why#: } ($times tests)")
-done < <(sort "$skipped" | uniq -c)
+done < <(sort "$results/skipped" 2>/dev/null | uniq -c)
 [ "$ignored" = 0 ] || notes+=("ignored: $ignored tests that ask for it (cargo test -- --ignored)")
 
 echo

@@ -25,7 +25,7 @@ fn ab(machine: &Machine, arguments: &[&str]) -> (Output, serde_json::Value) {
 }
 
 #[test]
-fn a_governor_that_is_faster_is_found_and_one_that_is_the_same_is_not() {
+fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not() {
     let Some(this) = Machine::this(&[Need::Governors]) else { return };
     let before = this.state();
     let faster = "haltpoll,haltpoll:guest_halt_poll_ns=200000";

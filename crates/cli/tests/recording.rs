@@ -142,7 +142,7 @@ fn costs(machine: &Machine) {
 }
 
 #[test]
-fn with_its_inputs_every_choice_is_proved() {
+fn on_a_quiet_machine_every_choice_is_proved_by_its_inputs() {
     let Some(machine) = Machine::this(&[Need::Tracing]) else { return };
     let machine = &machine;
     const ENOUGH: u64 = 300;
