@@ -562,6 +562,7 @@ impl RecordingArgs {
     pub(crate) fn options(&self) -> RecordingOptions {
         RecordingOptions {
             recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),
+            by_sysfs: self.recorded_on.is_none() && self.sysfs.is_some(),
             kernel_governor: self.kernel_governor.clone(),
             instance: self.instance.clone(),
             despite_counters: self.despite_counters.clone(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Idle entries that could not last: another CPU's interrupt was on its way, and ended the stay.
 
-use idlewise_model::{MAX_STATES, PieceFlags, TapeCpu};
+use idlewise_model::{Confidence, MAX_STATES, Piece, PieceFlags, TapeCpu};
 use serde::Serialize;
 
 use crate::Recording;
@@ -9,11 +9,15 @@ use crate::Recording;
 /// Doomed entries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Doomed {
-    /// Whether the recording shows when interrupts are sent: without that none can be told.
+    /// Whether the recording shows, for any CPU, when others sent it an interrupt: without that none can be told.
     pub known: bool,
-    /// Idle entries that were looked at.
+    /// How well: `recorded`, or `bounded` where only begun wakeups show that an interrupt may follow; nothing where nothing does.
+    pub grade: Option<&'static str>,
+    /// CPUs of which it is not known.
+    pub not_known: Vec<u32>,
+    /// Idle entries of the CPUs of which it is known; of all where it is known of none.
     pub entries: u64,
-    /// Of these, doomed; nothing where the recording does not show it.
+    /// Of these, doomed (where `bounded`: at most); nothing where the recording does not show it.
     pub doomed: Option<u64>,
     /// From the entry into the state to its end, all doomed ones together, ns.
     pub lost_ns: Option<u64>,
@@ -54,13 +58,17 @@ impl Doomed {
     #[must_use]
     pub fn of(recording: &Recording) -> Self {
         let mut out = Self::default();
-        for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+        let grade = usable().filter_map(|c| c.sends).max();
+        out.known = grade.is_some();
+        out.grade = grade.map(Confidence::name);
+        out.not_known = usable().filter(|c| c.sends.is_none()).map(|c| c.cpu).collect();
+        for cpu in usable().filter(|c| grade.is_none() || c.sends.is_some()) {
             let names = recording.machine.cluster_of(cpu.cpu).map_or(&[][..], |c| c.table.states());
             let mut entries = 0;
             let mut by_state = [(0_u64, 0_u64); MAX_STATES];
-            for piece in &cpu.pieces {
+            for piece in cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR) {
                 entries += 1;
-                out.known |= piece.flags.has(PieceFlags::SENDS_KNOWN);
                 if piece.flags.has(PieceFlags::DOOMED)
                     && let Some((doomed, lost_ns)) = by_state.get_mut(usize::from(piece.state))
                 {

@@ -27,8 +27,11 @@ pub struct TraceHead {
     pub events: u64,
     /// The machine that was recorded.
     pub recorded_on: String,
-    /// `--recorded-on` says which machine was recorded, and the recording does not.
+    /// An option says which machine was recorded, and the recording does not.
     pub machine_assumed: bool,
+    /// That option.
+    #[serde(skip)]
+    pub(crate) machine_option: &'static str,
     /// The machine that the recording names instead, where it names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_contradicted: Option<String>,
@@ -138,6 +141,7 @@ impl TraceHead {
             events: source.events,
             recorded_on: recording.machine.id.clone(),
             machine_assumed: recording.machine_assumed,
+            machine_option: recording.machine_option,
             machine_contradicted: recording.machine_contradicted.clone(),
             hz_asked: recording.hz_asked,
             cpus,
@@ -157,7 +161,7 @@ impl TraceHead {
         };
         let machine = self
             .machine_assumed
-            .then(|| format!("{} was recorded on {}, {but} (--recorded-on)", self.name, self.recorded_on));
+            .then(|| format!("{} was recorded on {}, {but} ({})", self.name, self.recorded_on, self.machine_option));
         let ticks = self
             .hz_asked
             .map(|hz| format!("the kernel of {} had ticked {hz} times a second (--hz)", self.name));

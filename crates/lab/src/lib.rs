@@ -7,6 +7,7 @@
 pub mod ab;
 pub mod advise;
 pub mod again;
+mod arch;
 pub mod beside;
 pub mod boot;
 mod candidate;

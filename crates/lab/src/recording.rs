@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{Confidence, Piece, Tape, TapeCpu, TapeInput, TickGrid};
+use idlewise_model::{Confidence, Tape, TapeCpu, TapeInput, TickGrid};
 use idlewise_platform::{Platform, cpu_list};
 use idlewise_tape::{Limits, file as tape_file};
 use idlewise_trace::{Choice, TraceError, TraceFile};
@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::arch::Arch;
 use crate::counters::{CounterCheck, Looks};
 use crate::description::{Description, RecordedMachine};
 use crate::governors::{find_one, not_selected};
@@ -25,6 +26,9 @@ use crate::steady::Steady;
 pub struct RecordingOptions {
     /// The machine that was recorded: a platform's id, a platform file or a sysfs dump; `same`: that of `replayed_on`.
     pub recorded_on: Option<String>,
+    /// `recorded_on` was given as `--sysfs`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_sysfs: bool,
     /// The idle governor that the kernel ran.
     pub kernel_governor: Option<String>,
     /// The trace instance to read, of a file that holds several.
@@ -47,6 +51,22 @@ pub struct RecordingOptions {
     pub hz: Option<u32>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl RecordingOptions {
+    /// The option that names the machine.
+    fn machine_option(&self) -> &'static str {
+        if self.by_sysfs { SYSFS } else { RECORDED_ON }
+    }
+}
+
+/// The options that name the machine that was recorded.
+const RECORDED_ON: &str = "--recorded-on";
+const SYSFS: &str = "--sysfs";
+
 /// A trace or tape, understood.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -58,6 +78,10 @@ pub struct Recording {
     pub machine: Platform,
     /// The recording does not say that it was made on `machine`: `recorded_on` does.
     pub machine_assumed: bool,
+    /// The option that named the machine, where one did.
+    pub(crate) machine_option: &'static str,
+    /// The processors that were recorded, where the recording shows it.
+    pub(crate) arch: Option<Arch>,
     /// The machine that the recording names instead, where it names one.
     pub machine_contradicted: Option<String>,
     /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
@@ -143,15 +167,18 @@ impl Recording {
         let mut machine = machine;
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
         steady.check()?;
+        let arch = Arch::of_trace(&trace)?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
         if assumed {
-            tape.inputs.push(assumed_machine(&machine, contradicted.as_deref()));
+            tape.inputs.push(assumed_machine(&machine, options.machine_option(), contradicted.as_deref()));
         }
         Ok(Self {
             path,
             tape,
             machine,
             machine_assumed: assumed,
+            machine_option: options.machine_option(),
+            arch,
             machine_contradicted: contradicted,
             hz_asked: None,
             steps,
@@ -208,13 +235,18 @@ impl Recording {
         let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
         governor.as_str().clone_into(&mut tape.source.governor);
         tape.notes.extend(refused::find(&mut machine, &tape, None));
-        let machine_assumed =
-            tape.inputs.iter().any(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
+        let assumed =
+            tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
+        let machine_assumed = assumed.is_some();
+        let by_sysfs = assumed.is_some_and(|i| i.how.contains(&format!(" by {SYSFS};")));
+        let assumed_by = if by_sysfs { SYSFS } else { RECORDED_ON };
         Ok(Self {
             path: path.to_owned(),
             tape,
             machine,
             machine_assumed,
+            machine_option: assumed_by,
+            arch: None,
             machine_contradicted: None,
             hz_asked: None,
             steps: Arc::default(),
@@ -277,16 +309,16 @@ fn distinct_names(all: &[Recording]) -> Vec<String> {
 }
 
 /// The input of a tape that says that its machine is assumed; there is none where the recording says which it is.
-const MACHINE: &str = "machine";
+pub(crate) const MACHINE: &str = "machine";
 
-fn assumed_machine(machine: &Platform, contradicted: Option<&str>) -> TapeInput {
+fn assumed_machine(machine: &Platform, option: &str, contradicted: Option<&str>) -> TapeInput {
     let instead = match contradicted {
         Some(other) => format!("the recording says {other}"),
         None => "the recording does not say".to_owned(),
     };
     let mut counts = [0; 4];
     counts[Confidence::Assumed as usize] = 1;
-    TapeInput { name: MACHINE.to_owned(), counts, how: format!("{} by --recorded-on; {instead}", machine.id) }
+    TapeInput { name: MACHINE.to_owned(), counts, how: format!("{} by {option}; {instead}", machine.id) }
 }
 
 impl Recording {
@@ -295,7 +327,7 @@ impl Recording {
     pub fn tells_states(&self) -> bool {
         let usable = self.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
         let mut pieces = usable.flat_map(|c| &c.pieces).peekable();
-        pieces.peek().is_none() || pieces.any(|p| p.state != Piece::NO_STATE)
+        pieces.peek().is_none() || pieces.any(|p| p.chosen().is_some())
     }
 
     /// The kernel's governor, if it ships with us or is `offered`; or why it is not run.

@@ -10,10 +10,12 @@ use idlewise_model::{
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
+use crate::arch::Arch;
 use crate::counters::CounterCheck;
 use crate::doomed::Doomed;
 use crate::refused;
 use crate::replay::{Group, Per};
+use crate::view::percent_of;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a score gives.
@@ -37,6 +39,9 @@ pub struct ScoreReport {
     pub score: Score,
     /// The score broken down.
     pub groups: Vec<Group>,
+    /// What makes the numbers doubtful: another machine than the recorded one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Entries that could not last.
     pub doomed: Doomed,
     /// How the verdicts agree with the kernel's own, where the trace has them.
@@ -117,11 +122,45 @@ pub fn score(
         not_entered: refused::words(&recording.machine),
         score: Score::of(&all),
         groups,
+        warnings: warnings(&recording, has_misses.then_some(&agreement)),
         doomed: Doomed::of(&recording),
         agreement: has_misses.then_some(agreement),
         counters,
         head,
     })
+}
+
+/// So many idle periods that the kernel and the table judge otherwise, and so large a share of all that either judges as a miss,
+/// are no matter of when the clock was read: of recordings judged with their own machine's table a few per cent differ at most.
+const MANY_JUDGED_OTHERWISE: u64 = 10;
+const JUDGED_OTHERWISE_PCT: f64 = 10.0;
+
+/// What speaks against that `recording` was made on the machine whose table judges it.
+fn warnings(recording: &Recording, agreement: Option<&Agreement>) -> Vec<String> {
+    let id = &recording.machine.id;
+    let mut out = Vec::new();
+    if let Some(a) = agreement {
+        let misses = a.kernel_above + a.kernel_below;
+        let pct = percent_of(a.disagree, a.disagree + misses);
+        if a.disagree >= MANY_JUDGED_OTHERWISE && pct >= JUDGED_OTHERWISE_PCT {
+            out.push(format!(
+                "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are judged \
+                 otherwise: {id} is hardly the machine that was recorded, and \"too deep\" and \"too shallow\" below are not \
+                 the kernel's (--recorded-on or --sysfs name the machine)",
+                a.disagree
+            ));
+        }
+    }
+    if let (Some(kernel), Some(table)) = (recording.arch, Arch::of_platform(&recording.machine))
+        && kernel != table
+    {
+        out.push(format!(
+            "the recording is of {}, and {id} has idle states of {}: it is not the machine that was recorded",
+            kernel.words(),
+            table.words()
+        ));
+    }
+    out
 }
 
 /// What each CPU of a recording did, by the kernel's own choices.
@@ -229,13 +268,14 @@ pub(crate) fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) ->
     } else {
         TickChoice::Kept
     };
+    let only_tick = piece.cause == WakeCause::Tick && !piece.flags.has(PieceFlags::MORE_CAME);
     Entry {
         cpu: cpu.cpu,
         start_ns: piece.start_ns,
         residency_ns: if rejected { 0 } else { stay_ns },
         wake_ns: if rejected { stay_ns } else { i64::try_from(piece.wake_ns).unwrap_or(i64::MAX) },
         latency_ns: if rejected { 0 } else { piece.response_ns.into() },
-        tick_ns: if piece.cause == WakeCause::Tick && !rejected { piece.handler_ns.into() } else { 0 },
+        tick_ns: if only_tick && !rejected { piece.handler_ns.into() } else { 0 },
         selected: piece.state,
         outcome,
         cause: piece.cause,

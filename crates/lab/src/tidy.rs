@@ -132,7 +132,7 @@ fn costs(c: &Cost) -> Vec<(String, String, String)> {
 /// What was assumed about the recordings by hand.
 const ASSUMED: &str = "assumed";
 
-const NUMBERS: [&str; 22] = [
+const NUMBERS: [&str; 23] = [
     "wakeups",
     "too_deep_pct",
     "too_shallow_pct",
@@ -154,6 +154,7 @@ const NUMBERS: [&str; 22] = [
     "chose_no_state",
     "rejected_ns",
     "unplaced",
+    "tick_stopped_before",
     ASSUMED,
 ];
 
@@ -205,6 +206,7 @@ fn row(first: &[&str], assumed: &str, s: &Score) -> Vec<String> {
         s.breaches.no_state.to_string(),
         s.rejected_ns.to_string(),
         s.unplaced.values().map(|u| u.entries).sum::<u64>().to_string(),
+        known(s.ticks_stopped_before),
         assumed.to_owned(),
     ]);
     for state in &s.states {

@@ -18,12 +18,14 @@ mod simulate;
 mod top;
 mod wakeups;
 
+use idlewise_model::Piece;
 use idlewise_report::{
     Line, Report, Table, UNKNOWN, duration, percent, share, signed_percent, signed_points, span,
 };
 use idlewise_score::{Breaches, Latency, Score, Unplaced};
 
 use crate::governors::ForeignHead;
+use crate::recording::MACHINE;
 use crate::head::HealthHead;
 use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
@@ -100,7 +102,9 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         "governor",
         format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
     ));
+    out.preamble.extend(no_governor_line(&r.score));
     out.preamble.extend(input_lines(&r.head, true));
+    out.preamble.extend(r.warnings.iter().map(|w| Line::new("WARNING", w)));
     if let Some(a) = &r.agreement {
         out.preamble.extend(agreement_lines(a));
     }
@@ -133,7 +137,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     out
 }
 
-const SCORE_HEAD: [&str; 10] = [
+const SCORE_HEAD: [&str; 11] = [
     "wakeups",
     "too deep %",
     "too shallow %",
@@ -142,6 +146,7 @@ const SCORE_HEAD: [&str; 10] = [
     "tick wakes",
     "tick kept",
     "tick stopped",
+    "stopped before",
     "latency p50",
     "latency p99",
 ];
@@ -157,6 +162,7 @@ fn score_row(name: &str, s: &Score) -> Vec<String> {
         count(s.ticks),
         count(s.ticks_kept),
         count(s.ticks_stopped),
+        count(s.ticks_stopped_before),
         latency(&s.latency, s.latency.p50_ns as f64),
         latency(&s.latency, s.latency.p99_ns as f64),
     ]
@@ -179,13 +185,13 @@ fn latency(of: &Latency, ns: f64) -> String {
 
 /// Of how many entries nobody knows what became of the tick.
 fn tick_line(s: &Score) -> Option<Line> {
-    let entries = s.wakeups + s.rejected;
+    let entries = s.wakeups;
     let words = if s.ticks_kept.is_none() {
         "the recording does not tell for any entry whether the tick was kept or stopped".to_owned()
     } else {
         format!(
             "the recording does not tell for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
-             in neither count",
+             in none of the tick's columns",
             s.ticks_unknown,
             percent(percent_of(s.ticks_unknown, entries))
         )
@@ -193,15 +199,28 @@ fn tick_line(s: &Score) -> Option<Line> {
     (s.ticks_unknown > 0).then(|| Line::new("tick", words))
 }
 
+/// Idle periods for which the recording shows that no governor was asked.
+fn no_governor_line(s: &Score) -> Option<Line> {
+    let u = s.unplaced.get(&Piece::NO_GOVERNOR)?;
+    let words = format!(
+        "{} idle periods, {} together, without a governor: no choice of one is recorded for them, though for others on their \
+         CPUs; the kernel's default idle routine, while no governor is in charge. They are in no number below",
+        u.entries,
+        span(u.residency_ns)
+    );
+    Some(Line::new("", words))
+}
+
 /// Idle periods in states that the machine does not have.
 fn unplaced_line(s: &Score, machine: &str) -> Option<Line> {
-    let entries: u64 = s.unplaced.values().map(|u| u.entries).sum();
-    let ns: u64 = s.unplaced.values().map(|u| u.residency_ns).sum();
+    let placeless = || s.unplaced.iter().filter(|(state, _)| **state != Piece::NO_GOVERNOR);
+    let entries: u64 = placeless().map(|(_, u)| u.entries).sum();
+    let ns: u64 = placeless().map(|(_, u)| u.residency_ns).sum();
     let state = |(state, u): (&u8, &Unplaced)| match *state {
-        idlewise_model::Piece::NO_STATE => format!("not told {}", u.entries),
+        Piece::NO_STATE => format!("not told {}", u.entries),
         state => format!("state {state}: {}", u.entries),
     };
-    let states: Vec<String> = s.unplaced.iter().map(state).collect();
+    let states: Vec<String> = placeless().map(state).collect();
     let words = format!(
         "{entries} idle periods, {} together, are in no number below: {machine} does not have their states ({}); is it the \
          machine that was recorded?",
@@ -394,7 +413,7 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
 /// The inputs that the choices of a governor hang on, or (`judging`) those that a verdict on a choice hangs on.
 fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
     let shown = |i: &&crate::head::InputHead| {
-        !judging || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states")
+        !judging || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states" | MACHINE)
     };
     let input = |(i, input): (usize, &crate::head::InputHead)| {
         let counts = [

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// How well an input of a replay is known, best first (design D4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Confidence {
     /// The trace says it in so many words.

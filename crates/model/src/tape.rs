@@ -105,6 +105,8 @@ pub struct CpuTape {
     pub latency: Vec<Change<i64>>,
     /// Changes of the disabled states, bit i for state i.
     pub disabled: Vec<Change<u16>>,
+    /// How well it is known when other CPUs sent this one an interrupt; nothing where it is not.
+    pub sends: Option<Confidence>,
 }
 
 impl CpuTape {
@@ -151,7 +153,8 @@ pub struct Piece {
     pub util: u16,
     /// Tasks that wait for I/O on this CPU.
     pub iowait: u16,
-    /// The state that the kernel chose; 255 if the recording does not tell.
+    /// The state that the kernel chose; [`Piece::NO_STATE`] if the recording does not tell, [`Piece::NO_GOVERNOR`] if no
+    /// governor was asked.
     pub state: u8,
     /// What woke the CPU.
     pub cause: WakeCause,
@@ -162,6 +165,15 @@ pub struct Piece {
 impl Piece {
     /// [`Piece::state`] where the recording does not tell the state.
     pub const NO_STATE: u8 = 255;
+    /// [`Piece::state`] where no governor was asked: the kernel's default idle routine, while no governor is in charge, or an
+    /// idle period that something forces.
+    pub const NO_GOVERNOR: u8 = 254;
+
+    /// The state that the kernel's governor chose, where one was asked and the recording tells.
+    #[must_use]
+    pub fn chosen(&self) -> Option<usize> {
+        (!matches!(self.state, Self::NO_STATE | Self::NO_GOVERNOR)).then_some(self.state.into())
+    }
 
     /// From entry to exit, ns: what the trace shows of the residency.
     #[must_use]
@@ -214,8 +226,8 @@ impl PieceFlags {
     /// An interrupt of another CPU was on its way to this one when it entered the state, and ended the stay: the sleep was
     /// none.
     pub const DOOMED: u16 = 1 << 12;
-    /// The recording shows when other CPUs send interrupts to this one.
-    pub const SENDS_KNOWN: u16 = 1 << 13;
+    /// The tick ended the stay, and in the same wake something else came after it: the wait was over.
+    pub const MORE_CAME: u16 = 1 << 13;
     const TIMER_SHIFT: u16 = 14;
 
     /// Whether all of `bits` are set.
@@ -289,6 +301,7 @@ mod tests {
             pieces: Pieces::default(),
             latency: Vec::new(),
             disabled: Vec::new(),
+            sends: None,
         };
         let stopped = PieceFlags(PieceFlags::STOPPED_AFTER);
         let mut p = Piece { start_ns: 9_000, hrtimer_ns: 50_000, wheel_ns: 20_000, ..EMPTY };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum WakeCause {
-    /// The scheduler tick and nothing else.
+    /// The scheduler tick, and no other timer in the same interrupt.
     Tick = 0,
     /// A high-resolution timer other than the tick's own.
     Hrtimer = 1,

@@ -172,7 +172,8 @@ impl Iterator for Waits<'_> {
             };
             let over = piece.flags.has(PieceFlags::VISIT_END);
             let not_an_event = piece.flags.has(PieceFlags::REJECTED)
-                || matches!(piece.cause, WakeCause::Tick | WakeCause::PollLimit);
+                || piece.cause == WakeCause::Tick && !piece.flags.has(PieceFlags::MORE_CAME)
+                || piece.cause == WakeCause::PollLimit;
             if not_an_event && !over {
                 waiting = Some((event, first));
             } else if event.is_sane() {

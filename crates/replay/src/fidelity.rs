@@ -92,8 +92,9 @@ pub fn fidelity<C: Chooser>(
         if since_ns.is_some_and(|since_ns| piece.start_ns < since_ns) {
             continue;
         }
-        let (a, b) = (fresh.follow(&piece), seasoned.follow(&piece));
-        if piece.state != Piece::NO_STATE {
+        if let (Some(a), Some(b)) = (fresh.follow(&piece), seasoned.follow(&piece))
+            && piece.state != Piece::NO_STATE
+        {
             result.compare(&piece, a, b, &circumstances);
         }
     }
@@ -123,13 +124,17 @@ impl<'a, C: Chooser> Follower<'a, C> {
         Self { tape, table, capacity, governor, idle, default_mask: table.disabled_by_default() }
     }
 
-    fn follow(&mut self, piece: &Piece) -> Choice {
+    /// What the governor chooses; nothing where none was asked.
+    fn follow(&mut self, piece: &Piece) -> Option<Choice> {
         let now_ns = piece.start_ns.saturating_sub(piece.entry_lag_ns.into());
         if piece.flags.has(PieceFlags::VISIT_START) {
             self.idle.end_visit();
             self.idle.begin_visit(now_ns);
         } else {
             self.idle.interrupt_done(now_ns);
+        }
+        if piece.state == Piece::NO_GOVERNOR {
+            return None;
         }
         let disabled = at(&self.tape.disabled, piece.start_ns, 0) | self.default_mask;
         self.idle.set_disabled(self.governor, disabled);
@@ -138,9 +143,9 @@ impl<'a, C: Chooser> Follower<'a, C> {
         let choice = Choice { state: entered.state, stopped: entered.tick != TickChoice::Kept };
         if piece.flags.has(PieceFlags::REJECTED) {
             self.idle.reject(self.governor, piece.exit_at_ns(), &mut Nowhere);
-            return choice;
+            return Some(choice);
         }
-        let went_into = if piece.state == Piece::NO_STATE { entered.state } else { usize::from(piece.state) };
+        let went_into = piece.chosen().unwrap_or(entered.state);
         let left = Left {
             entered: went_into.min(self.table.len() - 1),
             wake_at_ns: piece.start_ns.saturating_add(piece.wake_ns),
@@ -152,7 +157,7 @@ impl<'a, C: Chooser> Follower<'a, C> {
                 || matches!(piece.cause, WakeCause::Tick | WakeCause::Wheel),
         };
         self.idle.leave(self.governor, &left, &mut Nowhere);
-        choice
+        Some(choice)
     }
 }
 

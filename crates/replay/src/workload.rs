@@ -28,7 +28,7 @@ pub struct WorkloadEvent {
     pub util: u16,
     /// Tasks waiting for I/O.
     pub iowait: u16,
-    /// The state in which the recording met this event, or [`Piece::NO_STATE`].
+    /// The state in which the recording met this event, or none of a table ([`Piece::NO_STATE`], [`Piece::NO_GOVERNOR`]).
     pub state: u8,
     /// What the event is.
     pub cause: WakeCause,
@@ -137,9 +137,10 @@ impl WorkloadEvent {
         let at = |rel_ns: i64| {
             if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) }
         };
+        let (cause, at_ns) = what_came(p);
         Self {
             start_ns: p.start_ns,
-            at_ns: p.start_ns.saturating_add(p.wake_ns),
+            at_ns,
             hrtimer_at_ns: at(p.hrtimer_ns),
             wheel_at_ns: at(p.wheel_ns),
             exit_lag_ns: p.exit_lag_ns,
@@ -149,7 +150,7 @@ impl WorkloadEvent {
             util: p.util,
             iowait: p.iowait,
             state: p.state,
-            cause: p.cause,
+            cause,
             visit_start: p.flags.has(PieceFlags::VISIT_START),
             visit_end: p.flags.has(PieceFlags::VISIT_END),
             tick_needed_ns: if p.flags.has(PieceFlags::TICK_NEEDED) { clip(p.wake_ns) } else { 0 },
@@ -158,16 +159,31 @@ impl WorkloadEvent {
 
     /// The wait that began as `self` goes on in `p`.
     pub(crate) fn take_end_of(&mut self, p: &Piece) {
-        self.at_ns = p.start_ns.saturating_add(p.wake_ns);
+        (self.cause, self.at_ns) = what_came(p);
         self.exit_lag_ns = p.exit_lag_ns;
         self.response_ns = p.response_ns;
         self.handler_ns = p.handler_ns;
         self.state = p.state;
-        self.cause = p.cause;
         self.visit_end = p.flags.has(PieceFlags::VISIT_END);
         if p.flags.has(PieceFlags::TICK_NEEDED) {
             self.tick_needed_ns = clip(self.at_ns.saturating_sub(self.start_ns));
         }
+    }
+}
+
+/// What ended the wait that `p` ends, and when: where something else came after the tick in one wake, that. If the earliest hrtimer
+/// was due before the handlers ended, it was that; its expiry is known.
+fn what_came(p: &Piece) -> (WakeCause, u64) {
+    let wake_at_ns = p.start_ns.saturating_add(p.wake_ns);
+    if !p.flags.has(PieceFlags::MORE_CAME) {
+        return (p.cause, wake_at_ns);
+    }
+    let handled_at_ns = p.exit_at_ns().saturating_add(p.handler_ns.into());
+    let due_at_ns = p.start_ns.saturating_add_signed(p.hrtimer_ns);
+    if p.hrtimer_ns != NEVER_NS && (wake_at_ns..=handled_at_ns).contains(&due_at_ns) {
+        (WakeCause::Hrtimer, due_at_ns)
+    } else {
+        (WakeCause::Irq, wake_at_ns)
     }
 }
 

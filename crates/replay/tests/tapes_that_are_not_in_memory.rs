@@ -78,6 +78,7 @@ fn tape(pieces: Pieces) -> CpuTape {
         pieces,
         latency: Vec::new(),
         disabled: Vec::new(),
+        sends: None,
     }
 }
 

@@ -42,6 +42,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         pieces: pieces.into(),
         latency: vec![],
         disabled: vec![],
+        sends: None,
     }
 }
 

@@ -52,6 +52,7 @@ fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Fidelity {
         pieces: pieces.into(),
         latency: vec![],
         disabled: vec![],
+        sends: None,
     };
     let twice: Vec<(i32, bool)> = answers.iter().chain(answers).copied().collect();
     fidelity(&tape, &table(), 1024, None, &mut Script::new(answers), &mut Script::new(&twice))

@@ -41,6 +41,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         pieces: pieces.into(),
         latency: vec![Change { at_ns: 3, value: 1 }],
         disabled: vec![Change { at_ns: 4, value: 2 }],
+        sends: None,
     }
 }
 

@@ -29,11 +29,14 @@ pub struct Score {
     pub states: Vec<StateScore>,
     /// Wakes that were only the tick; nothing where the cause of no wake is known.
     pub ticks: Option<u64>,
-    /// Entries at which the tick went on running, as far as it is known; nothing where it is known of none.
+    /// Stays that were entered with the tick running on, as far as it is known; nothing where it is known of none. This, the next
+    /// two and `ticks_unknown` add up to `wakeups`.
     pub ticks_kept: Option<u64>,
-    /// Entries at which the tick was stopped, likewise.
+    /// Stays at whose entry the tick was stopped, likewise.
     pub ticks_stopped: Option<u64>,
-    /// Entries of which nobody knows what became of the tick.
+    /// Stays that were entered with the tick stopped at an earlier entry of the visit, likewise.
+    pub ticks_stopped_before: Option<u64>,
+    /// Stays of which nobody knows what became of the tick.
     pub ticks_unknown: u64,
     /// Choices with which something was wrong.
     pub breaches: Breaches,
@@ -116,10 +119,14 @@ impl Score {
         let by_cause = |c: WakeCause| tallies.iter().map(|t| t.counts.causes[c as usize]).sum::<u64>();
         let cause_known = wakeups == 0 || by_cause(WakeCause::Unknown) < wakeups;
         let (kept, stopped) = (sum(|t| t.counts.ticks_kept), sum(|t| t.counts.ticks_stopped));
+        let stopped_before = sum(|t| t.counts.ticks_stopped_before);
         let ticks_unknown = sum(|t| t.counts.ticks_unknown);
-        // An entry with the tick stopped before is one of which it is known, too.
-        let entries = wakeups + states.iter().map(|s| s.rejected).sum::<u64>();
-        let tick_known = ticks_unknown == 0 || ticks_unknown < entries;
+        assert_eq!(
+            kept + stopped + stopped_before + ticks_unknown,
+            wakeups,
+            "stays by what became of the tick add up"
+        );
+        let tick_known = ticks_unknown == 0 || ticks_unknown < wakeups;
         // Every wakeup has one cause and one state.
         let caused: u64 = WakeCause::ALL.iter().map(|c| by_cause(*c)).sum();
         assert_eq!(caused, wakeups, "wakes by cause and stays by state add up");
@@ -144,6 +151,7 @@ impl Score {
             ticks: cause_known.then(|| by_cause(WakeCause::Tick)),
             ticks_kept: tick_known.then_some(kept),
             ticks_stopped: tick_known.then_some(stopped),
+            ticks_stopped_before: tick_known.then_some(stopped_before),
             ticks_unknown,
             breaches,
             overtaken: sum(|t| t.counts.overtaken),
@@ -268,7 +276,7 @@ mod tests {
         tally.entry(&entry(1, 1_500_000, Miss::None, WakeCause::Ipi, 400_000));
         tally.entry(&Entry { outcome: Outcome::Rejected, ..entry(1, 0, Miss::None, WakeCause::Unknown, 0) });
         let score = Score::of(&[&tally]);
-        assert_eq!((score.wakeups, score.rejected, score.ticks, score.ticks_kept), (4, 1, Some(1), Some(5)));
+        assert_eq!((score.wakeups, score.rejected, score.ticks, score.ticks_kept), (4, 1, Some(1), Some(4)));
         assert_eq!((score.too_deep_pct, score.too_shallow_pct), (25.0, 25.0));
         assert_eq!((score.latency.wakes, score.latency.p50_ns, score.latency.max_ns), (3, 400_000, 400_000));
         assert_eq!(score.states[1].rejected, 1);
@@ -310,12 +318,18 @@ mod tests {
             });
             tally.entry(&Entry { tick, ..entry(0, 1_000, Miss::None, cause, 0) });
             let score = Score::of(&[&tally]);
-            (score.ticks, score.ticks_kept, score.ticks_stopped, score.ticks_unknown)
+            (
+                score.ticks,
+                score.ticks_kept,
+                score.ticks_stopped,
+                score.ticks_stopped_before,
+                score.ticks_unknown,
+            )
         };
-        assert_eq!(told(TickChoice::Unknown, WakeCause::Unknown), (None, None, None, 2));
-        assert_eq!(told(TickChoice::Unknown, WakeCause::Tick), (Some(1), None, None, 2));
-        assert_eq!(told(TickChoice::Stopped, WakeCause::Unknown), (None, Some(0), Some(1), 1));
-        assert_eq!(told(TickChoice::WasStopped, WakeCause::Irq), (Some(0), Some(0), Some(0), 1));
+        assert_eq!(told(TickChoice::Unknown, WakeCause::Unknown), (None, None, None, None, 2));
+        assert_eq!(told(TickChoice::Unknown, WakeCause::Tick), (Some(1), None, None, None, 2));
+        assert_eq!(told(TickChoice::Stopped, WakeCause::Unknown), (None, Some(0), Some(1), Some(0), 1));
+        assert_eq!(told(TickChoice::WasStopped, WakeCause::Irq), (Some(0), Some(0), Some(0), Some(1), 1));
     }
 
     #[test]

@@ -64,11 +64,13 @@ pub struct Counts {
     pub states: [StateTally; MAX_STATES],
     /// Stays by what ended them, in the order of [`WakeCause::ALL`].
     pub causes: [u64; WakeCause::ALL.len()],
-    /// Entries at which the tick went on running.
+    /// Stays by what became of the tick at their entry; these four add up to the stays. Here it went on running.
     pub ticks_kept: u64,
-    /// Entries at which the tick was stopped.
+    /// It was stopped.
     pub ticks_stopped: u64,
-    /// Entries of which nobody knows what became of the tick.
+    /// It had been stopped at an earlier entry of the visit.
+    pub ticks_stopped_before: u64,
+    /// Stays of which nobody knows what became of the tick.
     pub ticks_unknown: u64,
     /// Choices with which something was wrong.
     pub breaches: Breaches,
@@ -146,12 +148,6 @@ impl Ledger for Tally<'_> {
             unplaced.residency_ns += e.residency_ns.max(0).unsigned_abs();
             return;
         }
-        match e.tick {
-            TickChoice::Kept => self.counts.ticks_kept += 1,
-            TickChoice::Stopped => self.counts.ticks_stopped += 1,
-            TickChoice::WasStopped => {}
-            TickChoice::Unknown => self.counts.ticks_unknown += 1,
-        }
         self.counts.breaches.add(e.breach);
         let (entered, miss) = match e.outcome {
             Outcome::Stayed { entered, miss } => (usize::from(entered), miss),
@@ -164,6 +160,12 @@ impl Ledger for Tally<'_> {
                 return;
             }
         };
+        match e.tick {
+            TickChoice::Kept => self.counts.ticks_kept += 1,
+            TickChoice::Stopped => self.counts.ticks_stopped += 1,
+            TickChoice::WasStopped => self.counts.ticks_stopped_before += 1,
+            TickChoice::Unknown => self.counts.ticks_unknown += 1,
+        }
         self.counts.causes[e.cause as usize] += 1;
         if let Some(s) = self.counts.states.get_mut(entered) {
             s.entries += 1;

@@ -8,7 +8,7 @@
 use std::io::Read;
 
 use idlewise_model::{
-    Change, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
+    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
     TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 6] = b"IWTAPE";
 /// Version that this program writes and reads.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
 /// A tape that unpacks to more than this many times its size is refused: real ones grow ten- to fortyfold.
@@ -74,6 +74,7 @@ struct StoredCpu {
     tick_handler_ns: u32,
     latency: Vec<Change<i64>>,
     disabled: Vec<Change<u16>>,
+    sends: Option<Confidence>,
     /// Differences from the start before.
     start: Vec<u64>,
     wake: Vec<u64>,
@@ -185,6 +186,7 @@ impl From<&CpuTape> for StoredCpu {
             tick_handler_ns: t.tick_handler_ns,
             latency: t.latency.clone(),
             disabled: t.disabled.clone(),
+            sends: t.sends,
             start: pieces
                 .iter()
                 .map(|p| {
@@ -266,7 +268,8 @@ impl StoredCpu {
                 let why = format!("CPU {}: a utilisation of {util}; {UTIL_MAX} is the most", self.cpu);
                 return Err(TapeFileError::Content(why));
             }
-            if *state != Piece::NO_STATE && usize::from(*state) >= MAX_STATES {
+            let told = !matches!(*state, Piece::NO_STATE | Piece::NO_GOVERNOR);
+            if told && usize::from(*state) >= MAX_STATES {
                 let why = format!("CPU {}: idle state {state}; a kernel has {MAX_STATES} at most", self.cpu);
                 return Err(TapeFileError::Content(why));
             }
@@ -294,6 +297,7 @@ impl StoredCpu {
             pieces: pieces.into(),
             latency: self.latency,
             disabled: self.disabled,
+            sends: self.sends,
         })
     }
 }

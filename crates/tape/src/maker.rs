@@ -57,8 +57,13 @@ struct Cpu {
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
-    /// Another CPU has sent this one an interrupt, or woken a task for it, that has not come yet.
+    /// Another CPU has sent this one an interrupt that has not come yet; where such events are not recorded: has begun to wake
+    /// a task for it.
     sent: bool,
+    /// The governor has recorded a choice since the last idle entry.
+    chosen: bool,
+    /// Such a choice would have been seen: the CPU has left an idle state since the recording, or its last gap, began.
+    choice_due: bool,
     /// When the last stay that was written down ended, ns.
     told_to_ns: u64,
     iowait: u16,
@@ -79,6 +84,7 @@ impl Cpu {
         self.gap = true;
         self.stay = None;
         self.sent = false;
+        self.choice_due = false;
         self.in_visit = false;
         self.stopped = false;
         self.stopped_before = false;
@@ -155,6 +161,7 @@ impl<'a> Maker<'a> {
                 self.tick_stopped(cpu, e.ts_ns);
             }
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
+            EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
                 if let EventKind::HrtimerStart { function, .. } = e.kind

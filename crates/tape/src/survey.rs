@@ -31,10 +31,21 @@ pub(crate) struct CpuSeen {
     pub(crate) idle_entries: u64,
     pub(crate) idle_exits: u64,
     pub(crate) switches_to_idle: u64,
+    /// Choices that a governor recorded itself (`idle_chosen`).
+    pub(crate) choices: u64,
     /// The highest clock that was recorded, kHz.
     pub(crate) highest_khz: u64,
     pub(crate) ticks: TicksSeen,
     pub(crate) timer_irqs: Vec<u64>,
+}
+
+/// What other CPUs did that wakes a CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sends {
+    /// Interrupts that they sent it.
+    pub(crate) ipis: u64,
+    /// Tasks that they were about to wake for it.
+    pub(crate) wakings: u64,
 }
 
 /// Collects facts about a whole trace.
@@ -87,8 +98,10 @@ pub(crate) struct Facts {
     pub(crate) qos_changes: u64,
     pub(crate) frequencies: u64,
     pub(crate) pelts: u64,
-    /// Interrupts sent to another CPU, and tasks woken for one.
-    pub(crate) sends: u64,
+    /// What other CPUs did to wake each, as far as they were recorded.
+    pub(crate) sends: BTreeMap<u32, Sends>,
+    /// Interrupts sent to another CPU: where such events are recorded, a task that is about to be woken is no evidence of one.
+    pub(crate) ipis_sent: u64,
     pub(crate) migrations: u64,
     /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
     pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
@@ -140,12 +153,15 @@ impl<'a> Survey<'a> {
         f.span.add(event);
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
-        if let EventKind::IpiSendCpu { cpu: to } | EventKind::SchedWaking { target_cpu: to, .. } = event.kind
-            && to != event.cpu
-        {
-            f.sends += 1;
-        }
         match event.kind {
+            EventKind::IpiSendCpu { cpu } if cpu != event.cpu => {
+                f.ipis_sent += 1;
+                f.sends.entry(cpu).or_default().ipis += 1;
+            }
+            EventKind::SchedWaking { target_cpu, .. } if target_cpu != event.cpu => {
+                f.sends.entry(target_cpu).or_default().wakings += 1;
+            }
+            EventKind::IdleChosen { cpu, .. } => f.cpus.entry(cpu).or_default().choices += 1,
             EventKind::CpuIdle { state: Some(state), .. } => {
                 seen.idle_entries += 1;
                 f.deepest_state = f.deepest_state.max(state);
@@ -313,6 +329,22 @@ impl Facts {
     /// Whether `function` handles the tick.
     pub(crate) fn is_tick(&self, function: u64) -> bool {
         self.tick_functions.get(&function).copied().unwrap_or(false)
+    }
+
+    /// How well it is known when other CPUs sent `cpu` an interrupt. A task that is about to be woken shows only that one may
+    /// follow; nothing that others did to it shows that they were recorded at all.
+    pub(crate) fn sends_to(&self, cpu: u32) -> Option<Confidence> {
+        let sends = self.sends.get(&cpu).copied().unwrap_or_default();
+        match (self.ipis_sent > 0, sends) {
+            (true, Sends { ipis: 1.., .. }) => Some(Confidence::Recorded),
+            (false, Sends { wakings: 1.., .. }) => Some(Confidence::Bounded),
+            _ => None,
+        }
+    }
+
+    /// Whether governors recorded their own choices on `cpu`.
+    pub(crate) fn choices_recorded(&self, cpu: u32) -> bool {
+        self.cpus.get(&cpu).is_some_and(|seen| seen.choices > 0)
     }
 
     pub(crate) fn grid(&self, cpu: u32) -> TickGrid {

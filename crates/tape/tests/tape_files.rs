@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use idlewise_model::{
-    Change, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
+    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
     TickGrid, WakeCause,
 };
 use idlewise_tape::file::{TapeFileError, VERSION, is_tape, read, write};
@@ -23,7 +23,7 @@ fn times() -> impl Strategy<Value = u64> {
 fn pieces() -> impl Strategy<Value = Piece> {
     let times = (times(), times(), any::<i64>(), any::<i64>());
     let lags = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
-    let states = prop_oneof![0..MAX_STATES as u8, Just(Piece::NO_STATE)];
+    let states = prop_oneof![0..MAX_STATES as u8, Just(Piece::NO_STATE), Just(Piece::NO_GOVERNOR)];
     let small = (0..=UTIL_MAX, any::<u16>(), states, 0u8..8, any::<u16>());
     (times, lags, small).prop_map(|((start_ns, wake_ns, hrtimer_ns, wheel_ns), lags, small)| Piece {
         start_ns,
@@ -51,8 +51,9 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
     let grid = (SHORTEST_TICK_NS.., any::<u64>())
         .prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
     let pieces = prop::collection::vec(pieces(), 0..20);
-    (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>())).prop_map(
-        |(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled)| CpuTape {
+    let sends = prop::option::of((0..4_u16).prop_map(Confidence::from_bits));
+    (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>()), sends).prop_map(
+        |(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
             cpu,
             usable,
             tick,
@@ -60,6 +61,7 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
             pieces: pieces.into(),
             latency,
             disabled,
+            sends,
         },
     )
 }
@@ -118,7 +120,7 @@ proptest! {
     #[test]
     fn bytes_that_are_no_tape_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(read(&bytes).is_err());
-        let mut named = b"IWTAPE\x01\0".to_vec();
+        let mut named = b"IWTAPE\x02\0".to_vec();
         named.extend(&bytes);
         prop_assert!(read(&named).is_err());
     }
@@ -158,6 +160,7 @@ fn small() -> Tape {
             pieces: (0..20).map(|k| piece(5_000 * k)).collect(),
             latency: vec![Change { at_ns: 5, value: 0 }],
             disabled: vec![Change { at_ns: 6, value: 2 }],
+            sends: Some(Confidence::Bounded),
         }],
     }
 }

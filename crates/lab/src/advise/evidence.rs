@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use idlewise_live::ab::{AbReport, Verdict};
-use idlewise_model::{Piece, PieceFlags, TapeCpu};
+use idlewise_model::{PieceFlags, TapeCpu};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
 
@@ -184,8 +184,7 @@ pub fn entered(recording: &Recording) -> BTreeSet<usize> {
         let states = recording.machine.cluster_of(cpu.cpu).map_or(&[][..], |c| c.table.states());
         out.extend(states.iter().enumerate().filter(|(_, s)| s.polling).map(|(i, _)| i));
         let in_earnest = cpu.pieces.iter().filter(|p| !p.flags.has(PieceFlags::REJECTED));
-        let chosen = in_earnest.map(|p| p.state).filter(|s| *s != Piece::NO_STATE);
-        out.extend(chosen.map(usize::from));
+        out.extend(in_earnest.filter_map(|p| p.chosen()));
     }
     out
 }

@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Doomed idle entries as text.
 
+use idlewise_model::Confidence;
 use idlewise_report::{Line, Table, duration, percent};
 
-use super::percent_of;
+use super::{cpu_list, percent_of};
 use crate::doomed::Doomed;
 
 /// How many there are, in a sentence.
 pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
-        let why = "not known: no ipi_send_cpu or sched_waking events of other CPUs tell when they sent an interrupt";
+        let why = "not known: no ipi_send_cpu, ipi_raise or sched_waking events tell when other CPUs sent these an interrupt";
         return Line::new("doomed", why);
     };
     let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };
-    Line::new(
-        "doomed",
+    let but = if d.not_known.is_empty() {
+        String::new()
+    } else {
+        format!("; not known of CPUs {}: no interrupt that others sent them is recorded", cpu_list(&d.not_known))
+    };
+    let counted =
+        format!("{doomed} of {} idle entries ({} %)", d.entries, percent(percent_of(doomed, d.entries)));
+    let lost = duration(lost_ns as f64);
+    let words = if d.grade == Some(Confidence::Recorded.name()) {
         format!(
-            "{doomed} of {} idle entries ({} %) had an interrupt of another CPU on its way already, which then ended them; \
-             {} in all from entry to end{skew}",
-            d.entries,
-            percent(percent_of(doomed, d.entries)),
-            duration(lost_ns as f64)
-        ),
-    )
+            "{counted} had an interrupt of another CPU on its way already, which then ended them; {lost} in all from entry \
+             to end"
+        )
+    } else {
+        format!(
+            "bounded: at most {counted}, {lost} in all from entry to end: another CPU had begun to wake a task for them \
+             (sched_waking), and an interrupt ended them; when it was sent is not recorded"
+        )
+    };
+    Line::new("doomed", format!("{words}{but}{skew}"))
 }
 
 /// A row for each CPU and state that has some.

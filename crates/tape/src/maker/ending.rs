@@ -35,6 +35,7 @@ impl Maker<'_> {
                 pieces: self.spool.finished(c.stays),
                 latency: self.latency.clone(),
                 disabled: Vec::new(),
+                sends: self.facts.sends_to(cpu),
             };
             if tape.usable == TapeCpu::Usable {
                 programmed.iter_mut().zip(c.programmed).for_each(|(sum, n)| *sum += n);

@@ -167,8 +167,8 @@ impl Maker<'_> {
         }
         if self.facts.misses > 0 {
             notes.push(
-                "rejected entries are told by the missing cpu_idle_miss: a stay below the target residency \
-                 that the kernel did not count was refused by the driver"
+                "rejected entries are told by the missing cpu_idle_miss: a stay of 100 us at most below the target \
+                 residency that the kernel did not count was refused by the driver"
                     .to_owned(),
             );
         }

@@ -7,6 +7,9 @@ use super::{Maker, clip, place, rcu};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
+/// A driver refuses an entry at once: those of a MediaTek MT8196, on which firmware refuses a state, take 34 us at most. What
+/// lasts longer than this was an idle period, ns.
+const LONGEST_REFUSAL_NS: u64 = 100_000;
 /// No CPU sleeps longer than this: the clock has jumped, ns.
 pub(super) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 
@@ -79,11 +82,13 @@ impl Maker<'_> {
         let tick_ran = seen.tick || matches!(piece.cause, WakeCause::Tick);
         piece.flags.set(PieceFlags::TICK_RAN, tick_ran);
         piece.flags.set(PieceFlags::VISIT_END, visit_end);
+        piece.flags.set(PieceFlags::MORE_CAME, piece.cause == WakeCause::Tick && seen.more);
         piece.flags.set(PieceFlags::DOOMED, stay.sent_before && piece.cause == WakeCause::Ipi);
         let verdict = table
             .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
-        piece.flags.set(PieceFlags::REJECTED, self.facts.misses > 0 && uncounted);
+        let refused = self.facts.misses > 0 && uncounted && stay_ns <= LONGEST_REFUSAL_NS;
+        piece.flags.set(PieceFlags::REJECTED, refused);
         let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
         let spanned = late_ns < wake_at;
         if !piece.flags.has(PieceFlags::TICK_KNOWN) {

@@ -32,6 +32,7 @@ impl Maker<'_> {
         if next_pid == 0 && prev_pid != 0 {
             let c = self.cpu(e.cpu);
             c.in_visit = true;
+            c.choice_due = true;
             c.first_of_visit = true;
             c.stopped = false;
             c.stopped_before = false;
@@ -111,8 +112,10 @@ impl Maker<'_> {
         let stops_known = self.facts.tick_told_by().is_some();
         self.util.asleep(cpu, ts_ns);
         let util = self.util.of(cpu);
-        let sends_known = self.facts.sends > 0;
+        let choices_recorded = self.facts.choices_recorded(cpu);
         let c = self.cpu(cpu);
+        let governed = !choices_recorded || !c.choice_due || c.chosen;
+        c.chosen = false;
         if !c.in_visit {
             // The visit began before the recording, or its first switch was lost.
             c.in_visit = true;
@@ -125,7 +128,6 @@ impl Maker<'_> {
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
         flags.set(PieceFlags::TICK_KNOWN, stops_known);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
-        flags.set(PieceFlags::SENDS_KNOWN, sends_known);
         flags.set_timer_confidence(timers.confidence);
         flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
         c.first_of_visit = false;
@@ -146,6 +148,7 @@ impl Maker<'_> {
             state: state
                 .filter(|s| (*s as usize) < MAX_STATES)
                 .and_then(|s| u8::try_from(s).ok())
+                .map(|s| if governed { s } else { Piece::NO_GOVERNOR })
                 .unwrap_or(Piece::NO_STATE),
             cause: WakeCause::Unknown,
             flags,
@@ -168,6 +171,7 @@ impl Maker<'_> {
             None => self.health.add(HealthKind::ExitWithoutEntry, 1, || place(cpu, ts_ns)),
         }
         let c = self.cpu(cpu);
+        c.choice_due = true;
         c.stopped_before = c.stopped;
         // What was on its way has come, or comes now.
         c.sent = false;

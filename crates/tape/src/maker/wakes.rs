@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is seen around a wake: interrupts, handlers, other CPUs.
 
-use idlewise_model::{Confidence, Event, EventKind, Ipi, Vector, WakeCause};
+use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
 
 use super::Maker;
-use crate::armed::{Due, Fired};
+use crate::armed::Fired;
 use crate::causes::{Evidence, IrqClass};
 use crate::leaving::LATE_NS;
 
@@ -24,7 +24,11 @@ impl Maker<'_> {
         match e.kind {
             EventKind::SoftirqEntry { vec } => {
                 let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
-                self.see(e, |seen, _| seen.wheel |= runs_wheel);
+                if runs_wheel {
+                    self.see(e, |seen, ts| seen.timer(Fired::Wheel, ts));
+                } else {
+                    self.see(e, |_, _| ());
+                }
             }
             EventKind::SoftirqRaise { vec: RCU_SOFTIRQ } => {
                 let grid = self.facts.grid(e.cpu);
@@ -63,18 +67,7 @@ impl Maker<'_> {
     }
 
     pub(super) fn fired(&mut self, e: &Event, fired: Fired) {
-        self.see(e, |seen, ts| match fired {
-            Fired::Tick(due) => {
-                seen.tick = true;
-                seen.tick_due = due;
-            }
-            Fired::Hrtimer(due) => {
-                let due = due.unwrap_or(Due { at_ns: ts, confidence: Confidence::Bounded });
-                seen.hrtimer_due =
-                    Some(seen.hrtimer_due.filter(|first| first.at_ns <= due.at_ns).unwrap_or(due));
-            }
-            Fired::Wheel => seen.wheel = true,
-        });
+        self.see(e, |seen, ts| seen.timer(fired, ts));
     }
 
     /// Notes something that was seen while the CPU is idle or just woken.
@@ -143,7 +136,8 @@ impl Maker<'_> {
         if e.cpu != target_cpu {
             self.remote_wake(target_cpu);
         }
-        if matches!(e.kind, EventKind::SchedWaking { .. }) {
+        // A wakeup that has only begun shows that an interrupt may follow, now or after the entry.
+        if self.facts.ipis_sent == 0 && matches!(e.kind, EventKind::SchedWaking { .. }) {
             self.sent(e, target_cpu);
         }
     }
