@@ -159,9 +159,9 @@ impl TraceHead {
             Some(other) => format!("though it says {other}"),
             None => "which it does not say".to_owned(),
         };
-        let machine = self
-            .machine_assumed
-            .then(|| format!("{} was recorded on {}, {but} ({})", self.name, self.recorded_on, self.machine_option));
+        let machine = self.machine_assumed.then(|| {
+            format!("{} was recorded on {}, {but} ({})", self.name, self.recorded_on, self.machine_option)
+        });
         let ticks = self
             .hz_asked
             .map(|hz| format!("the kernel of {} had ticked {hz} times a second (--hz)", self.name));

@@ -235,8 +235,7 @@ impl Recording {
         let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
         governor.as_str().clone_into(&mut tape.source.governor);
         tape.notes.extend(refused::find(&mut machine, &tape, None));
-        let assumed =
-            tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
+        let assumed = tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
         let machine_assumed = assumed.is_some();
         let by_sysfs = assumed.is_some_and(|i| i.how.contains(&format!(" by {SYSFS};")));
         let assumed_by = if by_sysfs { SYSFS } else { RECORDED_ON };

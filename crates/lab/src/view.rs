@@ -25,8 +25,8 @@ use idlewise_report::{
 use idlewise_score::{Breaches, Latency, Score, Unplaced};
 
 use crate::governors::ForeignHead;
-use crate::recording::MACHINE;
 use crate::head::HealthHead;
+use crate::recording::MACHINE;
 use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
@@ -413,7 +413,8 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
 /// The inputs that the choices of a governor hang on, or (`judging`) those that a verdict on a choice hangs on.
 fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
     let shown = |i: &&crate::head::InputHead| {
-        !judging || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states" | MACHINE)
+        !judging
+            || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states" | MACHINE)
     };
     let input = |(i, input): (usize, &crate::head::InputHead)| {
         let counts = [

@@ -286,6 +286,24 @@ fn a_mean_between_two_modes_says_so() {
 }
 
 #[test]
+fn of_five_runs_already_a_mean_between_two_modes_says_so() {
+    // In two of five runs a task moves to the big CPUs: 51 instead of 33 mW. The interval would be 40.2 +- 12.4 mW.
+    let report = run(&SimulateRequest {
+        platform: "pixel6".into(),
+        governors: vec!["teo-util".into()],
+        cpufreq: vec!["schedutil".into()],
+        signals: vec!["pelt".into()],
+        duration_ns: Some(2_000_000_000),
+        seed: 1,
+        repeat: 5,
+        ..request("frames")
+    });
+    let power = report.combinations[0].fact("energy", "power").unwrap();
+    let modes = power.modes.unwrap();
+    assert_eq!(modes.map(|m| m.n), [3, 2], "{power:?}");
+}
+
+#[test]
 fn one_run_says_that_it_has_no_interval() {
     let report = run(&SimulateRequest { repeat: 1, ..request("timer") });
     let text = idlewise_lab::view::simulate(&report, false).render(Format::Table, &()).unwrap();

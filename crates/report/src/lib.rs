@@ -16,7 +16,9 @@ use serde::Serialize;
 use thiserror::Error;
 
 pub use escape::{lines, message, one_line};
-pub use units::{UNKNOWN, duration, percent, share, signed_duration, signed_percent, signed_points, span};
+pub use units::{
+    UNKNOWN, duration, percent, share, signed, signed_duration, signed_percent, signed_points, span,
+};
 
 /// The form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

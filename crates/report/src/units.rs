@@ -44,16 +44,38 @@ pub fn share(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A relative difference for a table cell: sign, two decimals, percent.
+/// A difference with its sign, so many decimals. Only none is 0: a small one says which way it goes (`+<0.01`). `?` where it is
+/// not known.
 #[must_use]
-pub fn signed_percent(value: f64) -> String {
-    if value.is_nan() { UNKNOWN.to_owned() } else { format!("{value:+.2}%") }
+pub fn signed(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return UNKNOWN.to_owned();
+    }
+    // A difference of -0 is none.
+    let text = format!("{:+.decimals$}", value + 0.0);
+    let rounds_to_0 = !text.bytes().any(|b| (b'1'..=b'9').contains(&b));
+    if value != 0.0 && value.is_finite() && rounds_to_0 {
+        let least = 0.1_f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX));
+        format!("{}<{least:.decimals$}", if value > 0.0 { '+' } else { '-' })
+    } else {
+        text
+    }
 }
 
-/// A difference of two shares for a table cell: sign, two decimals, percentage points.
+/// A relative difference for a table cell: sign, two decimals, percent; as [`signed`].
+#[must_use]
+pub fn signed_percent(value: f64) -> String {
+    unit(signed(value, 2), "%")
+}
+
+/// A difference of two shares for a table cell: sign, two decimals, percentage points; as [`signed`].
 #[must_use]
 pub fn signed_points(value: f64) -> String {
-    if value.is_nan() { UNKNOWN.to_owned() } else { format!("{value:+.2}pp") }
+    unit(signed(value, 2), "pp")
+}
+
+fn unit(value: String, unit: &str) -> String {
+    if value == UNKNOWN { value } else { value + unit }
 }
 
 /// A difference of two times for a table cell: as [`duration`], with its sign.
@@ -95,6 +117,17 @@ mod tests {
         assert_eq!([0.01, 99.96].map(|v| share(v, 1)), ["<0.1", ">99.9"]);
         let nearly = 2_999_999.0 * 100.0 / 3_000_000.0;
         assert_eq!(share(nearly, 4), ">99.9999");
+    }
+
+    #[test]
+    fn only_no_change_is_a_change_of_0() {
+        let shown = [0.0, -0.0, 0.004, -0.004, 0.005_1, -0.3, f64::INFINITY, f64::NAN].map(signed_points);
+        assert_eq!(
+            shown,
+            ["+0.00pp", "+0.00pp", "+<0.01pp", "-<0.01pp", "+0.01pp", "-0.30pp", "+infpp", "?"]
+        );
+        assert_eq!([1e-9, -1e-9, 12.0].map(signed_percent), ["+<0.01%", "-<0.01%", "+12.00%"]);
+        assert_eq!([0.04, -0.04, 0.4].map(|v| signed(v, 0)), ["+<1", "-<1", "+<1"]);
     }
 
     #[test]

@@ -8,8 +8,8 @@
 use std::io::Read;
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
-    TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu,
+    TapeInput, TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -16,6 +16,35 @@ use idlewise_model::{Confidence, HealthKind, NEVER_NS, NO_LATENCY_LIMIT_NS, Piec
 // ---- Who woke the CPU, and when.
 
 #[test]
+fn what_follows_the_tick_in_one_wake_did_not_wake() {
+    let mut s = with_timer(2 * T + 25 * US);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + 5 * US, 0);
+    s.exit(0, TICK + T + 10 * US);
+    s.tick(0, TICK + T + 11 * US, TICK + T);
+    s.reschedule(0, TICK + T + 30 * US, US);
+    s.idle(0, TICK + T + 40 * US, 0);
+    s.exit(0, TICK + 2 * T + 10 * US);
+    s.tick(0, TICK + 2 * T + 11 * US, TICK + 2 * T);
+    // Due in between: an interrupt of its own.
+    s.timer_irq(0, TICK + 2 * T + 30 * US);
+    s.fire(0, TICK + 2 * T + 31 * US, TIMER, OTHER_FN, TICK + 2 * T + 30 * US);
+    s.timer_irq_end(0, TICK + 2 * T + 33 * US);
+    s.idle(0, TICK + 2 * T + 40 * US, 0);
+    s.exit(0, TICK + 3 * T + 10 * US);
+    s.tick(0, TICK + 3 * T + 11 * US, TICK + 3 * T);
+    s.switch(0, TICK + 3 * T + 30 * US, RUNNING, 42);
+    let got: Vec<_> = stays(&s.tape(), 0)
+        .iter()
+        .map(|p| (p.cause, p.start_ns + p.wake_ns - TICK, has(p, PieceFlags::MORE_CAME)))
+        .collect();
+    assert_eq!(
+        got,
+        [(WakeCause::Tick, T, true), (WakeCause::Tick, 2 * T, true), (WakeCause::Tick, 3 * T, false)]
+    );
+}
+
+#[test]
 fn a_wake_by_a_hrtimer_is_dated_at_its_expiry() {
     let due = 6 * MS;
     let mut s = with_timer(due);
@@ -636,8 +665,8 @@ fn misses_go_to_the_stay_that_just_ended() {
         let at = TICK + k * MS;
         s.rest(0, at);
         s.idle(0, at + US, 1);
-        // 900 us are too short for SLEEP.
-        s.exit(0, at + 901 * US);
+        // 900 us are too short for SLEEP; a refusal is shorter still.
+        s.exit(0, at + if below.is_some() { 901 } else { 35 } * US);
         if let Some(below) = below {
             s.irq(0, at + 902 * US, 9, "eth0", US);
             s.miss(0, at + 905 * US, 1, below);
@@ -656,6 +685,26 @@ fn misses_go_to_the_stay_that_just_ended() {
 }
 
 #[test]
+fn what_lasted_longer_than_a_refusal_was_no_refusal() {
+    // Below the target residency, and the kernel counted no miss: it counts none for a state that its driver never entered.
+    for (lasts, refused) in [(30 * US, true), (100 * US, true), (101 * US, false), (973 * US, false)] {
+        let mut s = with_timer(200 * MS);
+        for (n, below) in [(1, Some(false)), (3, None)] {
+            let at = TICK + n * 10 * MS;
+            s.rest(0, at);
+            s.idle(0, at + US, 1);
+            s.exit(0, at + US + lasts);
+            if let Some(below) = below {
+                s.miss(0, at + lasts + 5 * US, 1, below);
+            }
+            s.switch(0, at + lasts + 9 * US, RUNNING, 42);
+        }
+        let got: Vec<bool> = stays(&s.tape(), 0).iter().map(|p| has(p, PieceFlags::REJECTED)).collect();
+        assert_eq!(got, [false, refused], "{lasts} ns");
+    }
+}
+
+#[test]
 fn where_misses_are_not_recorded_nothing_counts_as_rejected() {
     let mut s = with_timer(200 * MS).without("cpu_idle_miss");
     s.rest(0, TICK + MS);
@@ -663,6 +712,40 @@ fn where_misses_are_not_recorded_nothing_counts_as_rejected() {
     s.exit(0, TICK + MS + 10 * US);
     s.switch(0, TICK + 2 * MS, RUNNING, 42);
     assert!(!has(&only(&s.tape()), PieceFlags::REJECTED));
+}
+
+// ---- No governor.
+
+#[test]
+fn an_entry_without_a_recorded_choice_is_no_governors() {
+    let mut s = with_timer(200 * MS);
+    let mut rest = |n: u64, chosen: bool, lost: bool| {
+        let at = TICK + n * MS;
+        if lost {
+            s.lost(0, at, 3);
+        }
+        s.rest(0, at);
+        if chosen {
+            s.chosen(0, at + 2 * US, 1);
+        }
+        s.idle(0, at + 5 * US, 1);
+        s.exit(0, at + 300 * US);
+        s.switch(0, at + 305 * US, RUNNING, 42);
+    };
+    rest(1, true, false);
+    rest(2, false, false);
+    rest(3, true, false);
+    let tape = s.tape();
+    let states: Vec<u8> = stays(&tape, 0).iter().map(|p| p.state).collect();
+    assert_eq!(states, [1, Piece::NO_GOVERNOR, 1]);
+    assert!(stays(&tape, 0).iter().all(|p| !has(p, PieceFlags::REJECTED)));
+    // Where no governor records what it chooses, nothing is missing.
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + 5 * US, 1);
+    s.exit(0, TICK + 2 * MS);
+    s.switch(0, TICK + 3 * MS, RUNNING, 42);
+    assert_eq!(only(&s.tape()).state, 1);
 }
 
 // ---- Other inputs.

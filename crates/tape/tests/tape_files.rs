@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
-    TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu,
+    TapeInput, TickGrid, WakeCause,
 };
 use idlewise_tape::file::{TapeFileError, VERSION, is_tape, read, write};
 use proptest::prelude::*;
@@ -52,8 +52,8 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
         .prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
     let pieces = prop::collection::vec(pieces(), 0..20);
     let sends = prop::option::of((0..4_u16).prop_map(Confidence::from_bits));
-    (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>()), sends).prop_map(
-        |(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
+    (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>()), sends)
+        .prop_map(|(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
             cpu,
             usable,
             tick,
@@ -62,8 +62,7 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
             latency,
             disabled,
             sends,
-        },
-    )
+        })
 }
 
 fn health() -> impl Strategy<Value = Health> {

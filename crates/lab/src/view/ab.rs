@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_live::ab::{AbReport, BenchmarkReport, Cell, MetricReport};
-use idlewise_report::{Line, Report, Table, percent, share};
+use idlewise_report::{Line, Report, Table, percent, share, signed};
 use idlewise_stats::{Interval, Median};
 
 use super::compare::check_lines;
@@ -89,7 +89,7 @@ pub(super) fn between(i: Interval, shown: impl Fn(f64) -> String) -> String {
 
 pub(super) fn change_pct(v: f64) -> String {
     // Beyond a doubling, a factor says more.
-    if v >= 1.0 { format!("x{:.2}", v + 1.0) } else { format!("{:+.1} %", 100.0 * v) }
+    if v >= 1.0 { format!("x{:.2}", v + 1.0) } else { format!("{} %", signed(100.0 * v, 1)) }
 }
 
 pub(super) fn p_value(p: f64) -> String {

@@ -10,14 +10,18 @@ use crate::doomed::Doomed;
 /// How many there are, in a sentence.
 pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
-        let why = "not known: no ipi_send_cpu, ipi_raise or sched_waking events tell when other CPUs sent these an interrupt";
+        let why =
+            "not known: no ipi_send_cpu or sched_waking events tell when other CPUs sent these an interrupt";
         return Line::new("doomed", why);
     };
     let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };
     let but = if d.not_known.is_empty() {
         String::new()
     } else {
-        format!("; not known of CPUs {}: no interrupt that others sent them is recorded", cpu_list(&d.not_known))
+        format!(
+            "; not known of CPUs {}: no interrupt that others sent them is recorded",
+            cpu_list(&d.not_known)
+        )
     };
     let counted =
         format!("{doomed} of {} idle entries ({} %)", d.entries, percent(percent_of(doomed, d.entries)));

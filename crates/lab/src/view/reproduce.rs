@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_report::{Line, Report, Table, signed_percent, signed_points};
+use idlewise_report::{Line, Report, Table, percent, signed_percent, signed_points};
 
 use crate::reproduce::{Cell, Compare, Experiment, Grade, ReproduceReport, Reproduced, Setup};
 
@@ -53,11 +53,12 @@ fn lines(one: &Reproduced) -> Vec<Line> {
         let left = one.residual_pct.map_or(f64::NAN, |r| r);
         let names: Vec<&str> = fit.parameter.iter().map(|p| p.name.as_str()).collect();
         let text = format!(
-            "{} fitted on {} of {} only; {left:.2} % left over (when it was done {:.2} %)",
+            "{} fitted on {} of {} only; {} % left over (when it was done {} %)",
             names.join(", "),
             fit.rows.join(", "),
             fit.column,
-            fit.residual_pct
+            percent(left),
+            percent(fit.residual_pct)
         );
         out.push(Line::new("fit", text));
     }

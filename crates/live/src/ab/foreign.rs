@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use idlewise_report::share;
+
 use crate::Host;
 use crate::files::names;
 
@@ -79,7 +81,11 @@ impl CpuTime {
         let foreign = work.saturating_sub(self.ours.saturating_sub(before.ours) + kernel);
         grown.retain(|(time, _, kernel)| !kernel && pct(*time) >= 1.0);
         grown.sort_by(|a, b| b.cmp(a));
-        let by = grown.iter().take(3).map(|(time, name, _)| format!("{name} {:.0} %", pct(*time))).collect();
+        let by = grown
+            .iter()
+            .take(3)
+            .map(|(time, name, _)| format!("{name} {} %", share(pct(*time), 0)))
+            .collect();
         Foreign { load_pct: pct(foreign), steal_pct: pct(self.steal.saturating_sub(before.steal)), by }
     }
 }

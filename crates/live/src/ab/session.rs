@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
+use idlewise_report::share;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -217,8 +218,11 @@ impl Session<'_> {
             let limit = f64::from(request.foreign_pct);
             if run.foreign_pct + run.steal_pct > limit && attempt < request.retries {
                 let whose = run.foreign_by.first().map(|n| format!(" ({n})")).unwrap_or_default();
-                let load =
-                    format!("foreign load {:.0} %{whose}, steal {:.0} %", run.foreign_pct, run.steal_pct);
+                let load = format!(
+                    "foreign load {} %{whose}, steal {} %",
+                    share(run.foreign_pct, 0),
+                    share(run.steal_pct, 0)
+                );
                 run.left_out.get_or_insert(load);
             }
             self.keep(&run)?;

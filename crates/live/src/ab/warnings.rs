@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_report::share;
 use idlewise_stats::{Trend, median};
 
 use super::wakeups::{LEAST_FOR_MEDIAN, LEAST_FOR_P99};
@@ -56,11 +57,11 @@ fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
     };
     out.push(format!(
         "foreign load: {} of {} runs count though others used more than {limit:.0} % of the CPUs, or the host took \
-         it away{why} (worst: {:.0} % and {:.0} %{}); end what else runs, or measure later",
+         it away{why} (worst: {} % and {} %{}); end what else runs, or measure later",
         disturbed.len(),
         counted.len(),
-        worst.foreign_pct,
-        worst.steal_pct,
+        share(worst.foreign_pct, 0),
+        share(worst.steal_pct, 0),
         worst.foreign_by.first().map(|n| format!("; {n}")).unwrap_or_default()
     ));
 }
@@ -110,9 +111,9 @@ fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
         let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
         out.push(format!(
             "wakeup latency: of CPU {} tracing hides when tasks begin to run, mostly after an idle stay; what ran there is left \
-             out, {:.0} % of all wakeups",
+             out, {} % of all wakeups",
             cpus.join(", "),
-            100.0 * hidden as f64 / all.max(1) as f64
+            share(100.0 * hidden as f64 / all.max(1) as f64, 0)
         ));
     }
     let full: Vec<(f64, &Run)> = traced.iter().filter_map(|(r, w)| Some((w.until_s?, *r))).collect();

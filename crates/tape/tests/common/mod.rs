@@ -103,6 +103,25 @@ const FORMATS: &[Format] = &[
     ("timer", "tick_stop", 56, &[("int success", 8, 4, 1), ("int dependency", 12, 4, 1)]),
     ("timer", "timer_base_idle", 57, &[("bool is_idle", 8, 1, 0), ("unsigned int cpu", 12, 4, 0)]),
     ("timer_migration", "tmigr_cpu_idle", 60, &[("u64 nextevt", 8, 8, 0)]),
+    ("ipi", "ipi_send_cpu", 23, &[("unsigned int cpu", 8, 4, 0)]),
+    (
+        "idlewise",
+        "idle_chosen",
+        24,
+        &[
+            ("u32 cpu", 8, 4, 0),
+            ("u32 state", 12, 4, 0),
+            ("u32 stop_tick", 16, 4, 0),
+            ("u32 tick_stopped", 20, 4, 0),
+            ("u32 poll_time_limit", 24, 4, 0),
+            ("u32 disabled", 28, 4, 0),
+            ("u64 residency", 32, 8, 0),
+            ("u64 poll_limit", 40, 8, 0),
+            ("u32 util", 48, 4, 0),
+            ("u32 iowait", 52, 4, 0),
+            ("u32 random", 56, 4, 0),
+        ],
+    ),
 ];
 
 /// Something in a CPU's buffer.
@@ -179,6 +198,16 @@ impl Story {
 
     pub fn exit(&mut self, cpu: u32, ts: u64) {
         self.tell(cpu, ts, "cpu_idle", &[u32::MAX.into(), cpu.into()]);
+    }
+
+    /// A governor records that it chose `state`.
+    pub fn chosen(&mut self, cpu: u32, ts: u64, state: u32) {
+        self.tell(cpu, ts, "idle_chosen", &[cpu.into(), state.into(), 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// `cpu` sends `target` an interrupt.
+    pub fn send(&mut self, cpu: u32, ts: u64, target: u32) {
+        self.tell(cpu, ts, "ipi_send_cpu", &[target.into()]);
     }
 
     pub fn miss(&mut self, cpu: u32, ts: u64, state: u32, below: bool) {
