@@ -131,11 +131,11 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     assert!(out(&o).contains("ok        too_deep > +1pp: -1.60pp"), "{}", out(&o));
     let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "energy > +2%"]);
     assert_eq!(o.status.code(), Some(1), "{}", err(&o));
-    assert!(out(&o).contains("FAILED    energy > +2%: +28.15%"), "{}", out(&o));
+    assert!(out(&o).contains("FAILED    energy > +2%: +28.30%"), "{}", out(&o));
     // Where no tables are shown, the checks are told beside the result.
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
-    assert!(err(&o).starts_with("FAILED energy > +2%: +28.15%"), "{}", err(&o));
+    assert!(err(&o).starts_with("FAILED energy > +2%: +28.30%"), "{}", err(&o));
     assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b,assumed\n"));
     let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));

@@ -19,7 +19,8 @@ use idlewise_report::percent;
 use serde::Serialize;
 
 use crate::FidelityHead;
-use crate::replay::{ReplayReport, Sensitivity};
+use crate::replay::{GovernorResult, ReplayReport, Sensitivity};
+use crate::view::breach_words;
 
 pub use candidate::{Candidate, candidates, specs};
 pub use evidence::{Compared, Replayed, Row, entered};
@@ -170,6 +171,12 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     if let Ok(replay) = &e.replay {
         warnings
             .extend(replay.traces.iter().flat_map(|t| t.governors.iter().filter_map(|g| g.failure.clone())));
+        let breaches = |g: &GovernorResult| {
+            let words = |what: String| format!("in the replay {} {what}", g.governor);
+            breach_words(&g.score.breaches, g.decisions).into_iter().map(words).collect::<Vec<_>>()
+        };
+        let judged = replay.traces.iter().flat_map(|t| &t.governors).filter(|g| g.failure.is_none());
+        warnings.extend(judged.flat_map(breaches));
     }
     if let Some(few) = rows.first().and_then(Row::replayed).map(|r| r.wakeups).filter(|n| *n < FEW_WAKEUPS) {
         warnings.push(format!(

@@ -3,7 +3,7 @@
 
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_idle::{Chooser, Moment, TickAhead};
-use idlewise_model::{Asked, CpuTape, TapeCpu};
+use idlewise_model::{Asked, CpuTape, Piece, TapeCpu};
 use idlewise_platform::Cluster;
 use idlewise_replay::fidelity;
 use serde::Serialize;
@@ -70,7 +70,9 @@ pub(crate) fn compare(recording: &Recording) -> Vec<InputTruth> {
             continue;
         }
         decided.sort_by_key(|d| d.at_ns);
-        for (piece, inputs) in cpu.pieces.iter().zip(told(cpu, place)) {
+        // No governor was asked at the others.
+        let governed = cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR);
+        for (piece, inputs) in governed.zip(told(cpu, place)) {
             let n = decided.partition_point(|d| d.at_ns <= piece.start_ns);
             let last = n.checked_sub(1).and_then(|i| decided.get(i));
             if let Some(truth) = last.filter(|d| piece.start_ns - d.at_ns < BEFORE_ENTRY_NS) {

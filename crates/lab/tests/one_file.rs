@@ -193,6 +193,25 @@ fn what_was_assumed_by_hand_stands_wherever_the_answer_does() {
 }
 
 #[test]
+fn the_option_that_named_the_machine_is_the_one_that_was_given() {
+    let files = Files::new();
+    let bare = files.bare("bare.dat", "mixed.dat");
+    let by_sysfs = RecordingOptions { by_sysfs: true, ..recorded_on("kvm-guest") };
+    for (options, option, other) in
+        [(recorded_on("kvm-guest"), "--recorded-on", "--sysfs"), (by_sysfs, "--sysfs", "--recorded-on")]
+    {
+        let judged = score(&bare, &options, idlewise_lab::replay::Per::All, None).unwrap();
+        let report = view::score(&judged, idlewise_lab::replay::Per::All);
+        let text = report.render(Format::Table, &judged).unwrap();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("which it does not say ({option})")), "{text}");
+        let input = format!("machine: assumed (kvm-guest by {option}; the recording does not say)");
+        assert!(words.contains(&input), "{text}");
+        assert!(!text.contains(other), "{text}");
+    }
+}
+
+#[test]
 fn ticks_that_were_asked_for_stand_wherever_the_answer_does() {
     let mixed = Path::new(DATA).join("mixed.dat");
     let asked = RecordingOptions { hz: Some(100), ..RecordingOptions::default() };

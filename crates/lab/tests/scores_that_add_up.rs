@@ -57,18 +57,22 @@ fn what_a_trace_does_not_tell_is_a_question_mark() {
     let dir = tempfile::tempdir().unwrap();
     let report = score(&systrace(&dir), &known("hikey960", ""), Per::All, None).unwrap();
     let json = serde_json::to_value(&report.score).unwrap();
-    for field in ["ticks", "ticks_kept", "ticks_stopped"] {
+    for field in ["ticks", "ticks_kept", "ticks_stopped", "ticks_stopped_before"] {
         assert_eq!(json[field], serde_json::Value::Null, "{field}");
     }
     let text = text(&report);
     let row = text.lines().find(|l| l.starts_with(" all")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells.iter().filter(|c| **c == "?").count(), 3, "tick wakes, kept, stopped: {row}");
+    assert_eq!(
+        cells.iter().filter(|c| **c == "?").count(),
+        4,
+        "tick wakes, kept, stopped, stopped before: {row}"
+    );
     let csv = view::score(&report, Per::All).render(Format::Csv, &report).unwrap();
     let mut rows = csv::Reader::from_reader(csv.as_bytes());
     let head = rows.headers().unwrap().clone();
     let cells = rows.records().next().unwrap().unwrap();
-    for name in ["tick_wakes", "tick_kept", "tick_stopped"] {
+    for name in ["tick_wakes", "tick_kept", "tick_stopped", "tick_stopped_before"] {
         assert_eq!(&cells[head.iter().position(|h| h == name).unwrap()], "", "{name}");
     }
 }

@@ -304,6 +304,26 @@ fn of_five_runs_already_a_mean_between_two_modes_says_so() {
 }
 
 #[test]
+fn states_that_the_simulation_leaves_off_are_named() {
+    let of = |platform: &str| {
+        let report = run(&SimulateRequest {
+            platform: platform.into(),
+            governors: vec!["menu".into()],
+            cpufreq: vec!["schedutil".into()],
+            signals: vec!["pelt".into()],
+            duration_ns: Some(100_000_000),
+            repeat: 1,
+            ..request("timer")
+        });
+        idlewise_lab::view::simulate(&report, false).render(Format::Table, &()).unwrap()
+    };
+    let text = of("mt8196").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("states s2idle of little, mid, big: only suspend-to-idle enters it"), "{text}");
+    assert!(text.contains("the simulation leaves it off"), "{text}");
+    assert!(!of("rk3399").contains("leaves it off"));
+}
+
+#[test]
 fn one_run_says_that_it_has_no_interval() {
     let report = run(&SimulateRequest { repeat: 1, ..request("timer") });
     let text = idlewise_lab::view::simulate(&report, false).render(Format::Table, &()).unwrap();

@@ -289,8 +289,8 @@ fn claims_of_huge_lengths_are_refused_without_taking_the_memory() {
     for n in [2, 1 << 20, 1 << 40, u64::MAX] {
         assert!(matches!(read(&claim(n)), Err(TapeFileError::Content(_))), "{n} CPUs");
     }
-    // One CPU without changes that claims so many stays.
-    let cpu = (0u32, None::<String>, 4u64, 0u64, 0u32, 0u8, 0u8);
+    // One CPU without changes and sends that claims so many stays.
+    let cpu = (0u32, None::<String>, 4u64, 0u64, 0u32, 0u8, 0u8, 0u8);
     for n in [1u64, 1 << 32, 1 << 60, u64::MAX] {
         let plain = with(with(with(head(), &1u64), &cpu), &n);
         assert!(matches!(read(&sealed(&plain)), Err(TapeFileError::Content(_))), "{n} stays");
@@ -319,7 +319,7 @@ fn columns_of_different_length_are_refused() {
     // One stay, and one column after the other left empty.
     let one = |filled: bool| if filled { vec![0u8] } else { Vec::new() };
     for missing in 0..13 {
-        let mut plain = with(with(head(), &1u64), &(0u32, None::<String>, 4u64, 0u64, 0u32, 0u8, 0u8));
+        let mut plain = with(with(head(), &1u64), &(0u32, None::<String>, 4u64, 0u64, 0u32, 0u8, 0u8, 0u8));
         for column in 0..13 {
             // A column of one zero is the same bytes whatever its type.
             plain.extend(postcard::to_stdvec(&one(column != missing)).unwrap());
@@ -331,7 +331,7 @@ fn columns_of_different_length_are_refused() {
 
 #[test]
 fn a_tick_without_period_is_refused() {
-    let plain = with(with(head(), &1u64), &(5u32, None::<String>, 0u64, 0u64, 0u32, 0u8, 0u8));
+    let plain = with(with(head(), &1u64), &(5u32, None::<String>, 0u64, 0u64, 0u32, 0u8, 0u8, 0u8));
     let error = read(&sealed(&with(plain, &[0u8; 13]))).unwrap_err();
     assert!(error.to_string().contains("CPU 5"), "{error}");
 }

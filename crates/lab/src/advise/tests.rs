@@ -224,6 +224,24 @@ fn replayed() -> (Vec<Candidate>, ReplayReport, BTreeSet<usize>) {
 }
 
 #[test]
+fn choices_above_the_latency_limit_are_warned_of() {
+    let (candidates, mut report, entered) = replayed();
+    let teo = report.traces[0].governors.iter_mut().find(|g| g.governor == "teo").unwrap();
+    (teo.score.breaches.over_limit, teo.decisions) = (5, 50);
+    let a = judge(&Evidence {
+        situation: situation(&["menu", "ladder", "haltpoll"]),
+        load: "timer".to_owned(),
+        candidates,
+        entered: Some(entered),
+        replay: Ok(&report),
+        ab: Err("needs root".to_owned()),
+    });
+    let warned = "in the replay teo chose a state above the latency limit, although one that was on kept it: 5 of 50 choices \
+                  (10.00 %)";
+    assert!(a.warnings.iter().any(|w| w == warned), "{:?}", a.warnings);
+}
+
+#[test]
 fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     let (candidates, report, entered) = replayed();
     let judged = |situation: &Situation, change: &dyn Fn(&mut TraceResult), ab: Option<&AbReport>| {

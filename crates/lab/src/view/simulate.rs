@@ -12,6 +12,8 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
     out.preamble.push(Line::new("workload", format!("{} for {seconds} s", r.request.workload)));
     let machine = format!("{}, {} CPUs, HZ {}, Linux {}", r.platform.id, r.cpus, r.hz, r.request.kernel);
     out.preamble.push(Line::new("machine", machine));
+    let off = |words: &String| Line::new("states", format!("{words}; the simulation leaves it off"));
+    out.preamble.extend(r.platform.not_entered.iter().map(off));
     out.preamble.extend(same_for_all(r));
     if r.request.repeat <= 1 {
         let text = "one run: no interval; --repeat N makes N runs of each, with a seed more each time";
