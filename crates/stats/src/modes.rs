@@ -25,10 +25,10 @@ pub struct Mode {
 
 /// How many times the wider group the gap between two groups of `n` values must be. Few values fall apart by chance: of 4 from
 /// one kind the gap is twelve times the groups in one sample of 100, of 5 seven times, of 10 three times. With
-/// 14 / (n - 3)^0.8 fewer than one sample in 100 is taken for two groups, be they uniform, normal, exponential or log-normal
+/// 16 / (n - 3)^0.8 fewer than one sample in 100 is taken for two groups, be they uniform, normal, exponential or log-normal
 /// (the test below).
 fn gap_factor(n: usize) -> f64 {
-    (14.0 / (n as f64 - 3.0).powf(0.8)).max(1.0)
+    (16.0 / (n as f64 - 3.0).powf(0.8)).max(1.0)
 }
 
 /// The two groups, low and high, into which `values` fall, if they do: their mean is then near no value. The gap between
