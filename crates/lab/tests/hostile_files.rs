@@ -19,11 +19,17 @@ use idlewise_lab::drive::drive;
 use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
 use idlewise_lab::explain::{LineRequest, RowRequest, explain_line, explain_row};
 use idlewise_lab::info::info;
-use idlewise_lab::replay::{ReplayRequest, replay};
+use idlewise_lab::replay::{Per, ReplayRequest, replay};
 use idlewise_lab::reproduce::Experiment;
+use idlewise_lab::score::score;
 use idlewise_lab::truth::truth;
+use idlewise_lab::view;
 use idlewise_lab::{Recording, RecordingOptions};
+use idlewise_model::{
+    Change, CpuTape, HealthKind, LATEST_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, Tape, TickGrid,
+};
 use idlewise_platform::Platform;
+use idlewise_report::Format;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -133,7 +139,13 @@ fn replayed(path: &Path) -> bool {
     };
     // It knows nothing of tapes.
     let _ = info(path, &RecordingOptions::default(), &[]);
-    replay(&request, &|_, _| ()).is_ok()
+    if let Ok(report) = score(path, &RecordingOptions::default(), Per::Cpu, None) {
+        assert!(!view::score(&report, Per::Cpu).render(Format::Table, &report).unwrap().is_empty());
+    }
+    match replay(&request, &|_, _| ()) {
+        Ok(report) => !view::replay(&report).render(Format::Table, &report).unwrap().is_empty(),
+        Err(_) => false,
+    }
 }
 
 #[test]
@@ -197,6 +209,94 @@ fn tapes() {
         })
         .unwrap();
     assert!(read.get() > 0, "no damaged tape could be read");
+}
+
+/// Numbers at the ends of what a tape may hold: whatever is accepted can be replayed, scored, explained and shown.
+#[test]
+fn tapes_at_the_ends_of_what_is_allowed() {
+    let (folder, path) = recording();
+    let recording = Recording::open(&path, &RecordingOptions::default()).unwrap();
+    let tape = idlewise_tape::file::read(&recording.tape_bytes().unwrap()).unwrap();
+    let file = folder.path().join("t.tape");
+    let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
+    let periods = prop::collection::vec((any::<Index>(), 0..12_u8), 1..60);
+    let of_cpu = prop::collection::vec((any::<Index>(), 0..9_u8), 0..4);
+    let read = Cell::new(0);
+    TestRunner::new(config)
+        .run(&(any::<bool>(), periods, of_cpu), |(late, periods, of_cpu)| {
+            let mut tape = tape.clone();
+            if late {
+                move_to_the_end(&mut tape);
+            }
+            for (at, what) in of_cpu {
+                change_cpu(at.get_mut(&mut tape.cpus), what);
+            }
+            for (at, what) in periods {
+                let cpu = at.get_mut(&mut tape.cpus);
+                let mut all = cpu.pieces.to_vec();
+                if all.is_empty() {
+                    continue;
+                }
+                let n = at.index(all.len());
+                let room_ns = all.get(n + 1).map_or(0, |next| next.start_ns - all[n].start_ns);
+                change_period(&mut all[n], what, room_ns);
+                cpu.pieces = all.into();
+            }
+            let all: u64 = tape.cpus.iter().map(|c| c.pieces.len() as u64).sum();
+            tape.inputs.iter_mut().for_each(|i| i.counts = [all, 0, 0, 0]);
+            tape.source.events = LATEST_NS - 1;
+            tape.health.add(HealthKind::LostEvents, u64::MAX, String::new);
+            tape.health.add(HealthKind::LostEvents, u64::MAX, String::new);
+            fs::write(&file, idlewise_tape::file::write(&tape).unwrap()).unwrap();
+            Recording::open(&file, &RecordingOptions::default()).unwrap();
+            read.set(read.get() + u32::from(replayed(&file)));
+            Ok(())
+        })
+        .unwrap();
+    assert!(read.get() > cases(60) / 4, "{} were replayed", read.get());
+}
+
+/// As late as can be, with room for all that may happen after the last idle period.
+fn move_to_the_end(tape: &mut Tape) {
+    for cpu in &mut tape.cpus {
+        let mut all = cpu.pieces.to_vec();
+        let last_ns = all.last().map_or(0, |p| p.exit_at_ns());
+        all.iter_mut().for_each(|p| p.start_ns += LATEST_NS - 1 - last_ns);
+        cpu.pieces = all.into();
+    }
+    tape.source.last_ns = LATEST_NS - 1;
+}
+
+fn change_cpu(cpu: &mut CpuTape, what: u8) {
+    match what {
+        0 => cpu.tick = TickGrid { period_ns: 10_000, phase_ns: 9_999 },
+        1 => cpu.tick = TickGrid { period_ns: 1_000_000_000, phase_ns: 999_999_999 },
+        2 => cpu.tick_handler_ns = u32::MAX,
+        3 => cpu.tick_handler_ns = 0,
+        4 => cpu.latency = vec![Change { at_ns: 0, value: 0 }, Change { at_ns: LATEST_NS - 1, value: 0 }],
+        5 => cpu.latency = vec![Change { at_ns: 0, value: NO_LATENCY_LIMIT_NS }],
+        6 => cpu.disabled = vec![Change { at_ns: 0, value: u16::MAX }],
+        7 => cpu.disabled = vec![Change { at_ns: 0, value: 1 }, Change { at_ns: 0, value: !1 }],
+        _ => cpu.pieces = Vec::new().into(),
+    }
+}
+
+/// The next one begins `room_ns` after it.
+fn change_period(p: &mut Piece, what: u8, room_ns: u64) {
+    match what {
+        0 => p.hrtimer_ns = LATEST_NS.cast_signed(),
+        1 => p.hrtimer_ns = -LATEST_NS.cast_signed(),
+        2 => p.wheel_ns = LATEST_NS.cast_signed(),
+        3 => p.wheel_ns = -LATEST_NS.cast_signed(),
+        4 => p.wake_ns = 0,
+        5 if room_ns > 0 => (p.wake_ns, p.exit_lag_ns) = (room_ns, 0),
+        6 => (p.response_ns, p.handler_ns, p.entry_lag_ns) = (u32::MAX, u32::MAX, u32::MAX),
+        7 => (p.util, p.iowait) = (1024, u16::MAX),
+        8 => p.state = 9,
+        9 => p.state = Piece::NO_STATE,
+        10 => p.flags = PieceFlags(u16::MAX),
+        _ => p.flags = PieceFlags(0),
+    }
 }
 
 const DECISIONS: &str =

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use crate::{HIGHEST_CPU, LATEST_NS};
 
 /// One event of a trace, as far as idlewise understands it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,17 @@ pub struct Event {
     pub pid: i32,
     /// What happened.
     pub kind: EventKind,
+}
+
+impl Event {
+    /// Whether a kernel can have recorded it: its time is before [`LATEST_NS`], its CPUs are up to [`HIGHEST_CPU`].
+    #[inline]
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        self.ts_ns < LATEST_NS
+            && self.cpu <= HIGHEST_CPU
+            && self.kind.cpu().is_none_or(|cpu| cpu <= HIGHEST_CPU)
+    }
 }
 
 #[expect(
@@ -137,6 +149,32 @@ pub enum EventKind {
     Lost { count: u64 },
     /// Anything else; `id` is the event's id in the file.
     Other { id: u16 },
+}
+
+impl EventKind {
+    /// The CPU that it is about, where its fields name one; of a task that moves, the one that it moves to.
+    #[inline]
+    #[must_use]
+    pub fn cpu(&self) -> Option<u32> {
+        match *self {
+            Self::CpuIdle { cpu, .. }
+            | Self::CpuIdleMiss { cpu, .. }
+            | Self::CpuFrequency { cpu, .. }
+            | Self::SchedWaking { target_cpu: cpu, .. }
+            | Self::SchedWakeup { target_cpu: cpu, .. }
+            | Self::SchedMigrateTask { dest_cpu: cpu, .. }
+            | Self::PeltCfs { cpu, .. }
+            | Self::SchedWakeIdleWithoutIpi { cpu }
+            | Self::IpiSendCpu { cpu }
+            | Self::TimerBaseIdle { cpu, .. }
+            | Self::TmigrCpuIdle { cpu, .. }
+            | Self::IdleEnabled { cpu, .. }
+            | Self::IdleAsked { cpu, .. }
+            | Self::IdleChosen { cpu, .. }
+            | Self::IdleReflected { cpu, .. } => Some(cpu),
+            _ => None,
+        }
+    }
 }
 
 /// The x86 vectors that can end an idle stay.

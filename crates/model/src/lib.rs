@@ -34,5 +34,11 @@ pub use wake::WakeCause;
 /// for "no constraint" and the smaller of the device's and the global limit counts (`governors.md` 1.7).
 pub const NO_LATENCY_LIMIT_NS: i64 = 2_000_000_000_000;
 
+/// All times of a recording are before this, ns: no clock of a kernel counts 73 years. Sums of two such times fit everywhere.
+pub const LATEST_NS: u64 = 1 << 61;
+
+/// The highest number that a CPU can have: far above the most that a kernel can be built for.
+pub const HIGHEST_CPU: u32 = 65_535;
+
 /// A time that never comes, ns: the kernel's `KTIME_MAX`.
 pub const NEVER_NS: i64 = i64::MAX;

@@ -8,12 +8,14 @@
 use std::io::Read;
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu,
-    TapeInput, TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
+    TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::check::check;
 
 const MAGIC: &[u8; 6] = b"IWTAPE";
 /// Version that this program writes and reads.
@@ -22,12 +24,13 @@ const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
 /// A tape that unpacks to more than this many times its size is refused: real ones grow ten- to fortyfold.
 const MOST_GROWTH: u64 = 1_000;
-/// Ticks closer than this are no kernel's, ns.
-const SHORTEST_TICK_NS: u64 = 10_000;
+/// So much is granted whatever the size, bytes: idle periods that are all alike pack to nothing.
+const GRANTED: u64 = 16 << 20;
 
-/// What a CPU that is always busy is used for.
-const UTIL_MAX: u32 = 1024;
-
+/// The most bytes that a tape of `packed` bytes unpacks to.
+fn largest(packed: usize) -> u64 {
+    (packed as u64).saturating_mul(MOST_GROWTH).saturating_add(GRANTED)
+}
 /// Why a tape file cannot be read or written.
 #[derive(Debug, Error)]
 pub enum TapeFileError {
@@ -108,11 +111,14 @@ mod bytes {
 /// The bytes of a tape file.
 ///
 /// # Errors
-/// [`TapeFileError::Content`] when the packing library refuses.
+/// [`TapeFileError::Content`] when the packing library refuses, or the tape is of stays so much alike that [`read`] would refuse it.
 pub fn write(tape: &Tape) -> Result<Vec<u8>, TapeFileError> {
     let content = |e: String| TapeFileError::Content(e);
     let plain = postcard::to_stdvec(&Stored::from(tape)).map_err(|e| content(e.to_string()))?;
     let packed = zstd::bulk::compress(&plain, ZSTD_LEVEL).map_err(|e| content(e.to_string()))?;
+    if plain.len() as u64 > largest(packed.len()) {
+        return Err(content(format!("{} bytes that are all alike: no recording", plain.len())));
+    }
     let mut out = Vec::with_capacity(HEADER + packed.len());
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
@@ -149,17 +155,19 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     let content = |e: String| TapeFileError::Content(e);
     let decoder = zstd::Decoder::new(packed).map_err(|e| content(e.to_string()))?;
     let mut plain = Vec::new();
-    let largest = MOST_GROWTH * packed.len() as u64;
+    let largest = largest(packed.len());
     decoder.take(largest + 1).read_to_end(&mut plain).map_err(|e| content(e.to_string()))?;
     if plain.len() as u64 > largest {
-        return Err(content(format!("unpacks to more than {MOST_GROWTH} times its size")));
+        return Err(content(format!("unpacks to more than {largest} bytes, which no recording does")));
     }
     let (stored, rest): (Stored, _) =
         postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
     if !rest.is_empty() {
         return Err(content(format!("{} bytes behind the end", rest.len())));
     }
-    stored.into_tape()
+    let tape = stored.into_tape()?;
+    check(&tape).map_err(content)?;
+    Ok(tape)
 }
 
 impl From<&Tape> for Stored {
@@ -190,7 +198,8 @@ impl From<&CpuTape> for StoredCpu {
             start: pieces
                 .iter()
                 .map(|p| {
-                    let d = p.start_ns.wrapping_sub(before);
+                    assert!(p.start_ns >= before, "CPU {}: idle periods are in order", t.cpu);
+                    let d = p.start_ns - before;
                     before = p.start_ns;
                     d
                 })
@@ -249,10 +258,6 @@ impl StoredCpu {
         if lengths.iter().any(|len| *len != n) {
             return Err(TapeFileError::Content(format!("CPU {}: columns of different length", self.cpu)));
         }
-        let tick = self.tick;
-        if tick.period_ns < SHORTEST_TICK_NS || tick.phase_ns >= tick.period_ns {
-            return Err(TapeFileError::Content(format!("CPU {}: a tick grid that is none", self.cpu)));
-        }
         let mut start_ns = 0u64;
         let rows = self.start.iter().zip(&self.wake).zip(&self.hrtimer).zip(&self.wheel);
         let lags = self.exit_lag.iter().zip(&self.response).zip(&self.handler).zip(&self.entry_lag);
@@ -263,16 +268,13 @@ impl StoredCpu {
             ((((util, iowait), state), cause), flags),
         ) in rows.zip(lags).zip(small)
         {
-            start_ns = start_ns.wrapping_add(*d);
-            if u32::from(*util) > UTIL_MAX {
-                let why = format!("CPU {}: a utilisation of {util}; {UTIL_MAX} is the most", self.cpu);
-                return Err(TapeFileError::Content(why));
-            }
-            let told = !matches!(*state, Piece::NO_STATE | Piece::NO_GOVERNOR);
-            if told && usize::from(*state) >= MAX_STATES {
-                let why = format!("CPU {}: idle state {state}; a kernel has {MAX_STATES} at most", self.cpu);
-                return Err(TapeFileError::Content(why));
-            }
+            start_ns = start_ns.checked_add(*d).ok_or_else(|| {
+                let n = pieces.len() + 1;
+                TapeFileError::Content(format!(
+                    "CPU {}, idle period {n}: begins at a time that is no number of 64 bits",
+                    self.cpu
+                ))
+            })?;
             pieces.push(Piece {
                 start_ns,
                 wake_ns: *wake,
@@ -292,7 +294,7 @@ impl StoredCpu {
         Ok(CpuTape {
             cpu: self.cpu,
             usable: self.usable,
-            tick,
+            tick: self.tick,
             tick_handler_ns: self.tick_handler_ns,
             pieces: pieces.into(),
             latency: self.latency,

@@ -5,10 +5,12 @@
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
 //! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
 //! [`util`](crate::util) what it was told of its load.
-//! The stays of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk.
+//! The stays of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk;
+//! [`check`](crate::check) says what holds for every tape.
 
 mod armed;
 mod causes;
+mod check;
 pub mod file;
 mod grid;
 mod kernel;
@@ -24,7 +26,7 @@ mod util;
 
 pub use spool::Limits;
 
-use idlewise_model::{Event, Health, HealthKind, Source, Tape};
+use idlewise_model::{Event, Health, HealthCount, HealthKind, Source, Tape};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
@@ -112,18 +114,20 @@ pub fn make_within(
         maker.event(&event);
     }
     let mut tape = maker.finish(source, health)?;
+    debug_assert_eq!(check::check(&tape), Ok(()), "a tape of ours can be written and read again");
     tape.notes.splice(0..0, trace.meta().notes.iter().cloned());
     Ok(tape)
 }
 
 /// What to do about a recording without idle stays: it may be that a part of it is missing.
 fn way_out(health: &Health) -> String {
-    let cut_off = health.iter().find(|(kind, _)| matches!(kind, HealthKind::Truncated | HealthKind::BadPage));
-    match cut_off {
-        Some((kind, c)) => {
-            let what = kind.describe();
-            format!("copy the file again, a part of it is missing: {} {what} (first: {})", c.count, c.first)
-        }
+    let first = |found: fn(HealthKind) -> bool| health.iter().find(|(kind, _)| found(*kind));
+    let words =
+        |kind: HealthKind, c: &HealthCount| format!("{} {} (first: {})", c.count, kind.describe(), c.first);
+    let cut_off = first(|kind| matches!(kind, HealthKind::Truncated | HealthKind::BadPage));
+    match cut_off.or_else(|| first(|kind| kind == HealthKind::BadEvent)) {
+        Some((kind @ HealthKind::BadEvent, c)) => format!("record again; left out are {}", words(kind, c)),
+        Some((kind, c)) => format!("copy the file again, a part of it is missing: {}", words(kind, c)),
         None => "record with the events of the `power` and `sched` groups, for example `trace-cmd record -e power \
                  -e sched -e timer -e irq`"
             .to_owned(),

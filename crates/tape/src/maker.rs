@@ -40,6 +40,8 @@ pub(crate) struct Maker<'a> {
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
     latency: Vec<Change<i64>>,
+    /// All stays that were written down, each with the time to the one before, of which an hour counts.
+    together_ns: u64,
     health: Health,
 }
 
@@ -123,6 +125,7 @@ impl<'a> Maker<'a> {
             base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),
+            together_ns: 0,
             health: Health::default(),
         }
     }
@@ -200,7 +203,9 @@ impl<'a> Maker<'a> {
     fn latency_limit(&mut self, ts_ns: u64, us: i32) {
         let none = !(0..NO_LIMIT_US).contains(&us);
         let value = if none { NO_LATENCY_LIMIT_NS } else { i64::from(us) * 1000 };
-        self.latency.push(Change { at_ns: ts_ns, value });
+        // In order of time, whatever the recording's clocks do.
+        let before_ns = self.latency.last().map_or(0, |c| c.at_ns);
+        self.latency.push(Change { at_ns: ts_ns.max(before_ns), value });
     }
 
     fn lost(&mut self, cpu: u32) {

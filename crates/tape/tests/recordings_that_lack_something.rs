@@ -373,7 +373,7 @@ fn a_clock_that_goes_back_makes_no_stay() {
 
 #[test]
 fn a_recording_at_the_end_of_time_is_survived() {
-    for first in [u64::MAX - 3 * MS, (1 << 63) - 2 * MS] {
+    for first in [u64::MAX - 3 * MS, (1 << 63) - 2 * MS, LATEST_NS - MS - 5 * US] {
         let mut s = Story::new(1).without("hrtimer");
         s.rest(0, first);
         s.idle(0, first + US, 1);
@@ -381,7 +381,17 @@ fn a_recording_at_the_end_of_time_is_survived() {
         s.timer_irq(0, first + MS + US);
         s.timer_irq_end(0, first + MS + 2 * US);
         s.switch(0, first + MS + 9 * US, RUNNING, 42);
-        let t = s.tape();
-        assert!(stays(&t, 0).iter().all(|p| p.wake_ns <= MS), "{first}");
+        if first >= LATEST_NS {
+            let said = s.try_tape(&machine()).unwrap_err().to_string();
+            assert!(
+                said.contains("left out are 6 events that do not fit their format (first: CPU 0 at"),
+                "{said}"
+            );
+        } else {
+            let t = s.tape();
+            assert!(stays(&t, 0).iter().all(|p| p.wake_ns <= MS), "{first}");
+            let out = t.health.count(HealthKind::BadEvent);
+            assert_eq!((stays(&t, 0).len(), out), (1, 1), "the switch that comes too late");
+        }
     }
 }

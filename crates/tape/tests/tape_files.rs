@@ -4,57 +4,85 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, MAX_STATES, Piece, PieceFlags, Source, Tape, TapeCpu,
-    TapeInput, TickGrid, WakeCause,
+    Change, Confidence, CpuTape, HIGHEST_CPU, Health, HealthKind, LATEST_NS, MAX_STATES, NEVER_NS,
+    NO_LATENCY_LIMIT_NS, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
 };
 use idlewise_tape::file::{TapeFileError, VERSION, is_tape, read, write};
 use proptest::prelude::*;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A tape's utilisation is at most this, its tick at least so long.
+/// A tape's utilisation is at most this, its ticks between these.
 const UTIL_MAX: u16 = 1024;
-const SHORTEST_TICK_NS: u64 = 10_000;
+const TICK_NS: std::ops::RangeInclusive<u64> = 10_000..=1_000_000_000;
+const HOUR_NS: u64 = 3_600_000_000_000;
 
-fn times() -> impl Strategy<Value = u64> {
-    prop_oneof![0u64..10_000_000_000, Just(0), Just(u64::MAX), any::<u64>()]
+fn timer() -> impl Strategy<Value = i64> {
+    let far = LATEST_NS.cast_signed();
+    prop_oneof![-1_000_000i64..10_000_000_000, Just(NEVER_NS), -far..=far]
 }
 
-fn pieces() -> impl Strategy<Value = Piece> {
-    let times = (times(), times(), any::<i64>(), any::<i64>());
+/// A piece, and how long before it the one before ended.
+fn pieces() -> impl Strategy<Value = (u64, Piece)> {
+    let gap = prop_oneof![4 => 0u64..10_000_000_000, 1 => Just(0), 1 => 0..2 * HOUR_NS];
+    let wake = prop_oneof![4 => 0u64..10_000_000_000, 1 => Just(0), 1 => 0..HOUR_NS - u64::from(u32::MAX)];
+    let times = (gap, wake, timer(), timer());
     let lags = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let states = prop_oneof![0..MAX_STATES as u8, Just(Piece::NO_STATE), Just(Piece::NO_GOVERNOR)];
     let small = (0..=UTIL_MAX, any::<u16>(), states, 0u8..8, any::<u16>());
-    (times, lags, small).prop_map(|((start_ns, wake_ns, hrtimer_ns, wheel_ns), lags, small)| Piece {
-        start_ns,
-        wake_ns,
-        hrtimer_ns,
-        wheel_ns,
-        exit_lag_ns: lags.0,
-        response_ns: lags.1,
-        handler_ns: lags.2,
-        entry_lag_ns: lags.3,
-        util: small.0,
-        iowait: small.1,
-        state: small.2,
-        cause: WakeCause::from_bits(small.3),
-        flags: PieceFlags(small.4),
+    (times, lags, small).prop_map(|((gap_ns, wake_ns, hrtimer_ns, wheel_ns), lags, small)| {
+        let piece = Piece {
+            start_ns: 0,
+            wake_ns,
+            hrtimer_ns,
+            wheel_ns,
+            exit_lag_ns: lags.0,
+            response_ns: lags.1,
+            handler_ns: lags.2,
+            entry_lag_ns: lags.3,
+            util: small.0,
+            iowait: small.1,
+            state: small.2,
+            cause: WakeCause::from_bits(small.3),
+            flags: PieceFlags(small.4),
+        };
+        (gap_ns, piece)
     })
 }
 
-fn changes<T: std::fmt::Debug>(values: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<Change<T>>> {
-    prop::collection::vec((any::<u64>(), values).prop_map(|(at_ns, value)| Change { at_ns, value }), 0..4)
+/// The pieces one after the other, from a time that leaves room for all.
+fn row(start_ns: u64, pieces: Vec<(u64, Piece)>) -> Vec<Piece> {
+    let mut at_ns = start_ns;
+    let place = |(gap_ns, piece): (u64, Piece)| {
+        let piece = Piece { start_ns: at_ns + gap_ns, ..piece };
+        at_ns = piece.exit_at_ns();
+        piece
+    };
+    pieces.into_iter().map(place).collect()
 }
 
-fn cpus() -> impl Strategy<Value = CpuTape> {
+fn start() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 0u64..10_000_000_000, 0..LATEST_NS - 1000 * HOUR_NS]
+}
+
+fn changes<T: std::fmt::Debug>(values: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<Change<T>>> {
+    let change = (0..LATEST_NS, values).prop_map(|(at_ns, value)| Change { at_ns, value });
+    prop::collection::vec(change, 0..4).prop_map(|mut all| {
+        all.sort_by_key(|c| c.at_ns);
+        all
+    })
+}
+
+fn cpus() -> impl Strategy<Value = Vec<CpuTape>> {
     let usable = prop_oneof![Just(TapeCpu::Usable), ".{0,20}".prop_map(TapeCpu::Unusable)];
-    let grid = (SHORTEST_TICK_NS.., any::<u64>())
-        .prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
-    let pieces = prop::collection::vec(pieces(), 0..20);
+    let grid =
+        (TICK_NS, any::<u64>()).prop_map(|(period_ns, p)| TickGrid { period_ns, phase_ns: p % period_ns });
+    let pieces = (start(), prop::collection::vec(pieces(), 0..20)).prop_map(|(at_ns, all)| row(at_ns, all));
+    let limits = changes(0..=NO_LATENCY_LIMIT_NS);
     let sends = prop::option::of((0..4_u16).prop_map(Confidence::from_bits));
-    (any::<u32>(), usable, grid, any::<u32>(), pieces, changes(any::<i64>()), changes(any::<u16>()), sends)
-        .prop_map(|(cpu, usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
-            cpu,
+    let cpu = (usable, grid, any::<u32>(), pieces, limits, changes(any::<u16>()), sends).prop_map(
+        |(usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
+            cpu: 0,
             usable,
             tick,
             tick_handler_ns,
@@ -62,7 +90,12 @@ fn cpus() -> impl Strategy<Value = CpuTape> {
             latency,
             disabled,
             sends,
-        })
+        },
+    );
+    let numbers = prop::collection::btree_set(0..=HIGHEST_CPU, 0..4);
+    (numbers, prop::collection::vec(cpu, 4)).prop_map(|(numbers, cpus)| {
+        numbers.into_iter().zip(cpus).map(|(n, c)| CpuTape { cpu: n, ..c }).collect()
+    })
 }
 
 fn health() -> impl Strategy<Value = Health> {
@@ -77,31 +110,38 @@ fn health() -> impl Strategy<Value = Health> {
 
 fn tapes() -> impl Strategy<Value = Tape> {
     let texts = prop::collection::vec("(?s).{0,12}", 7);
-    let input = (".{0,9}", any::<[u64; 4]>(), ".{0,9}").prop_map(|(name, counts, how)| TapeInput {
-        name,
-        counts,
-        how,
-    });
+    let input = (".{0,9}", prop::array::uniform4(0u64..100), ".{0,9}");
     let inputs = prop::collection::vec(input, 0..3);
     let notes = prop::collection::vec(".{0,9}", 0..3);
-    (texts, any::<[u64; 3]>(), inputs, notes, health(), prop::collection::vec(cpus(), 0..4)).prop_map(
-        |(texts, numbers, inputs, notes, health, cpus)| {
-            let text = |i: usize| texts[i].clone();
-            let source = Source {
-                name: text(0),
-                hash: text(1),
-                format: text(2),
-                kernel: text(3),
-                clock: text(4),
-                first_ns: numbers[0],
-                last_ns: numbers[1],
-                events: numbers[2],
-                machine: text(5),
-                governor: text(6),
-            };
-            Tape { source, inputs, notes, health, cpus }
-        },
-    )
+    let times = prop::array::uniform3(0..LATEST_NS);
+    (texts, times, inputs, notes, health(), cpus()).prop_map(|(texts, times, inputs, notes, health, cpus)| {
+        let text = |i: usize| texts[i].clone();
+        let source = Source {
+            name: text(0),
+            hash: text(1),
+            format: text(2),
+            kernel: text(3),
+            clock: text(4),
+            first_ns: times[0].min(times[1]),
+            last_ns: times[0].max(times[1]),
+            events: times[2],
+            machine: text(5),
+            governor: text(6),
+        };
+        let mut left: u64 = cpus.iter().map(|c| c.pieces.len() as u64).sum::<u64>().max(1);
+        let inputs = inputs
+            .into_iter()
+            .map(|(name, counts, how)| {
+                let counts = counts.map(|n| {
+                    let n = n.min(left);
+                    left -= n;
+                    n
+                });
+                TapeInput { name, counts, how }
+            })
+            .collect();
+        Tape { source, inputs, notes, health, cpus }
+    })
 }
 
 proptest! {
@@ -147,7 +187,13 @@ fn small() -> Tape {
     let mut health = Health::default();
     health.add(HealthKind::LostEvents, 3, || "CPU 0 at 1.000000000 s".to_owned());
     Tape {
-        source: Source { name: "a.dat".into(), hash: "00ff".into(), events: 12, ..Source::default() },
+        source: Source {
+            name: "a.dat".into(),
+            hash: "00ff".into(),
+            events: 12,
+            last_ns: 100_000,
+            ..Source::default()
+        },
         inputs: vec![TapeInput { name: "wake".into(), counts: [1, 2, 3, 4], how: "so".into() }],
         notes: vec!["a note".into()],
         health,
@@ -229,7 +275,7 @@ fn two_tapes_that_differ_in_one_number_are_two_files() {
         |t| change(t, 3, |p| p.wheel_ns = -1),
         |t| change(t, 19, |p| p.handler_ns += 1),
         |t| change(t, 0, |p| p.flags.set(PieceFlags::AFTER_GAP, true)),
-        |t| t.cpus[0].latency[0].value = -1,
+        |t| t.cpus[0].latency[0].value = 1,
         |t| t.cpus[0].disabled[0].at_ns += 1,
     ];
     for (i, change) in changes.iter().enumerate() {
@@ -238,6 +284,101 @@ fn two_tapes_that_differ_in_one_number_are_two_files() {
         let written = write(&other).unwrap();
         assert_ne!(written, bytes, "change {i}");
         assert_eq!(read(&written).unwrap(), other, "change {i}");
+    }
+}
+
+/// Changes a tape into one that cannot be.
+type Absurdity = fn(&mut Tape);
+
+#[test]
+fn absurd_numbers_are_refused_by_place_with_what_was_expected() {
+    let absurd: [(Absurdity, &[&str]); 24] = [
+        (|t| t.source.last_ns = LATEST_NS, &["from 0 ns", "below 2305843009213693952 ns"]),
+        (|t| t.source.first_ns = 100_001, &["from 100001 ns to 100000 ns", "in order"]),
+        (|t| t.source.events = u64::MAX, &["18446744073709551615 events"]),
+        (|t| t.inputs[0].counts = [u64::MAX, u64::MAX, 0, 0], &["input \"wake\"", "its 20 idle periods"]),
+        (|t| t.inputs[0].counts = [0, 21, 0, 0], &["input \"wake\"", "its 20 idle periods"]),
+        (|t| t.cpus[0].cpu = HIGHEST_CPU + 1, &["CPU 65536", "up to 65535"]),
+        (|t| t.cpus.push(t.cpus[0].clone()), &["CPU 0 follows CPU 0"]),
+        (|t| t.cpus[0].tick.period_ns = 9_999, &["CPU 0", "every 9999 ns", "10000 ns to 1000000000 ns"]),
+        (|t| t.cpus[0].tick.period_ns = u64::MAX, &["CPU 0", "10000 ns to 1000000000 ns"]),
+        (|t| t.cpus[0].tick.phase_ns = 4_000_000, &["CPU 0", "the first at 4000000 ns"]),
+        (|t| t.cpus[0].latency[0].value = -1, &["CPU 0", "latency limit, change 1", "-1 ns"]),
+        (|t| t.cpus[0].latency[0].value = i64::MAX, &["CPU 0", "latency limit, change 1"]),
+        (|t| t.cpus[0].latency[0].at_ns = LATEST_NS, &["CPU 0", "latency limit, change 1"]),
+        (
+            |t| t.cpus[0].disabled.push(Change { at_ns: 5, value: 0 }),
+            &["CPU 0", "disabled states, change 2", "6 ns or later"],
+        ),
+        (|t| change(t, 19, |p| p.start_ns = LATEST_NS), &["CPU 0", "idle period 20 of 20", "an end below"]),
+        (|t| change(t, 19, |p| p.start_ns = u64::MAX), &["CPU 0", "idle period 20 of 20", "an end below"]),
+        (|t| change(t, 19, |p| p.wake_ns = u64::MAX), &["CPU 0", "idle period 20 of 20", "an end below"]),
+        (|t| change(t, 19, |p| p.wake_ns = HOUR_NS), &["CPU 0", "idle period 20 of 20", "an hour at most"]),
+        (|t| change(t, 3, |p| p.wake_ns = 6_000), &["CPU 0", "idle period 5 of 20", "21050 ns or later"]),
+        (|t| change(t, 3, |p| p.hrtimer_ns = NEVER_NS - 1), &["CPU 0", "idle period 4 of 20", "hrtimer"]),
+        (|t| change(t, 3, |p| p.wheel_ns = i64::MIN), &["CPU 0", "idle period 4 of 20", "wheel"]),
+        (|t| change(t, 3, |p| p.util = UTIL_MAX + 1), &["CPU 0", "idle period 4 of 20", "1024"]),
+        (|t| change(t, 3, |p| p.state = MAX_STATES as u8), &["CPU 0", "idle period 4 of 20", "one of 10"]),
+        (
+            |t| {
+                let far = |n: u64| Piece { wake_ns: HOUR_NS - 50, ..piece(n * 2 * HOUR_NS) };
+                t.cpus[0].pieces = (0..LATEST_NS / (4 * HOUR_NS) + 2).map(far).collect();
+                t.cpus.push(CpuTape { cpu: 1, ..t.cpus[0].clone() });
+            },
+            &["CPU 1", "idle periods of all CPUs", "fewer than 2305843009213693952"],
+        ),
+    ];
+    for (n, (change, words)) in absurd.iter().enumerate() {
+        let mut tape = small();
+        change(&mut tape);
+        let error = read(&write(&tape).unwrap()).expect_err(&format!("number {n}: {words:?}")).to_string();
+        let missing = words.iter().find(|w| !error.contains(**w));
+        assert!(error.starts_with("tape content: ") && missing.is_none(), "number {n}: {error}");
+    }
+    let bytes = write(&small()).unwrap();
+    let mut plain = plain_of(&bytes);
+    let second = postcard::to_stdvec(&5_000u64).unwrap();
+    let at = plain.windows(4).position(|w| w == [second.as_slice(), second.as_slice()].concat()).unwrap();
+    plain.splice(at..at + second.len(), postcard::to_stdvec(&(u64::MAX - 1)).unwrap());
+    let error = read(&sealed(&plain)).unwrap_err().to_string();
+    assert!(error.contains("CPU 0, idle period 3: begins at a time that is no number of 64 bits"), "{error}");
+}
+
+/// What is not small in memory, kB: the most that this process ever had.
+fn most_memory_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// The content of a valid file with bytes changed, put in and taken out, sealed as if it were whole.
+    #[test]
+    fn changed_bytes_are_refused_or_give_a_tape_that_can_be_written_again(
+        tape in tapes(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0usize..10), 1..4),
+    ) {
+        let mut plain = plain_of(&write(&tape).unwrap());
+        for (at, byte, times) in changes {
+            let at = at.index(plain.len());
+            // Long numbers are rows of bytes with the highest bit set.
+            let row = std::iter::repeat_n(byte | 0x80, times).chain((times != 9).then_some(byte & 0x7f));
+            plain.splice(at..=at, row);
+            if plain.is_empty() {
+                plain.push(0);
+            }
+        }
+        let before_kb = most_memory_kb();
+        if let Ok(read_back) = read(&sealed(&plain)) {
+            prop_assert_eq!(read(&write(&read_back).unwrap()).unwrap(), read_back);
+        }
+        prop_assert!(most_memory_kb() < before_kb + (32 << 10), "{} bytes took so much memory", plain.len());
     }
 }
 
@@ -312,6 +453,25 @@ fn a_packed_frame_that_claims_a_huge_size_is_refused() {
     file.extend(xxh3_64(&packed).to_le_bytes());
     file.extend(&packed);
     assert!(matches!(read(&file), Err(TapeFileError::Content(_))));
+}
+
+#[test]
+fn content_that_grows_without_end_is_refused_and_not_written() {
+    let bomb = sealed(&vec![0; 100 << 20]);
+    let before_kb = most_memory_kb();
+    let error = read(&bomb).unwrap_err().to_string();
+    assert!(error.contains("unpacks to more than") && bomb.len() < 20_000, "{error}");
+    assert!(most_memory_kb() < before_kb + (64 << 10));
+    // Idle periods that are all alike come back, as long as they are not millions.
+    let alike = |n: u64| {
+        let mut tape = small();
+        tape.cpus[0].pieces = (0..n).map(|k| piece(5_000 * k)).collect();
+        tape
+    };
+    let tape = alike(200_000);
+    assert_eq!(read(&write(&tape).unwrap()).unwrap(), tape);
+    let error = write(&alike(2_000_000)).unwrap_err().to_string();
+    assert!(error.contains("all alike"), "{error}");
 }
 
 #[test]

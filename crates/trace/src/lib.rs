@@ -31,9 +31,9 @@ pub mod write;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_model::{Event, Health};
+use idlewise_model::{Event, HIGHEST_CPU, Health, HealthKind, LATEST_NS};
 use kernel::order::Little;
-use kernel::ring_buffer::{RingEvents, RingTrace};
+use kernel::ring_buffer::{RingEvents, RingTrace, seconds};
 use learned::Learned;
 
 pub use error::TraceError;
@@ -53,6 +53,8 @@ trait Stream {
     fn next_event(&mut self) -> Option<Event>;
 
     fn learned(&self) -> &Learned;
+
+    fn learned_mut(&mut self) -> &mut Learned;
 }
 
 /// What to read of a trace that holds several.
@@ -225,6 +227,26 @@ enum Source<'a> {
 }
 
 impl Events<'_> {
+    /// What no kernel can have recorded is counted, and nobody else sees it: such a time would make sums overflow, such a CPU
+    /// an array of billions.
+    #[cold]
+    fn leave_out(&mut self, event: &Event) {
+        let learned = match &mut self.source {
+            Source::Ring(ring) => ring.learned_mut(),
+            Source::Other(stream) => stream.learned_mut(),
+        };
+        learned.health.add(HealthKind::BadEvent, 1, || {
+            let named = event.kind.cpu().filter(|cpu| *cpu > HIGHEST_CPU);
+            let named = named.map_or_else(String::new, |cpu| format!(", about CPU {cpu}"));
+            format!(
+                "CPU {} at {}{named}; expected a time below {} and CPUs up to {HIGHEST_CPU}",
+                event.cpu,
+                seconds(event.ts_ns),
+                seconds(LATEST_NS)
+            )
+        });
+    }
+
     fn learned(&self) -> &Learned {
         match &self.source {
             Source::Ring(ring) => ring.learned(),
@@ -274,9 +296,15 @@ impl Iterator for Events<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Event> {
-        match &mut self.source {
-            Source::Ring(ring) => ring.next_event(),
-            Source::Other(stream) => stream.next_event(),
+        loop {
+            let event = match &mut self.source {
+                Source::Ring(ring) => ring.next_event(),
+                Source::Other(stream) => stream.next_event(),
+            }?;
+            if event.is_possible() {
+                return Some(event);
+            }
+            self.leave_out(&event);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use idlewise_files::TableText;
-use idlewise_model::{IdleTable, NO_LATENCY_LIMIT_NS, StateIndex};
+use idlewise_model::{IdleTable, LATEST_NS, NO_LATENCY_LIMIT_NS, StateIndex};
 
 use super::Row;
 use crate::LabError;
@@ -48,9 +48,6 @@ const NAMES: [&str; 26] = [
     "prev_state",
     "poll_limit_ns",
 ];
-
-/// The latest time, and the longest, ns: 73 years, so that three of them can be added.
-const LATEST_NS: u64 = 1 << 61;
 
 /// Those that a file may lack: menu's own, and the last.
 const REQUIRED: std::ops::Range<usize> = 0..18;

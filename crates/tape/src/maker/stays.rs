@@ -4,14 +4,13 @@
 use idlewise_model::{Confidence, HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
 
 use super::{Maker, clip, place, rcu};
+use crate::check::{LONGEST_STAY_NS, LONGEST_TOGETHER_NS, reach_ns};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
 /// A driver refuses an entry at once: those of a MediaTek MT8196, on which firmware refuses a state, take 34 us at most. What
 /// lasts longer than this was an idle period, ns.
 const LONGEST_REFUSAL_NS: u64 = 100_000;
-/// No CPU sleeps longer than this: the clock has jumped, ns.
-pub(super) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 
 impl Maker<'_> {
     /// Writes down the stay that is over, if there is one.
@@ -94,6 +93,18 @@ impl Maker<'_> {
         if !piece.flags.has(PieceFlags::TICK_KNOWN) {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         }
+        let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));
+        if together_ns >= LONGEST_TOGETHER_NS {
+            self.health.add(HealthKind::Ignored, 1, || {
+                format!(
+                    "a stay on {}: the idle periods are longer than 73 years together",
+                    place(cpu, start_ns)
+                )
+            });
+            self.cpu(cpu).forget();
+            return;
+        }
+        self.together_ns = together_ns;
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {
             let from = inside.unwrap_or(exit_ns);

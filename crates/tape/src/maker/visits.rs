@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When the idle task runs, and its entries into idle states.
 
-use idlewise_model::{Event, HealthKind, IdleTable, MAX_STATES, NEVER_NS, Piece, PieceFlags, WakeCause};
+use idlewise_model::{Event, HealthKind, IdleTable, MAX_STATES, Piece, PieceFlags, WakeCause};
 
-use super::stays::LONGEST_STAY_NS;
 use super::{Maker, Stay, clip, place};
 use crate::causes::Evidence;
+use crate::check::{LONGEST_STAY_NS, timer_ns};
 
 /// Without sched events: idle again this soon after the last handler means that no task ran in between.
 pub(super) const SAME_VISIT_NS: u64 = 20_000;
@@ -132,12 +132,11 @@ impl Maker<'_> {
         flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
         c.first_of_visit = false;
         c.gap = false;
-        let since = |at: i64| if at == NEVER_NS { NEVER_NS } else { at.saturating_sub(ts_ns as i64) };
         let piece = Piece {
             start_ns: ts_ns,
             wake_ns: 0,
-            hrtimer_ns: since(timers.hrtimer_at),
-            wheel_ns: since(timers.wheel_at),
+            hrtimer_ns: timer_ns(timers.hrtimer_at, ts_ns),
+            wheel_ns: timer_ns(timers.wheel_at, ts_ns),
             exit_lag_ns: 0,
             response_ns: 0,
             handler_ns: 0,

@@ -4,10 +4,11 @@
 //! An interrupt in the idle task wakes the CPU, and if no task is switched in, the CPU goes idle again when the handlers
 //! are done. Which state it was in, and when it left it, nothing tells.
 
-use idlewise_model::{Event, EventKind, NEVER_NS, PieceFlags};
+use idlewise_model::{Event, EventKind, PieceFlags};
 
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
+use crate::check::timer_ns;
 
 impl Maker<'_> {
     /// Looks for what ends a stay; to be called before `e` is taken in.
@@ -50,7 +51,6 @@ impl Maker<'_> {
         piece.flags.set(PieceFlags::STOPPED_AFTER, true);
         piece.flags.set_timer_confidence(timers.confidence);
         piece.flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
-        let never = timers.wheel_at == NEVER_NS;
-        piece.wheel_ns = if never { NEVER_NS } else { timers.wheel_at.saturating_sub(start_ns as i64) };
+        piece.wheel_ns = timer_ns(timers.wheel_at, start_ns);
     }
 }

@@ -101,6 +101,10 @@ impl Stream for CtfEvents<'_> {
     fn learned(&self) -> &Learned {
         &self.shared.learned
     }
+
+    fn learned_mut(&mut self) -> &mut Learned {
+        &mut self.shared.learned
+    }
 }
 
 /// The task that is current on each CPU, as the switches tell.

@@ -131,6 +131,10 @@ impl<O: Order> Stream for PerfEvents<'_, O> {
     fn learned(&self) -> &Learned {
         &self.queue.learned
     }
+
+    fn learned_mut(&mut self) -> &mut Learned {
+        &mut self.queue.learned
+    }
 }
 
 impl<O: Order> Queue<'_, O> {

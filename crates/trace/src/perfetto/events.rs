@@ -101,6 +101,10 @@ impl Stream for PerfettoEvents<'_> {
     fn learned(&self) -> &Learned {
         &self.decoder.learned
     }
+
+    fn learned_mut(&mut self) -> &mut Learned {
+        &mut self.decoder.learned
+    }
 }
 
 impl Line<'_> {

@@ -223,6 +223,10 @@ impl Stream for TextEvents<'_> {
     fn learned(&self) -> &Learned {
         &self.words.learned
     }
+
+    fn learned_mut(&mut self) -> &mut Learned {
+        &mut self.words.learned
+    }
 }
 
 /// Keeps track of a CPU's clock and of who runs there.

@@ -125,6 +125,10 @@ impl<O: Order> Stream for RingEvents<'_, O> {
     fn learned(&self) -> &Learned {
         &self.shared.learned
     }
+
+    fn learned_mut(&mut self) -> &mut Learned {
+        &mut self.shared.learned
+    }
 }
 
 /// Events that cannot be understood are counted; those with an id are passed on as other events.
