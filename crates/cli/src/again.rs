@@ -42,7 +42,7 @@ pub(crate) fn request<R: DeserializeOwned + NamesGovernors>(
     offered: &Offered,
 ) -> Result<(R, serde_json::Value), Failure> {
     let fail = |why: String| Failure::Error(format!("{}: {why}", path.display()));
-    let text = idlewise_files::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+    let text = idlewise_files::read_made(path).map_err(|e| fail(e.to_string()))?;
     let value: serde_json::Value = serde_json::from_str(&text)
         .map_err(|e| fail(format!("not a JSON result of `idlewise {command}`: {e}")))?;
     let found = value.get("schema").and_then(|s| s.as_str()).unwrap_or("none");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::reproduce::{ReproduceRequest, find, reproduce_with, shipped};
+use idlewise_lab::reproduce::{ReproduceRequest, Reproduced, find, reproduce_with, shipped};
 use idlewise_lab::view;
 
 use crate::again::offered;
 use crate::args::ReproduceArgs;
-use crate::output::{Done, Progress, deliver, say_line};
+use crate::output::{Done, Progress, deliver, none_failed, say_line};
 
 pub(crate) fn run(a: &ReproduceArgs) -> Done {
     if a.list {
@@ -19,7 +19,13 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
             progress.say(&format!("{what}: {done} of {of}"));
         })?
     };
-    deliver(&a.output, &view::reproduce(&report, a.names.is_empty()), &report)
+    deliver(&a.output, &view::reproduce(&report, a.names.is_empty()), &report)?;
+    let failed = |r: &Reproduced| {
+        let (id, n) = (&r.experiment.id, r.cells.len());
+        r.failure().map(|why| format!("{id}: none of its {n} cells has a number: {why}"))
+    };
+    let failures: Vec<String> = report.experiments.iter().filter_map(failed).collect();
+    none_failed(&failures.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn list() -> Done {

@@ -145,6 +145,53 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
 }
 
 #[test]
+fn a_result_without_a_question_has_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let simulation = ["simulate", "timer", "--platform", "pixel6", "-g", "menu", "--seconds", "0.01"];
+    let replay = ["replay", &data("sleeploop.dat"), "-g", "menu"];
+    for (question, lists) in [
+        (&simulation[..], &["governors", "cpufreq", "signals"][..]),
+        (&replay[..], &["governors", "traces"][..]),
+    ] {
+        let first = at(question[0]);
+        let o = idlewise(&[question, &["-f", "json", "-o", &first]].concat());
+        assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+        let result: serde_json::Value = serde_json::from_str(&fs::read_to_string(&first).unwrap()).unwrap();
+        for list in lists {
+            let mut emptied = result.clone();
+            emptied["request"][list] = serde_json::json!([]);
+            fs::write(at("emptied.json"), emptied.to_string()).unwrap();
+            refused(&[question[0], "--again", &at("emptied.json")], &["no ", " given"]);
+        }
+    }
+}
+
+#[test]
+fn an_experiment_without_a_number_is_not_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("it.toml").display().to_string();
+    let experiment = |fact: &str| {
+        format!(
+            "format = 1\nid = \"it\"\ntitle = \"t\"\n[document]\nnumber = \"1\"\ntitle = \"t\"\nlines = \"1\"\n[setup]\nplatform = \"pixel6\"\nworkload = \"timer\"\n\
+             seconds = 0.01\n[[column]]\nname = \"a\"\nbaseline = true\n[[row]]\nname = \"r\"\nunit = \"\"\n\
+             fact = \"{fact}\"\npublished = {{ a = 1 }}\n"
+        )
+    };
+    fs::write(&path, experiment("run / nothing of that name")).unwrap();
+    let o = idlewise(&["reproduce", &path]);
+    assert_eq!(o.status.code(), Some(2), "{}", out(&o));
+    let said = err(&o);
+    assert!(
+        said.contains("none of its 1 cells has a number: the run has no number `run / nothing"),
+        "{said}"
+    );
+    fs::write(&path, experiment("idle / wakeups/s")).unwrap();
+    let o = idlewise(&["reproduce", &path]);
+    assert_eq!(o.status.code(), Some(0), "{}{}", out(&o), err(&o));
+}
+
+#[test]
 fn a_comparison_can_be_asked_again() {
     let dir = tempfile::tempdir().unwrap();
     let first = dir.path().join("first.json").display().to_string();

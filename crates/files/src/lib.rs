@@ -2,8 +2,8 @@
 //! Opens the files that users name: ordinary files only, and never waits for one.
 //!
 //! A pipe (FIFO) that nobody writes to would hold whoever opens it forever, a device may have no end, and opening one may
-//! start something. Traces, side-cars, platform files, workloads, tables and sessions all go through here;
-//! `crates/cli/tests/inputs.rs` checks that.
+//! start something. Traces, side-cars, platform files, workloads, tables and sessions all go through here, and what is read whole
+//! is read here, within a limit; `crates/cli/tests/inputs.rs` checks both.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read as _};
@@ -63,24 +63,57 @@ fn own(kind: FileType) -> io::Result<()> {
     ordinary(kind)
 }
 
-/// All bytes of the ordinary file at `path`.
+/// No file that a person writes is larger, bytes: a side-car, a platform, a workload, an experiment, a C file.
+pub const LARGEST: u64 = 16 << 20;
+/// No file that a program writes and that is read whole is larger, bytes: a dump of sysfs, a result, a session, a list of symbols.
+pub const LARGEST_MADE: u64 = 64 << 20;
+
+/// All bytes of the ordinary file at `path`, of [`LARGEST`] at most.
 ///
 /// # Errors
-/// As [`open`], and when it cannot be read.
+/// As [`open`], when it cannot be read, and where it is larger.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_within(path, LARGEST)
 }
 
-/// The text of the ordinary file at `path`.
+/// The text of the ordinary file at `path`, of [`LARGEST`] at most.
 ///
 /// # Errors
 /// As [`read`]; [`io::ErrorKind::InvalidData`] where it is no UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    open(path)?.read_to_string(&mut text)?;
-    Ok(text)
+    text(read(path)?)
+}
+
+/// As [`read_to_string`], of a file that a program wrote: [`LARGEST_MADE`] at most.
+///
+/// # Errors
+/// As [`read_to_string`].
+pub fn read_made(path: &Path) -> io::Result<String> {
+    text(read_within(path, LARGEST_MADE)?)
+}
+
+/// All bytes of the ordinary file at `path`, of `most` at most: no more of it is read, whatever length it says it has.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let mut bytes = Vec::new();
+    // The kernel's own files say no length.
+    let says = file.metadata()?.len();
+    if says <= most {
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    if says > most || bytes.len() as u64 > most {
+        let why = format!("larger than {most} bytes, which no file of this kind is; name the right file");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a text file (UTF-8)"))
 }
 
 fn ordinary(kind: FileType) -> io::Result<()> {
@@ -169,6 +202,29 @@ mod tests {
         }
         assert!(!at("nowhere").exists());
         assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn what_is_read_whole_has_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let file = File::create(&path).unwrap();
+        for (len, most) in [(LARGEST, LARGEST), (100, 100), (0, 0)] {
+            file.set_len(len).unwrap();
+            assert_eq!(read_within(&path, most).unwrap().len() as u64, len);
+        }
+        // A file of holes says any length, and takes no place.
+        for len in [LARGEST + 1, 1 << 40] {
+            file.set_len(len).unwrap();
+            for why in [read(&path).unwrap_err(), read_to_string(&path).unwrap_err()] {
+                assert_eq!(why.kind(), io::ErrorKind::FileTooLarge);
+                assert!(why.to_string().contains("larger than 16777216 bytes"), "{why}");
+            }
+        }
+        assert!(read_made(&path).unwrap_err().to_string().contains("larger than 67108864 bytes"));
+        file.set_len(0).unwrap();
+        (&file).write_all(b"\xff").unwrap();
+        assert_eq!(read_to_string(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]

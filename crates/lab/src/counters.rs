@@ -261,7 +261,7 @@ impl Window {
 }
 
 fn look(path: &Path) -> Result<SysfsDump, LabError> {
-    let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
+    let text = idlewise_files::read_made(path).map_err(|e| LabError::file(path, e))?;
     let mut looks = SysfsDump::parse(&text, &path.display().to_string())?;
     match (looks.pop(), looks.is_empty()) {
         (Some(look), true) => Ok(look),

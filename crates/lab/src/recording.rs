@@ -394,11 +394,14 @@ pub(crate) fn is_tape(path: &Path) -> Result<bool, LabError> {
     Ok(tape_file::is_tape(start.get(..n).unwrap_or_default()))
 }
 
+/// No tape is larger, bytes: a hundred million stays.
+const LARGEST_TAPE: u64 = 1 << 30;
+
 fn read_tape(path: &Path) -> Result<Option<Tape>, LabError> {
     if !is_tape(path)? {
         return Ok(None);
     }
-    let bytes = idlewise_files::read(path).map_err(|e| LabError::file(path, e))?;
+    let bytes = idlewise_files::read_within(path, LARGEST_TAPE).map_err(|e| LabError::file(path, e))?;
     let wrong = |source| LabError::TapeFile { path: path.display().to_string(), source };
     tape_file::read(&bytes).map(Some).map_err(wrong)
 }

@@ -96,6 +96,19 @@ pub struct Cell {
 }
 
 impl Reproduced {
+    /// Why there is no number at all, where that is so: the reason of most cells.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        if self.cells.iter().any(|c| c.failure.is_none()) {
+            return None;
+        }
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        for why in self.cells.iter().filter_map(|c| c.failure.as_deref()) {
+            *reasons.entry(why).or_default() += 1;
+        }
+        reasons.into_iter().max_by_key(|(_, n)| *n).map(|(why, _)| why)
+    }
+
     /// Cells of that grade.
     #[must_use]
     pub fn count(&self, grade: Grade) -> usize {

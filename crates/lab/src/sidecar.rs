@@ -3,7 +3,6 @@
 //! describes it.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use idlewise_platform::{Platform, StateCounters, SysfsCounters};
@@ -11,9 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::counters::Looks;
-
-/// No description is larger, bytes.
-const LARGEST: u64 = 16 << 20;
 
 /// The file. `M` is how the recording was made: for people, so that its reader takes anything.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -76,15 +72,7 @@ impl Sidecar {
         if !path.exists() {
             return Ok(None);
         }
-        let fail = |e: std::io::Error| LabError::file(path, e);
-        let mut text = String::new();
-        let file = idlewise_files::open(path).map_err(fail)?;
-        file.take(LARGEST + 1).read_to_string(&mut text).map_err(fail)?;
-        if text.len() as u64 > LARGEST {
-            let why =
-                format!("too large for a description of a recording, which has at most {LARGEST} bytes");
-            return Err(LabError::file(path, why));
-        }
+        let text = idlewise_files::read_to_string(path).map_err(|e| LabError::file(path, e))?;
         Self::parse(&text, &path.display().to_string()).map(Some)
     }
 

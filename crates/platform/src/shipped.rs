@@ -29,7 +29,8 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
         return Err(unknown(name_or_path));
     }
     let read = |reason: String| PlatformError::Read { path: name_or_path.to_string(), reason };
-    let bytes = idlewise_files::read(path).map_err(|e| read(e.to_string()))?;
+    let most = if toml { idlewise_files::LARGEST } else { idlewise_files::LARGEST_MADE };
+    let bytes = idlewise_files::read_within(path, most).map_err(|e| read(e.to_string()))?;
     if bytes.contains(&0) || (toml && std::str::from_utf8(&bytes).is_err()) {
         let what = "not a text file; expected a platform file (.toml) or the text of a sysfs dump";
         return Err(read(what.to_string()));

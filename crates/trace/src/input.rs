@@ -17,6 +17,9 @@ enum Bytes {
     Memory(Vec<u8>),
 }
 
+/// No part of a trace that is read whole is larger, bytes: symbols, descriptions of events, a page.
+const LARGEST_PART: u64 = 256 << 20;
+
 /// An input of known length, read at any offset without a position of its own.
 pub(crate) struct Input {
     path: PathBuf,
@@ -113,7 +116,13 @@ impl Input {
         }
     }
 
-    /// Exactly `n` bytes from `offset`; allocates no more than the input holds.
+    /// All bytes, of a file that is a part of a trace and read whole.
+    pub(crate) fn whole(&self, section: &'static str) -> Result<Vec<u8>, TraceError> {
+        self.bytes(0, self.len, section)
+    }
+
+    /// Exactly `n` bytes from `offset`; allocates no more than the input holds, nor than any part of a trace has that is read
+    /// whole: a file of holes says any length.
     pub(crate) fn bytes(&self, offset: u64, n: u64, section: &'static str) -> Result<Vec<u8>, TraceError> {
         let short = || TraceError::Malformed {
             path: self.path.clone(),
@@ -124,6 +133,15 @@ impl Input {
         };
         if offset.checked_add(n).is_none_or(|end| end > self.len) {
             return Err(short());
+        }
+        if n > LARGEST_PART {
+            return Err(TraceError::Malformed {
+                path: self.path.clone(),
+                section,
+                offset,
+                expected: format!("at most {LARGEST_PART} bytes, but it says that it has {n}"),
+                advice: "check that this is the file that was recorded",
+            });
         }
         let mut buf = vec![0; usize::try_from(n).map_err(|_| short())?];
         let got = self.read_at(offset, &mut buf).map_err(|source| TraceError::Read {

@@ -2,7 +2,6 @@
 //! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
@@ -15,9 +14,6 @@ use crate::description::Description;
 use crate::recording::is_tape;
 use crate::score::by_cpu;
 use crate::{LabError, RecordingOptions};
-
-/// A dump of the largest machine has some ten MB; more is a recording.
-const DUMP_MAX_BYTES: u64 = 64 << 20;
 
 /// A file that was read.
 pub(super) struct Input {
@@ -152,12 +148,14 @@ impl Beside {
 /// The text of a file that may be a dump; `None` where it is too large or no text.
 fn text_of(path: &Path) -> Result<Option<String>, LabError> {
     let wrong = |e: std::io::Error| LabError::file(path, e);
-    let length = fs::metadata(path).map_err(wrong)?;
-    if length.is_dir() || length.len() > DUMP_MAX_BYTES {
+    if fs::metadata(path).map_err(wrong)?.is_dir() {
         return Ok(None);
     }
-    let mut bytes = Vec::new();
-    idlewise_files::open(path).map_err(wrong)?.take(DUMP_MAX_BYTES).read_to_end(&mut bytes).map_err(wrong)?;
+    // A dump of the largest machine has some ten MB; more is a recording.
+    let bytes = match idlewise_files::read_within(path, idlewise_files::LARGEST_MADE) {
+        Err(e) if e.kind() == std::io::ErrorKind::FileTooLarge => return Ok(None),
+        read => read.map_err(wrong)?,
+    };
     if bytes.contains(&0) {
         return Ok(None);
     }

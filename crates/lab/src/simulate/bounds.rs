@@ -62,8 +62,15 @@ pub(super) fn check(request: &SimulateRequest) -> Result<(), LabError> {
         )));
     }
     request.base_mw.map_or(Ok(()), |mw| within("--base-mw", mw, &BASE_MW)).map_err(wrong)?;
-    let lists = [request.governors.len(), request.cpufreq.len(), request.signals.len()];
-    let runs = lists.iter().fold(request.repeat, |n, len| n.saturating_mul(*len as u64));
+    let lists = [
+        (request.governors.len(), "governor", "--governor"),
+        (request.cpufreq.len(), "frequency governor", "--cpufreq"),
+        (request.signals.len(), "signal", "--signal"),
+    ];
+    if let Some((_, what, option)) = lists.iter().find(|(n, ..)| *n == 0) {
+        return Err(wrong(format!("no {what} given: nothing would be simulated; {option} names them")));
+    }
+    let runs = lists.iter().fold(request.repeat, |n, (len, ..)| n.saturating_mul(*len as u64));
     if runs > RUNS {
         return Err(wrong(format!(
             "{runs} runs are asked for; {RUNS} are the most: name fewer governors, signals or runs of each"

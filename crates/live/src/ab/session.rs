@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::sleep;
@@ -260,8 +261,12 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
     let path = folder.join(FILE);
     let file = idlewise_files::append(&path).map_err(LiveError::io(&path))?;
     // A line that was cut off when the session died is ended, and left out by whoever reads it.
-    let text = idlewise_files::read(&path).map_err(LiveError::io(&path))?;
-    if !text.ends_with(b"\n") {
+    let mut last = [b'\n'];
+    let length = file.metadata().map_err(LiveError::io(&path))?.len();
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1).map_err(LiveError::io(&path))?;
+    }
+    if last != *b"\n" {
         (&file).write_all(b"\n").map_err(LiveError::io(&path))?;
     }
     Ok(file)
@@ -273,15 +278,16 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
 /// When there is none, or it was written by another version.
 pub fn folder(folder: &Path) -> Result<(Head, Vec<Run>), LiveError> {
     let path = folder.join(FILE);
-    let file = idlewise_files::open(&path).map_err(LiveError::io(&path))?;
-    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-    let head: Option<Head> = lines.next().and_then(|l| serde_json::from_str(&l).ok());
+    let bytes =
+        idlewise_files::read_within(&path, idlewise_files::LARGEST_MADE).map_err(LiveError::io(&path))?;
+    let mut lines = bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty());
+    let head: Option<Head> = lines.next().and_then(|l| serde_json::from_slice(l).ok());
     let head = head.filter(|h| h.schema == SCHEMA).ok_or_else(|| {
         LiveError::Request(format!("{}: not the session of an A/B comparison ({SCHEMA})", path.display()))
     })?;
     // The last line of a session that died may be cut off.
     let arms = head.request.arms.len();
-    let runs = lines.filter_map(|l| serde_json::from_str::<Run>(&l).ok()).filter(|r| r.arm < arms);
+    let runs = lines.filter_map(|l| serde_json::from_slice::<Run>(l).ok()).filter(|r| r.arm < arms);
     Ok((head.clone(), runs.collect()))
 }
 

@@ -131,7 +131,7 @@ impl CtfTrace {
         }
         if let Some(input) = kallsyms.filter(|input| input.len() <= MOST_METADATA) {
             input.feed(&mut hash)?;
-            trace.meta.symbols = Symbols::new(input.bytes(0, input.len(), "the symbols of the kernel")?);
+            trace.meta.symbols = Symbols::new(input.whole("the symbols of the kernel")?);
         }
         if trace.files.is_empty() {
             return Err(TraceError::Malformed {
@@ -244,7 +244,7 @@ fn read_metadata(input: &Input, meta: &mut TraceMeta) -> Result<Description, Tra
     if input.len() > MOST_METADATA {
         return Err(malformed((format!("at most {MOST_METADATA} bytes"), 0), SECTION));
     }
-    let bytes = input.bytes(0, input.len(), SECTION)?;
+    let bytes = input.whole(SECTION)?;
     if bytes.starts_with(metadata::CTF2) {
         return Err(TraceError::Unsupported {
             path: input.path().to_path_buf(),

@@ -54,8 +54,17 @@ pub(crate) fn open_directory(path: &Path) -> Result<Box<dyn Reader>, TraceError>
             advice: "record without --threads",
         });
     }
-    let symbols = idlewise_files::read(&path.join("kcore_dir/kallsyms")).ok().map(Symbols::new);
+    let symbols = symbols(&path.join("kcore_dir/kallsyms"))?;
     open_with(Input::open(&path.join("data"))?, symbols)
+}
+
+/// The kernel's symbols in a file beside the data, where it is there.
+fn symbols(path: &Path) -> Result<Option<Symbols>, TraceError> {
+    match idlewise_files::read_within(path, idlewise_files::LARGEST_MADE) {
+        Ok(bytes) => Ok(Some(Symbols::new(bytes))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(TraceError::Open { path: path.to_path_buf(), source }),
+    }
 }
 
 fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, TraceError> {

@@ -110,7 +110,7 @@ impl Reader {
             return Ok(String::new());
         }
         self.hash_of(&input, path)?;
-        Ok(text(&input.bytes(0, input.len(), "a description")?))
+        Ok(text(&input.whole("a description")?))
     }
 
     /// Reads the formats of the events.
