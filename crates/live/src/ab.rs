@@ -16,6 +16,7 @@ mod report;
 mod run;
 mod session;
 mod slowed;
+mod stored;
 mod verdict;
 mod wakeups;
 mod warnings;
@@ -26,7 +27,8 @@ use serde::{Deserialize, Serialize};
 pub use arm::available;
 pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, metrics, report};
 pub use run::{Run, StateUse};
-pub use session::{Head, Stop, Work, folder, free_folder, run};
+pub use session::{Head, Stop, Work, free_folder, run};
+pub use stored::{Stored, stored};
 pub use verdict::Verdict;
 pub use wakeups::{Waits, Wakeups};
 

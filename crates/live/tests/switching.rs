@@ -93,7 +93,7 @@ impl Tree {
         let work = match request {
             Some(request) => Work::New(request),
             None => {
-                let recorded = ab::folder(to).unwrap().0.request;
+                let recorded = ab::stored(to).unwrap().head.request;
                 Work::Rest { benchmarks: recorded.benchmarks.clone(), recorded }
             }
         };

@@ -17,7 +17,7 @@ const HALTPOLL: &str = "guest_halt_poll_";
 
 /// What is left of the session in `folder`.
 pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
-    let recorded = ab::folder(folder)?.0.request;
+    let recorded = ab::stored(folder)?.head.request;
     let refuse = |why: String| Err(Failure::Error(format!("{}: {why}", folder.display())));
     for benchmark in &recorded.benchmarks {
         warn(&format!("{} runs {}", folder.display(), shown(&benchmark.command)));

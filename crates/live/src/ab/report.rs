@@ -6,7 +6,8 @@ use idlewise_stats::{Change, Interval, Median, Shift, holm, mean_change, median,
 use serde::Serialize;
 
 use super::metric::Metric;
-use super::session::{Head, folder, machine};
+use super::session::{Head, machine};
+use super::stored::{Stored, stored};
 use super::verdict::Verdict;
 use super::wakeups::METRICS;
 use super::{AbRequest, Benchmark, Run, StateUse, plan, warnings};
@@ -140,7 +141,7 @@ pub(super) fn meter_name(source: &str, name: &str) -> String {
 /// # Errors
 /// When there is none.
 pub fn report(at: &Path) -> Result<AbReport, LiveError> {
-    let (head, runs) = folder(at)?;
+    let Stored { head, runs, odd } = stored(at)?;
     let request = &head.request;
     let mut arms = request.arms.clone();
     if request.aa {
@@ -155,7 +156,8 @@ pub fn report(at: &Path) -> Result<AbReport, LiveError> {
     judge(&mut benchmarks, f64::from(request.margin_permille) / 1e3);
     let together = if benchmarks.len() > 1 { together(&benchmarks, &arms) } else { Vec::new() };
     let aa = request.aa.then(|| findings(&benchmarks));
-    let warnings = warnings::all(&head, &runs, &benchmarks);
+    let mut warnings = warnings::all(&head, &runs, &benchmarks);
+    warnings.extend(odd);
     let order = plan::words(&arms, request.seed);
     Ok(AbReport {
         schema: SCHEMA,

@@ -15,6 +15,7 @@ use super::arm::Arms;
 use super::metric::Metric;
 use super::plan::{Turn, order};
 use super::run::{Run, Runner};
+use super::stored::{FILE, SCHEMA, Stored, stored};
 use super::wakeups::Tracer;
 use super::{AbRequest, Benchmark};
 use crate::journal::PutBack;
@@ -22,10 +23,6 @@ use crate::tracefs::Tracefs;
 use crate::watch::Watch;
 use crate::{Host, Journal, LiveError, clock};
 
-/// The file of a session in its folder: the head, then the runs, a line of JSON each.
-const FILE: &str = "session.jsonl";
-/// Version of that file.
-const SCHEMA: &str = "idlewise.ab-session/1";
 /// The longest rest before a run that is made again, unless a longer one is asked for.
 const LONGEST_REST_MS: u64 = 10_000;
 
@@ -128,6 +125,7 @@ pub fn run(
         cpus: look.counters.cpus.len(),
         governor: look.governor.clone(),
     };
+    let resumes = matches!(work, Work::Rest { .. });
     let (head, done, benchmarks) = match work {
         Work::New(request) => (here, Vec::new(), request.benchmarks),
         Work::Rest { benchmarks, .. } => {
@@ -149,7 +147,7 @@ pub fn run(
     }
     let arms = Arms::new(host, &request)?;
     let tracer = if request.wakeups { Some(Tracer::new(host, &mut journal, folder)?) } else { None };
-    let file = if done.is_empty() { begin(folder, &head)? } else { reopen(folder)? };
+    let file = if resumes { reopen(folder)? } else { begin(folder, &head)? };
     let runner = Runner { host, watch, request: &request, folder, stop, start: clock::now(), tracer };
     let number = done.iter().map(|r| r.number).max().unwrap_or(0);
     let mut session = Session { runner, arms, journal, file, number, path: folder.join(FILE) };
@@ -272,28 +270,13 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
     Ok(file)
 }
 
-/// The session in `folder`: its head, its runs in the order of time.
-///
-/// # Errors
-/// When there is none, or it was written by another version.
-pub fn folder(folder: &Path) -> Result<(Head, Vec<Run>), LiveError> {
-    let path = folder.join(FILE);
-    let bytes =
-        idlewise_files::read_within(&path, idlewise_files::LARGEST_MADE).map_err(LiveError::io(&path))?;
-    let mut lines = bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty());
-    let head: Option<Head> = lines.next().and_then(|l| serde_json::from_slice(l).ok());
-    let head = head.filter(|h| h.schema == SCHEMA).ok_or_else(|| {
-        LiveError::Request(format!("{}: not the session of an A/B comparison ({SCHEMA})", path.display()))
-    })?;
-    // The last line of a session that died may be cut off.
-    let arms = head.request.arms.len();
-    let runs = lines.filter_map(|l| serde_json::from_slice::<Run>(l).ok()).filter(|r| r.arm < arms);
-    Ok((head.clone(), runs.collect()))
-}
-
 /// A session to go on with: it must be of this machine.
 fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
-    let (head, runs) = folder(at)?;
+    let Stored { head, runs, odd } = stored(at)?;
+    if let Some(odd) = odd {
+        let at = at.display();
+        return Err(LiveError::Request(format!("{at}: {odd}; only a session that is whole goes on")));
+    }
     if head.request != here.request {
         let at = at.display();
         return Err(LiveError::Request(format!("{at}: the session's file was changed meanwhile")));
