@@ -235,6 +235,42 @@ fn neither_does_an_experiment() {
 }
 
 #[test]
+fn neither_does_the_folder_of_a_comparison() {
+    let mail = Mail::new();
+    let mark = mail.text_of("ran");
+    let request = serde_json::json!({
+        "arms": ["menu", "./evil.c"], "benchmarks": [{"name": "b", "command": ["touch", mark], "load": null}],
+        "metrics": [], "disable": [], "latency_limit_us": null, "set": [], "repeat": 2, "warm_up": 0, "settle_ms": 0,
+        "seed": 0, "foreign_pct": 8, "retries": 0, "margin_permille": 10, "aa": false
+    });
+    let session = |request: serde_json::Value| {
+        let head = serde_json::json!({
+            "schema": "idlewise.ab-session/1", "kernel": "6.1", "driver": "x", "cpus": 2, "governor": "menu",
+            "request": request
+        });
+        mail.write("mail/session/session.jsonl", &format!("{head}\n{{\"number\":4294967295}}\n"));
+    };
+    session(request.clone());
+    let (code, said) = mail.harmless(&["ab", "--show", "session"]);
+    assert!(code == Some(0) && said.contains("1 lines of session.jsonl are no runs"), "{said}");
+    let (code, said) = mail.harmless(&["ab", "--resume", "session"]);
+    assert!(code == Some(2) && said.contains("not run unless you give it again"), "{said}");
+    let mut set = request.clone();
+    set["benchmarks"] = serde_json::json!([{"name": "wakeups", "command": ["x"], "load": "wakeups"}]);
+    set["set"] = serde_json::json!([format!("{mark}=1")]);
+    session(set);
+    let (code, said) = mail.harmless(&["ab", "--resume", "session"]);
+    assert!(code == Some(2), "{said}");
+    let mut endless = request;
+    endless["repeat"] = serde_json::json!(u32::MAX);
+    session(endless);
+    for option in ["--show", "--resume"] {
+        let (code, said) = mail.harmless(&["ab", option, "session"]);
+        assert!(code == Some(2) && said.contains("4294967295 rounds; expected 1 to 10000"), "{said}");
+    }
+}
+
+#[test]
 fn neither_does_a_result_that_is_asked_again() {
     let mail = Mail::new();
     let commands: [&[&str]; 3] = [

@@ -14,7 +14,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use idlewise_governor::{Offered, Spec};
+use idlewise_lab::ab::AbAnswer;
 use idlewise_lab::again::RecordedRequest;
+use idlewise_lab::diff::{DiffRequest, diff};
 use idlewise_lab::drive::drive;
 use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
 use idlewise_lab::explain::{LineRequest, RowRequest, explain_line, explain_row};
@@ -417,5 +419,113 @@ fn results_that_are_asked_again() {
     damaged(1000, &text, |text| {
         let recorded: Result<RecordedRequest<ReplayRequest>, _> = serde_json::from_str(text);
         recorded.is_ok_and(|r| r.allow(&Offered::nothing()).is_ok())
+    });
+}
+
+/// The description inside a recording, where a trace.dat names its recorder.
+#[test]
+fn descriptions_inside_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("described.dat");
+    let dat = fs::read(root().join("tests/data/sleeploop.dat")).unwrap();
+    let machine = idlewise_platform::find("kvm-guest").unwrap().to_toml();
+    let said = format!("governor = \"menu\"\n[machine]\n{}", machine.replace("\n[", "\n[machine."));
+    let said = said.replace("[machine.[", "[[machine.");
+    damaged(40, &said, |said| {
+        fs::write(&file, with_description(&dat, said)).unwrap();
+        let _ = info(&file, &RecordingOptions::default(), &[]);
+        Recording::open(&file, &RecordingOptions::default())
+            .is_ok_and(|r| !r.tape_bytes().unwrap().is_empty())
+    });
+}
+
+/// A trace.dat of version 7 with `said` in one more option, at its end.
+fn with_description(dat: &[u8], said: &str) -> Vec<u8> {
+    let word = |at: usize| u64::from_le_bytes(dat[at..at + 8].try_into().unwrap());
+    let end_of_text = |from: usize| from + dat[from..].iter().position(|b| *b == 0).unwrap() + 1;
+    // Byte order, size of a long, size of a page; then the compression's name and version, then where the options are.
+    let pointer = end_of_text(end_of_text(12 + 2 + 4));
+    let at = usize::try_from(word(pointer)).unwrap();
+    let options = &dat[at + 16..at + 16 + usize::try_from(word(at + 8)).unwrap()];
+    let bytes = [b"idlewise test\0# idlewise: the recording\n", said.as_bytes(), &[0]].concat();
+    let head = [&9u16.to_le_bytes()[..], &u32::try_from(bytes.len()).unwrap().to_le_bytes()].concat();
+    let section = [&head, bytes.as_slice(), options].concat();
+    let mut out = dat.to_vec();
+    out[pointer..pointer + 8].copy_from_slice(&(dat.len() as u64).to_le_bytes());
+    out.extend(&dat[at..at + 8]);
+    out.extend((section.len() as u64).to_le_bytes());
+    out.extend(section);
+    out
+}
+
+#[test]
+fn sessions_of_comparisons() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = r#"{"schema":"idlewise.ab-session/1","request":{"arms":["menu","teo"],"benchmarks":[{"name":"b","command":["true"],
+        "load":null}],"metrics":["n=([0-9]+)"],"disable":[1],"latency_limit_us":5,"set":["a=b"],"repeat":8,"warm_up":1,
+        "settle_ms":1,"seed":1,"foreign_pct":10,"retries":1,"margin_permille":20,"aa":true,"wakeups":false},"kernel":"6.1",
+        "driver":"x","cpus":2,"governor":"menu"}"#;
+    let run = |n: u32| {
+        let (arm, round) = (n % 2, n / 2);
+        format!(
+            r#"{{"number":{},"round":{round},"benchmark":"b","arm":{arm},"left_out":null,"seconds":1.{n},"values":{{"time":1.{n}}},
+            "wakeups_per_s":100.5,"too_deep_pct":1.5,"too_shallow_pct":null,"states":[{{"name":"C1","time_pct":50.0,
+            "entries_per_s":10.0}}],"watts":{{"package":1.5}},"foreign_pct":0.1,"foreign_by":["x"],"steal_pct":0.0,
+            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"]}}"#,
+            n + 1
+        )
+    };
+    let lines: Vec<String> = std::iter::once(head.to_owned()).chain((0..14).map(run)).collect();
+    let text = lines.iter().map(|l| l.replace('\n', "") + "\n").collect::<String>();
+    damaged(600, &text, |text| {
+        fs::write(folder.path().join("session.jsonl"), text).unwrap();
+        let Ok(report) = idlewise_live::ab::report(folder.path()) else { return false };
+        let answer = AbAnswer::new(report, &[]).unwrap();
+        assert!(!view::ab(&answer, true).render(Format::Table, &answer).unwrap().is_empty());
+        serde_json::to_string(&answer).is_ok()
+    });
+}
+
+/// Two looks at the counters of two CPUs.
+fn dumps() -> [String; 2] {
+    [0, 1].map(|look| {
+        let mut text = String::new();
+        for (cpu, state) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+            let usage = 100 + look * 10;
+            for (file, value) in
+                [("name", "C1"), ("desc", "a: b"), ("latency", "1"), ("residency", "1"), ("disable", "0")]
+            {
+                text += &format!("{path}/{file}:{value}\n");
+            }
+            text += &format!(
+                "{path}/usage:{usage}\n{path}/time:{}\n{path}/above:0\n{path}/below:{look}\n",
+                usage * 7
+            );
+        }
+        text
+    })
+}
+
+#[test]
+fn dumps_of_sysfs() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = ["a.txt", "b.txt"].map(|name| folder.path().join(name));
+    let looks = dumps();
+    let compared = || {
+        let request =
+            DiffRequest { before: before.clone(), after: Some(after.clone()), ..DiffRequest::default() };
+        diff(&request).is_ok_and(|r| !view::diff(&r, Per::Cpu).render(Format::Table, &r).unwrap().is_empty())
+    };
+    fs::write(&before, &looks[0]).unwrap();
+    damaged(400, &looks[1], |text| {
+        fs::write(&after, text).unwrap();
+        let _ = Platform::from_sysfs_dump(text, "b.txt");
+        compared()
+    });
+    fs::write(&after, &looks[1]).unwrap();
+    damaged(400, &looks[0], |text| {
+        fs::write(&before, text).unwrap();
+        compared()
     });
 }
