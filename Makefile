@@ -85,6 +85,8 @@ fuzz: ## broken files of every kind through their readers, every check on: INPUT
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-trace \
 		--test hostile_input --test hostile_text --test hostile_ctf
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-workload --test hostile_text
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-tape --test tape_files
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-live --lib journal
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-lab --test hostile_files
 
 help: ## this

@@ -269,6 +269,13 @@ fn driving_tells_matches_from_mismatches_by_exit_status() {
     let o = idlewise(&[&["drive", "--governor", "menu-6.1", "--golden"], &files[..]].concat());
     assert_eq!(o.status.code(), Some(1), "another governor differs");
     refused(&["drive", "--governor", "teo-6.1", "--golden", "nowhere.csv.gz"], &["nowhere.csv.gz"]);
+    // A file without a step shows nothing.
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, empty) = (Path::new(files[0]), dir.path().join("empty.csv.gz"));
+    fs::copy(whole.to_str().unwrap().replace(".csv.gz", ".json"), dir.path().join("empty.json")).unwrap();
+    let script = "gzip -dc \"$0\" | head -n 1 | gzip > \"$1\"";
+    assert!(Command::new("sh").args(["-c", script]).args([whole, &empty]).status().unwrap().success());
+    refused(&["drive", "--governor", "teo-6.1", "--golden", empty.to_str().unwrap()], &["no step in it"]);
 }
 
 #[test]

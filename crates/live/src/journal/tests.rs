@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::os::unix::fs::PermissionsExt as _;
 
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
 use super::*;
 
 const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
@@ -122,6 +126,63 @@ fn a_last_line_that_was_cut_off_changed_nothing() {
         assert!(tree.untouched(), "cut at {cut}");
         assert_eq!((next.leftovers().put_back.len(), next.leftovers().left_alone.len()), (1, 0));
     }
+}
+
+/// All files below `folder` with what they hold.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files(&path));
+        } else {
+            out.push((path.clone(), fs::read(path).unwrap()));
+        }
+    }
+    out.sort();
+    out
+}
+
+/// A session ends with its journal damaged anywhere, as a disk or malice does it: the next one opens, and nothing changes but
+/// the settings that sessions change.
+#[test]
+fn a_damaged_journal_changes_nothing_else() {
+    let tree = Tree::new();
+    for other in ["etc/passwd", "sys/module/haltpoll/parameters/other", "sys/devices/system/cpu/cpu0/online"]
+    {
+        fs::create_dir_all(tree.path(other).parent().unwrap()).unwrap();
+        fs::write(tree.path(other), "precious").unwrap();
+    }
+    let mut journal = tree.open();
+    STEPS.iter().for_each(|step| step(&tree, &mut journal));
+    kill(journal);
+    let (path, run) = (tree.path("run/idlewise/journal"), tree.path("run"));
+    let settings = [GOVERNOR, DISABLE, POLL].map(|p| tree.path(p));
+    let whole = fs::read(&path).unwrap();
+    let others = || {
+        let all = files(tree.root.path());
+        all.into_iter().filter(|(p, _)| !settings.contains(p) && !p.starts_with(&run)).collect::<Vec<_>>()
+    };
+    let before = others();
+    let cases = std::env::var("IDLEWISE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let words: [&[u8]; 8] =
+        [b"/", b"../", b"etc/passwd", b"\"", b"\n", b"\0", b"other", b"18446744073709551616"];
+    let edits = prop::collection::vec((any::<Index>(), any::<u8>(), 0..16_usize, 0..12_usize), 1..5);
+    TestRunner::new(config)
+        .run(&edits, |edits| {
+            let mut text = whole.clone();
+            for (at, byte, word, gone) in edits {
+                let at = at.index(text.len().max(1)).min(text.len());
+                let put = words.get(word).map_or_else(|| vec![byte], |word| word.to_vec());
+                text.splice(at..(at + gone).min(text.len()), put);
+            }
+            fs::write(&path, &text).unwrap();
+            drop(tree.open());
+            prop_assert_eq!(others(), before.clone());
+            Ok(())
+        })
+        .unwrap();
 }
 
 #[test]
