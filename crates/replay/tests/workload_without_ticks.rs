@@ -100,6 +100,22 @@ fn the_pieces_between_ticks_are_one_wait() {
 }
 
 #[test]
+fn what_came_after_the_tick_in_one_wake_ends_the_wait() {
+    const MORE: u16 = PieceFlags::MORE_CAME;
+    let tick = |flags| piece(10_000, 500, WakeCause::Tick, START | flags);
+    let next = piece(20_000, 700, WakeCause::Hrtimer, END);
+    let ends =
+        |first: Piece| events(vec![first, next]).iter().map(|e| (e.cause, e.at_ns)).collect::<Vec<_>>();
+    assert_eq!(ends(tick(0)), [(WakeCause::Hrtimer, 20_700)], "only the tick: the wait goes on");
+    assert_eq!(ends(tick(MORE)), [(WakeCause::Irq, 10_500), (WakeCause::Hrtimer, 20_700)]);
+    // An hrtimer that was due before the handlers ended is what came, when it was due.
+    let due = Piece { hrtimer_ns: 510, ..tick(MORE) };
+    assert_eq!(ends(due), [(WakeCause::Hrtimer, 10_510), (WakeCause::Hrtimer, 20_700)]);
+    let behind = Piece { hrtimer_ns: 525, ..tick(MORE) };
+    assert_eq!(ends(behind)[0], (WakeCause::Irq, 10_500), "11 ns to the exit and 13 ns of handlers");
+}
+
+#[test]
 fn refused_entries_and_poll_limits_are_no_events_either() {
     for (cause, flags) in
         [(WakeCause::PollLimit, 0), (WakeCause::Unknown, REFUSED), (WakeCause::Irq, REFUSED)]
