@@ -109,19 +109,19 @@ pub(crate) struct AbArgs {
     to: Option<PathBuf>,
     /// Go on with an interrupted session. What it runs is shown; a command and a parameter of a kernel module that its folder
     /// names must be given again, or be allowed by --as-recorded
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show", "disable_state", "latency_limit", "metric", "repeat", "warm_up", "settle", "foreign", "retries", "margin", "wakeups"])]
     resume: Option<PathBuf>,
     /// Run and set what the folder of --resume names, without naming it again
     #[arg(long, requires = "resume")]
     as_recorded: bool,
     /// Show what a session found; nothing is run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa", "disable_state", "latency_limit", "set", "metric", "repeat", "warm_up", "settle", "seed", "foreign", "retries", "margin", "wakeups"])]
     show: Option<PathBuf>,
     /// List every run, however many they are
     #[arg(long)]
     every: bool,
     /// List the loads
-    #[arg(long)]
+    #[arg(long, exclusive = true)]
     loads: bool,
     /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]

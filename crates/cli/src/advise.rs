@@ -65,10 +65,10 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "LIST")]
     also: Option<String>,
     /// Do not switch the running kernel: record and replay only
-    #[arg(long, conflicts_with = "ab_session")]
+    #[arg(long, conflicts_with_all = ["ab_session", "repeat", "foreign", "metric"])]
     no_ab: bool,
     /// A session of `idlewise ab` made before, instead of a new one
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["repeat", "foreign", "metric"])]
     ab_session: Option<PathBuf>,
     /// Eight runs of each, loads of one second
     #[arg(long, conflicts_with = "repeat")]
@@ -76,9 +76,9 @@ pub(crate) struct AdviseArgs {
     /// Runs of the load under each governor [default: 10]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// A run is made again when others, or the host, take more than this of the CPUs, %
-    #[arg(long, value_name = "PCT", default_value_t = 8)]
-    foreign: u32,
+    /// A run is made again when others, or the host, take more than this of the CPUs, % [default: 8]
+    #[arg(long, value_name = "PCT")]
+    foreign: Option<u32>,
     /// The folder for recording, runs and results, new or empty [default: advise-1, advise-2 ... in this one]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
@@ -91,6 +91,9 @@ pub(crate) struct AdviseArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
+
+/// Runs are made again when others take more of the CPUs, %, where nothing else is said.
+const FOREIGN_PCT: u32 = 8;
 
 /// Ctrl-C was pressed.
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -181,6 +184,41 @@ fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     write_new(path, (lines(&text).into_owned() + "\n").as_bytes(), false)
 }
 
+/// Whether every option that is given says something about what is going to be done.
+fn means_something(a: &AdviseArgs) -> Result<(), Failure> {
+    let recording = a.recording.options();
+    let repeated = a.load.is_some() || !a.command.is_empty();
+    let measured_as_it_is = a.trace.is_none() && !repeated;
+    let checks = [
+        (!a.metric.is_empty() && !repeated, "--metric is of a command: give it after --"),
+        (
+            a.repeat.is_some() && !repeated,
+            "--repeat is of a load that runs again and again: give -- COMMAND or --load",
+        ),
+        (
+            a.foreign.is_some() && !repeated,
+            "--foreign is of a load that runs again and again: give -- COMMAND or --load",
+        ),
+        (a.quick && !repeated, "--quick is of a load that runs again and again: give -- COMMAND or --load"),
+        (
+            a.seconds.is_some() && a.load.is_none() && !measured_as_it_is,
+            "--seconds is of a --load, or of the machine as it is: a command and a recording have their own length",
+        ),
+        (
+            recording.kernel_governor.is_some() && a.trace.is_none(),
+            "--kernel-governor is of a recording made before (--trace): the running kernel says which governor it has",
+        ),
+        (
+            recording.instance.is_some() && a.trace.is_none(),
+            "--instance is of a recording made before (--trace): a new one has a single instance",
+        ),
+    ];
+    match checks.into_iter().find(|(wrong, _)| *wrong) {
+        Some((_, why)) => Err(Failure::Error(why.to_owned())),
+        None => Ok(()),
+    }
+}
+
 /// Whether the governor in force, the first of `candidates`, can be replayed: all others are compared with it.
 fn is_replayed(candidates: &[Candidate]) -> Result<(), String> {
     match candidates.first().filter(|c| c.replay.is_empty()) {
@@ -221,9 +259,7 @@ impl<'a> Task<'a> {
             Some(name) => Some(built_in(name, seconds, 0)?),
             None => of_command(&a.command),
         };
-        if benchmark.is_none() && !a.metric.is_empty() {
-            return Err("--metric is of a command: give it after --".to_owned().into());
-        }
+        means_something(a)?;
         let measures = a.trace.is_none() || (benchmark.is_some() && !a.no_ab && a.ab_session.is_none());
         let folder = (measures || a.to.is_some())
             .then(|| a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "advise")));
@@ -395,6 +431,15 @@ impl<'a> Task<'a> {
         });
         let situation = match elsewhere {
             Some(why) => Situation::recorded(&source.kernel, &source.governor, why),
+            // Files of a machine may lack the governor, or be of another time than the recording.
+            None if self.options().kernel_governor.is_some()
+                && (self.args.root.is_some() || here.governor.is_none()) =>
+            {
+                Situation {
+                    governor: Situation::recorded("", &source.governor, String::new()).governor,
+                    ..here
+                }
+            }
             None => here,
         };
         if situation.governor.is_none() {
@@ -444,7 +489,8 @@ impl<'a> Task<'a> {
         let offered = candidates.iter().filter(|c| c.in_kernel == Some(true));
         let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
         if arms.len() < 2 {
-            return Err(format!("this kernel offers nothing to switch to: {}", arms.join(", ")));
+            let only = if arms.is_empty() { String::new() } else { format!(" but {}", arms.join(", ")) };
+            return Err(format!("this kernel offers nothing to switch to{only}"));
         }
         Ok((arms, benchmark))
     }
@@ -490,7 +536,7 @@ impl<'a> Task<'a> {
             repeat: a.repeat.unwrap_or(if a.quick { 8 } else { 10 }),
             warm_up: 1,
             settle_ms: 300,
-            foreign_pct: a.foreign,
+            foreign_pct: a.foreign.unwrap_or(FOREIGN_PCT),
             retries: 3,
             margin_permille: 10,
             ..AbRequest::default()

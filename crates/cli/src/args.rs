@@ -143,8 +143,8 @@ pub(crate) struct SimulateArgs {
     /// A workload that comes with idlewise, or a file of rt-app's grammar (docs/reference/workload-format.md)
     #[arg(value_name = "WORKLOAD", required_unless_present_any = ["again", "list"])]
     pub(crate) workload: Option<String>,
-    /// The workloads that come with idlewise
-    #[arg(long, conflicts_with = "workload")]
+    /// List the workloads that ship with idlewise
+    #[arg(long, exclusive = true)]
     pub(crate) list: bool,
     /// The machine
     #[arg(short, long, value_name = "PLATFORM", default_value = "pixel6")]
@@ -199,7 +199,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) tasks: bool,
     /// Ask again what a JSON result records of its own making
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "trees"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
@@ -213,8 +213,8 @@ pub(crate) struct ReproduceArgs {
     /// only, where none is named
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// The experiments that come with idlewise
-    #[arg(long, conflicts_with_all = ["names", "fit"])]
+    /// List the experiments that ship with idlewise
+    #[arg(long, exclusive = true)]
     pub(crate) list: bool,
     /// Look for the models' parameters again, on the baseline's numbers only, and show what comes out
     #[arg(long)]
@@ -254,13 +254,13 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "N")]
     pub(crate) decision: Option<u64>,
     /// A golden file (see `idlewise drive`) instead of a trace
-    #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "seed", "hz"])]
+    #[arg(long, value_name = "FILE", requires = "row", conflicts_with_all = ["trace", "platform", "cluster", "recorded_on", "sysfs", "kernel_governor", "instance", "despite_counters", "seed", "hz", "cpu"])]
     pub(crate) golden: Option<PathBuf>,
     /// The row of the golden file, from 0
     #[arg(long, value_name = "N", requires = "golden", conflicts_with = "trace")]
     pub(crate) row: Option<u64>,
     /// Decisions recorded on a live kernel (see `idlewise drive`) instead of a trace; --platform names the machine
-    #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "seed", "hz"])]
+    #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "kernel_governor", "instance", "despite_counters", "seed", "hz"])]
     pub(crate) decisions: Option<PathBuf>,
     /// The line of the file of decisions, as `idlewise drive` names it
     #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
@@ -414,7 +414,7 @@ pub(crate) struct DriveArgs {
     pub(crate) kernels: KernelArgs,
     /// Golden files: decisions of compiled kernel code in a scripted environment, or its updates of a signal (CSV.gz with
     /// side-car)
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["platform", "cpu"])]
     pub(crate) golden: Vec<PathBuf>,
     /// Decisions recorded on a live kernel with the governor's true inputs (CSV, .gz or .xz)
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -422,9 +422,9 @@ pub(crate) struct DriveArgs {
     /// The machine of --decisions
     #[arg(long, value_name = "PLATFORM", default_value = RECORDED_DECISIONS_ON)]
     pub(crate) platform: String,
-    /// The CPU of --decisions
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) cpu: u32,
+    /// The CPU of a table of --decisions; a trace names its CPUs [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
     /// Show so many differing steps of each file
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) show: usize,
@@ -513,7 +513,8 @@ const STAGE: [&str; 10] = [
 /// Where governors are run.
 #[derive(Debug, Args)]
 pub(crate) struct StageArgs {
-    /// The machine to replay on: a platform, a platform file or a sysfs dump [default: the recorded one]
+    /// The machine to replay on: a platform, a platform file or a sysfs dump; `--recorded-on same` says that it is the recorded
+    /// one, too [default: the recorded one]
     #[arg(short, long, value_name = "PLATFORM")]
     pub(crate) platform: Option<String>,
     /// Put every recorded CPU on this cluster of the machine
@@ -540,14 +541,14 @@ impl StageArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordingArgs {
-    /// The machine that was recorded, where the recording does not say: a platform, a platform file or a sysfs dump; `same`:
-    /// that of --platform
+    /// The machine that was recorded, where the recording does not say: a platform, a platform file or a sysfs dump
     #[arg(long, value_name = "PLATFORM")]
     recorded_on: Option<String>,
     /// A sysfs dump of the machine that was recorded (`grep . -r /sys/devices/system/cpu/cpu*/cpuidle`)
     #[arg(long, value_name = "FILE", conflicts_with = "recorded_on")]
     sysfs: Option<String>,
-    /// The idle governor that the kernel ran, to see how far replay repeats its choices
+    /// The idle governor that the kernel ran, to see how far replay repeats its choices; other:NAME for one that idlewise does
+    /// not have
     #[arg(long, value_name = "GOVERNOR")]
     kernel_governor: Option<String>,
     /// The trace instance to read, of a trace.dat that holds several [default: the top one]

@@ -8,20 +8,23 @@ use crate::output::{Done, Progress, deliver, warn_lines};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
-    let (request, recorded) = match &a.again {
+    let again = a.again.as_deref();
+    let offered = a.trust.offered(again)?;
+    let (request, recorded) = match again {
         Some(path) => {
-            let (request, value) = again::request(path, "compare", SCHEMA, &a.trust.offered())?;
+            let (request, value) = again::request(path, "compare", SCHEMA, &offered)?;
             (request, Some(value))
         }
         None => (request(a), None),
     };
     let report = {
         let progress = Progress::new("reading");
-        compare(&request, &|done, of| progress.step("comparing", done, of))?
+        compare(&request, &|done, of| progress.step("comparing", done, of))
+            .map_err(|e| again::asked_by(again, e))?
     };
-    if let Some(recorded) = recorded {
+    if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(&recorded, &report.platform, heads)?;
+        again::same_inputs(path, &recorded, &report.platform, heads)?;
     }
     deliver(&a.output, &view::compare(&report), &report)?;
     if !a.output.is_shown() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 
+use idlewise_lab::RecordingOptions;
 use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
 use idlewise_lab::replay::split_governors;
 
@@ -58,17 +59,17 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
 
 /// Without governors nothing is replayed: what says where and how would be passed over.
 fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
-    let recording = a.stage.recording();
+    // Events are of an instance, too.
+    let recording = RecordingOptions { instance: None, ..a.stage.recording() };
     let given = [
         ("--platform", a.stage.platform.is_some()),
         ("--cluster", a.stage.cluster.is_some()),
         ("--seed", a.stage.seed != 0),
-        ("--recorded-on or --sysfs", recording.recorded_on.is_some()),
-        ("--kernel-governor", recording.kernel_governor.is_some()),
         ("--kernel-tree", !a.stage.kernels.trees.is_empty()),
     ];
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::Error(format!(
+    let given = given.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+    match given.or_else(|| recording.first_given()) {
+        Some(option) => Err(Failure::Error(format!(
             "{option} is about replaying governors, and none is named: add --governor, or leave it out"
         ))),
         None => Ok(()),

@@ -130,7 +130,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             same &= trace(a, governor, path, &machine)?;
             continue;
         }
-        let r = truth_of_governor(governor, path, &machine, a.cpu)?;
+        let r = truth_of_governor(governor, path, &machine, a.cpu.unwrap_or(0))?;
         say_line(&format!(
             "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
             path.display(),
@@ -162,6 +162,13 @@ fn is_csv(path: &Path) -> bool {
 }
 
 fn trace(a: &DriveArgs, governor: &Governor, path: &Path, machine: &Platform) -> Done {
+    if let Some(cpu) = a.cpu {
+        let path = path.display();
+        return Err(format!(
+            "{path}: a trace names its CPUs; --cpu {cpu} is for tables (.csv): leave it out"
+        )
+        .into());
+    }
     let all = parity(path, &RecordingOptions::default(), machine, Some(governor), &a.kernels.trees)?;
     let mut same = true;
     for p in &all {

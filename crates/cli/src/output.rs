@@ -248,11 +248,35 @@ pub(crate) fn write_new_with<T>(
     write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     write_new_file(path, force, |file| {
-        let mut file = io::BufWriter::new(file);
-        let result = write(&mut file)?;
-        file.flush().map_err(|e| failed(path, &e))?;
-        Ok(result)
+        let mut file = io::BufWriter::new(Reader { file, left: false });
+        let result = write(&mut file);
+        let flushed = if result.is_ok() { file.flush() } else { Ok(()) };
+        // What is left in the buffer goes nowhere, and is not tried again.
+        let (reader, _) = file.into_parts();
+        if reader.left && is_stdout(path) {
+            return Err(Failure::Closed);
+        }
+        flushed.map_err(|e| failed(path, &e))?;
+        result
     })
+}
+
+/// A file that may be a pipe; knows whether its reader has left.
+struct Reader<'f> {
+    file: &'f fs::File,
+    left: bool,
+}
+
+impl Write for Reader<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.left |= written.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// As [`write_new`], with a file that `write` fills; asked before it begins.

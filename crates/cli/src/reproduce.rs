@@ -14,7 +14,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     let request = ReproduceRequest { experiments: a.names.clone(), fit: a.fit };
     let report = {
         let progress = Progress::new("preparing");
-        let offered = offered(&a.trust);
+        let offered = offered(&a.trust)?;
         reproduce_with(&request, &offered, &|what, done, of| {
             progress.say(&format!("{what}: {done} of {of}"));
         })?

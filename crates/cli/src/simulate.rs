@@ -18,6 +18,13 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         return list();
     }
     a.output.check()?;
+    let again = a.again.as_deref();
+    let offered = a.trust.offered(again)?;
+    if let Some(option) = a.recording.options().first_given().filter(|_| a.beside.is_empty()) {
+        return Err(Failure::Error(format!(
+            "{option} is about a recording, and none is simulated here: add --beside RECORDING, or leave {option} out"
+        )));
+    }
     if !a.beside.is_empty() {
         let report = {
             let progress = Progress::new("preparing");
@@ -26,19 +33,23 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         deliver(&a.output, &view::beside(&report), &report)?;
         return Ok(true);
     }
-    let (request, recorded) = match &a.again {
+    let (request, recorded) = match again {
         Some(path) => {
-            let (request, value) = again::request(path, "simulate", SCHEMA, &a.trust.offered())?;
+            let (request, value) = again::request(path, "simulate", SCHEMA, &offered)?;
             (request, Some(value))
         }
         None => (request(a), None),
     };
     let report = match &a.trace {
-        None => play(&request, None)?,
-        Some(path) => with_trace(&request, path)?,
+        None => play(&request, None),
+        Some(path) => with_trace(&request, path),
     };
-    if let Some(recorded) = recorded {
-        again::same_inputs(&recorded, &report.platform, std::iter::empty())?;
+    let report = report.map_err(|e| match e {
+        Failure::Error(why) => again::asked_by(again, why),
+        closed @ Failure::Closed => closed,
+    })?;
+    if let (Some(path), Some(recorded)) = (again, recorded) {
+        again::same_inputs(path, &recorded, &report.platform, std::iter::empty())?;
     }
     deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();

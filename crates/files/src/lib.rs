@@ -17,12 +17,19 @@ use rustix::fs::OFlags;
 /// # Errors
 /// What the system says; or [`io::ErrorKind::InvalidInput`], with what the file is and what to do, where it is none.
 pub fn open(path: &Path) -> io::Result<File> {
-    ordinary(std::fs::metadata(path)?.file_type())?;
+    let there =
+        std::fs::metadata(path).map_err(|e| if path == Path::new("-") { no_stdin(e.kind()) } else { e })?;
+    ordinary(there.file_type())?;
     // It may have become something else meanwhile: opened without waiting, and looked at again.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     ordinary(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// `-` is a file's name only; elsewhere it is standard input.
+fn no_stdin(kind: io::ErrorKind) -> io::Error {
+    io::Error::new(kind, "standard input is not read; write it to a file, and name that")
 }
 
 /// A new file at `path`, to be written, in a folder that somebody else may have filled: an ordinary file of that name goes,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
 use crate::shim;
@@ -43,7 +44,12 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
         inside.map_or_else(|_| file.to_owned(), |header| format!("<{}>", header.display()))
     };
     let mut found: Vec<Problem> = Vec::new();
+    let mut undefined = Undefined::default();
     for line in said.lines() {
+        if let Some(problem) = undefined.take(line, source) {
+            found.extend(problem.map(|p| Problem { file: name(&p.file), ..p }));
+            continue;
+        }
         let Some(mut problem) = compiler(line, &|tag| home(tag, source, given)).or_else(|| linker(line))
         else {
             continue;
@@ -53,7 +59,76 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
             found.push(problem);
         }
     }
+    undefined.leave_out_consequences(&mut found);
     found
+}
+
+/// Structs that are used and nowhere defined: mostly one misspelt name, of which the compiler says many things.
+#[derive(Default)]
+struct Undefined {
+    tags: Vec<String>,
+    /// Errors that are not listed, since another one says the same or causes them.
+    left_out: usize,
+}
+
+impl Undefined {
+    /// Whether `line` is an error about an undefined struct; and the problem, the first time.
+    fn take(&mut self, line: &str, source: &Path) -> Option<Option<Problem>> {
+        let (file, at, said) = error(line)?;
+        let incomplete = ["undefined type", "incomplete type", "incomplete definition of type"];
+        if !incomplete.iter().any(|words| said.contains(words)) {
+            return None;
+        }
+        let tag = quoted(said).into_iter().find(|t| TAGS.iter().any(|kind| t.starts_with(kind)))?;
+        if self.tags.contains(&tag) {
+            self.left_out += 1;
+            return Some(None);
+        }
+        let text = fs::read_to_string(source).unwrap_or_default();
+        let known = shim::tags(&text).into_iter().map(str::to_owned);
+        let known: Vec<String> = known.chain(shim::all_tags().map(str::to_owned)).collect();
+        let like = near(&tag, known.iter().map(String::as_str)).first().map(|&like| like.to_owned());
+        let like_words = like.as_ref().map_or_else(String::new, |like| format!(" (did you mean `{like}`?)"));
+        // The compiler says where the struct is needed; it is misspelt where it stands.
+        let stands = text.lines().position(|line| mentions(line, &tag)).filter(|_| Path::new(file) == source);
+        self.tags.push(tag.clone());
+        Some(Some(Problem {
+            file: file.to_owned(),
+            line: stands.and_then(|at| u32::try_from(at + 1).ok()).unwrap_or(at),
+            what: format!("neither the file nor the shim defines `{tag}`{like_words}"),
+            lacking: like.is_none(),
+        }))
+    }
+
+    /// A pointer to such a struct fits nowhere.
+    fn leave_out_consequences(self, found: &mut Vec<Problem>) {
+        if self.tags.is_empty() {
+            return;
+        }
+        let all = found.len();
+        found.retain(|p| !p.what.contains("incompatible pointer type"));
+        let left_out = self.left_out + (all - found.len());
+        if left_out > 0 {
+            let errors = if left_out == 1 { "error is" } else { "errors are" };
+            let what = format!("{left_out} more {errors} left out that may follow from this");
+            found.push(Problem { file: String::new(), line: 0, what, lacking: false });
+        }
+    }
+}
+
+/// How the names of structs and the like begin.
+const TAGS: [&str; 3] = ["struct ", "union ", "enum "];
+
+/// Whether `tag` stands in `line` as a whole.
+fn mentions(line: &str, tag: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    line.match_indices(tag).any(|(at, _)| !line.get(at + tag.len()..).unwrap_or("").starts_with(part))
+}
+
+/// What stands in quotation marks, without qualifiers.
+fn quoted(text: &str) -> Vec<String> {
+    let names = text.split(['\'', '`', '‘', '’']).skip(1).step_by(2);
+    names.map(|name| name.trim_start_matches("const ").trim_start_matches("volatile ").to_owned()).collect()
 }
 
 /// Where the user has `tag`, such as `struct mine`: in the file or a header in its folder.
@@ -68,14 +143,44 @@ fn home(tag: &str, source: &Path, given: &str) -> Option<String> {
     headers.iter().find_map(|path| Some(format!("{}:{}", path.display(), at(path)?)))
 }
 
-/// `file:line:column: error: words`. `home` finds where the user has a struct.
-fn compiler(text: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<Problem> {
+/// File, line and words of `file:line:column: error: words`.
+fn error(text: &str) -> Option<(&str, u32, &str)> {
     let (place, said) = text.split_once(": error: ").or_else(|| text.split_once(": fatal error: "))?;
     let mut parts = place.rsplitn(3, ':');
     let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
     column.parse::<u32>().ok()?;
-    let (what, lacking) = sentence(said, home);
-    Some(Problem { file: file.to_owned(), line: line.parse().ok()?, what, lacking })
+    Some((file, line.parse().ok()?, said))
+}
+
+/// An error of the compiler. `home` finds where the user has a struct.
+fn compiler(text: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<Problem> {
+    let (file, line, said) = error(text)?;
+    let (what, lacking) = match missing_header(said) {
+        Some(header) if is_quoted(header, Path::new(file), line) => (
+            format!(
+                "there is no \"{header}\" next to it, nor in the shim; a header in quotation marks is looked for in the \
+                 folder of the file that includes it: put it there"
+            ),
+            false,
+        ),
+        Some(header) => (format!("the shim has no header <{header}>"), true),
+        None => sentence(said, home),
+    };
+    Some(Problem { file: file.to_owned(), line, what, lacking })
+}
+
+/// The header that was not found.
+fn missing_header(said: &str) -> Option<&str> {
+    let quoted = said.split(['\'', '`', '‘', '’']).nth(1);
+    said.strip_suffix(": No such file or directory")
+        .or_else(|| quoted.filter(|_| said.ends_with("file not found")))
+}
+
+/// Whether `file` includes `header` in quotation marks on its `line`, from 1.
+fn is_quoted(header: &str, file: &Path, line: u32) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = (line as usize).checked_sub(1).and_then(|at| text.lines().nth(at));
+    line.is_some_and(|line| line.contains(&format!("\"{header}\"")))
 }
 
 fn linker(text: &str) -> Option<Problem> {
@@ -94,12 +199,6 @@ fn linker(text: &str) -> Option<Problem> {
 /// The compiler's words in ours, and whether it is the shim that lacks something.
 fn sentence(said: &str, home: &dyn Fn(&str) -> Option<String>) -> (String, bool) {
     let quoted = said.split(['\'', '`', '‘', '’']).nth(1).unwrap_or("");
-    let header = said
-        .strip_suffix(": No such file or directory")
-        .or_else(|| said.ends_with("file not found").then_some(quoted));
-    if let Some(header) = header {
-        return (format!("the shim has no header <{header}>"), true);
-    }
     let lacks = |what: &str| (format!("neither the file nor the shim has a {what} `{quoted}`"), true);
     if said.contains("implicit declaration of function") || said.contains("undeclared function") {
         return lacks("function");
@@ -119,12 +218,6 @@ fn sentence(said: &str, home: &dyn Fn(&str) -> Option<String>) -> (String, bool)
 /// A member that a struct has not: whether it is the shim's or the user's decides who can mend it.
 fn no_member(said: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
     let (before, after) = said.split_once("no member named")?;
-    let quoted = |text: &str| -> Vec<String> {
-        let names = text.split(['\'', '`', '‘', '’']).skip(1).step_by(2);
-        names
-            .map(|name| name.trim_start_matches("const ").trim_start_matches("volatile ").to_owned())
-            .collect()
-    };
     // gcc says the struct first, and behind it what a type's name stands for; clang says it last.
     let (mut of, mut names) = (quoted(before), quoted(after).into_iter());
     let member = names.next()?;
@@ -219,5 +312,49 @@ mod tests {
             assert_eq!(read(said), [expected], "{said}");
         }
         assert!(read("/abs/my.c:9:2: warning: unused\n   9 | int error: x\nmake: done").is_empty());
+    }
+
+    #[test]
+    fn a_misspelt_struct_is_one_problem_and_a_quoted_header_is_the_users_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("my.c");
+        let text = "#include \"mine.h\"\nint f(struct cpuidle_devcie *dev)\n{\n\treturn dev->cpu;\n}\n";
+        fs::write(&file, text).unwrap();
+        let at = file.display();
+        let read = |said: &str| -> Vec<(String, bool)> {
+            let found = problems(said, &file, "my.c", Path::new("/c/shim"));
+            found.iter().map(|p| (p.to_string(), p.lacking)).collect()
+        };
+        for said in [
+            format!("{at}:1:10: fatal error: mine.h: No such file or directory"),
+            format!("{at}:1:10: fatal error: 'mine.h' file not found"),
+        ] {
+            let [(said, lacking)] = read(&said).try_into().unwrap();
+            assert!(said.starts_with("my.c:1: there is no \"mine.h\" next to it") && !lacking, "{said}");
+        }
+        for said in [
+            format!(
+                "{at}:4:12: error: invalid use of undefined type ‘const struct cpuidle_devcie’\n\
+                 {at}:4:20: error: invalid use of undefined type ‘struct cpuidle_devcie’\n\
+                 {at}:5:2: error: passing argument 1 of ‘f’ from incompatible pointer type \
+                 [-Werror=incompatible-pointer-types]"
+            ),
+            format!(
+                "{at}:4:12: error: incomplete definition of type 'struct cpuidle_devcie'\n\
+                 {at}:4:20: error: incomplete definition of type 'struct cpuidle_devcie'\n\
+                 {at}:5:2: error: incompatible pointer types passing 'struct cpuidle_devcie *' to parameter"
+            ),
+        ] {
+            let expected = [
+                "my.c:2: neither the file nor the shim defines `struct cpuidle_devcie` (did you mean `struct cpuidle_device`?)",
+                "2 more errors are left out that may follow from this",
+            ];
+            assert_eq!(read(&said), expected.map(|e| (e.to_owned(), false)));
+        }
+        let unknown = format!("{at}:4:12: error: invalid use of undefined type 'struct zebra'");
+        assert_eq!(
+            read(&unknown),
+            [("my.c:4: neither the file nor the shim defines `struct zebra`".to_owned(), true)]
+        );
     }
 }

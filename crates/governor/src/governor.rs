@@ -79,7 +79,9 @@ impl Governor {
         let c = Path::new(given).extension().is_some_and(|e| e == "c");
         if !c && (Path::new(given).is_file() || no_c(given).is_some()) {
             let what = no_c(given).unwrap_or("its name does not end in .c");
-            let why = format!("no C file ({what}); name the C file of a governor");
+            let there = Path::new(given).exists();
+            let missing = if there { "" } else { "there is no such file; by its name it would be " };
+            let why = format!("{missing}no C file ({what}); name the C file of a governor");
             return Err(GovernorError::Source { path: given.to_owned(), why });
         }
         let wrong = |e: std::io::Error| GovernorError::Source { path: given.to_owned(), why: e.to_string() };

@@ -32,6 +32,23 @@ pub(crate) fn definition(text: &str, tag: &str) -> Option<usize> {
     text.lines().position(|line| begins(line) || ends(line)).map(|at| at + 1)
 }
 
+/// The structs, unions and enums that its headers define, as `struct cpuidle_device`.
+pub(crate) fn all_tags() -> impl Iterator<Item = &'static str> {
+    SHIM.iter().flat_map(|(_, text)| tags(text))
+}
+
+/// Those that `text` defines.
+pub(crate) fn tags(text: &str) -> Vec<&str> {
+    let tag = |line| {
+        let line = str::trim(line).strip_suffix('{')?.trim();
+        let line = line.strip_prefix("typedef ").unwrap_or(line);
+        let (kind, name) = line.split_once(' ')?;
+        let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        (matches!(kind, "struct" | "union" | "enum") && is_name).then_some(line)
+    };
+    text.lines().filter_map(tag).collect()
+}
+
 /// Tells this shim from another.
 pub(crate) fn hash() -> u128 {
     let all: String = SHIM.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();

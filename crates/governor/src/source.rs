@@ -167,6 +167,20 @@ impl Offered {
         self.trees.iter().any(|tree| tree.canonicalize().is_ok_and(|tree| tree == folder))
     }
 
+    /// The first of what is offered that names none of `files`, holds none of them, and is none of `trees`.
+    #[must_use]
+    pub fn unused(&self, files: &[PathBuf], trees: &[PathBuf]) -> Option<&Path> {
+        let same = |a: &Path, b: &PathBuf| {
+            a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+        };
+        let file = self.files.iter().find(|file| !files.iter().any(|f| same(file, f)));
+        let holds = |tree: &PathBuf| {
+            trees.iter().any(|t| same(tree, t))
+                || files.iter().any(|f| f.canonicalize().is_ok_and(|f| has(tree, &f)))
+        };
+        file.or_else(|| self.trees.iter().find(|tree| !holds(tree))).map(PathBuf::as_path)
+    }
+
     /// Whether the file at `path` is among these; with links followed, so that one file is one.
     #[must_use]
     pub fn has(&self, path: &Path) -> bool {

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::compare::CompareRequest;
 use crate::governors::{ForeignHead, ORACLE};
+use crate::recording::other;
 use crate::replay::ReplayRequest;
 use crate::simulate::SimulateRequest;
 use crate::{LabError, limits};
@@ -69,6 +70,10 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     /// # Errors
     /// [`LabError::Request`] with the file, and what to do.
     pub fn allow(self, offered: &Offered) -> Result<R, LabError> {
+        let files = self.files()?;
+        if let Some(unused) = offered.unused(&files, self.request.kernel_trees()) {
+            return Err(LabError::Request(self.not_named(unused, &files)));
+        }
         // Names in recordings select from these trees, too.
         if let Some(tree) = self.request.kernel_trees().iter().find(|tree| !offered.has_tree(tree)) {
             let tree = tree.display();
@@ -77,17 +82,48 @@ impl<R: NamesGovernors> RecordedRequest<R> {
                  it, too (--trust {tree})"
             )));
         }
-        for name in self.request.governors().into_iter().filter(|name| *name != ORACLE) {
-            let spec: Spec = limits::split(name)?.0.parse()?;
-            for source in expand(&spec, self.request.kernel_trees())? {
-                if let GovernorSource::File(file) = &source {
-                    self.unchanged(&file.spec().id, offered)?;
-                    // What the compiler reads besides, it says only when it compiles.
-                    self.same_as_then(&Governor::open(&source)?)?;
-                }
+        for source in self.sources()? {
+            if let GovernorSource::File(file) = &source {
+                self.unchanged(&file.spec().id, offered)?;
+                // What the compiler reads besides, it says only when it compiles.
+                self.same_as_then(&Governor::open(&source)?)?;
             }
         }
         Ok(self.request)
+    }
+
+    /// What the result names as governors.
+    fn sources(&self) -> Result<Vec<GovernorSource>, LabError> {
+        let mut out = Vec::new();
+        for name in
+            self.request.governors().into_iter().filter(|name| *name != ORACLE && other(name).is_none())
+        {
+            let spec: Spec = limits::split(name)?.0.parse()?;
+            out.extend(expand(&spec, self.request.kernel_trees())?);
+        }
+        Ok(out)
+    }
+
+    /// The C files among them.
+    fn files(&self) -> Result<Vec<PathBuf>, LabError> {
+        let file = |source: &GovernorSource| match source {
+            GovernorSource::File(file) => Some(PathBuf::from(&file.spec().id)),
+            GovernorSource::Shipped(_) => None,
+        };
+        Ok(self.sources()?.iter().filter_map(file).collect())
+    }
+
+    /// Why `--trust path` has no meaning here.
+    fn not_named(&self, path: &Path, files: &[PathBuf]) -> String {
+        let all = files.iter().chain(self.request.kernel_trees());
+        let all: Vec<String> = all.map(|path| path.display().to_string()).collect();
+        let path = path.display();
+        if all.is_empty() {
+            return format!(
+                "--trust {path}: the result names no C file and no kernel tree; leave --trust out"
+            );
+        }
+        format!("--trust {path}: the result does not name it; it names {}", all.join(", "))
     }
 
     /// Whether the C file at `path` is offered, and what the result was made with.

@@ -115,7 +115,7 @@ impl Pair {
 }
 
 /// Simulates `request` once for each recording, with the machine, the tick and the idle governor of that, and lays both side by side.
-/// Of the request's lists the first entries count.
+/// Of frequency governors and signals the request names one each.
 ///
 /// # Errors
 /// [`LabError`] when workload, recordings or what they name cannot be found or used, or when the workload's tasks are
@@ -126,6 +126,14 @@ pub fn beside(
     options: &RecordingOptions,
     progress: &dyn Fn(&str),
 ) -> Result<BesideReport, LabError> {
+    for (option, names) in [("--cpufreq", &request.cpufreq), ("--signal", &request.signals)] {
+        if names.len() > 1 {
+            let count = names.len();
+            return Err(LabError::Request(format!(
+                "{option} names {count}; the real run had one: name that one with --beside"
+            )));
+        }
+    }
     let workload = idlewise_workload::find(&request.workload)?;
     let pairs = recordings.iter().map(|path| pair(request, &workload, path, options, progress));
     Ok(BesideReport {
@@ -160,7 +168,7 @@ fn pair(
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
     let governor = recording.kernels_governor(&offered([], &request.kernel_trees))?;
     let governor = governor.map_err(|why| LabError::Request(format!("{shown}: {why}")))?;
-    let mut request = SimulateRequest {
+    let request = SimulateRequest {
         platform: recording.machine.id.clone(),
         // One of ours, or one that the user named.
         governors: vec![governor.spec().to_string()],
@@ -171,8 +179,6 @@ fn pair(
         baseline: None,
         ..request.clone()
     };
-    request.cpufreq.truncate(1);
-    request.signals.truncate(1);
     let simulated = simulated(&request, workload, &recording, tick_ns, &cpus)?;
     Ok(Pair {
         recording: shown,

@@ -234,7 +234,9 @@ pub fn compare(
     let metrics = Metric::vocabulary();
     let conditions: Vec<Condition> =
         request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
-    let candidates = governors::candidates(&[request.a.clone(), request.b.clone()], &request.kernel_trees)?;
+    // A governor may be compared with itself: then nothing differs.
+    let names = [request.a.clone(), request.b.clone()];
+    let candidates = governors::all_candidates(&names, &request.kernel_trees)?;
     let [a, b] = candidates.as_slice() else {
         return Err(LabError::Request(format!(
             "{} and {}: two governors are wanted, not a whole kernel tree (write linux:VERSION/GOVERNOR)",

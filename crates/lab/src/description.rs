@@ -52,6 +52,7 @@ impl Description {
             let machine = told?.ok_or_else(|| LabError::MachineUnknown {
                 path: self.trace.display().to_string(),
                 sidecar: self.place.display().to_string(),
+                replayed: options.replayed_on.is_some(),
             })?;
             return Ok(RecordedMachine { machine, assumed: false, contradicted: None });
         };
@@ -59,8 +60,8 @@ impl Description {
             (SAME, Some(platform)) => platform,
             (SAME, None) => {
                 return Err(LabError::Request(format!(
-                    "--recorded-on {SAME}: means the machine of --platform, which is not given; name the machine that was \
-                     recorded"
+                    "--recorded-on {SAME}: `{SAME}` is the machine of --platform, and none is given here; name the machine that \
+                     was recorded"
                 )));
             }
             _ => named,

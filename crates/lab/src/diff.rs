@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
 use serde::Serialize;
 
+use crate::recording::{distinct, file_name};
 use crate::{LabError, RecordingOptions};
 use input::Input;
 
@@ -92,10 +93,20 @@ pub struct Run {
 /// # Errors
 /// [`LabError`] when a file cannot be read, or files do not belong together.
 pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
-    let read = |path: &Path| Input::read(path, request);
+    request.recording.check_governor()?;
+    let paths: Vec<&Path> =
+        [Some(&request.before), request.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    let bare: Vec<String> = paths.iter().map(|path| file_name(path)).collect();
+    let named: Vec<(&Path, &str)> = paths.iter().copied().zip(bare.iter().map(String::as_str)).collect();
+    let mut names = distinct(&named).into_iter();
+    let mut read = |path: &Path| Input::read(path, names.next().unwrap_or_else(|| file_name(path)), request);
+    if let Some(after) = &request.after {
+        differ(&request.before, after)?;
+    }
     let before = read(&request.before)?;
     let mut notes = before.notes.clone();
     let Some(after) = &request.after else {
+        heard(request, &[&before])?;
         let name = before.name.clone();
         let run = before.run(false, &mut notes)?;
         let because = match request.meaning {
@@ -107,6 +118,7 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
         return Ok(report(Meaning::Looks, because, vec![name], vec![run], notes));
     };
     let after = read(after)?;
+    heard(request, &[&before, &after])?;
     notes.extend(after.notes.iter().filter(|n| !before.notes.contains(n)).cloned());
     let files = vec![before.name.clone(), after.name.clone()];
     let counts = (before.looks(), after.looks());
@@ -147,6 +159,37 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
             Ok(report(Meaning::Looks, because, files, vec![run], notes))
         }
         None => looks_or_boots(&before, &after, files, notes),
+    }
+}
+
+/// A file is compared with another one.
+fn differ(before: &Path, after: &Path) -> Result<(), LabError> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(before).is_some_and(|before| place(after) == Some(before)) {
+        return Err(LabError::Request(format!(
+            "{} and {} are the same file; name two files, or one that holds both snapshots",
+            before.display(),
+            after.display()
+        )));
+    }
+    Ok(())
+}
+
+/// An option that says something about none of the files is a mistake.
+fn heard(request: &DiffRequest, inputs: &[&Input]) -> Result<(), LabError> {
+    let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
+    let names = names.join(" and ");
+    if !request.cpus.is_empty() && !inputs.iter().any(|i| i.took_cpus) {
+        return Err(LabError::Request(format!(
+            "--cpus is for bare values, which name no CPU; {names}: the CPUs are named there: leave --cpus out"
+        )));
+    }
+    let option = request.recording.first_given();
+    match option.filter(|_| !inputs.iter().any(|i| i.looks().is_none())) {
+        Some(option) => Err(LabError::Request(format!(
+            "{option} is for recordings; {names}: counters of the kernel: leave {option} out"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -48,14 +48,17 @@ pub enum LabError {
     /// Nobody said on which machine a trace was recorded.
     #[error(
         "{path}: which machine was recorded? Neither the file nor a side-car says it. Name it with --recorded-on (a platform \
-         of `idlewise platform list`, a platform file, a sysfs dump; `--recorded-on same` is the machine of --platform, where the command has it), or put \
-         `{sidecar}` beside the trace with a line `platform = \"...\"`"
+         of `idlewise platform list`, a platform file, a sysfs dump{}), or put `{sidecar}` next to the trace with a line \
+         `platform = \"...\"`",
+        if *.replayed { "; `--recorded-on same` is the machine of --platform" } else { "" }
     )]
     MachineUnknown {
         /// The trace.
         path: String,
         /// Where a description of the recording would be looked for.
         sidecar: String,
+        /// A machine to replay on was given.
+        replayed: bool,
     },
     /// A golden file cannot be read.
     #[error(transparent)]

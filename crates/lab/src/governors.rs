@@ -108,6 +108,19 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
 
 /// The candidates of a request, each with a name of its own.
 pub(crate) fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
+    let all = all_candidates(names, trees)?;
+    for (i, candidate) in all.iter().enumerate() {
+        let name = candidate.name();
+        if all.iter().take(i).any(|c| c.name() == name) {
+            // They would be two columns of the same numbers.
+            return Err(LabError::Request(format!("governor {name} is named twice; name it once")));
+        }
+    }
+    Ok(all)
+}
+
+/// As [`candidates`]; one may be there twice.
+pub(crate) fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
     if names.is_empty() {
         return Err(LabError::Request("no governor given".to_owned()));
     }

@@ -3,7 +3,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
+use idlewise_governor::{Governor, Offered, RecordedName, Spec};
 use idlewise_model::{Confidence, Tape, TapeCpu, TapeInput, TickGrid};
 use idlewise_platform::{Platform, cpu_list};
 use idlewise_tape::{Limits, file as tape_file};
@@ -96,31 +96,82 @@ pub struct Recording {
     pub(crate) looks: Option<Looks>,
 }
 
+/// How `--kernel-governor` names a governor that idlewise does not have.
+const OTHER: &str = "other:";
+
+/// The name behind [`OTHER`].
+pub(crate) fn other(name: &str) -> Option<&str> {
+    name.strip_prefix(OTHER)
+}
+
 /// The kernel's idle governor: by an option of this invocation, or by what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KernelGovernor {
     /// `--kernel-governor`.
     Given(String),
+    /// `--kernel-governor other:NAME`.
+    Other(String),
     /// The recording, its description or the tape; empty where they do not say.
     Recorded(RecordedName),
 }
 
 impl KernelGovernor {
     fn of(given: Option<&String>, recorded: impl FnOnce() -> String) -> Self {
-        given
-            .map_or_else(|| Self::Recorded(RecordedName::new(recorded())), |given| Self::Given(given.clone()))
+        match given {
+            None => Self::Recorded(RecordedName::new(recorded())),
+            Some(given) => match other(given) {
+                Some(name) => Self::Other(name.to_owned()),
+                None => Self::Given(given.clone()),
+            },
+        }
     }
 
     /// The name, to be shown.
     pub(crate) fn as_str(&self) -> &str {
         match self {
-            Self::Given(name) => name,
+            Self::Given(name) | Self::Other(name) => name,
             Self::Recorded(name) => name.as_str(),
         }
     }
 }
 
 impl RecordingOptions {
+    /// The first option among these that was given.
+    #[must_use]
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--recorded-on or --sysfs", self.recorded_on.is_some()),
+            ("--kernel-governor", self.kernel_governor.is_some()),
+            ("--instance", self.instance.is_some()),
+            ("--despite-counters", !self.despite_counters.is_empty()),
+            ("--hz", self.hz.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
+    /// Whether `kernel_governor` names a governor: a misspelt name would stand as a fact in every answer.
+    ///
+    /// # Errors
+    /// [`LabError::Request`] with the likeliest and all names, and how another governor is written.
+    pub(crate) fn check_governor(&self) -> Result<(), LabError> {
+        let Some(name) = &self.kernel_governor else { return Ok(()) };
+        if let Some(name) = other(name) {
+            let why = format!("--kernel-governor {OTHER}{name}: the name is missing");
+            return if name.trim().is_empty() { Err(LabError::Request(why)) } else { Ok(()) };
+        }
+        let spec: Spec = name.parse()?;
+        // Whether a file or a kernel tree is there, its reader says.
+        if spec.names_a_file() || spec.id.split(':').next() == Some("linux") {
+            return Ok(());
+        }
+        Governor::find(&spec).map(drop).map_err(|why| {
+            LabError::Request(format!(
+                "--kernel-governor: {why}; a governor that idlewise does not have is given as {OTHER}{}",
+                spec.id
+            ))
+        })
+    }
+
     /// Opens the trace at `path`.
     pub(crate) fn open(&self, path: &Path) -> Result<TraceFile, TraceError> {
         TraceFile::open_with(path, &Choice { instance: self.instance.clone() })
@@ -144,6 +195,7 @@ impl Recording {
 
     /// As [`Recording::open`], with all CPUs, whatever the kernel counted.
     fn read(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
+        options.check_governor()?;
         if let Some(tape) = read_tape(path)? {
             return Self::of_tape(path, tape, options);
         }
@@ -286,23 +338,29 @@ fn check_taken(taken: &[u32], recordings: &[Recording]) -> Result<(), LabError> 
     Err(LabError::Request(format!("--despite-counters {cpu}: there is no CPU {cpu}; {}", there.join("; "))))
 }
 
-/// The recordings' names; where several have one name, each with as much of its folders as tells them apart.
+/// The recordings' names, told apart.
 fn distinct_names(all: &[Recording]) -> Vec<String> {
-    let of = |r: &Recording, parts: usize| -> String {
-        let components: Vec<_> = r.path.components().collect();
+    let all: Vec<(&Path, &str)> =
+        all.iter().map(|r| (r.path.as_path(), r.tape.source.name.as_str())).collect();
+    distinct(&all)
+}
+
+/// Names of files; where several have one name, each with as much of its folders as tells them apart.
+pub(crate) fn distinct(all: &[(&Path, &str)]) -> Vec<String> {
+    let of = |path: &Path, parts: usize| -> String {
+        let components: Vec<_> = path.components().collect();
         let from = components.len().saturating_sub(parts);
         components.iter().skip(from).collect::<PathBuf>().display().to_string()
     };
-    let name = |r: &Recording| {
-        let named_alike: Vec<&Recording> =
-            all.iter().filter(|o| o.tape.source.name == r.tape.source.name).collect();
+    let name = |(path, name): &(&Path, &str)| {
+        let named_alike: Vec<&Path> = all.iter().filter(|(_, n)| n == name).map(|(path, _)| *path).collect();
         if named_alike.len() == 1 {
-            return r.tape.source.name.clone();
+            return (*name).to_owned();
         }
-        let most = r.path.components().count();
+        let most = path.components().count();
         let alone =
-            |parts: &usize| named_alike.iter().filter(|o| of(o, *parts) == of(r, *parts)).count() == 1;
-        of(r, (1..most).find(alone).unwrap_or(most))
+            |parts: &usize| named_alike.iter().filter(|o| of(o, *parts) == of(path, *parts)).count() == 1;
+        of(path, (1..most).find(alone).unwrap_or(most))
     };
     all.iter().map(name).collect()
 }
@@ -349,12 +407,10 @@ impl Recording {
                 let found = recorded.find(offered, folder).and_then(loads);
                 Ok(found.map_err(|why| not_selected(recorded, &why, folder)))
             }
-            KernelGovernor::Given(_) => match find_one(name, offered.trees()) {
-                Err(LabError::Governor(GovernorError::Unknown { .. })) => {
-                    Ok(Err(format!("the kernel ran {name}, which is not among the governors here")))
-                }
-                given => given.map(Ok),
-            },
+            KernelGovernor::Given(_) => find_one(name, offered.trees()).map(Ok),
+            KernelGovernor::Other(_) => {
+                Ok(Err(format!("the kernel ran {name}, which is not among the governors here")))
+            }
         }
     }
 
@@ -379,7 +435,8 @@ impl Recording {
     }
 }
 
-fn file_name(path: &Path) -> String {
+/// The name of the file at `path`, to be shown.
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
 }
 

@@ -141,9 +141,17 @@ pub fn reproduce_with(
         some => some.iter().map(String::as_str).collect(),
     };
     let mut all = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut files = Vec::new();
     for e in &mut all {
         e.offered = offered.clone();
-        e.check_governors()?;
+        files.extend(e.check_governors()?);
+    }
+    if let Some(unused) = offered.unused(&files, &[]) {
+        let path = unused.display();
+        return Err(LabError::Request(format!(
+            "--trust {path}: no experiment of {} names it",
+            names.join(", ")
+        )));
     }
     let one = |e: Experiment| {
         let id = e.id.clone();

@@ -139,6 +139,8 @@ pub(crate) fn simulate_on(
         ));
     }
     let candidates = candidates(request)?;
+    each_once("--cpufreq", &request.cpufreq)?;
+    each_once("--signal", &request.signals)?;
     let kernel = Kernel::parse(&request.kernel)?;
     let hz = hz(request, platform)?;
     let mut machine = Machine::new(platform, hz, request.cpus);
@@ -245,14 +247,26 @@ fn without_clock(machine: &Machine<'_>) -> Option<String> {
 }
 
 fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, LabError> {
-    let hz = request.hz.or(platform.hz);
-    hz.filter(|hz| bounds::HZ.contains(hz)).ok_or_else(|| {
-        LabError::Request(format!(
-            "{}: how often does its kernel tick? give --hz, {} to {}",
-            platform.id,
-            bounds::HZ.start(),
-            bounds::HZ.end()
-        ))
+    let (hz, what) = match (request.hz, platform.hz) {
+        (Some(hz), _) => (hz, "--hz, ticks a second".to_owned()),
+        (None, Some(hz)) => (hz, format!("{}: ticks a second (hz)", platform.id)),
+        (None, None) => {
+            return Err(LabError::Request(format!(
+                "{}: the platform does not say how often its kernel ticks; give --hz, {} to {}",
+                platform.id,
+                bounds::HZ.start(),
+                bounds::HZ.end()
+            )));
+        }
+    };
+    bounds::within(&what, hz, &bounds::HZ).map_err(LabError::Request)?;
+    Ok(hz)
+}
+
+fn each_once(option: &str, names: &[String]) -> Result<(), LabError> {
+    let again = names.iter().enumerate().find(|(i, name)| names.iter().take(*i).any(|n| n == *name));
+    again.map_or(Ok(()), |(_, name)| {
+        Err(LabError::Request(format!("{option}: {name} is named twice; name it once")))
     })
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
@@ -11,7 +10,7 @@ use super::part::Parts;
 use super::{DiffRequest, Meaning, Run, between, since_boot};
 use crate::counters::Looks;
 use crate::description::Description;
-use crate::recording::is_tape;
+use crate::recording::{is_tape, other};
 use crate::score::by_cpu;
 use crate::{LabError, RecordingOptions};
 
@@ -21,6 +20,8 @@ pub(super) struct Input {
     pub(super) name: String,
     /// What was taken for granted.
     pub(super) notes: Vec<String>,
+    /// It names no CPU: `--cpus` does.
+    pub(super) took_cpus: bool,
     what: What,
 }
 
@@ -32,16 +33,16 @@ enum What {
 }
 
 impl Input {
-    pub(super) fn read(path: &Path, request: &DiffRequest) -> Result<Self, LabError> {
-        let name =
-            path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    /// Reads the file at `path`, which is called `name` here.
+    pub(super) fn read(path: &Path, name: String, request: &DiffRequest) -> Result<Self, LabError> {
         let shown = path.display().to_string();
         let recording = || What::Recording(path.to_owned(), request.recording.clone());
         let Some(text) = text_of(path)? else {
-            return Ok(Self { name, notes: Vec::new(), what: recording() });
+            return Ok(Self { name, notes: Vec::new(), took_cpus: false, what: recording() });
         };
         let dump = SysfsDump::parse(&text, &shown);
         let mut notes = Vec::new();
+        let mut took_cpus = false;
         let what = match dump {
             Ok(looks) => {
                 let skipped: usize = looks.iter().map(|l| l.skipped_lines).sum();
@@ -53,14 +54,17 @@ impl Input {
             // One line of a dump is damaged: nothing else will be made of it.
             Err(why) if text.contains("cpuidle/state") => return Err(why.into()),
             Err(_) => match CatDump::parse(&text, &shown) {
-                Ok(cat) => What::Looks(looks_of_cat(&cat, &name, request, &mut notes)?),
+                Ok(cat) => {
+                    took_cpus = true;
+                    What::Looks(looks_of_cat(&cat, &name, request, &mut notes)?)
+                }
                 Err(why) if text.trim().is_empty() || !may_be_recording(path, request) => {
                     return Err(why.into());
                 }
                 Err(_) => recording(),
             },
         };
-        Ok(Self { name, notes, what })
+        Ok(Self { name, notes, took_cpus, what })
     }
 
     /// How many looks it holds; `None` for a recording.
@@ -88,7 +92,7 @@ impl Input {
         let mut run = match &self.what {
             What::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
                 Some(beside) => beside.run(options, notes)?,
-                None => recorded(path, options, notes)?,
+                None => recorded(path, &self.name, options, notes)?,
             },
             What::Looks(looks) => match looks.as_slice() {
                 [one] => since_boot(one),
@@ -140,7 +144,8 @@ impl Beside {
         }
         let times = after.0.iter().filter_map(|(cpu, at)| at.checked_sub(*before.0.get(cpu)?));
         let seconds = times.max().map(|ns| ns as f64 / 1e9);
-        let governor = options.kernel_governor.clone().or(self.governor);
+        let named = options.kernel_governor.as_deref().map(|name| other(name).unwrap_or(name).to_owned());
+        let governor = named.or(self.governor);
         Ok(parts.run("", "recording (the kernel's counters beside it)", seconds, None, governor))
     }
 }
@@ -148,7 +153,7 @@ impl Beside {
 /// The text of a file that may be a dump; `None` where it is too large or no text.
 fn text_of(path: &Path) -> Result<Option<String>, LabError> {
     let wrong = |e: std::io::Error| LabError::file(path, e);
-    if fs::metadata(path).map_err(wrong)?.is_dir() {
+    if path.is_dir() {
         return Ok(None);
     }
     // A dump of the largest machine has some ten MB; more is a recording.
@@ -210,13 +215,17 @@ fn looks_of_cat(
 }
 
 /// A recording by its own stays.
-fn recorded(path: &Path, options: &RecordingOptions, notes: &mut Vec<String>) -> Result<Run, LabError> {
+fn recorded(
+    path: &Path,
+    name: &str,
+    options: &RecordingOptions,
+    notes: &mut Vec<String>,
+) -> Result<Run, LabError> {
     let judged = by_cpu(path, options)?;
     if judged.cpus.is_empty() {
         let why = format!("no CPU can be judged. {}", judged.left_out.join("; "));
         return Err(LabError::file(path, why));
     }
-    let name = path.file_name().unwrap_or_default().display();
     notes.extend(judged.assumption.map(|a| format!("{name}: all of this holds if {a}")));
     notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
     let counters = |s: &Score| {

@@ -2,9 +2,9 @@
 //! An experiment file: a published table, and how it is simulated (`docs/reference/experiments.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use idlewise_governor::{GovernorError, Offered, RecordedName};
+use idlewise_governor::{GovernorError, GovernorSource, Offered, RecordedName};
 use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
@@ -436,8 +436,12 @@ impl Experiment {
     /// # Errors
     /// Where it is a C file that the user does not name.
     pub(super) fn governor(&self, name: &RecordedName) -> Result<String, LabError> {
+        self.source(name).map(|source| source.spec().to_string())
+    }
+
+    fn source(&self, name: &RecordedName) -> Result<GovernorSource, LabError> {
         match name.source(&self.offered, None) {
-            Ok(source) => Ok(source.spec().to_string()),
+            Ok(source) => Ok(source),
             Err(GovernorError::NotNamedByUser { path }) => Err(LabError::Request(format!(
                 "experiment {}: its governor {path} is a C file; what an experiment names is neither compiled nor run \
                  unless you name it, too (--trust {path})",
@@ -447,11 +451,17 @@ impl Experiment {
         }
     }
 
-    /// Whether all governors that it names may be run.
-    pub(super) fn check_governors(&self) -> Result<(), LabError> {
+    /// Whether all governors that it names may be run; and those among them that are C files.
+    pub(super) fn check_governors(&self) -> Result<Vec<PathBuf>, LabError> {
         let parts = self.row.iter().map(|r| &r.setup).chain(self.column.iter().map(|c| &c.setup));
         let all = std::iter::once(&self.setup).chain(parts);
-        all.filter_map(|s| s.governor.as_ref()).try_for_each(|name| self.governor(name).map(|_| ()))
+        let sources = all.filter_map(|s| s.governor.as_ref()).map(|name| self.source(name));
+        let file = |source| match source {
+            Ok(GovernorSource::File(file)) => Some(Ok(PathBuf::from(&file.spec().id))),
+            Ok(GovernorSource::Shipped(_)) => None,
+            Err(why) => Some(Err(why)),
+        };
+        sources.filter_map(file).collect()
     }
 
     /// A value of a row.

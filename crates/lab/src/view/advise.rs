@@ -66,7 +66,8 @@ fn machine(a: &Advice) -> String {
         if s.kernel.is_empty() { "kernel not known".to_owned() } else { format!("Linux {}", s.kernel) };
     out += &s.driver.as_ref().map_or_else(String::new, |d| format!(", driver {d}"));
     out += &s.governor.as_ref().map_or_else(String::new, |g| format!(", governor {g}"));
-    out += &s.available.as_ref().map_or_else(String::new, |a| format!(" (offers {})", a.join(", ")));
+    let offers = s.available.as_ref().filter(|a| !a.is_empty());
+    out += &offers.map_or_else(String::new, |a| format!(" (offers {})", a.join(", ")));
     out
 }
 
