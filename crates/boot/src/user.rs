@@ -46,7 +46,7 @@ impl UserGovernor {
         for (index, path) in sources.iter().enumerate() {
             let Some(inside) = path.strip_prefix(folder).ok().and_then(Path::to_str) else {
                 return refuse(format!(
-                    "includes {}, which is not beside it; headers must be in its folder",
+                    "includes {}, which is not next to it; headers must be in its folder",
                     path.display()
                 ));
             };
@@ -194,7 +194,7 @@ mod tests {
         let sources = [folder.path().join("a.c"), other.path().join("b.h")];
         sources.iter().for_each(|s| fs::write(s, "").unwrap());
         let why = UserGovernor::new("a.c", 1, "a", &sources).unwrap_err().to_string();
-        assert!(why.contains("b.h, which is not beside it"), "{why}");
+        assert!(why.contains("b.h, which is not next to it"), "{why}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ Would it find a difference where there is none?
   idlewise ab --governors menu --aa --load timer
 Several benchmarks, and their mean:
   idlewise ab --governors menu,ladder --benchmark 'pipe=perf bench sched pipe -l 50000' --benchmark 'build=make -B'
-Go on after an interruption, with the same command; look at the result again, as Markdown:
+Go on after an interruption, with the same command; show the result again, as Markdown:
   idlewise ab --resume ab-1 -- perf bench sched pipe -l 50000
   idlewise ab --show ab-1 --format markdown
 Is it shown to be slower by more than 2 %, or does it wake later than in 100 us?
@@ -40,7 +40,7 @@ which must be shown to count; one without is the median's own value.
   shares, such as missed                                   5%, +1pp (percentage points)
   all others: trips, ops, energy in J                      1000, -100, -5%
 
-Switching governors and states needs root. Everything is put back at the end, after Ctrl-C, and after a crash or SIGKILL.
+Switching governors and states needs root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
 Exit status: 0 done, 1 --aa found a difference or a --fail-if holds, 2 not done.";
 
 #[derive(Debug, Args)]

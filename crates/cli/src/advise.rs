@@ -30,16 +30,16 @@ use crate::record::keep;
 const EXAMPLES: &str = "\
 For a command: it is recorded, replayed, then run under the kernel's governors in turns:
   idlewise advise -- perf bench sched pipe -l 50000
-For one of the loads that come along (idlewise ab --loads), in a few minutes:
+For one of the loads that ship with idlewise (idlewise ab --loads), in a few minutes:
   idlewise advise --load timer --quick
 For whatever runs on this machine, 30 seconds of it; nothing is switched:
   idlewise advise --seconds 30
 For a recording; no root needed:
   idlewise advise --trace mine.dat
-With arms of your own beside the kernel's governors; what a state is worth:
+With arms of your own next to the kernel's governors; what a state is worth:
   idlewise advise --load timer --also menu:disable=1
 
-Recording and switching need root. Everything is put back at the end, after Ctrl-C, and after a crash or SIGKILL.
+Recording and switching need root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
 Exit status: 0 done, whatever the advice is; 2 not done. See docs/guide/advise.md.";
 
 /// Which idle governor for this machine and load? Records it, replays it under all governors, compares those of this kernel,
@@ -52,7 +52,7 @@ pub(crate) struct AdviseArgs {
     trace: Option<PathBuf>,
     #[command(flatten)]
     recording: RecordingArgs,
-    /// A load that comes along, instead of a command
+    /// A load that ships with idlewise, instead of a command
     #[arg(short, long, value_name = "NAME", conflicts_with = "command")]
     load: Option<String>,
     /// How long a load runs, or the machine is recorded as it is [default: 3 and 10]

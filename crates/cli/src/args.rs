@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use idlewise_governor::{Spec, expand};
 use idlewise_lab::RecordingOptions;
 use idlewise_lab::replay::Per;
 use idlewise_report::Format;
@@ -26,7 +27,7 @@ What if this load ran there? A trace that does not say which machine was recorde
 What is in a trace, and what did the kernel itself choose?
   idlewise info trace.dat
   idlewise score trace.dat --per cpu
-Where do two governors part, what does it cost, and why? Exit status 1 if B is worse than that:
+Where do two governors differ, what does it cost, and why? Exit status 1 if B is worse than that:
   idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
   idlewise explain trace.dat --why-differ menu,teo-util
 A governor of your own, and one out of a kernel tree:
@@ -45,8 +46,8 @@ In a real kernel, booted on a virtual phone with the idle states of a real one:
 A governor's manual page and parameters:
   idlewise governors show teo-util
 
-Exit status: 0 done, 1 a comparison found a difference, 2 not done. A recording that tells what governors were told and chose
-is a comparison, too: of the governor in the kernel and the same in user space.";
+Exit status: 0 done, 1 a comparison found a difference, 2 not done. A recording with the inputs and choices of
+governors is a comparison, too: of the governor in the kernel and the same in user space.";
 
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
@@ -58,30 +59,30 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
-    /// Lay two governors' runs over the same traces side by side, wait by wait
+    /// Compare two governors on the same traces, idle period by idle period
     Compare(CompareArgs),
-    /// Lay one decision open: what the governor knew, remembered, made of it, and what the others did
+    /// Explain one decision: the governor's inputs, state and reasons, and what the other governors chose
     Explain(ExplainArgs),
     /// Judge the choices that the kernel itself made in a trace; nothing is replayed
     Score(ScoreArgs),
     /// Keep what governors would have seen of a trace in a small file that replay reads
     Tape(TapeArgs),
-    /// Write a trace as Perfetto protobuf or ftrace text, with governors' choices as tracks beside it
+    /// Write a trace as Perfetto protobuf or ftrace text, with governors' choices as tracks next to it
     Convert(ConvertArgs),
     /// Run a workload on a simulated machine, under any governors of idle states and frequencies, and compare them
     Simulate(SimulateArgs),
-    /// Simulate published experiments, and lay the published numbers beside ours
+    /// Simulate published experiments, and compare the published numbers with ours
     Reproduce(ReproduceArgs),
     /// Watch the running machine: idle states, wakeups, too deep, too shallow, power
     Top(crate::top::TopArgs),
-    /// Subtract two looks at the kernel's counters, or compare two runs, as text for a mail
+    /// Subtract two snapshots of the kernel's counters, or compare two runs, as text for a mail
     Diff(crate::diff::DiffArgs),
     /// Compare governors on the running machine: switch between them around a benchmark, many times, and judge the result
     Ab(crate::ab::AbArgs),
     Advise(crate::advise::AdviseArgs),
     /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
     Lab(LabArgs),
-    /// Hold a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
+    /// Check a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
     Drive(DriveArgs),
     /// List the governors, or show one's manual page and parameters
     Governors(GovernorsArgs),
@@ -90,7 +91,7 @@ pub(crate) enum Command {
     /// A load of `ab`
     #[command(hide = true)]
     Load(crate::load::LoadArgs),
-    /// Put back what a session that died had changed
+    /// Restore what a session that died had changed
     #[command(hide = true)]
     PutBack(crate::put_back::PutBackArgs),
 }
@@ -125,7 +126,7 @@ pub(crate) struct ReplayArgs {
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
-    /// Replay also with the least and the greatest sleep lengths that the recording allows, where it does not tell them
+    /// Replay also with the least and the greatest sleep lengths that the recording allows, where it does not show them
     /// for certain: does the ranking of the governors hold?
     #[arg(long)]
     pub(crate) sensitivity: bool,
@@ -140,7 +141,7 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// A workload that comes with idlewise, or a file of rt-app's grammar (docs/reference/workload-format.md)
+    /// A workload that ships with idlewise, or a file of rt-app's grammar (docs/reference/workload-format.md)
     #[arg(value_name = "WORKLOAD", required_unless_present_any = ["again", "list"])]
     pub(crate) workload: Option<String>,
     /// List the workloads that ship with idlewise
@@ -173,7 +174,7 @@ pub(crate) struct SimulateArgs {
     /// CPUs, where the platform leaves it open
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: Option<u32>,
-    /// What the battery supplies beside the CPUs all the time: display, memory, radio [default: what the platform says]
+    /// What the battery supplies to other parts than the CPUs all the time: display, memory, radio [default: what the platform says]
     #[arg(long, value_name = "MW", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) base_mw: Option<u64>,
     /// How long [default: what the workload says, else 10]
@@ -186,11 +187,11 @@ pub(crate) struct SimulateArgs {
     #[arg(short, long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) repeat: Option<u64>,
     /// Write a trace of the run, as a kernel would have recorded it: ftrace text (.txt, .trace) or Perfetto
-    /// (.perfetto-trace); beside it goes FILE.toml, which tells `idlewise replay` the machine and the governor
+    /// (.perfetto-trace); next to it goes FILE.toml, which names the machine and the governor for `idlewise replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Recordings of real runs of the workload, with the boot lab or on a machine: simulate the same, with the machine and
-    /// the idle governor of each, and lay both side by side
+    /// the idle governor of each, and compare both
     #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw"])]
     pub(crate) beside: Vec<PathBuf>,
     #[command(flatten)]
@@ -209,7 +210,7 @@ pub(crate) struct SimulateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments that come with idlewise, or files of their format (docs/reference/experiments.md); all, with a summary
+    /// Experiments that ship with idlewise, or files of their format (docs/reference/experiments.md); all, with a summary
     /// only, where none is named
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
@@ -265,10 +266,10 @@ pub(crate) struct ExplainArgs {
     /// The line of the file of decisions, as `idlewise drive` names it
     #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
     pub(crate) line: Option<u64>,
-    /// Find where two governors part: the first wait, and those that cost most energy and latency
+    /// Find where two governors differ: the first idle period, and those that cost most energy and latency
     #[arg(long, value_name = "A,B")]
     pub(crate) why_differ: Option<String>,
-    /// Governors to show beside it; `none` for none [default: all]
+    /// Governors to show next to it; `none` for none [default: all]
     #[arg(long, value_name = "LIST", conflicts_with = "why_differ")]
     pub(crate) others: Option<String>,
     #[command(flatten)]
@@ -325,7 +326,7 @@ EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change
   latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms, s)
   energy                                                    +2%
   wakeups, ticks, tick_stopped                              1000, +100, +2%
-  differ (waits with another first choice)                  5%
+  differ (idle periods with another first choice)                  5%
 
 Exit status: 0 done, 1 a --fail-if holds, 2 not done.";
 
@@ -336,7 +337,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
-    /// Hold the trace against the kernel's counters, as `grep -r .` printed cpuidle in sysfs before and after, with a line
+    /// Check the trace against the kernel's counters, as `grep -r .` printed cpuidle in sysfs before and after, with a line
     /// cpuN/at_ns:TIME for each CPU: when they were read, ns on the trace's clock
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     pub(crate) counters: Vec<PathBuf>,
@@ -377,7 +378,7 @@ pub(crate) struct ConvertArgs {
     /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Governors to replay, with parameters where wanted; each CPU's idle stays become a track (Perfetto only)
+    /// Governors to replay, with parameters where wanted; each CPU's idle periods become a track (Perfetto only)
     #[arg(short, long, value_name = "LIST")]
     pub(crate) governor: Option<String>,
     #[command(flatten)]
@@ -393,7 +394,7 @@ pub(crate) enum ConvertTo {
 const CONVERT: &str = "\
 Look at a recording in the Perfetto UI (https://ui.perfetto.dev, \"Open trace file\"):
   idlewise convert trace.dat -o trace.perfetto-trace
-With what two governors would have done in it, in tracks beside the recording:
+With what two governors would have done in it, in tracks next to the recording:
   idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util --recorded-on pixel6
 As text, as the kernel's own trace file has it:
   idlewise convert trace.perfetto-trace -o trace.txt
@@ -453,8 +454,14 @@ pub(crate) struct GovernorsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
     /// A kernel tree, for its own governors: linux:6.12/teo, linux:6.12 for all, linux/teo if it is the only tree
-    #[arg(long = "kernel-tree", value_name = "DIR", global = true)]
+    #[arg(long = "kernel-tree", value_name = "DIR", global = true, value_parser = kernel_tree)]
     pub(crate) trees: Vec<PathBuf>,
+}
+
+/// A kernel tree with governors in it, whether one of them is named or not.
+fn kernel_tree(text: &str) -> Result<PathBuf, String> {
+    let tree = PathBuf::from(text);
+    expand(&Spec::new("linux"), std::slice::from_ref(&tree)).map(|_| tree).map_err(|e| e.to_string())
 }
 
 #[derive(Debug, Subcommand)]
@@ -476,7 +483,7 @@ pub(crate) struct PlatformArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlatformCommand {
-    /// A line for each machine that comes with idlewise
+    /// A line for each machine that ships with idlewise
     List,
     /// Idle states, capacities, power and sources of a machine
     Show {
@@ -646,7 +653,7 @@ pub(crate) enum LabCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// What guests can be given to do
+    /// List the workloads of guests
     Workloads,
 }
 
@@ -680,7 +687,7 @@ pub(crate) struct LabMachineArgs {
     /// Who puts CPUs to sleep
     #[arg(long, value_enum, default_value = "synth")]
     pub(crate) driver: DriverArg,
-    /// Refuse every so manieth entry into a deeper state (synth only)
+    /// Refuse every Nth entry into a deeper state (synth only)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) reject: u32,
     /// A cpufreq governor for all CPUs
@@ -705,7 +712,7 @@ pub(crate) struct LabRunArgs {
     /// What the workload rt-app reads
     #[arg(long, value_name = "FILE.json")]
     pub(crate) rt_app_file: Option<PathBuf>,
-    /// Do not record what governors are told (the events idlewise:*)
+    /// Do not record the inputs of governors (the events idlewise:*)
     #[arg(long)]
     pub(crate) without_true_inputs: bool,
     /// Where the recordings go: a folder for each governor in one for each platform and workload

@@ -95,7 +95,7 @@ fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
         let cpus: Vec<String> = tracks.cpus.iter().map(u32::to_string).collect();
         let of = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         let cpus = cpus.join(" ");
-        out.push(format!("tracks of {}: {} idle stays, {of} {cpus}", tracks.governor, tracks.stays));
+        out.push(format!("tracks of {}: {} idle periods, {of} {cpus}", tracks.governor, tracks.stays));
     }
     out
 }

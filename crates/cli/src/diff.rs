@@ -11,10 +11,10 @@ use crate::output::{Done, Progress, deliver};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
-    /// The earlier look at the kernel's counters, the run to start from, or a file that holds both looks
+    /// The earlier snapshot of the kernel's counters, the run to start from, or a file that holds both snapshots
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// The later look, or the run to compare with
+    /// The later snapshot, or the run to compare with
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
     /// What the files mean [default: found out, and said]
@@ -34,7 +34,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MeaningArg {
-    /// Two looks at one machine: what happened between them
+    /// Two snapshots of one machine: what happened between them
     Looks,
     /// Two runs: how the second differs from the first
     Runs,
@@ -48,17 +48,17 @@ What did the machine do meanwhile?
   idlewise diff before.txt after.txt
 Bare values, as `cat cpu0/cpuidle/state*/*` prints them (7 to 12 a state), of CPU 5:
   idlewise diff before.txt after.txt --cpus 5
-Both looks in one file, and two such files, which are two runs:
+Both snapshots in one file, and two such files, which are two runs:
   idlewise diff run1.txt
   idlewise diff menu.txt teo.txt
 Counters since boot under two kernels:
   idlewise diff linux-6.6.txt linux-6.12.txt --as runs
-Two recordings, by their own stays:
+Two recordings, by their own idle periods:
   idlewise diff menu.dat teo.dat --recorded-on kvm-guest
 For an issue, a spreadsheet, a program:
   idlewise diff before.txt after.txt --format markdown
 
-A look is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of `cat`; quoted in a mail or not. Text
+A snapshot is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of `cat`; quoted in a mail or not. Text
 is at most 78 columns wide.";
 
 /// CPU numbers of an argument.

@@ -132,7 +132,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         }
         let r = truth_of_governor(governor, path, &machine, a.cpu.unwrap_or(0))?;
         say_line(&format!(
-            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more hang on memory from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
+            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more depend on the governor's state from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
             path.display(),
             r.rows,
             r.other,

@@ -36,11 +36,11 @@ pub(crate) struct RecordArgs {
     /// Trace buffer of each CPU [default: 64, less where memory is scarce]; an event takes 30 to 45 bytes
     #[arg(short, long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     buffer: Option<u64>,
-    /// Record, too, what the governor is told and what it chooses, by BPF, into FILE with the ending .inputs.csv: `replay` then
+    /// Record, too, the inputs of the governor and what it chooses, by BPF, into FILE with the ending .inputs.csv: `replay` then
     /// proves the kernel's choices
     #[arg(short, long)]
     inputs: bool,
-    /// Overwrite FILE; a side-car beside it, FILE with the ending .toml, goes: it would speak for the new recording
+    /// Overwrite FILE; a side-car next to it, FILE with the ending .toml, goes: it would speak for the new recording
     #[arg(short, long)]
     force: bool,
     /// Write the report to this file, too, for programs
@@ -51,7 +51,7 @@ pub(crate) struct RecordArgs {
     plain: bool,
     /// Keep no recording: measure what recording costs COMMAND, in blocks of four runs, without, with, with, without; without a
     /// command a built-in load that exchanges messages
-    #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with = "seconds")]
+    #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with_all = ["seconds", "output", "force", "plain"])]
     overhead: Option<u16>,
     /// The built-in load of --overhead
     #[arg(long, hide = true)]

@@ -19,7 +19,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);
     let beside = trace.map_or_else(String::new, |m| format!(" (the trace has {})", m.len()));
     let said = format!(
-        "{}: {stays} idle stays of {} CPUs, {} bytes{beside}",
+        "{}: {stays} idle periods of {} CPUs, {} bytes{beside}",
         a.output.display(),
         recording.tape.cpus.len(),
         bytes.len()

@@ -23,7 +23,7 @@ use crate::output::{Done, Failure, deliver, is_stdout, warn, write_new};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TopArgs {
-    /// Time between two looks, from 0.1 to 3600 s
+    /// Time between two samples, from 0.1 to 3600 s
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
     /// What a row is

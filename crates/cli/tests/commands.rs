@@ -312,7 +312,13 @@ fn a_trace_tells_what_it_holds_and_what_can_be_done_with_it() {
     let o = idlewise(&["info", &data("mixed.dat")]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     let text = out(&o);
-    for word in ["trace.dat version 7", "clock mono", "yes, on 1 of 2 CPUs", "fidelity", "power:cpu_idle"] {
+    for word in [
+        "trace.dat version 7",
+        "clock mono",
+        "yes, on CPU 0, not on CPU 1: no idle periods there",
+        "fidelity",
+        "power:cpu_idle",
+    ] {
         assert!(text.contains(word), "no {word} in\n{text}");
     }
     let json = out(&idlewise(&["info", &data("mixed.dat"), "--format", "json"]));

@@ -252,12 +252,12 @@ fn files_that_hold_both_looks_are_runs_to_compare() {
     assert!(text.contains("two runs, B against A"), "{text}");
     assert!(squeezed(&text).contains("usage 800 400 -50.00%"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 78), "{text}");
-    refused(&["diff", &a, &folder.write("one.txt", &grep(2, 1))], &["one.txt is one look", "--as"]);
+    refused(&["diff", &a, &folder.write("one.txt", &grep(2, 1))], &["one.txt is one snapshot", "--as"]);
     // Counters that run back and forth are of two boots.
     let older = folder.write("older.txt", &(grep(1, 100) + &grep(2, 300).replace("/cpu0/", "/cpu3/")));
     let newer = folder.write("newer.txt", &(grep(1, 300) + &grep(2, 100).replace("/cpu0/", "/cpu3/")));
     let text = done(&["diff", &older, &newer]);
-    assert!(squeezed(&text).contains("counters since boot, for the looks are not"), "{text}");
+    assert!(squeezed(&text).contains("counters since boot, for the snapshots are not"), "{text}");
     let (x, y) = (folder.write("x.txt", &grep(2, 1)), folder.write("y.txt", &grep(2, 2)));
     assert!(done(&["diff", &x, &y, "--as", "runs"]).contains("two runs, B against A (as asked for)"));
     let looks = done(&["diff", &x, &y, "--as", "looks"]);
@@ -272,7 +272,7 @@ fn two_recordings_are_compared_by_their_own_stays() {
     assert!(text.contains("A         mixed.dat, recording"), "{text}");
     assert!(text.contains("wakeups/s") && text.contains("1 haltpoll idle % of idle"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 78), "{text}");
-    refused(&["diff", &at("mixed.dat"), &at("sleeploop.dat"), "--as", "looks"], &["no look at sysfs"]);
+    refused(&["diff", &at("mixed.dat"), &at("sleeploop.dat"), "--as", "looks"], &["no snapshot of sysfs"]);
 }
 
 #[test]

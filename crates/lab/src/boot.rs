@@ -213,6 +213,11 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, LabEr
         machine(request, platform)?;
     }
     let rt_app = rt_app(request, &workloads)?;
+    for (i, name) in request.governors.iter().enumerate() {
+        if request.governors.iter().take(i).any(|other| other == name) {
+            return Err(LabError::Request(format!("governor {name} is named twice; name it once")));
+        }
+    }
     let chosen = Chosen::all(&request.governors)?;
     let tree = tree(&request.build, &folder, watch)?;
     for governor in &chosen {

@@ -265,6 +265,8 @@ fn look(path: &Path) -> Result<SysfsDump, LabError> {
     let mut looks = SysfsDump::parse(&text, &path.display().to_string())?;
     match (looks.pop(), looks.is_empty()) {
         (Some(look), true) => Ok(look),
-        _ => Err(LabError::file(path, "holds several looks at the counters; give each a file of its own")),
+        _ => {
+            Err(LabError::file(path, "holds several snapshots of the counters; give each a file of its own"))
+        }
     }
 }

@@ -26,7 +26,7 @@ pub const SCHEMA: &str = "idlewise.diff/1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meaning {
-    /// Two looks at one machine: what happened between them.
+    /// Two snapshots of one machine: what happened between them.
     Looks,
     /// Two runs: how the second differs from the first.
     Runs,
@@ -37,7 +37,7 @@ pub enum Meaning {
 pub struct DiffRequest {
     /// The earlier look, the run to start from, or a file that holds both looks.
     pub before: PathBuf,
-    /// The later look, or the run to compare.
+    /// The later snapshot, or the run to compare.
     pub after: Option<PathBuf>,
     /// What the files mean, where it is not to be found out.
     pub meaning: Option<Meaning>,
@@ -71,7 +71,7 @@ pub struct DiffReport {
 pub struct Run {
     /// How it is called.
     pub name: String,
-    /// What it rests on: `two looks`, `counters since boot`; `recording (the kernel's counters beside it)`, `recording (its
+    /// What it rests on: `two looks`, `counters since boot`; `recording (with the kernel's counters)`, `recording (its
     /// own stays)`.
     pub basis: &'static str,
     /// The cpuidle driver, where it is told.
@@ -128,13 +128,13 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
             let (one, two) = if counts.0 == Some(1) { (0, 1) } else { (1, 0) };
             let name = |i: usize| files.get(i).map_or("", String::as_str);
             return Err(LabError::Request(format!(
-                "{} is one look at a machine, {} tells by itself what happened: give two of a kind, or say --as looks or \
+                "{} is one snapshot of a machine, {} says by itself what happened: give two of a kind, or say --as looks or \
                  --as runs",
                 name(one),
                 name(two)
             )));
         }
-        _ => Some((Meaning::Runs, "each file tells by itself what happened".to_owned())),
+        _ => Some((Meaning::Runs, "each file says by itself what happened".to_owned())),
     });
     match meaning {
         Some((Meaning::Runs, because)) => {
@@ -146,7 +146,7 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
             };
             if let Some((with, without)) = by_stays {
                 notes.push(format!(
-                    "{}: the kernel's counters beside it are not used, for {} has none",
+                    "{}: its counters of the kernel are not used, for {} has none",
                     with.name, without.name
                 ));
             }
@@ -203,7 +203,7 @@ fn looks_or_boots(
     let (a, b) = (before.last_look()?, after.last_look()?);
     let refused = match between(a, b, &mut notes) {
         Ok(run) => {
-            let because = "one look each, and no counter goes back".to_owned();
+            let because = "one snapshot each, and no counter goes back".to_owned();
             return Ok(report(Meaning::Looks, because, files, vec![run], notes));
         }
         Err(refused) => refused,
@@ -213,7 +213,7 @@ fn looks_or_boots(
             "{refused} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
         )));
     }
-    let because = "counters since boot, for the looks are not of one boot".to_owned();
+    let because = "counters since boot, for the snapshots are not of one boot".to_owned();
     notes.push(refused.to_string());
     let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
     Ok(report(Meaning::Runs, because, files, runs, notes))
@@ -234,19 +234,19 @@ fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> Result<Run,
     let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
     if counters.cpus.is_empty() {
         return Err(PlatformError::Counters {
-            what: "the looks have no CPU in common".to_string(),
+            what: "the snapshots have no CPU in common".to_string(),
             hint: "are they of the same machine?".to_string(),
         });
     }
     notes.extend(doubts);
     if a.governor != b.governor {
-        let name = |d: &SysfsDump| d.governor.clone().unwrap_or_else(|| "one not told".to_owned());
+        let name = |d: &SysfsDump| d.governor.clone().unwrap_or_else(|| "one not known".to_owned());
         notes.push(format!("the governor changed from {} to {}", name(a), name(b)));
     }
     let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
     let seconds = times.max().map(|ns| ns as f64 / 1e9);
     let parts = Parts::of_dump(b, &counters);
-    Ok(parts.run("between", "two looks", seconds, b.driver.clone(), b.governor.clone()))
+    Ok(parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone()))
 }
 
 /// What happened since the machine was started.

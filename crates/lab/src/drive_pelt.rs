@@ -122,6 +122,9 @@ pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
             Columns::Updates(columns) => run.update(line, &columns.row(&cells)?),
         }
     }
+    if run.done.steps == 0 {
+        return Err(DriveError::NoRows(csv_gz.to_owned()));
+    }
     Ok(run.done)
 }
 

@@ -33,7 +33,7 @@ pub enum LabError {
     },
     /// The idle stays of a long recording were put aside and cannot be read again.
     #[error(
-        "temporary file with the idle stays: {0}; is the file system of the temporary directory (TMPDIR) in order?"
+        "temporary file with the idle periods: {0}; is the file system of the temporary directory (TMPDIR) in order?"
     )]
     Stays(String),
     /// A platform.

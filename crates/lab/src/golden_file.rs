@@ -2,7 +2,7 @@
 //! Golden files: a `*.csv.gz` with one decision a row, recorded from compiled kernel code, and a `.json` beside it with
 //! the idle states.
 
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -29,7 +29,7 @@ pub enum DriveError {
         source: std::io::Error,
     },
     /// The name of the file gives no side-car.
-    #[error("{}: expected a file named *.csv.gz, with the idle states in a .json beside it", .0.display())]
+    #[error("{}: expected a file named *.csv.gz, with the idle states in a .json next to it", .0.display())]
     Name(PathBuf),
     /// The side-car lacks something.
     #[error("{}: expected {what}", .path.display())]
@@ -47,16 +47,19 @@ pub enum DriveError {
         /// What is wrong with them.
         source: TableError,
     },
-    /// A row is no CSV.
-    #[error("{}: {source}", .path.display())]
+    /// A row is no CSV, or the file is not packed as it should be.
+    #[error("{}: {}", .path.display(), csv_words(.source))]
     Csv {
         /// The file.
         path: PathBuf,
         /// What the reader said, with the line.
         source: csv::Error,
     },
+    /// There is nothing to compare with.
+    #[error("{}: expected rows of decisions or updates after the header, found none", .0.display())]
+    NoRows(PathBuf),
     /// The header line lacks a column.
-    #[error("{}: line 1: expected a column `{column}`; there are: {}", .path.display(), .found.join(", "))]
+    #[error("{}: line 1: expected a column `{column}`, found {}", .path.display(), columns_words(.found))]
     Column {
         /// The file.
         path: PathBuf,
@@ -81,6 +84,25 @@ pub enum DriveError {
     },
 }
 
+/// Where a row is no CSV, and what was expected there.
+fn csv_words(e: &csv::Error) -> String {
+    match e.kind() {
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line}: expected {expected_len} cells, as the header has, found {len}")
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            format!("line {}: expected text (UTF-8)", pos.as_ref().map_or(0, csv::Position::line))
+        }
+        csv::ErrorKind::Io(e) => format!("expected a table packed with gzip, whole: {e}"),
+        _ => e.to_string(),
+    }
+}
+
+fn columns_words(found: &[String]) -> String {
+    if found.is_empty() { "an empty file".to_owned() } else { format!("these: {}", found.join(", ")) }
+}
+
 /// A golden file, read.
 pub struct GoldenFile {
     pub(crate) car: SideCar,
@@ -102,6 +124,9 @@ impl GoldenFile {
         while reader.read_record(&mut record).map_err(wrong)? {
             rows.push(columns.row(csv_gz, &record, &car.table)?);
         }
+        if rows.is_empty() {
+            return Err(DriveError::NoRows(csv_gz.to_owned()));
+        }
         Ok(Self { car, rows })
     }
 }
@@ -121,8 +146,13 @@ pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> 
 pub(crate) fn side_car(csv_gz: &Path) -> Result<(PathBuf, Value), DriveError> {
     let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
     let path = PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
-    let text = idlewise_files::read_to_string(&path)
-        .map_err(|source| DriveError::Read { path: path.clone(), source })?;
+    let text = idlewise_files::read_to_string(&path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => {
+            let what = format!("the side-car of {} here: there is no such file", csv_gz.display());
+            DriveError::SideCar { path: path.clone(), what }
+        }
+        _ => DriveError::Read { path: path.clone(), source },
+    })?;
     match serde_json::from_str(&text) {
         Ok(json) => Ok((path, json)),
         Err(e) => Err(DriveError::SideCar { path, what: format!("JSON ({e})") }),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Event, EventKind, GovernorName, Span};
+use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
 use serde::Serialize;
 
@@ -296,18 +297,27 @@ fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
     };
     let idle = with(|c| c.idle_entries > 0 && c.idle_exits > 0);
     let switched = with(|c| c.switches_to_idle > 0);
-    let on = |cpus: &[u32]| format!("on {} of {} CPUs", cpus.len(), seen.cpus.len());
+    let on = |cpus: &[u32], what: &str| {
+        let (of, others) = (|n: usize| if n == 1 { "CPU" } else { "CPUs" }, with(|_| true));
+        let others: Vec<u32> = others.into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
+        let mut words = format!("on {} {}", of(cpus.len()), cpu_list(cpus));
+        if !others.is_empty() {
+            words += &format!(", not on {} {}: no {what} there", of(others.len()), cpu_list(&others));
+        }
+        words
+    };
     let verdict = |yes, words: String| Verdict { yes, words };
     if !idle.is_empty() {
-        let words = on(&idle);
+        let words = on(&idle, "idle periods");
         return (verdict(true, words.clone()), verdict(true, words));
     }
     if switched.is_empty() {
-        let why = "nothing here tells when a CPU was idle: no cpu_idle events, no switches to the idle task";
+        let why = "nothing here shows when a CPU was idle: no cpu_idle events, no switches to the idle task";
         return (verdict(false, why.to_owned()), verdict(false, why.to_owned()));
     }
     let score = "no cpu_idle events: which states the kernel chose is not known";
-    let replay = format!("{}, idle times from switches to the idle task", on(&switched));
+    let by = "idle times from switches to the idle task";
+    let replay = format!("{}; {by}", on(&switched, "switches to the idle task"));
     (verdict(false, score.to_owned()), verdict(true, replay))
 }
 
@@ -350,7 +360,7 @@ const INPUTS: [Need; 7] = [
         name: "wake",
         from: &["cpu_idle", "hrtimer_expire_entry", "local_timer_entry", "irq_handler_entry", "ipi_entry"],
         better: &["hrtimer_expire_entry"],
-        instead: "the end of the stay minus the state's exit latency",
+        instead: "the end of the idle period minus the state's exit latency",
     },
     Need {
         name: "sleep length",
@@ -363,19 +373,19 @@ const INPUTS: [Need; 7] = [
             "timer_expire_entry",
         ],
         better: &["hrtimer_start", "timer_start"],
-        instead: "the timer that ended a wait, else the next one seen",
+        instead: "the timer that ended an idle period, else the next one seen",
     },
     Need {
         name: "visits",
         from: &["sched_switch"],
         better: &["sched_switch"],
-        instead: "short gaps between idle stays",
+        instead: "short gaps between idle periods",
     },
     Need {
         name: "tick stopped",
         from: &["tick_stop"],
         better: &["tick_stop"],
-        instead: "stays that span a tick",
+        instead: "idle periods that span a tick",
     },
     Need {
         name: "utilisation",

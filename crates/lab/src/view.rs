@@ -187,7 +187,7 @@ fn latency(of: &Latency, ns: f64) -> String {
 fn tick_line(s: &Score) -> Option<Line> {
     let entries = s.wakeups;
     let words = if s.ticks_kept.is_none() {
-        "the recording does not tell for any entry whether the tick was kept or stopped".to_owned()
+        "the recording does not show for any entry whether the tick was kept or stopped".to_owned()
     } else {
         format!(
             "the recording does not tell for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
@@ -217,7 +217,7 @@ fn unplaced_line(s: &Score, machine: &str) -> Option<Line> {
     let entries: u64 = placeless().map(|(_, u)| u.entries).sum();
     let ns: u64 = placeless().map(|(_, u)| u.residency_ns).sum();
     let state = |(state, u): (&u8, &Unplaced)| match *state {
-        Piece::NO_STATE => format!("not told {}", u.entries),
+        Piece::NO_STATE => format!("not known {}", u.entries),
         state => format!("state {state}: {}", u.entries),
     };
     let states: Vec<String> = placeless().map(state).collect();
@@ -385,7 +385,7 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     };
     let Some(same_state_pct) = f.same_state_pct else {
         let why = format!(
-            "not known: no choice of {} can be compared ({} hang on memory from before)",
+            "not known: no choice of {} can be compared ({} depend on the governor's state from before)",
             f.governor, f.unknown_memory
         );
         return vec![Line::new("fidelity", why)];
@@ -397,7 +397,7 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     let mut out = vec![Line::new(
         "fidelity",
         format!(
-            "{} replayed makes the kernel's choices: state {} %, {tick} ({} choices compared; {} more hang on memory from before)",
+            "{} replayed makes the kernel's choices: state {} %, {tick} ({} choices compared; {} more depend on the governor's state from before)",
             f.governor,
             percent(same_state_pct),
             f.decisions,

@@ -189,7 +189,7 @@ fn two_recordings_are_compared_by_the_kernels_counters_where_both_have_them() {
     };
     let report = compared(None);
     let of = |r: &DiffReport, i: usize| (r.runs[i].basis, r.runs[i].all.usage, r.runs[i].governor.clone());
-    let counters = "recording (the kernel's counters beside it)";
+    let counters = "recording (with the kernel's counters)";
     assert_eq!(of(&report, 0), (counters, 3, Some("menu".to_owned())));
     assert_eq!(of(&report, 1), (counters, 30, Some("menu".to_owned())));
     assert_eq!(report.runs[0].seconds, Some(0.05));
@@ -197,7 +197,7 @@ fn two_recordings_are_compared_by_the_kernels_counters_where_both_have_them() {
     // One that has none: both by their stays, and it is said.
     std::fs::remove_file(b.path("t.toml")).unwrap();
     let report = compared(Some(SYNTH4));
-    let stays = "recording (its own stays)";
+    let stays = "recording (its own idle periods)";
     assert_eq!((of(&report, 0).0, of(&report, 0).1, of(&report, 1).0), (stays, 5, stays));
-    assert!(report.notes.iter().any(|n| n.contains("beside it are not used")), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|n| n.contains("of the kernel are not used")), "{:?}", report.notes);
 }

@@ -61,7 +61,7 @@ fn another_governor_than_the_kernels_does_not() {
 #[test]
 fn a_governor_that_is_not_here_or_not_named_leaves_fidelity_open() {
     let Some(path) = recording("kvm-guest/idle_quiet.dat") else { return };
-    for (governor, word) in [("", "--kernel-governor"), ("qcom-cpu-lpm", "qcom-cpu-lpm")] {
+    for (governor, word) in [("", "--kernel-governor"), ("other:qcom-cpu-lpm", "qcom-cpu-lpm")] {
         let report = run(&request(&[&path], "kvm-guest", governor, &["menu"]));
         let why = report.traces[0].fidelity.clone().unwrap_err();
         assert!(why.contains(word), "{why}");

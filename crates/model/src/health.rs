@@ -93,7 +93,7 @@ impl HealthKind {
             Self::ExitWithoutEntry => "idle exits without entry",
             Self::EntryWithoutExit => "idle entries without exit",
             Self::StateOutOfTable => "idle entries into a state that the platform lacks",
-            Self::MissWithoutStay => "cpu_idle_miss events without an idle stay",
+            Self::MissWithoutStay => "cpu_idle_miss events without an idle period",
         }
     }
 }

@@ -303,7 +303,7 @@ impl Reader<'_> {
         if let Some(count) = &c.count {
             return Err(self.err(
                 &count.span(),
-                format!("cluster `{name}`: `count` beside a list of CPUs"),
+                format!("cluster `{name}`: `count` together with a list of CPUs"),
                 "it belongs to cpus = \"all\" only: remove it",
             ));
         }

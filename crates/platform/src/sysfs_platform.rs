@@ -36,7 +36,9 @@ impl Platform {
         };
         let mut platform = first.platform(name, Origin::SysfsDump(PathBuf::from(name)))?;
         if count > 1 {
-            platform.notes.push(format!("the file holds {count} looks at the machine; the first is used"));
+            platform
+                .notes
+                .push(format!("the file holds {count} snapshots of the machine; the first is used"));
         }
         Ok(platform)
     }

@@ -170,7 +170,7 @@ fn cpus_that_make_no_sense() {
     says(
         "capacity = 1024",
         "count = 4",
-        "b.toml:9: cluster `all`: `count` beside a list of CPUs; it belongs to cpus = \"all\" only: remove it",
+        "b.toml:9: cluster `all`: `count` together with a list of CPUs; it belongs to cpus = \"all\" only: remove it",
     );
     let second = format!("{GOOD}\n[[cluster]]\nname = \"b\"\ncpus = [1]\n");
     let error = Platform::from_toml(&second, "b.toml").unwrap_err();

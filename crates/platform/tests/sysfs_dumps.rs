@@ -158,7 +158,7 @@ fn a_file_with_two_looks_gives_both() {
     assert_eq!(d.counters.cpus[&1][1].below, Some(3));
     assert_eq!(d.counters.cpus[&1][1].s2idle_usage, None);
     let p = Platform::from_sysfs_dump(&text, "d.txt").unwrap();
-    assert!(p.notes.iter().any(|n| n.contains("2 looks")));
+    assert!(p.notes.iter().any(|n| n.contains("2 snapshots")));
 }
 
 #[test]

@@ -32,21 +32,25 @@ impl PartingKind {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::EventsLost => "events were lost up to 8 stays before: timers, tick or memory may be others",
+            Self::EventsLost => {
+                "events were lost up to 8 stays before: timers, tick or the governor's state may differ"
+            }
             Self::UnsureTimers => "the next timer is known from one side only, or not at all",
             Self::NeverEntered => {
                 "replay takes a state that the kernel never entered: disabled, or a latency limit from before"
             }
             Self::KeptForOtherReasons => {
-                "the kernel kept the tick where replay stops it: RCU, irq_work or the like, which no event tells"
+                "the kernel kept the tick where replay stops it: RCU, irq_work or the like, which no event shows"
             }
             Self::StoppedByKernel => {
-                "the kernel stopped the tick where replay keeps it: a timer or a memory that was another"
+                "the kernel stopped the tick where replay keeps it: another timer, or another state of the governor"
             }
             Self::Shallower => {
-                "the kernel took a shallower state, timers known: a latency limit, memory, or another version"
+                "the kernel took a shallower state, timers known: a latency limit, the governor's state, or another version"
             }
-            Self::Deeper => "the kernel took a deeper state, timers known: memory, or another version",
+            Self::Deeper => {
+                "the kernel took a deeper state, timers known: the governor's state, or another version"
+            }
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum TapeError {
     },
     /// The idle stays cannot be read again.
     #[error(
-        "temporary file with the idle stays: {0}; is the file system of the temporary directory (TMPDIR) in order?"
+        "temporary file with the idle periods: {0}; is the file system of the temporary directory (TMPDIR) in order?"
     )]
     Spool(#[from] std::io::Error),
 }

@@ -58,7 +58,7 @@ fn values_of_the_wrong_kind_or_out_of_range_name_what_was_expected() {
         ("\"run\": 1, \"util_min\": 600, \"util_max\": 500", "`util_min` is above `util_max`"),
         ("\"run\": 1, \"loop\": 1, \"loop\": 2", "here twice"),
         ("\"fork\": \"b\", \"run\": 1", "no task is called `b`; there are `a`"),
-        ("\"run\": 1, \"phases\": { \"p\": { \"run\": 1 } }", "an event beside `phases`"),
+        ("\"run\": 1, \"phases\": { \"p\": { \"run\": 1 } }", "an event next to `phases`"),
         ("\"phases\": {}", "no phases"),
         ("\"phases\": { \"p\": { \"delay\": 1 } }", "move it to the task"),
         (

@@ -193,7 +193,7 @@ fn title(screen: &Screen, width: usize) -> Line<'static> {
     };
     let state = if screen.frozen { "FROZEN " } else { "" };
     let cost = screen.cost.as_secs_f64() * 1e3;
-    let right = format!("{state}every {} s, a look {cost:.1} ms", screen.interval.as_secs_f64());
+    let right = format!("{state}every {} s, a sample {cost:.1} ms", screen.interval.as_secs_f64());
     // Where both do not fit, the machine is of more interest than our name.
     let left = if left.len() + right.len() >= width { left.replace("idlewise top   ", "") } else { left };
     let gap = width.saturating_sub(left.len() + right.len()).max(1);
@@ -203,7 +203,7 @@ fn title(screen: &Screen, width: usize) -> Line<'static> {
 
 /// Governor, meters, notes, and what the signs of the bars mean.
 fn about(s: &Snapshot, no_colour: bool) -> Vec<Line<'static>> {
-    let or = |text: &str| if text.is_empty() { "not told".to_owned() } else { text.to_owned() };
+    let or = |text: &str| if text.is_empty() { "not known".to_owned() } else { text.to_owned() };
     let none = if s.power.is_empty() { "   power not measured here" } else { "" };
     let mut lines = vec![Line::from(vec![
         Span::raw("governor "),

@@ -30,7 +30,7 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
     if e.situation.available.is_none() {
         say(
             "which governors the kernel has",
-            "the recording does not tell it, and is of another machine".to_owned(),
+            "the recording does not show it, and is of another machine".to_owned(),
         );
     } else if e.situation.meters.is_empty() {
         let why = e.situation.notes.first().cloned();

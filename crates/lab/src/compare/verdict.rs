@@ -172,7 +172,7 @@ fn energy_words(energy: Direction) -> &'static str {
         Direction::Lower => "less energy",
         Direction::Same => "the same energy",
         Direction::Higher => "more energy",
-        Direction::Mixed => "and what that means for energy hangs on the assumed state powers",
+        Direction::Mixed => "and what that means for energy depends on the assumed state powers",
     }
 }
 

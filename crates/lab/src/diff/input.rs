@@ -75,7 +75,7 @@ impl Input {
     /// Its last look.
     pub(super) fn last_look(&self) -> Result<&SysfsDump, LabError> {
         let looks = if let What::Looks(looks) = &self.what { looks.last() } else { None };
-        looks.ok_or_else(|| LabError::Request(format!("{}: a recording is no look at sysfs", self.name)))
+        looks.ok_or_else(|| LabError::Request(format!("{}: a recording is no snapshot of sysfs", self.name)))
     }
 
     /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
@@ -99,7 +99,7 @@ impl Input {
                 [a, b] => between(a, b, notes)?,
                 more => {
                     return Err(LabError::Request(format!(
-                        "{}: {} looks; a run has one before and one after it",
+                        "{}: {} snapshots; a run has one before and one after it",
                         self.name,
                         more.len()
                     )));
@@ -146,7 +146,7 @@ impl Beside {
         let seconds = times.max().map(|ns| ns as f64 / 1e9);
         let named = options.kernel_governor.as_deref().map(|name| other(name).unwrap_or(name).to_owned());
         let governor = named.or(self.governor);
-        Ok(parts.run("", "recording (the kernel's counters beside it)", seconds, None, governor))
+        Ok(parts.run("", "recording (with the kernel's counters)", seconds, None, governor))
     }
 }
 
@@ -187,7 +187,7 @@ fn looks_of_cat(
     let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
     if both && !total.is_multiple_of(2) {
         return Err(LabError::Request(format!(
-            "{name}: {total} times a CPU's states, which do not make a look before and one after; give two files"
+            "{name}: {total} times a CPU's states, which do not make a snapshot before and one after; give two files"
         )));
     }
     let count = if both { total / 2 } else { total };
@@ -248,5 +248,5 @@ fn recorded(
         }
     }
     let governor = Some(judged.governor).filter(|g| !g.is_empty());
-    Ok(parts.run("", "recording (its own stays)", Some(judged.span_ns as f64 / 1e9), None, governor))
+    Ok(parts.run("", "recording (its own idle periods)", Some(judged.span_ns as f64 / 1e9), None, governor))
 }

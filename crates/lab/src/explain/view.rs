@@ -52,7 +52,7 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
         ..Report::default()
     };
     out.preamble.extend(r.foreign.iter().map(foreign_line));
-    out.preamble.push(Line::new("asked", format!("where {a} and {b} part, and why")));
+    out.preamble.push(Line::new("asked", format!("where {a} and {b} differ, and why")));
     let parted = r.other_state + r.other_tick;
     out.preamble.push(Line::new(
         "answer",

@@ -255,7 +255,7 @@ pub(crate) fn registered(governor: &Governor) -> Result<String, LabError> {
 /// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
 fn by_name(name: &str, offered: &Offered) -> Result<Governor, String> {
     if name.is_empty() {
-        let why = "the governor was switched on before the recording began: which one it was is not told (--kernel-governor)";
+        let why = "the governor was switched on before the recording began: which one it was is not known (--kernel-governor)";
         return Err(why.to_owned());
     }
     let ours = name.strip_prefix(PREFIX);

@@ -97,7 +97,7 @@ impl RecordReport {
         let looks = taken.looks();
         let counted = diff(&looks.before.1, &looks.after.1).unwrap_or_default();
         let cpu = |&cpu: &u32| {
-            CpuRecorded::unusable(cpu, "no idle stay in the trace", entries(&counted.counters, cpu))
+            CpuRecorded::unusable(cpu, "no idle period in the trace", entries(&counted.counters, cpu))
         };
         taken.recorded.facts.cpus.iter().map(cpu).collect()
     }

@@ -175,7 +175,7 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
         .collect();
     if !guessed.is_empty() {
         out.push(format!(
-            "replay: inputs that the recording only bounds, or does not tell: {}",
+            "replay: inputs that the recording only bounds, or does not show: {}",
             guessed.join(", ")
         ));
     }
@@ -187,7 +187,7 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
         .collect();
     if !swaps.is_empty() {
         out.push(format!(
-            "replay: the order hangs on sleep lengths that are not certain: {}",
+            "replay: the order depends on sleep lengths that are not certain: {}",
             swaps.join("; ")
         ));
     }

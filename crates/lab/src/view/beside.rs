@@ -92,9 +92,9 @@ fn table(p: &Pair) -> Table {
     for i in 0..=STAY_LIMITS_NS.len() {
         let words = |ns: &u64| duration(*ns as f64);
         let name = match (i.checked_sub(1).and_then(|i| STAY_LIMITS_NS.get(i)), STAY_LIMITS_NS.get(i)) {
-            (None, Some(to)) => format!("stays below {} %", words(to)),
-            (Some(from), Some(to)) => format!("stays {} to {} %", words(from), words(to)),
-            (from, None) => format!("stays from {} on %", from.map(words).unwrap_or_default()),
+            (None, Some(to)) => format!("idle periods below {} %", words(to)),
+            (Some(from), Some(to)) => format!("idle periods {} to {} %", words(from), words(to)),
+            (from, None) => format!("idle periods from {} on %", from.map(words).unwrap_or_default()),
         };
         share(&name, &|l| l.stays_pct[i]);
     }

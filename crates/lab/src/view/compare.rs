@@ -126,7 +126,7 @@ fn count_row(name: &str, c: &Comparison, of: impl Fn(&RunScore) -> u64) -> Optio
 }
 
 fn parting_table(c: &Comparison) -> Table {
-    let mut t = cost_table("where the choices part", "first choice of A -> B", c);
+    let mut t = cost_table("where the choices differ", "first choice of A -> B", c);
     let rows = c.partings.iter().map(|p| cost_row(&parting_words(p), &p.cost, c));
     t.rows.extend(rows);
     t.rows.push(cost_row("all", &c.total, c));
@@ -238,7 +238,7 @@ fn footer(r: &CompareReport) -> Vec<Line> {
     ))];
     if r.together.is_some() {
         out.push(Line::plain(
-            "waits, partings, causes: of all traces together; JSON and CSV have them for each",
+            "idle periods, differences, causes: of all traces together; JSON and CSV have them for each",
         ));
     }
     out.push(Line::new("verdict", &r.verdict.text));

@@ -18,7 +18,8 @@ pub(super) fn lines(c: &CounterCheck) -> Vec<Line> {
     };
     let mut out = vec![Line::new("counters", words)];
     if across > 0 {
-        let why = format!("{across} stays lie across the moments at which counters were read: not counted");
+        let why =
+            format!("{across} idle periods lie across the moments at which counters were read: not counted");
         out.push(Line::new("", why));
     }
     out.extend(c.notes.iter().map(|n| Line::new("note", n)));
@@ -34,8 +35,8 @@ pub(super) fn table(c: &CounterCheck) -> Table {
         "above",
         "below",
         "rejected",
-        "above by stay",
-        "below by stay",
+        "above by idle period",
+        "below by idle period",
         "time [us]",
         "events longer by",
     ];

@@ -11,7 +11,7 @@ use crate::doomed::Doomed;
 pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
         let why =
-            "not known: no ipi_send_cpu or sched_waking events tell when other CPUs sent these an interrupt";
+            "not known: no ipi_send_cpu or sched_waking events show when other CPUs sent these an interrupt";
         return Line::new("doomed", why);
     };
     let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };

@@ -36,15 +36,13 @@ fn file_lines(i: &Info) -> Vec<Line> {
     let packed = i.packed.as_ref().map_or_else(String::new, |how| format!(", unpacked from {how}"));
     let mut out =
         vec![Line::new("trace", format!("{}: {}{packed}, {} bytes", i.path.display(), i.format, i.bytes))];
-    let mut by = Vec::new();
     if !i.kernel.is_empty() {
-        by.push(format!("Linux {}", i.kernel));
+        out.push(Line::new("machine", format!("Linux {}", i.kernel)));
     }
     if !i.recorder.is_empty() {
-        by.push(format!("written by {}", i.recorder));
-    }
-    if !by.is_empty() {
-        out.push(Line::new("machine", by.join(", ")));
+        // trace-cmd writes its version only.
+        let bare = i.recorder.starts_with(|c: char| c.is_ascii_digit());
+        out.push(Line::new("recorder", format!("{}{}", if bare { "trace-cmd " } else { "" }, i.recorder)));
     }
     let clock = if i.clock.is_empty() { "not named" } else { &i.clock };
     let first = format!("{}.{:09}", i.first_ns / 1_000_000_000, i.first_ns % 1_000_000_000);

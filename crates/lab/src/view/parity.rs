@@ -52,13 +52,13 @@ pub fn words(p: &Parity) -> String {
     let apart = [
         (p.given_up, "taken back by a reschedule before the entry"),
         (p.refused, "refused by the driver"),
-        (counts.unknown_memory, "more hang on what the governor remembered from before"),
+        (counts.unknown_memory, "more depend on the governor's state from before"),
     ];
     for (n, what) in apart.into_iter().filter(|(n, _)| *n > 0) {
         text += &format!("; {n} {what}");
     }
     if p.kernel_governor.is_empty() && counts.same < counts.decisions {
-        text += "; it was in charge before the recording began, and what differs may hang on that, too";
+        text += "; it was in charge before the recording began, and what differs may depend on that, too";
     }
     text
 }

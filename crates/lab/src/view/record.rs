@@ -44,7 +44,7 @@ pub fn record(r: &RecordReport) -> Report {
             "`idlewise replay {path}` compares governors on it, `idlewise score {path}` judges the kernel's own"
         )
     } else if r.machine_known {
-        format!("no CPU is usable for replay here; `idlewise info {path}` says what the trace does tell")
+        format!("no CPU is usable for replay here; `idlewise info {path}` says what the trace does show")
     } else {
         format!("`idlewise replay {path} --recorded-on PLATFORM` compares governors on it")
     };
@@ -59,7 +59,7 @@ fn inputs(i: &InputsRecorded) -> String {
     let all = &i.counts;
     let dropped = if all.dropped == 0 { "none".to_owned() } else { all.dropped.to_string() };
     format!(
-        "{name}: {} decisions with what the governor was told ({}), {} more were given up before the entry, {dropped} dropped",
+        "{name}: {} decisions with the inputs that the governor was given ({}), {} more were given up before the entry, {dropped} dropped",
         all.entered,
         cpus.join(", "),
         all.given_up
@@ -77,7 +77,7 @@ fn cpu(c: &CpuRecorded) -> String {
             let across = if across == 0 {
                 String::new()
             } else {
-                format!("; {across} across the looks at the counters")
+                format!("; {across} across the snapshots of the counters")
             };
             format!(
                 "usable: {} idle entries, as the kernel counted ({}){across}",

@@ -13,7 +13,7 @@ pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
     if s.metrics.is_empty() {
         let worth = s.unsure_pct() >= WORTH_A_LINE_PCT;
         let hint =
-            format!("sleep lengths are {unsure}: --sensitivity tells whether the ranking hangs on them");
+            format!("sleep lengths are {unsure}: --sensitivity shows whether the ranking depends on them");
         return if worth { vec![Line::new("bounds", hint)] } else { Vec::new() };
     }
     let mut out = vec![Line::new("bounds", format!("sleep lengths are {unsure}; {} tried", TRIED.len()))];

@@ -135,9 +135,9 @@ fn meter_lines(m: &Meters) -> Vec<Line> {
             "{} mV; {}; the mean of every {} ms in steps of {} uA; {}",
             b.voltage_mv,
             match b.base_from.as_str() {
-                "platform" => format!("{} mW beside the CPUs", b.base_mw),
-                "request" => format!("{} mW beside the CPUs, as asked", b.base_mw),
-                _ => "what is drawn beside the CPUs is not known and not counted".to_owned(),
+                "platform" => format!("{} mW outside the CPUs", b.base_mw),
+                "request" => format!("{} mW outside the CPUs, as asked", b.base_mw),
+                _ => "what is drawn outside the CPUs is not known and not counted".to_owned(),
             },
             b.sample_ms,
             b.step_ua,

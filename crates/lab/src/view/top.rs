@@ -20,7 +20,7 @@ pub enum Grouping {
 #[must_use]
 pub fn top(s: &Snapshot, by: Grouping) -> Report {
     let mut out = Report::default();
-    let or = |text: &str| if text.is_empty() { "not told".to_owned() } else { text.to_owned() };
+    let or = |text: &str| if text.is_empty() { "not known".to_owned() } else { text.to_owned() };
     out.preamble.push(Line::new("machine", format!("Linux {}, {} CPUs", or(&s.kernel), s.machine.cpus)));
     out.preamble
         .push(Line::new("cpuidle", format!("governor {}, driver {}", or(&s.governor), or(&s.driver))));
@@ -52,7 +52,7 @@ pub fn power(s: &Snapshot) -> String {
         return "not measured here (no powercap, hwmon, battery that may be read)".to_owned();
     }
     let meter = |p: &idlewise_live::power::Power| {
-        p.watts.map_or_else(|| format!("{} not told", p.name), |w| format!("{} {w:.2} W", p.name))
+        p.watts.map_or_else(|| format!("{} not known", p.name), |w| format!("{} {w:.2} W", p.name))
     };
     s.power.iter().map(meter).collect::<Vec<_>>().join(", ")
 }

@@ -117,7 +117,7 @@ impl Recorder {
         let tells_all = !matches!(layout.memory, MemoryLayout::None) || governor == "haltpoll";
         if !tells_all {
             notes.push(format!(
-                "what {governor} remembers and the sleep length that it is told are not recorded: known are menu, ladder, haltpoll"
+                "the state of {governor} and the sleep length that it is given are not recorded: known are menu, ladder, haltpoll"
             ));
         }
         if layout.own_limit.is_none() {
@@ -265,7 +265,7 @@ impl Recorder {
                 Some(format!("the governor changed from {} to {after} meanwhile", self.governor))
             }
             _ if self.tells_all => None,
-            _ => Some(format!("what {} was told is not recorded in full", self.governor)),
+            _ => Some(format!("not all inputs of {} are recorded", self.governor)),
         };
         let (governor, notes) = (self.governor, self.notes);
         Ok(Recorded { governor, decisions, counts, cpus, unproven, cost, notes })

@@ -35,9 +35,9 @@ impl PutBack {
     /// In plain words, a line each; what went as it should only if `all`.
     #[must_use]
     pub fn lines(&self, all: bool) -> Vec<String> {
-        let put_back = self.put_back.iter().filter(|_| all).map(|l| format!("put back: {l}"));
+        let put_back = self.put_back.iter().filter(|_| all).map(|l| format!("restored: {l}"));
         let left = self.left_alone.iter().map(|l| format!("left as it is: {l}"));
-        put_back.chain(left).chain(self.failed.iter().map(|l| format!("not put back: {l}"))).collect()
+        put_back.chain(left).chain(self.failed.iter().map(|l| format!("not restored: {l}"))).collect()
     }
 }
 

@@ -136,7 +136,7 @@ impl CtfTrace {
         if trace.files.is_empty() {
             return Err(TraceError::Malformed {
                 path: metadata.path().to_path_buf(),
-                section: "the streams beside the metadata",
+                section: "the streams next to the metadata",
                 offset: 0,
                 expected: format!("at least one file with packets of this trace{}", trace.refusals()),
                 advice: "check that the session recorded something, and copy the whole directory",

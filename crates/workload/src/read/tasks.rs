@@ -111,8 +111,8 @@ fn task(
     let mut cx = events::Context { names, later, task: &member.key, instances };
     let phases = if let Some(phases) = body.phases {
         if let Some(event) = body.events.first() {
-            let hint = "move it into a phase; rt-app skips events beside `phases`";
-            return Err(r.meaningless(event, "an event beside `phases`", hint));
+            let hint = "move it into a phase; rt-app skips events next to `phases`";
+            return Err(r.meaningless(event, "an event next to `phases`", hint));
         }
         let members = r.object(phases)?;
         r.inside("phases", |r| self::phases(r, &mut cx, members, sched))?
