@@ -294,7 +294,7 @@ impl<'a> Lab<'a> {
         let base = work.join("base.dtb");
         let dump = format!(",dumpdtb={}", option(&base));
         if answer(&mut self.bare(machine, &dump)).is_none() || !base.exists() {
-            return Err(BootError::Request("QEMU does not tell its device tree".to_owned()));
+            return Err(BootError::Request("QEMU does not print its device tree".to_owned()));
         }
         let (source, compiled, whole) =
             (work.join("overlay.dts"), work.join("overlay.dtbo"), work.join("machine.dtb"));

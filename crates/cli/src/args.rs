@@ -2,7 +2,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use idlewise_governor::{Spec, expand};
 use idlewise_lab::RecordingOptions;
 use idlewise_lab::replay::Per;
 use idlewise_report::Format;
@@ -59,7 +58,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Run recorded traces under any number of governors and compare them
     Replay(ReplayArgs),
-    /// Compare two governors on the same traces, idle period by idle period
+    /// Compare two governors on the same traces, choice by choice
     Compare(CompareArgs),
     /// Explain one decision: the governor's inputs, state and reasons, and what the other governors chose
     Explain(ExplainArgs),
@@ -266,7 +265,7 @@ pub(crate) struct ExplainArgs {
     /// The line of the file of decisions, as `idlewise drive` names it
     #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
     pub(crate) line: Option<u64>,
-    /// Find where two governors differ: the first idle period, and those that cost most energy and latency
+    /// Find where two governors differ: the first choice, and those that cost most energy and latency
     #[arg(long, value_name = "A,B")]
     pub(crate) why_differ: Option<String>,
     /// Governors to show next to it; `none` for none [default: all]
@@ -326,7 +325,7 @@ EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change
   latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms, s)
   energy                                                    +2%
   wakeups, ticks, tick_stopped                              1000, +100, +2%
-  differ (idle periods with another first choice)                  5%
+  differ (waits with another first choice)                  5%
 
 Exit status: 0 done, 1 a --fail-if holds, 2 not done.";
 
@@ -454,14 +453,8 @@ pub(crate) struct GovernorsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
     /// A kernel tree, for its own governors: linux:6.12/teo, linux:6.12 for all, linux/teo if it is the only tree
-    #[arg(long = "kernel-tree", value_name = "DIR", global = true, value_parser = kernel_tree)]
+    #[arg(long = "kernel-tree", value_name = "DIR", global = true)]
     pub(crate) trees: Vec<PathBuf>,
-}
-
-/// A kernel tree with governors in it, whether one of them is named or not.
-fn kernel_tree(text: &str) -> Result<PathBuf, String> {
-    let tree = PathBuf::from(text);
-    expand(&Spec::new("linux"), std::slice::from_ref(&tree)).map(|_| tree).map_err(|e| e.to_string())
 }
 
 #[derive(Debug, Subcommand)]

@@ -25,7 +25,9 @@ fn list(trees: &[PathBuf]) -> Done {
     for g in catalog() {
         table.rows.push(vec![g.id.to_owned(), g.summary.to_owned()]);
     }
-    table.rows.push(vec![ORACLE.to_owned(), "knows every wake in advance; part of the engine".to_owned()]);
+    table
+        .rows
+        .push(vec![ORACLE.to_owned(), "knows every wakeup in advance; built into the engine".to_owned()]);
     for tree in trees {
         for source in expand(&Spec::new("linux"), std::slice::from_ref(tree)).map_err(|e| e.to_string())? {
             table.rows.push(in_tree(&source));

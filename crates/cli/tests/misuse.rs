@@ -184,7 +184,7 @@ fn a_result_is_asked_again_only_as_it_was_and_the_error_names_the_file() {
         (vec!["replay", "--again", "c.json", "--trust", "gone.c"], vec!["--trust gone.c", "No such file"]),
         (
             vec!["replay", "--again", "c.json", "--trust", "mine.c", "--trust", "yours.c"],
-            vec!["c.json", "--trust yours.c", "it names ./mine.c"],
+            vec!["c.json", "--trust yours.c", "--trust ./mine.c"],
         ),
         (
             vec!["replay", "--again", "r.json", "--trust", "mine.c"],

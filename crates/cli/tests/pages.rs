@@ -148,7 +148,7 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
             out += &format!("\n{}", parameters(&params));
         }
     }
-    out += "\n## Its story\n\nEach table is a test, and [how to read it](../../tests/stories/README.md) is told there; the \
+    out += "\n## Its story\n\nEach table is a test, and [how to read it](../../tests/stories/README.md) is described there; the \
             reasons are the governor's own\nwords.\n\n";
     out + &story_part(story)
 }

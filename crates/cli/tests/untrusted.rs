@@ -26,6 +26,8 @@ impl Mail {
         for name in ["mixed.dat", "mixed.toml"] {
             fs::create_dir_all(mail.path("mail")).unwrap();
             fs::copy(root().join("tests/data").join(name), mail.path("mail").join(name)).unwrap();
+            let copy = name.replace("mixed", "copy");
+            fs::copy(root().join("tests/data").join(name), mail.path("mail").join(copy)).unwrap();
         }
         mail.write_evil("mail/evil.c");
         mail.write("cc", &format!("#!/bin/sh\n: >'{}'\nexec cc \"$@\"\n", mail.path("compiled").display()));
@@ -66,7 +68,10 @@ impl Mail {
 
     /// The side-car of the recording, with this governor.
     fn described(&self, governor: &str) {
-        self.write("mail/mixed.toml", &format!("platform = \"kvm-guest\"\ngovernor = {governor:?}\n"));
+        for name in ["mixed", "copy"] {
+            let text = format!("platform = \"kvm-guest\"\ngovernor = {governor:?}\n");
+            self.write(&format!("mail/{name}.toml"), &text);
+        }
     }
 
     /// Runs the command in the folder that came by mail.
@@ -112,7 +117,7 @@ const OPENING: [&[&str]; 9] = [
     &["explain", "mixed.dat", "--cpu", "0", "--why-differ", "menu,shallow"],
     &["convert", "mixed.dat", "-o", "out.txt"],
     &["tape", "mixed.dat", "-o", "out.tape"],
-    &["diff", "mixed.dat", "mixed.dat"],
+    &["diff", "mixed.dat", "copy.dat"],
 ];
 
 #[test]

@@ -223,7 +223,7 @@ fn told(problems: &[Problem]) -> String {
     }
     if problems.iter().any(|p| p.lacking) {
         text.push_str(
-            "\nWhat the headers lack may stand in files beside the governor (linux/foo.h there is found as <linux/foo.h>), \
+            "\nWhat the headers lack may stand in files next to the governor (linux/foo.h there is found as <linux/foo.h>), \
              or be added to governors/shim/include",
         );
     }

@@ -34,7 +34,7 @@ fn line_of(text: &str, word: &str) -> String {
 #[test]
 fn what_is_missing_is_named_with_its_line() {
     let text = Parts { top: "#include <linux/no_such.h>", ..Parts::default() }.text();
-    let beside = ["<linux/no_such.h>", "beside the governor", "governors/shim/include"];
+    let beside = ["<linux/no_such.h>", "next to the governor", "governors/shim/include"];
     not_compiled(&text, &[&beside[..], &[&line_of(&text, "no_such")]].concat());
     // A header of the system's is none of a kernel's.
     not_compiled(&Parts { top: "#include <stdio.h>", ..Parts::default() }.text(), &["<stdio.h>"]);

@@ -123,7 +123,10 @@ impl<R: NamesGovernors> RecordedRequest<R> {
                 "--trust {path}: the result names no C file and no kernel tree; leave --trust out"
             );
         }
-        format!("--trust {path}: the result does not name it; it names {}", all.join(", "))
+        format!(
+            "--trust {path}: the result does not name it; for what it names give --trust {}",
+            all.join(" --trust ")
+        )
     }
 
     /// Whether the C file at `path` is offered, and what the result was made with.
@@ -163,7 +166,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     fn head(&self, path: &str) -> Result<&ForeignHead, LabError> {
         self.foreign.iter().find(|head| head.file == path).ok_or_else(|| {
             LabError::Request(format!(
-                "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that nobody can tell \
+                "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that it is not known \
                  whether it is the same; ask with --governor {path} instead"
             ))
         })

@@ -100,10 +100,10 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
     let named: Vec<(&Path, &str)> = paths.iter().copied().zip(bare.iter().map(String::as_str)).collect();
     let mut names = distinct(&named).into_iter();
     let mut read = |path: &Path| Input::read(path, names.next().unwrap_or_else(|| file_name(path)), request);
+    let before = read(&request.before)?;
     if let Some(after) = &request.after {
         differ(&request.before, after)?;
     }
-    let before = read(&request.before)?;
     let mut notes = before.notes.clone();
     let Some(after) = &request.after else {
         heard(request, &[&before])?;

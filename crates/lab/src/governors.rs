@@ -97,6 +97,7 @@ pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, LabError
 /// # Errors
 /// As [`find_all`], and where it means several.
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
+    check_trees(trees)?;
     let mut sources = expand(&text.parse()?, trees)?;
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(Governor::open(&source)?),
@@ -104,6 +105,15 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
             "governor `{text}`: that is a whole kernel tree; write {text}/GOVERNOR for one of it"
         ))),
     }
+}
+
+/// Whether governors are found in each of `trees`, also where no name selects one: it would be passed over.
+pub(crate) fn check_trees(trees: &[PathBuf]) -> Result<(), LabError> {
+    for tree in trees {
+        expand(&Spec::new("linux"), std::slice::from_ref(tree))
+            .map_err(|why| LabError::Request(format!("--kernel-tree {}: {why}", tree.display())))?;
+    }
+    Ok(())
 }
 
 /// The candidates of a request, each with a name of its own.
@@ -121,6 +131,7 @@ pub(crate) fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Cand
 
 /// As [`candidates`]; one may be there twice.
 pub(crate) fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, LabError> {
+    check_trees(trees)?;
     if names.is_empty() {
         return Err(LabError::Request("no governor given".to_owned()));
     }

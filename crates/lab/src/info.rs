@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::doomed::Doomed;
 use crate::fidelity::{kernels_own, parities};
-use crate::governors::offered;
+use crate::governors::{check_trees, offered};
 use crate::head::{HealthHead, health_heads};
 use crate::parity::Parity;
 use crate::recording::is_tape;
@@ -170,6 +170,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
             path.display()
         )));
     }
+    check_trees(trees)?;
     let steady = Steady::of(path);
     let trace = options.open(path)?;
     let mut events = trace.events()?;

@@ -228,7 +228,7 @@ fn not_scored(path: &Path, recording: &Recording) -> String {
     let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(|p| p.stay_ns()).sum();
     format!(
         "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
-         energy. Known are {stays} stays of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \
+         energy. Known are {stays} idle periods of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \
          it lets governors choose",
         path.display(),
         usable().count(),

@@ -190,7 +190,7 @@ fn tick_line(s: &Score) -> Option<Line> {
         "the recording does not show for any entry whether the tick was kept or stopped".to_owned()
     } else {
         format!(
-            "the recording does not tell for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
+            "the recording does not show for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
              in none of the tick's columns",
             s.ticks_unknown,
             percent(percent_of(s.ticks_unknown, entries))

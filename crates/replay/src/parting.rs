@@ -33,7 +33,7 @@ impl PartingKind {
     pub fn describe(self) -> &'static str {
         match self {
             Self::EventsLost => {
-                "events were lost up to 8 stays before: timers, tick or the governor's state may differ"
+                "events were lost up to 8 idle periods before: timers, tick or the governor's state may differ"
             }
             Self::UnsureTimers => "the next timer is known from one side only, or not at all",
             Self::NeverEntered => {

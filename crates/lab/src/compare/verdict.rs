@@ -227,7 +227,7 @@ fn below_fidelity(trace: &TraceComparison) -> Option<String> {
     let differ = percent_of(waits.other_state, waits.all);
     (differ < unlike).then(|| {
         format!(
-            "{}: another state is chosen in {} % of the waits, but replay itself parts from the kernel in {} % of the \
+            "{}: another state is chosen in {} % of the waits, but replay itself differs from the kernel in {} % of the \
              kernel's choices",
             trace.head.name,
             percent(differ),

@@ -143,7 +143,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, LabError> {
 pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
     if text == ORACLE {
         return Err(LabError::Request(format!(
-            "{text} knows every wake in advance and remembers nothing: explain a governor, with {text} among --others"
+            "{text} knows every wakeup in advance and has no state: explain a governor, with {text} among --others"
         )));
     }
     let (alone, limits) = limits::split(text)?;

@@ -29,7 +29,7 @@ pub fn boot(r: &BootReport, per: Per) -> Report {
     out.footer.push(Line::plain(format!("in brackets: against {}", r.baseline)));
     out.footer.push(Line::new(
         "checks",
-        "true inputs: the governor in user space, fed with what the kernel's was told, makes the same choices; stock events: \
+        "true inputs: the governor in user space, fed with the inputs of the kernel's, makes the same choices; stock events: \
          the same from what any kernel records; counters: above, below, usage, rejected in the trace are those of sysfs",
     ));
     out

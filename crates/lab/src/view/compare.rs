@@ -233,12 +233,12 @@ fn group_table(c: &Comparison) -> Table {
 fn footer(r: &CompareReport) -> Vec<Line> {
     let mut out = vec![Line::plain(format!(
         "changes are from A to B; mean wait: in the recording; latency and energy in a row: B's less A's, of A's: of A's \
-         whole energy; too deep, too shallow: stays with A -> with B. Below {SMALL_PCT} % (latency: or {SMALL_LATENCY_NS} \
+         whole energy; too deep, too shallow: with A -> with B. Below {SMALL_PCT} % (latency: or {SMALL_LATENCY_NS} \
          ns) a change counts as none."
     ))];
     if r.together.is_some() {
         out.push(Line::plain(
-            "idle periods, differences, causes: of all traces together; JSON and CSV have them for each",
+            "waits, differences, causes: of all traces together; JSON and CSV have them for each",
         ));
     }
     out.push(Line::new("verdict", &r.verdict.text));

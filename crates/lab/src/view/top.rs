@@ -39,8 +39,8 @@ pub fn top(s: &Snapshot, by: Grouping) -> Report {
     }
     table.rows.push(row(&s.machine, s));
     out.tables.push(table);
-    let words = "too deep, too shallow: % of wakeups; the others: % of time; asleep: in a state that is not told before the \
-                 stay ends";
+    let words = "too deep, too shallow: % of wakeups; the others: % of time; asleep: in a state that is not known before the \
+                 idle period ends";
     out.footer.push(Line::plain(words));
     out
 }

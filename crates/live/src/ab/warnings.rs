@@ -110,7 +110,7 @@ fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
         let all = hidden + traced.iter().map(|(_, w)| w.all.count).sum::<u64>();
         let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
         out.push(format!(
-            "wakeup latency: of CPU {} tracing hides when tasks begin to run, mostly after an idle stay; what ran there is left \
+            "wakeup latency: of CPU {} tracing hides when tasks begin to run, mostly after an idle period; what ran there is left \
              out, {} % of all wakeups",
             cpus.join(", "),
             share(100.0 * hidden as f64 / all.max(1) as f64, 0)

@@ -285,7 +285,7 @@ fn kernel_types(host: &Host) -> Result<Btf, LiveError> {
     let bytes = match fs::read(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return Err(LiveError::Request(format!(
-                "{}: not there, so nobody tells where this kernel keeps its governor's inputs (built without \
+                "{}: not there, so it is not known where this kernel keeps its governor's inputs (built without \
                  CONFIG_DEBUG_INFO_BTF); record without them",
                 path.display()
             )));

@@ -49,15 +49,14 @@ pub(super) fn check(run: &Path) -> Result<Found, LiveError> {
     let me = rustix::process::geteuid();
     if about.uid() != me.as_raw() {
         return refuse(&match me.is_root() {
-            true => format!(
-                "belongs to user {}, who could tell idlewise what to write as root; remove it",
-                about.uid()
-            ),
+            true => {
+                format!("belongs to user {}, who could make idlewise write as root; remove it", about.uid())
+            }
             false => format!("belongs to user {}; changing the machine needs root", about.uid()),
         });
     }
     if about.mode() & WRITE_OF_OTHERS != 0 {
-        return refuse("others may write in it, and could tell idlewise what to restore; remove it");
+        return refuse("others may write in it, and could make idlewise write as root; remove it");
     }
     if about.mode() & OTHERS == 0 {
         return Ok(Found::Private);
