@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A JSON result holds the request that it answers: `--again` asks it anew.
 
-use std::{fs, io};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::Args;
 use idlewise_governor::Offered;

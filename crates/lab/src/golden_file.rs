@@ -56,7 +56,7 @@ pub enum DriveError {
         source: csv::Error,
     },
     /// There is nothing to compare with.
-    #[error("{}: expected rows of decisions or updates after the header, found none", .0.display())]
+    #[error("{}: no step in it; expected rows of decisions or updates after the header", .0.display())]
     NoRows(PathBuf),
     /// The header line lacks a column.
     #[error("{}: line 1: expected a column `{column}`, found {}", .path.display(), columns_words(.found))]
