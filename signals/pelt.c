@@ -28,7 +28,7 @@
  * clock_shift, the same at run time by a faster clock. scale_clock,
  * keep_remainder, moving_divider, old_steps, runnable: how older kernels counted.
  * est, est_flag, est_first: which util_est. limits_apart: which utilisation a
- * governor is told.
+ * governor is given.
  *
  * Lineage: Linux 3.8; written anew in 4.3; exact since 4.13; util_est 4.17; time
  * scaled instead of contributions 5.1; runnable 5.7; util_est in one field 6.8.

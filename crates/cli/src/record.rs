@@ -50,8 +50,8 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     plain: bool,
     /// Keep no recording: measure what recording costs COMMAND, in blocks of four runs, without, with, with, without; without a
-    /// command a built-in load that exchanges messages
-    #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with_all = ["seconds", "output", "force", "plain"])]
+    /// command a built-in load that exchanges messages. What is captured meanwhile is in FILE.parts, and goes
+    #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with_all = ["seconds", "force", "plain"])]
     overhead: Option<u16>,
     /// The built-in load of --overhead
     #[arg(long, hide = true)]

@@ -183,7 +183,7 @@ fn session(values: &[f64]) -> tempfile::TempDir {
         "request": {
             "arms": ["menu", "ladder"], "benchmarks": [{"name": "pipe", "command": ["pipe"], "load": null}],
             "metrics": ["ops:higher=([0-9]+)"], "disable": [], "latency_limit_us": null, "set": [],
-            "repeat": values.len() / 2, "warm_up": 0, "settle_ms": 0, "seed": 0, "foreign_pct": 8, "retries": 0,
+            "repeat": values.len().div_ceil(2), "warm_up": 0, "settle_ms": 0, "seed": 0, "foreign_pct": 8, "retries": 0,
             "margin_permille": 10, "aa": false,
         },
     });

@@ -115,8 +115,9 @@ fn a_pipe_in_place_of_any_input_is_refused_at_once() {
 fn a_file_that_is_larger_than_any_of_its_kind_is_refused_before_it_fills_the_memory() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
+    let session = "session/session.jsonl";
     for name in
-        ["p.txt", "p.toml", "p.csv", "p.json", "copy.toml", "session/session.jsonl", "ctf/metadata", "p.tape"]
+        ["p.txt", "q.txt", "p.toml", "p.csv", "p.json", "copy.toml", session, "ctf/metadata", "p.tape"]
     {
         fs::create_dir_all(at(name).parent().unwrap()).unwrap();
         let start: &[u8] = if name == "p.tape" { b"IWTAPE\x01\0" } else { b"" };
@@ -143,7 +144,7 @@ fn a_file_that_is_larger_than_any_of_its_kind_is_refused_before_it_fills_the_mem
         (&["platform", "check", "p.toml"], "p.toml"),
         (&["reproduce", "./p.toml"], "p.toml"),
         (&["drive", "--governor", "menu", "--decisions", "p.csv", "--platform", "pixel6"], "p.csv"),
-        (&["diff", "p.txt", "p.txt"], "p.txt"),
+        (&["diff", "p.txt", "q.txt"], "p.txt"),
         (&["ab", "--show", "session"], "session.jsonl"),
         (&["ab", "--resume", "session"], "session.jsonl"),
         (&["info", "ctf"], "metadata"),

@@ -369,9 +369,15 @@ fn lines_whose_fields_were_left_out_are_no_dirt() {
 fn times_that_no_clock_can_reach_are_named_as_what_is_wrong() {
     let at = |s: u64| {
         let text = format!("# tracer: nop\n a-1 [000] d..1. {s}.000000: cpu_idle: state=1 cpu_id=0\n");
-        TraceFile::from_bytes(Path::new("text"), text.into_bytes()).map(|t| t.events().unwrap().count())
+        TraceFile::from_bytes(Path::new("text"), text.into_bytes()).map(|t| {
+            let mut events = t.events().unwrap();
+            (events.by_ref().count(), events.health().count(HealthKind::BadEvent))
+        })
     };
-    assert_eq!(at(18_446_744_072).unwrap(), 1);
+    assert_eq!(at(2_305_843_009).unwrap(), (1, 0));
+    // It fits into 64 bits, and no clock of a kernel gets there.
+    assert_eq!(at(2_305_843_010).unwrap(), (0, 1));
+    assert_eq!(at(18_446_744_072).unwrap(), (0, 1));
     for s in [18_446_744_848, u64::MAX] {
         let error = at(s).unwrap_err().to_string();
         assert!(error.contains("times below 18446744073 s"), "{error}");
