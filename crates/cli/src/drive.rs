@@ -125,7 +125,8 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             same &= trace(a, governor, path, &machine)?;
             continue;
         }
-        let r = truth_of_governor(governor, path, &machine, a.cpu.unwrap_or(0))?;
+        let cpu = a.cpu.unwrap_or(0);
+        let r = truth_of_governor(governor, path, &machine, cpu)?;
         say_line(&format!(
             "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more depend on the governor's state from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
             path.display(),

@@ -14,14 +14,18 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let assumption = TraceHead::new(&recording, |_| None).assumption();
     drop(progress);
     write_new(&a.output, &bytes, a.force)?;
+    let with_stays = recording.tape.cpus.iter().filter(|c| c.pieces.len() > 0).count();
     let stays: usize = recording.tape.cpus.iter().map(|c| c.pieces.len()).sum();
     // A directory's own length says nothing about the trace in it.
     let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);
     let beside = trace.map_or_else(String::new, |m| format!(" (the trace has {})", m.len()));
     let said = format!(
-        "{}: {stays} idle periods of {} CPUs, {} bytes{beside}",
+        "{}: {stays} idle periods of {}, {} bytes{beside}",
         a.output.display(),
-        recording.tape.cpus.len(),
+        match with_stays {
+            1 => "1 CPU".to_owned(),
+            n => format!("{n} CPUs"),
+        },
         bytes.len()
     );
     say_beside(&a.output, &said)?;

@@ -85,6 +85,7 @@ fn options_that_would_be_passed_over_are_refused() {
         (needs_beside("--recorded-on"), vec!["--recorded-on", "--beside RECORDING"]),
         (needs_beside("--kernel-governor"), vec!["--kernel-governor", "--beside RECORDING"]),
         (vec!["simulate", "--list", "--seconds", "1"], vec!["--list"]),
+        (vec!["simulate", "frames", "--platform", "rk3399", "--cpus", "100"], vec!["--cpus: 100", "6 CPUs"]),
         (vec!["reproduce", "--list", "--format", "json"], vec!["--list"]),
         (
             vec!["simulate", "frames", "--beside", &mixed, "--cpufreq", "schedutil,performance"],
@@ -263,7 +264,7 @@ fn a_governor_that_does_not_compile_says_what_to_mend() {
     );
     assert_eq!(said.matches("cpuidle_devcie").count(), 1, "{said}");
     desk.refused(&["governors", "show", "./fix.patch"], &["fix.patch", "there is no such file", "a patch"]);
-    let said = desk.refused(&["simulate", "frames", "--hz", "100000"], &["--hz", "100000", "1 to 10000"]);
+    let said = desk.refused(&["simulate", "frames", "--hz", "100000"], &["--hz", "100000", "24 to 1200"]);
     assert!(!said.contains("how often"), "{said}");
 }
 

@@ -407,6 +407,11 @@ fn no_index_of_a_file_reaches_c_unchecked() {
     for governor in ["teo", "ladder", "teo-weighted", "menu", "teo-util", "haltpoll"] {
         let (code, said) = drive(governor, &decisions(good));
         assert!(matches!(code, Some(0 | 1)), "{governor}: {said}");
+        // Nothing was checked: that is no success.
+        let other =
+            ["drive", "-g", governor, "--decisions", "x.csv", "--platform", "kvm-guest", "--cpu", "7"];
+        let (code, said) = mail.harmless(&other);
+        assert!(code == Some(2) && said.contains("no decision of CPU 7"), "{governor}: {said}");
         for (at, column) in [(2, "state"), (19, "entered"), (20, "prev_state")] {
             for value in ["100000000", "2", "-2", "255", "2147483647", "-2147483648", "9223372036854775807"] {
                 let (code, said) = drive(governor, &cell(at, value));

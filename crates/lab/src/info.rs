@@ -208,7 +208,8 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         decisions: seen.decisions(),
         cpus: seen.cpus(&meta.cpus),
         counts,
-        health: health_heads(&health),
+        // With a machine, as far as it matters to what rests on it, too.
+        health: replayed.as_ref().map_or_else(|| health_heads(&health), |r| r.head.health.clone()),
         notes,
         score,
         replay,

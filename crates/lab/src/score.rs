@@ -275,13 +275,20 @@ pub(crate) fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) ->
         residency_ns: if rejected { 0 } else { stay_ns },
         wake_ns: if rejected { stay_ns } else { i64::try_from(piece.wake_ns).unwrap_or(i64::MAX) },
         latency_ns: if rejected { 0 } else { piece.response_ns.into() },
-        tick_ns: if only_tick && !rejected { piece.handler_ns.into() } else { 0 },
+        tick_ns: if only_tick && !rejected { handled_ns(piece) } else { 0 },
         selected: piece.state,
         outcome,
         cause: piece.cause,
         tick,
         breach: recorded_breach(cpu, piece, table),
     }
+}
+
+/// From the first instruction of the handlers of the interrupt that ended `piece` to their end, ns: before the exit where the
+/// machine handles it there (HLT), after it, or both.
+fn handled_ns(piece: &Piece) -> i64 {
+    let before_exit = piece.exit_lag_ns.saturating_sub(piece.response_ns);
+    i64::from(before_exit) + i64::from(piece.handler_ns)
 }
 
 /// What is wrong with the kernel's own choice, as far as the recording itself tells: it knows latency limits, but which

@@ -143,6 +143,14 @@ pub(crate) fn simulate_on(
     each_once("--signal", &request.signals)?;
     let kernel = Kernel::parse(&request.kernel)?;
     let hz = hz(request, platform)?;
+    let own: usize = platform.clusters.iter().map(|c| c.cpus.len()).sum();
+    let open = platform.clusters.iter().any(|c| c.any_cpu);
+    if let Some(n) = request.cpus.filter(|n| !open && *n != own) {
+        return Err(LabError::Request(format!(
+            "--cpus: {n}, but {} has {own} CPUs; leave it out",
+            platform.id
+        )));
+    }
     let mut machine = Machine::new(platform, hz, request.cpus);
     machine.fair = kernel.fair(machine.cpus.len());
     machine.placing.kick_for_next = kernel.kicks_for_next();

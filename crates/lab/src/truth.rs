@@ -107,7 +107,14 @@ pub fn truth_of_governor(
     machine: &Platform,
     cpu: u32,
 ) -> Result<TruthResult, LabError> {
-    Ok(lead(governor, &LiveFile::read(path, machine, cpu)?)?)
+    let live = LiveFile::read(path, machine, cpu)?;
+    if live.rows.is_empty() {
+        let path = path.display();
+        return Err(LabError::Request(format!(
+            "{path}: no decision of CPU {cpu} in it; --cpu N names another CPU"
+        )));
+    }
+    Ok(lead(governor, &live)?)
 }
 
 /// Leads three copies of `governor` through the rows of one CPU.

@@ -102,7 +102,6 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         "governor",
         format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
     ));
-    out.preamble.extend(no_governor_line(&r.score));
     out.preamble.extend(input_lines(&r.head, true));
     out.preamble.extend(r.warnings.iter().map(|w| Line::new("WARNING", w)));
     if let Some(a) = &r.agreement {
@@ -197,18 +196,6 @@ fn tick_line(s: &Score) -> Option<Line> {
         )
     };
     (s.ticks_unknown > 0).then(|| Line::new("tick", words))
-}
-
-/// Idle periods for which the recording shows that no governor was asked.
-fn no_governor_line(s: &Score) -> Option<Line> {
-    let u = s.unplaced.get(&Piece::NO_GOVERNOR)?;
-    let words = format!(
-        "{} idle periods, {} together, without a governor: no choice of one is recorded for them, though for others on their \
-         CPUs; the kernel's default idle routine, while no governor is in charge. They are in no number below",
-        u.entries,
-        span(u.residency_ns)
-    );
-    Some(Line::new("", words))
 }
 
 /// Idle periods in states that the machine does not have.

@@ -4,10 +4,9 @@
 use idlewise_model::{Confidence, TickGrid};
 use idlewise_replay::Workload;
 
+use crate::simulate::bounds::HZ;
 use crate::{LabError, Recording};
 
-/// Rates at which Linux can be built to tick, a second.
-const HZ: std::ops::RangeInclusive<u32> = 24..=1200;
 /// The input that says where the ticks lie, and how well that is known.
 const TICK_GRID: &str = "tick grid";
 

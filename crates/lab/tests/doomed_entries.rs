@@ -141,7 +141,8 @@ fn in_a_load_of_tasks_that_wake_each_other_some_are_doomed() {
     let options = idlewise_lab::RecordingOptions::default();
     let report = score(&path, &options, Per::All, None).unwrap();
     let d = &report.doomed;
-    // 47 entries came after another CPU had begun to wake a task for them; in 33 the interrupt was sent after the entry.
-    assert_eq!((d.grade, d.entries, d.doomed), (Some("recorded"), 8238, Some(14)));
+    // As counted by a script from what trace-cmd prints; six of the interrupts were sent while the CPU left the state before.
+    assert_eq!((d.grade, d.entries, d.doomed), (Some("recorded"), 8238, Some(20)));
+    assert_eq!(d.lost_ns, Some(380_255), "{d:?}");
     assert!(d.cpus.iter().all(|c| c.lost_ns / c.doomed < 1_000_000), "an interrupt takes no ms: {d:?}");
 }

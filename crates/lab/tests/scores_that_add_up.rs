@@ -8,9 +8,9 @@ mod common;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use common::{known, recording};
+use common::{known, recording, request, run};
 use idlewise_lab::info::info;
-use idlewise_lab::replay::Per;
+use idlewise_lab::replay::{Per, ReplayRequest};
 use idlewise_lab::score::{ScoreReport, score};
 use idlewise_lab::view;
 use idlewise_report::Format;
@@ -118,6 +118,27 @@ fn entries_without_a_governor_are_not_refused_ones() {
     let words = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("22 idle periods, 0.038 s together, without a governor"), "{words}");
     assert!(!words.contains("is it the machine that was recorded"), "{words}");
+}
+
+#[test]
+fn score_and_a_replay_of_the_same_choices_have_the_same_idle_time_and_energy() {
+    let data = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
+    // A guest runs the handlers before the exit: what the tick's cost is in both. In the lab's, governors were switched: time
+    // without one is in neither.
+    for (name, governor, energy_too) in [
+        ("mixed.dat", "menu", true),
+        ("sleeploop.dat", "menu", true),
+        ("lab/teo-util-timer.dat", "teo-util", false),
+    ] {
+        let judged =
+            score(&data(name), &idlewise_lab::RecordingOptions::default(), Per::All, None).unwrap().score;
+        let recording = idlewise_lab::RecordingOptions::default();
+        let replayed = run(&ReplayRequest { recording, ..request(&[&data(name)], "", "", &[governor]) });
+        let replayed = &replayed.traces[0].governors[0].score;
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.005;
+        assert!(near(judged.idle_ns as f64, replayed.idle_ns as f64), "{name}");
+        assert!(!energy_too || near(judged.energy, replayed.energy), "{name}");
+    }
 }
 
 #[test]

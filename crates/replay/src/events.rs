@@ -148,11 +148,15 @@ impl Iterator for EventIter<'_> {
 
 /// The waits of a tape: events, each with its first stay.
 #[derive(Clone, Debug)]
-pub(crate) struct Waits<'t>(PieceIter<'t>);
+pub(crate) struct Waits<'t> {
+    pieces: PieceIter<'t>,
+    /// The beginning of the visit was left out: what comes next begins it.
+    begin: bool,
+}
 
 impl<'t> Waits<'t> {
     pub(crate) fn new(pieces: &'t Pieces) -> Self {
-        Self(pieces.iter())
+        Self { pieces: pieces.iter(), begin: false }
     }
 }
 
@@ -162,7 +166,18 @@ impl Iterator for Waits<'_> {
     #[inline]
     fn next(&mut self) -> Option<(WorkloadEvent, Piece)> {
         let mut waiting: Option<(WorkloadEvent, Piece)> = None;
-        for piece in self.0.by_ref() {
+        for mut piece in self.pieces.by_ref() {
+            // No governor was asked for what began so: none is asked in a replay.
+            if piece.state == Piece::NO_GOVERNOR
+                && (waiting.is_none() || piece.flags.has(PieceFlags::VISIT_START))
+            {
+                waiting = None;
+                self.begin = true;
+                continue;
+            }
+            if std::mem::take(&mut self.begin) {
+                piece.flags.set(PieceFlags::VISIT_START, true);
+            }
             let (event, first) = match waiting.take() {
                 Some((mut e, first)) if !piece.flags.has(PieceFlags::VISIT_START) => {
                     e.take_end_of(&piece);

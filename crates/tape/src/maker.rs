@@ -13,7 +13,8 @@ mod without_idle_events;
 use std::collections::BTreeMap;
 
 use idlewise_model::{
-    Change, Confidence, Counted, Event, EventKind, Health, IdleTable, NO_LATENCY_LIMIT_NS, Piece,
+    Change, Confidence, Counted, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS,
+    Piece,
 };
 use idlewise_platform::Platform;
 
@@ -40,6 +41,10 @@ pub(crate) struct Maker<'a> {
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
     latency: Vec<Change<i64>>,
+    /// Idle periods for which no governor was asked, and their time, ns.
+    ungoverned: (u64, u64),
+    /// Idle periods whose state a governor chose that was replaced later.
+    replaced: u64,
     /// All stays that were written down, each with the time to the one before, of which an hour counts.
     together_ns: u64,
     health: Health,
@@ -59,9 +64,12 @@ struct Cpu {
     stopped_before: bool,
     gap: bool,
     stay: Option<Stay>,
-    /// Another CPU has sent this one an interrupt that has not come yet; where such events are not recorded: has begun to wake
-    /// a task for it.
-    sent: bool,
+    /// When another CPU last sent this one an interrupt that has not come yet, ns; where such events are not recorded: began to
+    /// wake a task for it.
+    sent_ns: Option<u64>,
+    /// The governor in charge, where the recording names it, and how many idle periods it has chosen the state for.
+    governor: Option<GovernorName>,
+    governed: u64,
     /// The governor has recorded a choice since the last idle entry.
     chosen: bool,
     /// Such a choice would have been seen: the CPU has left an idle state since the recording, or its last gap, began.
@@ -85,7 +93,7 @@ impl Cpu {
     fn forget(&mut self) {
         self.gap = true;
         self.stay = None;
-        self.sent = false;
+        self.sent_ns = None;
         self.choice_due = false;
         self.in_visit = false;
         self.stopped = false;
@@ -125,6 +133,8 @@ impl<'a> Maker<'a> {
             base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),
+            ungoverned: (0, 0),
+            replaced: 0,
             together_ns: 0,
             health: Health::default(),
         }
@@ -165,6 +175,7 @@ impl<'a> Maker<'a> {
             }
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
+            EventKind::IdleEnabled { cpu, governor, .. } => self.put_in_charge(cpu, governor),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
                 if let EventKind::HrtimerStart { function, .. } = e.kind
@@ -182,6 +193,14 @@ impl<'a> Maker<'a> {
             self.task_seen(e.cpu, e.ts_ns);
         }
         self.count_if_many();
+    }
+
+    fn put_in_charge(&mut self, cpu: u32, governor: GovernorName) {
+        let c = self.cpu(cpu);
+        if c.governor.replace(governor) != Some(governor) {
+            let chosen = std::mem::take(&mut c.governed);
+            self.replaced += chosen;
+        }
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut Cpu {

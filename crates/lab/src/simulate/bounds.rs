@@ -8,8 +8,8 @@ use idlewise_workload::MAX_TIME_NS;
 use super::SimulateRequest;
 use crate::LabError;
 
-/// Ticks a second.
-pub(crate) const HZ: RangeInclusive<u32> = 1..=10_000;
+/// Rates at which Linux can be built to tick, a second.
+pub(crate) const HZ: RangeInclusive<u32> = 24..=1200;
 /// CPUs, where a platform leaves it open.
 pub(crate) const CPUS: RangeInclusive<usize> = 1..=1024;
 /// Runs of each combination.

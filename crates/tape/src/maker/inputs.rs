@@ -172,6 +172,22 @@ impl Maker<'_> {
                     .to_owned(),
             );
         }
+        let (periods, ns) = self.ungoverned;
+        if periods > 0 {
+            notes.push(format!(
+                "{periods} idle periods, {:.3} s together, without a governor: no choice of one is recorded for them, though for \
+                 others on their CPUs; the kernel's default idle routine, while no governor is in charge. They are in no \
+                 number, and in replay no governor is asked there",
+                ns as f64 / 1e9
+            ));
+        }
+        if self.replaced > 0 {
+            notes.push(format!(
+                "{} idle periods came before the last governor was put in charge: what is said of the kernel's own choices \
+                 includes those of another governor",
+                self.replaced
+            ));
+        }
         notes
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what was seen of a stay to what the tape keeps of it.
 
-use idlewise_model::{Confidence, HealthKind, Miss, PieceFlags, TickGrid, WakeCause};
+use idlewise_model::{Confidence, HealthKind, Miss, Piece, PieceFlags, TickGrid, WakeCause};
 
 use super::{Maker, clip, place, rcu};
 use crate::check::{LONGEST_STAY_NS, LONGEST_TOGETHER_NS, reach_ns};
@@ -105,6 +105,10 @@ impl Maker<'_> {
             return;
         }
         self.together_ns = together_ns;
+        if piece.state == Piece::NO_GOVERNOR {
+            self.ungoverned.0 += 1;
+            self.ungoverned.1 += piece.stay_ns();
+        }
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {
             let from = inside.unwrap_or(exit_ns);
@@ -114,6 +118,7 @@ impl Maker<'_> {
             }
         }
         c.told_to_ns = exit_ns;
+        c.governed += u64::from(piece.chosen().is_some());
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
         c.wakes[wake_known as usize] += 1;

@@ -27,7 +27,7 @@ impl Maker<'_> {
         }
         if next_pid != 0 {
             // A task that was woken for this CPU while it ran another needs no interrupt.
-            self.cpu(e.cpu).sent = false;
+            self.cpu(e.cpu).sent_ns = None;
         }
         if next_pid == 0 && prev_pid != 0 {
             let c = self.cpu(e.cpu);
@@ -154,7 +154,7 @@ impl Maker<'_> {
         };
         c.stay = Some(Stay {
             piece,
-            sent_before: c.sent,
+            sent_before: c.sent_ns.is_some(),
             programmed: timers.programmed,
             exit_ns: None,
             seen: Evidence::default(),
@@ -165,15 +165,19 @@ impl Maker<'_> {
 
     pub(super) fn exit(&mut self, cpu: u32, ts_ns: u64) {
         let open = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none());
+        let mut came_ns = ts_ns;
         match open {
-            Some(stay) => stay.exit_ns = Some(ts_ns),
+            Some(stay) => {
+                stay.exit_ns = Some(ts_ns);
+                came_ns = stay.seen.first.map_or(ts_ns, |(_, first_ns)| first_ns);
+            }
             None => self.health.add(HealthKind::ExitWithoutEntry, 1, || place(cpu, ts_ns)),
         }
         let c = self.cpu(cpu);
         c.choice_due = true;
         c.stopped_before = c.stopped;
-        // What was on its way has come, or comes now.
-        c.sent = false;
+        // What was on its way has come, or comes now; what was sent after the interrupt that ended the stay is still on its way.
+        c.sent_ns = c.sent_ns.filter(|sent_ns| *sent_ns > came_ns);
     }
 
     pub(super) fn miss(&mut self, cpu: u32, ts_ns: u64, below: bool) {

@@ -144,14 +144,14 @@ impl Maker<'_> {
 
     fn received(&mut self, cpu: u32, cause: WakeCause) {
         if cause == WakeCause::Ipi {
-            self.cpu(cpu).sent = false;
+            self.cpu(cpu).sent_ns = None;
         }
     }
 
     /// Another CPU sends this one an interrupt, or is about to.
     pub(super) fn sent(&mut self, e: &Event, cpu: u32) {
         if e.cpu != cpu {
-            self.cpu(cpu).sent = true;
+            self.cpu(cpu).sent_ns = Some(e.ts_ns);
         }
     }
 }

@@ -36,8 +36,12 @@ impl<W: Write> FtraceText<W> {
     /// When `out` cannot be written to; so of all methods.
     pub fn new(mut out: W, meta: &TraceMeta) -> io::Result<Self> {
         writeln!(out, "# tracer: nop\n#")?;
-        if let Some((release, machine)) = meta.kernel.rsplit_once(' ') {
-            writeln!(out, "# os release : {release}\n# arch : {machine}")?;
+        // A release has no space in it.
+        let (release, machine) = meta.kernel.rsplit_once(' ').unwrap_or((&meta.kernel, ""));
+        for (what, it) in [("os release", release), ("arch", machine)] {
+            if !it.is_empty() {
+                writeln!(out, "# {what} : {it}")?;
+            }
         }
         if !meta.clock.is_empty() {
             writeln!(out, "# clock : {}", meta.clock)?;
