@@ -81,6 +81,7 @@ fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
     let bytes = about.map_or_else(String::new, |about| format!(", {} bytes", about.len()));
     let mut out = vec![format!("{}: {} events{bytes}", a.output.display(), report.events)];
     out.extend(report.assumption.iter().map(|a| format!("the governors' tracks hold if {a}")));
+    out.extend(report.warnings.iter().map(|w| format!("WARNING: {w}")));
     if report.events == 0 {
         out.push("there are no events in this trace: `idlewise info` says what is wrong with it".to_owned());
     }

@@ -11,7 +11,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let progress = Progress::new("reading");
     let recording = Recording::open(&a.trace, &a.recording.options())?;
     let bytes = recording.tape_bytes()?;
-    let assumption = TraceHead::new(&recording, |_| None).assumption();
+    let head = TraceHead::new(&recording, |_| None);
     drop(progress);
     write_new(&a.output, &bytes, a.force)?;
     let with_stays = recording.tape.cpus.iter().filter(|c| c.pieces.len() > 0).count();
@@ -29,7 +29,10 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
         bytes.len()
     );
     say_beside(&a.output, &said)?;
-    if let Some(assumption) = assumption {
+    for warning in &head.warnings {
+        say_beside(&a.output, &format!("WARNING: {warning}"))?;
+    }
+    if let Some(assumption) = head.assumption() {
         say_beside(&a.output, &format!("all that is made of it holds if {assumption}"))?;
     }
     Ok(true)

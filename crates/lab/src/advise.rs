@@ -19,6 +19,7 @@ use idlewise_report::percent;
 use serde::Serialize;
 
 use crate::FidelityHead;
+use crate::head::LEAST_AGREEMENT_PCT;
 use crate::replay::{GovernorResult, ReplayReport, Sensitivity};
 use crate::view::breach_words;
 
@@ -37,8 +38,6 @@ const LESS_ENERGY_PCT: f64 = 2.0;
 const LESS_LATENCY_PCT: f64 = 10.0;
 const LESS_LATENCY_NS: f64 = 100.0;
 
-/// A replay that makes fewer of the kernel's own choices says nothing about this kernel, %.
-const LEAST_AGREEMENT_PCT: f64 = 90.0;
 /// A row rests on states that the kernel never entered where more of its idle time, or of its stays, is in them, %.
 const NEVER_ENTERED_PCT: f64 = 1.0;
 

@@ -3,7 +3,7 @@
 
 use idlewise_model::EventKind;
 use idlewise_platform::Platform;
-use idlewise_trace::{TraceError, TraceFile, TraceMeta};
+use idlewise_trace::{TraceError, TraceFile};
 
 /// A kind of processor, as far as events and idle states tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,13 @@ impl Arch {
         }
     }
 
-    /// By the recording's kernel, else by events that only one kind has.
+    /// By the recording's kernel, else by events that only one kind has: those that the file names, then those in it.
     pub(crate) fn of_trace(trace: &TraceFile) -> Result<Option<Self>, TraceError> {
-        if let Some(arch) = Self::of_head(trace.meta()) {
-            return Ok(Some(arch));
+        let meta = trace.meta();
+        let named = Self::of_kernel(&meta.kernel)
+            .or_else(|| Self::of_events(meta.event_names.values().map(String::as_str)));
+        if named.is_some() {
+            return Ok(named);
         }
         let mut events = trace.events()?;
         for _ in 0..EVENTS {
@@ -44,10 +47,22 @@ impl Arch {
                 return Ok(Some(Self::Arm));
             }
         }
-        Ok(None)
+        let seen = events.counts();
+        Ok(Self::of_events(seen.keys().filter_map(|id| events.event_name(*id))))
     }
 
-    fn of_head(meta: &TraceMeta) -> Option<Self> {
+    /// What a tape says of the recorded processor where its machine is of another kind.
+    pub(crate) fn remark(self) -> String {
+        format!("; its processor is {}", self.words())
+    }
+
+    /// By [`Self::remark`] at the end of `how`.
+    pub(crate) fn of_remark(how: &str) -> Option<Self> {
+        [Self::X86, Self::Arm, Self::Power].into_iter().find(|arch| how.ends_with(&arch.remark()))
+    }
+
+    /// By the release and machine of a kernel.
+    pub(crate) fn of_kernel(kernel: &str) -> Option<Self> {
         let kernels = [
             ("x86_64", Self::X86),
             ("i686", Self::X86),
@@ -55,9 +70,11 @@ impl Arch {
             ("armv", Self::Arm),
             ("ppc64", Self::Power),
         ];
-        let named = kernels.iter().find(|(machine, _)| meta.kernel.contains(machine)).map(|(_, arch)| *arch);
-        let vectors = || meta.event_names.values().any(|name| name.starts_with("irq_vectors:"));
-        named.or_else(|| vectors().then_some(Self::X86))
+        kernels.iter().find(|(machine, _)| kernel.contains(machine)).map(|(_, arch)| *arch)
+    }
+
+    fn of_events<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<Self> {
+        names.any(|name| name.starts_with("irq_vectors:")).then_some(Self::X86)
     }
 
     /// By the names that each kind's drivers give their states: WFI, snooze, and C-states next to a polling one.

@@ -212,13 +212,19 @@ impl CompareReport {
         TraceHead::assumptions(self.traces.iter().map(|t| &t.head))
     }
 
+    /// What makes the recordings, and so the verdict, doubtful.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        TraceHead::warnings(self.traces.iter().map(|t| &t.head))
+    }
+
     fn check(&self, condition: &Condition) -> Check {
         let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
         let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
         let metric = Metric::ALL.get(condition.metric());
         let measure =
             |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(*metric?).met()));
-        Check { assumes: self.assumption(), ..condition.check(places.filter_map(measure).collect()) }
+        let (assumes, warnings) = (self.assumption(), self.warnings());
+        Check { assumes, warnings, ..condition.check(places.filter_map(measure).collect()) }
     }
 }
 
@@ -350,7 +356,7 @@ impl<'s> Stage<'s> {
             let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
             let cpus: Vec<Comparison> = pairs.iter().map(|p| Comparison::new("", &[*p])).collect();
             traces.push(TraceComparison {
-                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)),
+                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)).with_fidelity(&fidelity),
                 same_machine: self.scene.same_machine(recording),
                 fidelity,
                 comparison: self.comparison(&pairs),

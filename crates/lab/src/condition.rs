@@ -65,6 +65,9 @@ pub struct Check {
     /// What was assumed about the recordings by hand, and what it rests on therefore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumes: Option<String>,
+    /// What makes the recordings doubtful.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Where it was looked at: each trace, and all together where there are several; each benchmark under each arm.
     pub measured: Vec<Measured>,
 }
@@ -137,7 +140,7 @@ impl Condition {
     /// The outcome.
     pub(crate) fn check(&self, measured: Vec<Measured>) -> Check {
         let failed = measured.iter().any(|m| m.holds);
-        Check { expression: self.text.clone(), failed, assumes: None, measured }
+        Check { expression: self.text.clone(), failed, assumes: None, warnings: Vec::new(), measured }
     }
 
     fn words(&self, met: &Met<'_>) -> String {

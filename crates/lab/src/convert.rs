@@ -72,6 +72,8 @@ pub struct ConvertReport {
     pub tracks: Vec<GovernorTracks>,
     /// What was assumed about the trace by hand, on which the tracks rest.
     pub assumption: Option<String>,
+    /// What speaks against the machine on which the tracks rest.
+    pub warnings: Vec<String>,
     /// What the trace says of itself besides its events, as a side-car of the new file.
     pub description: Option<String>,
 }
@@ -115,6 +117,7 @@ pub fn convert(
     let failed = |e: io::Error| LabError::file(&request.output, e);
     let mut report = ConvertReport {
         assumption: stage.as_ref().and_then(Stage::assumption),
+        warnings: stage.as_ref().map_or_else(Vec::new, Stage::warnings),
         description: trace.meta().description.as_deref().and_then(as_sidecar),
         ..ConvertReport::default()
     };
@@ -202,9 +205,16 @@ impl Book for Vec<Entry> {
 }
 
 impl Stage {
+    fn heads(&self) -> Vec<TraceHead> {
+        self.scene.recordings.iter().map(|r| TraceHead::new(r, |cpu| self.scene.missing(cpu))).collect()
+    }
+
     fn assumption(&self) -> Option<String> {
-        let heads = self.scene.recordings.iter().map(|r| TraceHead::new(r, |cpu| self.scene.missing(cpu)));
-        TraceHead::assumptions(&heads.collect::<Vec<_>>())
+        TraceHead::assumptions(&self.heads())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        TraceHead::warnings(&self.heads())
     }
 
     fn open(request: &ConvertRequest) -> Result<Self, LabError> {

@@ -3,6 +3,7 @@
 
 use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
 use idlewise_replay::Fidelity;
+use idlewise_report::percent;
 use serde::Serialize;
 
 use crate::Recording;
@@ -38,6 +39,10 @@ pub struct TraceHead {
     /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hz_asked: Option<u32>,
+    /// What makes all that is said of it doubtful, in sentences: what speaks against the machine that it is said to be of, and a
+    /// replay that does not make its kernel's choices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// CPUs that are used.
     pub cpus: Vec<u32>,
     /// CPUs that are left out, and why.
@@ -144,12 +149,26 @@ impl TraceHead {
             machine_option: recording.machine_option,
             machine_contradicted: recording.machine_contradicted.clone(),
             hz_asked: recording.hz_asked,
+            warnings: recording.machine_check.warnings.clone(),
             cpus,
             left_out,
             inputs: inputs.collect(),
             health: health_heads(&tape.health),
             notes: tape.notes.clone(),
         }
+    }
+
+    /// The same where the kernel's own governor was replayed with this result.
+    pub(crate) fn with_fidelity(mut self, fidelity: &Result<FidelityHead, String>) -> Self {
+        self.warnings.extend(fidelity.as_ref().ok().and_then(FidelityHead::warning));
+        self
+    }
+
+    /// The warnings of several recordings.
+    pub(crate) fn warnings<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Vec<String> {
+        let heads: Vec<&Self> = heads.into_iter().collect();
+        let place = |h: &Self| if heads.len() > 1 { format!("{}: ", h.name) } else { String::new() };
+        heads.iter().flat_map(|h| h.warnings.iter().map(move |w| format!("{}{w}", place(h)))).collect()
     }
 
     /// What was assumed about the recording by hand, as a condition of all that is said of it; nothing where nothing was.
@@ -187,7 +206,21 @@ pub(crate) fn health_heads(health: &Health) -> Vec<HealthHead> {
     health.iter().map(head).collect()
 }
 
+/// A replay that makes less of the kernel's choices, %, says nothing about that kernel.
+pub(crate) const LEAST_AGREEMENT_PCT: f64 = 90.0;
+
 impl FidelityHead {
+    /// That the replay is no basis for anything, where it is none.
+    fn warning(&self) -> Option<String> {
+        let pct = self.same_state_pct.filter(|pct| *pct < LEAST_AGREEMENT_PCT)?;
+        Some(format!(
+            "{} replayed makes only {} % of the kernel's own choices (state), less than {LEAST_AGREEMENT_PCT} %: for this \
+             recording the table is not to be trusted",
+            self.governor,
+            percent(pct)
+        ))
+    }
+
     /// Puts counts into shares.
     #[must_use]
     pub fn new(governor: &str, f: &Fidelity) -> Self {

@@ -337,9 +337,9 @@ fn replayed(
     let missing = |cpu: u32| {
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
-    let head = TraceHead::new(&recording, missing);
     let offered = offered([], trees);
     let fidelity = kernels_own(&recording, &offered)?;
+    let head = TraceHead::new(&recording, missing).with_fidelity(&fidelity);
     recording.check()?;
     let parity = parities(&recording, &offered)?;
     let true_inputs = true_inputs::compare(&recording);

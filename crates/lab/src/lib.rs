@@ -29,6 +29,7 @@ mod head;
 pub mod info;
 mod limits;
 mod lossy;
+mod machine_check;
 pub mod parity;
 pub mod record;
 mod recording;

@@ -16,6 +16,7 @@ use crate::arch::Arch;
 use crate::counters::{CounterCheck, Looks};
 use crate::description::{Description, RecordedMachine};
 use crate::governors::{find_one, not_selected};
+use crate::machine_check::MachineCheck;
 use crate::parity::{Steps, may_hold};
 use crate::refused;
 use crate::sidecar::InputsBeside;
@@ -94,6 +95,8 @@ pub struct Recording {
     pub(crate) inputs: Option<InputsBeside>,
     /// The kernel's own counters before and after, where the side-car has them.
     pub(crate) looks: Option<Looks>,
+    /// What speaks against `machine`; of the CPUs that are not left out.
+    pub(crate) machine_check: MachineCheck,
 }
 
 /// How `--kernel-governor` names a governor that idlewise does not have.
@@ -189,7 +192,7 @@ impl Recording {
     pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
         let mut recording = Self::read(path, options)?;
         check_taken(&options.despite_counters, std::slice::from_ref(&recording))?;
-        recording.leave_out_miscounted(options);
+        recording.settle(options);
         Ok(recording)
     }
 
@@ -222,7 +225,11 @@ impl Recording {
         let arch = Arch::of_trace(&trace)?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
         if assumed {
-            tape.inputs.push(assumed_machine(&machine, options.machine_option(), contradicted.as_deref()));
+            let mut input = assumed_machine(&machine, options.machine_option(), contradicted.as_deref());
+            // A tape has no events to tell it by.
+            let other = arch.filter(|arch| Arch::of_platform(&machine).is_some_and(|table| table != *arch));
+            input.how.extend(other.map(Arch::remark));
+            tape.inputs.push(input);
         }
         Ok(Self {
             path,
@@ -237,6 +244,7 @@ impl Recording {
             governor,
             inputs,
             looks,
+            machine_check: MachineCheck::default(),
         })
     }
 
@@ -261,7 +269,7 @@ impl Recording {
         let names = distinct_names(&all);
         for (recording, name) in all.iter_mut().zip(names) {
             recording.tape.source.name = name;
-            recording.leave_out_miscounted(options);
+            recording.settle(options);
         }
         Ok(all)
     }
@@ -290,6 +298,8 @@ impl Recording {
         let assumed = tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
         let machine_assumed = assumed.is_some();
         let by_sysfs = assumed.is_some_and(|i| i.how.contains(&format!(" by {SYSFS};")));
+        let arch =
+            Arch::of_kernel(&tape.source.kernel).or_else(|| assumed.and_then(|i| Arch::of_remark(&i.how)));
         let assumed_by = if by_sysfs { SYSFS } else { RECORDED_ON };
         Ok(Self {
             path: path.to_owned(),
@@ -297,14 +307,21 @@ impl Recording {
             machine,
             machine_assumed,
             machine_option: assumed_by,
-            arch: None,
+            arch,
             machine_contradicted: None,
             hz_asked: None,
             steps: Arc::default(),
             governor,
             inputs: None,
             looks: None,
+            machine_check: MachineCheck::default(),
         })
+    }
+
+    /// Which CPUs are used is known from here on, and what they say of the machine.
+    fn settle(&mut self, options: &RecordingOptions) {
+        self.leave_out_miscounted(options);
+        self.machine_check = MachineCheck::of(self);
     }
 
     /// CPUs of which the trace has not the entries that the kernel counted are no basis for anything, but for those in

@@ -357,7 +357,7 @@ impl<'a> Stage<'a> {
             .iter()
             .zip(&runs)
             .map(|(recording, r)| TraceResult {
-                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)),
+                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)).with_fidelity(&r.fidelity),
                 same_machine: self.scene.same_machine(recording),
                 parity: r.parity.clone(),
                 fidelity: r.fidelity.clone(),

@@ -10,12 +10,10 @@ use idlewise_model::{
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
-use crate::arch::Arch;
 use crate::counters::CounterCheck;
 use crate::doomed::Doomed;
 use crate::refused;
 use crate::replay::{Group, Per};
-use crate::view::percent_of;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a score gives.
@@ -39,9 +37,6 @@ pub struct ScoreReport {
     pub score: Score,
     /// The score broken down.
     pub groups: Vec<Group>,
-    /// What makes the numbers doubtful: another machine than the recorded one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
     /// Entries that could not last.
     pub doomed: Doomed,
     /// How the verdicts agree with the kernel's own, where the trace has them.
@@ -90,8 +85,7 @@ pub fn score(
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
     let head = TraceHead::new(&recording, missing);
-    let mut agreement = Agreement::default();
-    let tallies = tally(&recording, &mut agreement);
+    let tallies = tally(&recording);
     recording.check()?;
     if tallies.is_empty() {
         let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
@@ -114,7 +108,6 @@ pub fn score(
         Some([before, after]) => Some(CounterCheck::of(&recording, before, after)?),
         None => recording.looks.as_ref().map(|looks| CounterCheck::between(&recording, looks)).transpose()?,
     };
-    let has_misses = agreement.kernel_above + agreement.kernel_below > 0;
     Ok(ScoreReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -122,45 +115,11 @@ pub fn score(
         not_entered: refused::words(&recording.machine),
         score: Score::of(&all),
         groups,
-        warnings: warnings(&recording, has_misses.then_some(&agreement)),
         doomed: Doomed::of(&recording),
-        agreement: has_misses.then_some(agreement),
+        agreement: recording.machine_check.agreement,
         counters,
         head,
     })
-}
-
-/// So many idle periods that the kernel and the table judge otherwise, and so large a share of all that either judges as a miss,
-/// are no matter of when the clock was read: of recordings judged with their own machine's table a few per cent differ at most.
-const MANY_JUDGED_OTHERWISE: u64 = 10;
-const JUDGED_OTHERWISE_PCT: f64 = 10.0;
-
-/// What speaks against that `recording` was made on the machine whose table judges it.
-fn warnings(recording: &Recording, agreement: Option<&Agreement>) -> Vec<String> {
-    let id = &recording.machine.id;
-    let mut out = Vec::new();
-    if let Some(a) = agreement {
-        let misses = a.kernel_above + a.kernel_below;
-        let pct = percent_of(a.disagree, a.disagree + misses);
-        if a.disagree >= MANY_JUDGED_OTHERWISE && pct >= JUDGED_OTHERWISE_PCT {
-            out.push(format!(
-                "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are judged \
-                 otherwise: {id} is hardly the machine that was recorded, and \"too deep\" and \"too shallow\" below are not \
-                 the kernel's (--recorded-on or --sysfs name the machine)",
-                a.disagree
-            ));
-        }
-    }
-    if let (Some(kernel), Some(table)) = (recording.arch, Arch::of_platform(&recording.machine))
-        && kernel != table
-    {
-        out.push(format!(
-            "the recording is of {}, and {id} has idle states of {}: it is not the machine that was recorded",
-            kernel.words(),
-            table.words()
-        ));
-    }
-    out
 }
 
 /// What each CPU of a recording did, by the kernel's own choices.
@@ -175,6 +134,8 @@ pub(crate) struct ByCpu {
     pub(crate) left_out: Vec<String>,
     /// What was assumed about the recording by hand.
     pub(crate) assumption: Option<String>,
+    /// What speaks against its machine.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Judges the recording at `path`, CPU by CPU.
@@ -184,13 +145,14 @@ pub(crate) struct ByCpu {
 pub(crate) fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, LabError> {
     let recording = judged(path, options)?;
     let head = TraceHead::new(&recording, |_| None);
-    let tallies = tally(&recording, &mut Agreement::default());
+    let tallies = tally(&recording);
     recording.check()?;
     Ok(ByCpu {
         governor: recording.tape.source.governor.clone(),
         span_ns: head.span_ns,
         cpus: tallies.iter().map(|(cpu, place, t)| (*cpu, (*place).to_owned(), Score::of(&[t]))).collect(),
         assumption: head.assumption(),
+        warnings: head.warnings,
         left_out: head.left_out.iter().map(|l| format!("CPU {} is left out: {}", l.cpu, l.why)).collect(),
     })
 }
@@ -206,14 +168,13 @@ fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, LabError
 }
 
 /// A tally of each CPU that can be used, with the name of its part of the machine.
-fn tally<'a>(recording: &'a Recording, agreement: &mut Agreement) -> Vec<(u32, &'a str, Tally<'a>)> {
+fn tally(recording: &Recording) -> Vec<(u32, &str, Tally<'_>)> {
     let mut tallies = Vec::new();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
         for piece in &cpu.pieces {
             let entry = recorded_entry(cpu, &piece, &place.table);
-            agreement.compare(&piece, &place.table);
             tally.entry(&entry);
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
@@ -303,7 +264,8 @@ fn recorded_breach(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Breach {
 }
 
 impl Agreement {
-    fn compare(&mut self, piece: &Piece, table: &IdleTable) {
+    /// Adds an idle period in a state of `table`.
+    pub(crate) fn compare(&mut self, piece: &Piece, table: &IdleTable) {
         if usize::from(piece.state) >= table.len() {
             return;
         }

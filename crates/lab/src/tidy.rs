@@ -12,31 +12,32 @@ use crate::score::ScoreReport;
 /// One row for each trace, governor and part (`all`, and the CPUs or clusters asked for).
 pub(crate) fn replay(r: &ReplayReport) -> Table {
     let mut table = table(&["trace", "governor", "part", "decisions", "regret_pct"], states(r));
-    let mut rows = |trace: &str, assumed: &str, results: &[GovernorResult]| {
+    let mut rows = |trace: &str, said: &Said, results: &[GovernorResult]| {
         for g in results {
             if g.failure.is_some() {
                 let mut empty = vec![String::new(); table.head.len()];
                 empty.splice(..3, [trace, &g.governor, "all"].map(str::to_owned));
-                if let Some(cell) =
-                    table.head.iter().position(|name| name == ASSUMED).and_then(|at| empty.get_mut(at))
-                {
-                    assumed.clone_into(cell);
+                for (column, value) in said.columns() {
+                    let at = table.head.iter().position(|name| name == column);
+                    if let Some(cell) = at.and_then(|at| empty.get_mut(at)) {
+                        value.clone_into(cell);
+                    }
                 }
                 table.rows.push(empty);
                 continue;
             }
             let own = [g.decisions.to_string(), plain(g.regret_pct)];
-            table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], assumed, &g.score));
+            table.rows.push(row(&[trace, &g.governor, "all", &own[0], &own[1]], said, &g.score));
             for part in &g.groups {
-                table.rows.push(row(&[trace, &g.governor, &part.name, "", ""], assumed, &part.score));
+                table.rows.push(row(&[trace, &g.governor, &part.name, "", ""], said, &part.score));
             }
         }
     };
     for trace in &r.traces {
-        rows(&trace.head.name, &assumed([trace].map(|t| &t.head)), &trace.governors);
+        rows(&trace.head.name, &Said::of([&trace.head]), &trace.governors);
     }
     if let Some(together) = &r.together {
-        rows("all traces", &assumed(r.traces.iter().map(|t| &t.head)), together);
+        rows("all traces", &Said::of(r.traces.iter().map(|t| &t.head)), together);
     }
     table
 }
@@ -44,10 +45,10 @@ pub(crate) fn replay(r: &ReplayReport) -> Table {
 /// One row for each part.
 pub(crate) fn score(r: &ScoreReport) -> Table {
     let mut table = table(&["trace", "part"], r.score.states.len());
-    let assumed = assumed([&r.head]);
-    table.rows.push(row(&[&r.head.name, "all"], &assumed, &r.score));
+    let said = Said::of([&r.head]);
+    table.rows.push(row(&[&r.head.name, "all"], &said, &r.score));
     for part in &r.groups {
-        table.rows.push(row(&[&r.head.name, &part.name], &assumed, &part.score));
+        table.rows.push(row(&[&r.head.name, &part.name], &said, &part.score));
     }
     table
 }
@@ -55,29 +56,47 @@ pub(crate) fn score(r: &ScoreReport) -> Table {
 /// One row for each trace, part, way to sort the waits (`by`), and quantity of A and B: long, to be filtered and
 /// pivoted. Rows of one `by` add up; `metric` rows are the scores.
 pub(crate) fn compare(r: &CompareReport) -> Table {
-    let head = ["trace", "part", "by", "kind", "a_state", "b_state", "quantity", "a", "b", ASSUMED];
+    let head = ["trace", "part", "by", "kind", "a_state", "b_state", "quantity", "a", "b", ASSUMED, WARNINGS];
     let mut table = Table::new("", head.map(str::to_owned).to_vec());
     for trace in &r.traces {
-        table.rows.extend(comparison(&trace.head.name, &assumed([&trace.head]), &trace.comparison));
+        table.rows.extend(comparison(&trace.head.name, &Said::of([&trace.head]), &trace.comparison));
     }
     if let Some(together) = &r.together {
-        table.rows.extend(comparison("all traces", &assumed(r.traces.iter().map(|t| &t.head)), together));
+        table.rows.extend(comparison("all traces", &Said::of(r.traces.iter().map(|t| &t.head)), together));
     }
     table
 }
 
-/// What was assumed about the recordings by hand; empty where nothing was.
-fn assumed<'h>(heads: impl IntoIterator<Item = &'h TraceHead>) -> String {
-    heads.into_iter().filter_map(TraceHead::assumption).collect::<Vec<_>>().join(", and ")
+/// What is said about the recordings behind a row; empty where nothing is.
+struct Said {
+    /// What was assumed by hand.
+    assumed: String,
+    warnings: String,
 }
 
-fn comparison(trace: &str, assumed: &str, c: &Comparison) -> Vec<Vec<String>> {
+impl Said {
+    fn of<'h>(heads: impl IntoIterator<Item = &'h TraceHead>) -> Self {
+        let heads: Vec<&TraceHead> = heads.into_iter().collect();
+        Self {
+            assumed: heads.iter().filter_map(|h| h.assumption()).collect::<Vec<_>>().join(", and "),
+            warnings: TraceHead::warnings(heads).join("; "),
+        }
+    }
+
+    /// In the order of the columns.
+    fn columns(&self) -> [(&'static str, &str); 2] {
+        [(ASSUMED, &self.assumed), (WARNINGS, &self.warnings)]
+    }
+}
+
+fn comparison(trace: &str, said: &Said, c: &Comparison) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut add = |by: &str, kind: [&str; 3], quantities: Vec<(String, String, String)>| {
         for (quantity, a, b) in quantities {
             let [kind, a_state, b_state] = kind;
-            let cells = [trace, c.part.as_str(), by, kind, a_state, b_state, &quantity, &a, &b, assumed];
-            rows.push(cells.map(str::to_owned).to_vec());
+            let cells = [trace, c.part.as_str(), by, kind, a_state, b_state, &quantity, &a, &b];
+            let said = said.columns().map(|(_, value)| value);
+            rows.push(cells.iter().chain(&said).map(|cell| (*cell).to_owned()).collect());
         }
     };
     let unit = &c.a.score.energy_unit;
@@ -102,7 +121,7 @@ fn comparison(trace: &str, assumed: &str, c: &Comparison) -> Vec<Vec<String>> {
     for cause in &c.causes {
         add("cause", [&cause.cause, "", ""], costs(&cause.cost));
     }
-    rows.extend(c.groups.iter().flat_map(|g| comparison(trace, assumed, g)));
+    rows.extend(c.groups.iter().flat_map(|g| comparison(trace, said, g)));
     rows
 }
 
@@ -131,8 +150,10 @@ fn costs(c: &Cost) -> Vec<(String, String, String)> {
 
 /// What was assumed about the recordings by hand.
 const ASSUMED: &str = "assumed";
+/// What makes the recordings doubtful.
+const WARNINGS: &str = "warnings";
 
-const NUMBERS: [&str; 23] = [
+const NUMBERS: [&str; 24] = [
     "wakeups",
     "too_deep_pct",
     "too_shallow_pct",
@@ -156,6 +177,7 @@ const NUMBERS: [&str; 23] = [
     "unplaced",
     "tick_stopped_before",
     ASSUMED,
+    WARNINGS,
 ];
 
 const STATE: [&str; 6] = ["name", "entries", "residency_ns", "above", "below", "rejected"];
@@ -182,7 +204,7 @@ fn known<T: ToString>(value: Option<T>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-fn row(first: &[&str], assumed: &str, s: &Score) -> Vec<String> {
+fn row(first: &[&str], said: &Said, s: &Score) -> Vec<String> {
     let mut cells: Vec<String> = first.iter().map(|c| (*c).to_owned()).collect();
     cells.extend([
         s.wakeups.to_string(),
@@ -207,8 +229,8 @@ fn row(first: &[&str], assumed: &str, s: &Score) -> Vec<String> {
         s.rejected_ns.to_string(),
         s.unplaced.values().map(|u| u.entries).sum::<u64>().to_string(),
         known(s.ticks_stopped_before),
-        assumed.to_owned(),
     ]);
+    cells.extend(said.columns().map(|(_, value)| value.to_owned()));
     for state in &s.states {
         cells.push(state.name.clone());
         let numbers = [state.entries, state.residency_ns, state.above, state.below, state.rejected];

@@ -22,7 +22,7 @@ use idlewise_model::Piece;
 use idlewise_report::{
     Line, Report, Table, UNKNOWN, duration, percent, share, signed_percent, signed_points, span,
 };
-use idlewise_score::{Breaches, Latency, Score, Unplaced};
+use idlewise_score::{Breaches, Latency, Score};
 
 use crate::governors::ForeignHead;
 use crate::head::HealthHead;
@@ -103,14 +103,13 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
         format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
     ));
     out.preamble.extend(input_lines(&r.head, true));
-    out.preamble.extend(r.warnings.iter().map(|w| Line::new("WARNING", w)));
     if let Some(a) = &r.agreement {
         out.preamble.extend(agreement_lines(a));
     }
     out.preamble.extend(r.counters.iter().flat_map(counters::lines));
     out.preamble.extend(tick_line(&r.score));
     out.preamble.push(doomed::line(&r.doomed, &r.head.clock));
-    out.preamble.extend(unplaced_line(&r.score, &r.head.recorded_on));
+    out.preamble.extend(no_state_line(&r.score));
     out.preamble.extend(breach_lines("the kernel's governor", &r.score, r.score.wakeups + r.score.rejected));
     let mut total = Table::new("", vec!["CPUs".into()]);
     total.head.extend(SCORE_HEAD.map(str::to_owned));
@@ -198,23 +197,15 @@ fn tick_line(s: &Score) -> Option<Line> {
     (s.ticks_unknown > 0).then(|| Line::new("tick", words))
 }
 
-/// Idle periods in states that the machine does not have.
-fn unplaced_line(s: &Score, machine: &str) -> Option<Line> {
-    let placeless = || s.unplaced.iter().filter(|(state, _)| **state != Piece::NO_GOVERNOR);
-    let entries: u64 = placeless().map(|(_, u)| u.entries).sum();
-    let ns: u64 = placeless().map(|(_, u)| u.residency_ns).sum();
-    let state = |(state, u): (&u8, &Unplaced)| match *state {
-        Piece::NO_STATE => format!("not known {}", u.entries),
-        state => format!("state {state}: {}", u.entries),
-    };
-    let states: Vec<String> = placeless().map(state).collect();
+/// Idle periods of which the recording does not show the state, next to others of which it does.
+fn no_state_line(s: &Score) -> Option<Line> {
+    let u = s.unplaced.get(&Piece::NO_STATE)?;
     let words = format!(
-        "{entries} idle periods, {} together, are in no number below: {machine} does not have their states ({}); is it the \
-         machine that was recorded?",
-        span(ns),
-        states.join(", ")
+        "{} idle periods, {} together, are in no number below: the recording does not show their states",
+        u.entries,
+        span(u.residency_ns)
     );
-    (entries > 0).then(|| Line::new("WARNING", words))
+    Some(Line::new("WARNING", words))
 }
 
 /// Choices of `who`, of so many, with which something was wrong: they change the meaning of every number below.
@@ -307,6 +298,7 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
         ),
     ];
     out.extend(head.assumption().map(|a| Line::new("assumed", a)));
+    out.extend(head.warnings.iter().map(|w| Line::new("WARNING", w)));
     for left in &head.left_out {
         out.push(Line::new("left out", format!("CPU {}: {}", left.cpu, left.why)));
     }

@@ -47,7 +47,7 @@ fn idle_periods_in_states_that_the_machine_lacks_count_nowhere_or_everywhere() {
     assert_eq!(s.states.iter().map(|s| s.residency_ns).sum::<u64>(), s.idle_ns);
     let text = text(&report);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let warned = "WARNING 4 idle periods, 0.036 s together, are in no number below: hikey960 does not have their states \
+    let warned = "WARNING 4 idle periods, 0.036 s together, are in no number about the kernel's choices: hikey960 does not have their states \
                   (state 6: 4); is it the machine that was recorded?";
     assert!(words.contains(warned), "{text}");
 }
@@ -144,7 +144,7 @@ fn score_and_a_replay_of_the_same_choices_have_the_same_idle_time_and_energy() {
 #[test]
 fn another_machines_table_is_noticed() {
     let Some(path) = recording("mt8196/trace_6_12_sleep_length.dat") else { return };
-    let warned = |machine: &str| score(&path, &known(machine, "teo"), Per::All, None).unwrap().warnings;
+    let warned = |machine: &str| score(&path, &known(machine, "teo"), Per::All, None).unwrap().head.warnings;
     assert_eq!(warned("mt8196"), Vec::<String>::new());
     let [misses, kind] = &warned("skylake-sp")[..] else { panic!("{:?}", warned("skylake-sp")) };
     assert!(

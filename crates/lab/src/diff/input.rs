@@ -227,6 +227,7 @@ fn recorded(
         return Err(LabError::file(path, why));
     }
     notes.extend(judged.assumption.map(|a| format!("{name}: all of this holds if {a}")));
+    notes.extend(judged.warnings.iter().map(|w| format!("{name}: WARNING: {w}")));
     notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
     let counters = |s: &Score| {
         let state = |s: &idlewise_score::StateScore| StateCounters {

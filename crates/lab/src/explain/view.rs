@@ -143,6 +143,9 @@ fn tidy(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
         if let Some(assumption) = head.and_then(TraceHead::assumption) {
             row("assumed", "recording", assumption);
         }
+        for warning in head.iter().flat_map(|h| &h.warnings) {
+            row("warning", "recording", warning.clone());
+        }
         for g in &e.inputs {
             row("input", g.name, g.value.to_string());
         }

@@ -242,6 +242,7 @@ fn footer(r: &CompareReport) -> Vec<Line> {
         ));
     }
     out.push(Line::new("verdict", &r.verdict.text));
+    out.extend(r.warnings().into_iter().map(|w| Line::new("WARNING", w)));
     out.extend(r.verdict.notes.iter().map(|note| Line::new("note", note)));
     out.extend(check_lines(&r.checks));
     out
@@ -269,7 +270,8 @@ fn check_words(check: &Check) -> String {
     }
     let measured: Vec<String> = check.measured.iter().map(one).collect();
     let assumes = check.assumes.as_ref().map_or_else(String::new, |a| format!(", if {a}"));
-    format!("{}: {}{assumes}", check.expression, measured.join("; "))
+    let warnings: String = check.warnings.iter().map(|w| format!("; WARNING: {w}")).collect();
+    format!("{}: {}{assumes}{warnings}", check.expression, measured.join("; "))
 }
 
 /// The checks of a comparison, one a line, for where the tables are not shown.

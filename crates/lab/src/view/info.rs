@@ -76,10 +76,12 @@ fn replayed_lines(r: &Replayed) -> Vec<Line> {
         Some(assumption) => vec![Line::new("assumed", assumption)],
         None => vec![Line::new("", format!("recorded on {}", r.head.recorded_on))],
     };
+    // The file's own lines stand above; here follows what making a tape of it found.
+    let found = |label| head_lines(&r.head).into_iter().filter(move |l| l.label() == Some(label));
+    out.extend(found("WARNING"));
     out.extend(parity_lines(&r.parity));
     out.extend(fidelity_lines(&r.fidelity));
-    // The file's own lines stand above; here follows what making a tape of it found.
-    out.extend(head_lines(&r.head).into_iter().filter(|l| l.label() == Some("left out")));
+    out.extend(found("left out"));
     out.extend(input_lines(&r.head, false));
     out.push(doomed::line(&r.doomed, &r.head.clock));
     out.extend(r.true_inputs.iter().enumerate().map(|(n, t)| truth_line(n == 0, t)));

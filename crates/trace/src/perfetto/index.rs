@@ -97,7 +97,7 @@ pub(super) fn read(input: &Input) -> Result<Index, TraceError> {
     };
     let names: Vec<String> = walk.index.known.values().map(|d| d.full.clone()).collect();
     for name in names {
-        walk.event_name(&name);
+        walk.event_id(&name);
     }
     walk.file();
     Ok(walk.finish())
@@ -105,11 +105,18 @@ pub(super) fn read(input: &Input) -> Result<Index, TraceError> {
 
 impl Walk<'_> {
     /// Gives the event "system:name" an id.
-    fn event_name(&mut self, name: &str) {
+    fn event_id(&mut self, name: &str) -> u16 {
         let id = self.ids.event_id(name);
         if usize::from(id) == self.index.event_names.len() {
             self.index.event_names.push(name.to_owned());
         }
+        id
+    }
+
+    /// The file itself names the event "system:name": it can hold such events. That Perfetto has a message for an event says
+    /// nothing about a file.
+    fn event_name(&mut self, name: &str) {
+        let id = self.event_id(name);
         self.index.meta.event_names.entry(id).or_insert_with(|| name.to_owned());
     }
 
