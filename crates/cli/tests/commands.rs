@@ -136,7 +136,7 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
     assert!(err(&o).starts_with("FAILED energy > +2%: +28.30%"), "{}", err(&o));
-    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b,assumed\n"));
+    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b,assumed,warnings\n"));
     let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
     refused(&[&args[..], &["--fail-if", "too_deep >> 1"]].concat(), &["character 10", "> >= < <=", "+1pp"]);
@@ -391,6 +391,11 @@ fn a_trace_without_its_machine_asks_for_it() {
         assert!(page.contains(&format!("{verdict}, {assumption}")), "{page}");
         let checked = page.split(&format!(" {check} energy > +0%: ")).nth(1).unwrap_or_default();
         assert!(checked.contains(&assumption), "{page}");
+        let warning = "WARNING: the recording is of x86, and pixel6 has idle states of Arm";
+        assert_eq!(checked.contains(warning), machine == "pixel6", "{page}");
+        let tape = dir.path().join("lonely.tape").display().to_string();
+        let o = idlewise(&["tape", &lonely, "--recorded-on", machine, "-o", &tape, "--force"]);
+        assert_eq!(out(&o).contains(warning), machine == "pixel6", "{}", out(&o));
     }
     let o = idlewise(&["replay", &lonely, "--recorded-on", "kvm-guest", "-g", "menu"]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
