@@ -184,7 +184,7 @@ fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
     let none = StatePart::default();
     for i in 0..a.states.len().max(b.states.len()) {
         let (x, y) = (a.states.get(i).unwrap_or(&none), b.states.get(i).unwrap_or(&none));
-        if x.usage + y.usage == 0 {
+        if x.usage == 0 && y.usage == 0 {
             continue;
         }
         let name = cut(&format!("{i} {}", if y.name.is_empty() { &x.name } else { &y.name }));
