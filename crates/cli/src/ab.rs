@@ -87,7 +87,7 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "PCT", default_value_t = 8)]
     foreign: u32,
     /// How often at most
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=10_000))]
     retries: u32,
     /// The difference that does not matter, %: is the arm the same as the baseline within it?
     #[arg(long, value_name = "PCT", default_value_t = 1.0, value_parser = margin)]

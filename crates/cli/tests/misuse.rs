@@ -294,6 +294,12 @@ fn a_damaged_golden_file_is_described_by_file_line_and_what_was_expected() {
     file("short", &gz(&format!("{}\n{}\n1,2,3\n", head[0], head[1])));
     file("empty", &gz(""));
     file("bare", &gz(&format!("{}\n", head[0])));
+    file("few", &gz(&(head.join("\n") + "\n")));
+    file("gap", &gz(&text.replacen("\n1,", "\n2,", 1)));
+    file("slow", &packed);
+    let car = fs::read_to_string(format!("{from}.json")).unwrap();
+    assert!(car.contains("\"hz\":1000"), "{car}");
+    fs::write(desk.path("slow.json"), car.replace("\"hz\":1000", "\"hz\":0")).unwrap();
     file("lonely", &packed);
     fs::remove_file(desk.path("lonely.json")).unwrap();
     for (name, expected) in [
@@ -302,6 +308,9 @@ fn a_damaged_golden_file_is_described_by_file_line_and_what_was_expected() {
         ("short.csv.gz", vec!["short.csv.gz: line 3: expected", &*format!("{cells} cells"), "found 3"]),
         ("empty.csv.gz", vec!["empty.csv.gz: line 1: expected a column", "an empty file"]),
         ("bare.csv.gz", vec!["bare.csv.gz: no step in it; expected rows"]),
+        ("few.csv.gz", vec!["few.json: expected `steps` to be 2, as many as the rows of", "cut short?"]),
+        ("gap.csv.gz", vec!["gap.csv.gz: line 3, column `step`: expected the step after", "found `2`"]),
+        ("slow.csv.gz", vec!["slow.json: expected `hz` to be 24 to 1200, found 0"]),
         ("lonely.csv.gz", vec!["lonely.json: expected the side-car of", "lonely.csv.gz", "no such file"]),
         ("gone.csv.gz", vec!["gone.csv.gz", "No such file"]),
     ] {

@@ -118,10 +118,11 @@ impl CounterCheck {
     /// a look may belong to either side.
     pub(crate) fn miscounted(&self) -> impl Iterator<Item = (u32, String)> {
         self.cpus.iter().filter_map(|c| {
-            let kernel: u64 = c.states.iter().filter_map(|s| s.usage.kernel).sum();
-            let trace: u64 = c.states.iter().map(|s| s.usage.trace).sum();
+            let sum = |n: u64, more: u64| n.saturating_add(more);
+            let kernel: u64 = c.states.iter().filter_map(|s| s.usage.kernel).fold(0, sum);
+            let trace: u64 = c.states.iter().map(|s| s.usage.trace).fold(0, sum);
             let differ = kernel.abs_diff(trace).saturating_sub(c.across);
-            (differ > FEW_ENTRIES && differ * MISCOUNTED_IN > kernel).then(|| {
+            (differ > FEW_ENTRIES && differ.saturating_mul(MISCOUNTED_IN) > kernel).then(|| {
                 let why = format!("the trace has {trace} idle entries where the kernel counted {kernel}");
                 (c.cpu, why)
             })
@@ -177,6 +178,13 @@ impl CounterCheck {
                 out.notes.push(format!("CPU {} is not in both files: left out", cpu.cpu));
                 continue;
             };
+            if to_ns < from_ns {
+                let why = format!(
+                    "cpu{}: at_ns goes back from {from_ns} to {to_ns}: the later counters come second",
+                    cpu.cpu
+                );
+                return Err(LabError::file(&looks.name, why));
+            }
             if counted.len() != place.table.len() {
                 return Err(LabError::file(
                     &looks.name,

@@ -14,6 +14,8 @@ use idlewise_platform::CAPACITY_MAX;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::simulate::bounds::HZ;
+
 /// Why a golden file could not be driven.
 #[derive(Debug, Error)]
 pub enum DriveError {
@@ -122,10 +124,24 @@ impl GoldenFile {
         let mut rows = Vec::new();
         let mut record = StringRecord::new();
         while reader.read_record(&mut record).map_err(wrong)? {
-            rows.push(columns.row(csv_gz, &record, &car.table)?);
+            let row = columns.row(csv_gz, &record, &car.table)?;
+            if rows.last().is_some_and(|before: &Row| before.step.checked_add(1) != Some(row.step)) {
+                let cells = Cells { path: csv_gz, record: &record, line: row.line };
+                let expected = "the step after that of the row before";
+                return Err(cells.wrong("step", expected, cells.text(columns.step)));
+            }
+            rows.push(row);
         }
         if rows.is_empty() {
             return Err(DriveError::NoRows(csv_gz.to_owned()));
+        }
+        if let Some(steps) = car.steps.filter(|n| *n != rows.len() as u64) {
+            let (path, there) = (csv_gz.with_extension("").with_extension("json"), rows.len());
+            let what = format!(
+                "`steps` to be {there}, as many as the rows of {}, found {steps}: is one of the two cut short?",
+                csv_gz.display()
+            );
+            return Err(DriveError::SideCar { path, what });
         }
         Ok(Self { car, rows })
     }
@@ -173,6 +189,8 @@ pub(crate) struct SideCar {
     pub(crate) table: IdleTable,
     pub(crate) tick_nsec: u64,
     pub(crate) cpu_capacity: u32,
+    /// How many rows the file has, where it says so.
+    steps: Option<u64>,
     /// The recorded governor's parameters, from all objects whose name ends in `_params`.
     pub(crate) params: Vec<(String, String)>,
     /// Recorded with the polling loop of a kernel before 5.11.
@@ -223,6 +241,13 @@ impl SideCar {
             let value = json.get(name).and_then(Value::as_u64);
             value.ok_or_else(|| wrong(format!("a whole number `{name}`")))
         };
+        let optional = |name: &str| json.get(name).map(|_| number(name)).transpose();
+        if let Some(hz) = optional("hz")?.filter(|hz| u32::try_from(*hz).map_or(true, |hz| !HZ.contains(&hz)))
+        {
+            let (least, most) = HZ.into_inner();
+            return Err(wrong(format!("`hz` to be {least} to {most}, found {hz}")));
+        }
+        let steps = optional("steps")?;
         let capacity = u32::try_from(number("cpu_capacity")?).ok().filter(|c| *c <= CAPACITY_MAX);
         let cpu_capacity =
             capacity.ok_or_else(|| wrong(format!("a `cpu_capacity` of at most {CAPACITY_MAX}")))?;
@@ -231,7 +256,7 @@ impl SideCar {
         let params = groups.filter_map(|(_, group)| group.as_object()).flatten();
         let params = params.map(|(name, value)| (name.clone(), value.to_string())).collect();
         let old_polling = before_5_11(variant);
-        Ok(Self { tick_nsec: number("tick_nsec")?, cpu_capacity, old_polling, table, params })
+        Ok(Self { tick_nsec: number("tick_nsec")?, cpu_capacity, steps, old_polling, table, params })
     }
 }
 
@@ -335,6 +360,11 @@ impl Columns {
             (_, Some(state)) => Some(state),
             _ => return Err(cells.wrong("entered_idx", is_state, cells.text(self.entered_idx))),
         };
+        let is_chosen = "the index of a state of the side-car";
+        let sel_idx: i64 = cells.number(self.sel_idx, "sel_idx", is_chosen)?;
+        if table.index(sel_idx).is_none() {
+            return Err(cells.wrong("sel_idx", is_chosen, cells.text(self.sel_idx)));
+        }
         let poll_hit: i64 = cells.number(self.poll_hit, "poll_hit", "1, 0 or -1")?;
         Ok(Row {
             step: cells.number(self.step, "step", "a row number")?,
@@ -351,7 +381,7 @@ impl Columns {
                 tick_stopped: cells.flag(self.tick_stopped, "tick_stopped")?,
             },
             busy_ns: cells.number(self.busy_ns, "busy_ns", "a time in ns")?,
-            sel_idx: cells.number(self.sel_idx, "sel_idx", "a state's index")?,
+            sel_idx,
             stop_tick: cells.flag(self.stop_tick, "stop_tick")?,
             asked: cells.number::<u64>(self.n_sleep_calls, "n_sleep_calls", "a count")? > 0,
             entered,
@@ -437,7 +467,7 @@ mod tests {
         "tick_ran",
     ];
     const CELLS: [&str; 15] =
-        ["600", "7", "3", "2000", "1", "-5", "6", "8", "2", "0", "1", "-1", "9", "-1", "1"];
+        ["600", "7", "3", "2000", "1", "-5", "6", "8", "1", "0", "1", "-1", "9", "-1", "1"];
 
     fn row(header: &[&str], cells: &[&str]) -> Result<Row, DriveError> {
         let path = Path::new("some.csv.gz");
@@ -456,7 +486,7 @@ mod tests {
     #[test]
     fn the_order_of_columns_comes_from_the_header() {
         let row = row(&HEADER, &CELLS).unwrap();
-        assert_eq!((row.step, row.ovh_ns, row.inputs.sleep_length_ns, row.sel_idx), (7, 600, -5, 2));
+        assert_eq!((row.step, row.ovh_ns, row.inputs.sleep_length_ns, row.sel_idx), (7, 600, -5, 1));
         assert_eq!((row.entered, row.poll_hit, row.tick_ran, row.asked), (None, None, true, true));
         assert_eq!((row.inputs.util, row.poll_limit_ns), (0, None));
     }
@@ -474,6 +504,10 @@ mod tests {
             let said = row(&HEADER, &cells).err().unwrap().to_string();
             assert!(said.contains("`entered_idx`") && said.contains(state), "{said}");
         }
+        let mut cells = CELLS;
+        cells[8] = "2";
+        let said = row(&HEADER, &cells).err().unwrap().to_string();
+        assert!(said.contains("`sel_idx`: expected the index of a state") && said.contains("`2`"), "{said}");
         let mut cells = CELLS;
         cells[4] = "maybe";
         let said = row(&HEADER, &cells).err().unwrap().to_string();

@@ -71,7 +71,7 @@ fn refusals(looks: &Looks, cpus: &[u32], i: usize) -> Option<u64> {
         if state.usage > 0 {
             return None;
         }
-        refused += state.rejected?;
+        refused = state.rejected?.saturating_add(refused);
     }
     (refused > 0).then_some(refused)
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use idlewise_platform::{Platform, StateCounters, SysfsCounters};
+use idlewise_platform::{COUNTER_MAX, Platform, StateCounters, SysfsCounters};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -84,7 +84,7 @@ impl Sidecar {
         let mut seen = BTreeSet::new();
         for (n, counters) in it.counters.iter().enumerate() {
             let again = (!seen.insert(counters.cpu)).then(|| "has counters already".to_owned());
-            if let Some(why) = again.or_else(|| counters.uneven()) {
+            if let Some(why) = again.or_else(|| counters.uneven()).or_else(|| counters.impossible()) {
                 return Err(wrong(format!("[[counters]] number {}: CPU {} {why}", n + 1, counters.cpu)));
             }
         }
@@ -186,19 +186,45 @@ impl CpuCounters {
     /// Which list does not tell of as many states as the first.
     fn uneven(&self) -> Option<String> {
         let states = self.usage[0].len();
-        let lists = [
+        let other = |(name, list): (&str, Option<&[Vec<u64>; 2]>)| {
+            let n = list?.iter().map(Vec::len).find(|n| *n != states)?;
+            Some(format!("has {states} idle states by the first list of usage, {n} by {name}"))
+        };
+        let disable = ("disable", self.disable.as_ref());
+        self.counts().into_iter().chain([disable]).find_map(other)
+    }
+
+    /// What no kernel counts: a number that is too large, or smaller after than before.
+    fn impossible(&self) -> Option<String> {
+        let [from_ns, to_ns] = self.at_ns;
+        if to_ns < from_ns {
+            return Some(format!("has at_ns that goes back from {from_ns} to {to_ns}"));
+        }
+        let wrong = |(name, list): (&str, Option<&[Vec<u64>; 2]>)| {
+            let [before, after] = list?;
+            let mut both = before.iter().zip(after).enumerate();
+            both.find_map(|(state, (old, new))| match old.max(new) {
+                n if *n > COUNTER_MAX => {
+                    Some(format!("has {n} in {name} of state {state}; expected {COUNTER_MAX} at most"))
+                }
+                _ if new < old => {
+                    Some(format!("has {name} of state {state} that goes back from {old} to {new}"))
+                }
+                _ => None,
+            })
+        };
+        self.counts().into_iter().find_map(wrong)
+    }
+
+    /// All that only grows, by its name.
+    fn counts(&self) -> [(&str, Option<&[Vec<u64>; 2]>); 5] {
+        [
             ("usage", Some(&self.usage)),
             ("time_us", Some(&self.time_us)),
             ("above", self.above.as_ref()),
             ("below", self.below.as_ref()),
             ("rejected", self.rejected.as_ref()),
-            ("disable", self.disable.as_ref()),
-        ];
-        let other = |(name, list): (&str, Option<&[Vec<u64>; 2]>)| {
-            let n = list?.iter().map(Vec::len).find(|n| *n != states)?;
-            Some(format!("has {states} idle states by the first list of usage, {n} by {name}"))
-        };
-        lists.into_iter().find_map(other)
+        ]
     }
 
     /// The states of the look number `i`.
@@ -269,6 +295,12 @@ mod tests {
             ),
             (counters(4, "[[1], [3]]", ""), "2 by time_us"),
             (counters(5, "[[1, 2], [3, 4]]", "rejected = [[1, 2], [3, 4, 5]]\n"), "3 by rejected"),
+            (
+                counters(6, "[[1, 2], [3, 1125899906842625]]", ""),
+                "has 1125899906842625 in usage of state 1; expected",
+            ),
+            (counters(6, "[[1, 2], [3, 1]]", ""), "has usage of state 1 that goes back from 2 to 1"),
+            (fine.replace("[1, 2]\n", "[2, 1]\n"), "has at_ns that goes back from 2 to 1"),
             (fine.clone() + &fine, "number 2: CPU 3 has counters already"),
         ] {
             let said = Sidecar::<toml::Value>::parse(&text, "x.dat").unwrap_err().to_string();

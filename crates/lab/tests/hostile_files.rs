@@ -180,6 +180,41 @@ fn platforms() {
     }
 }
 
+/// Counters that no machine reaches, of a platform with a state that is always refused, and of its own.
+#[test]
+fn counters_beyond_any_machine_s() {
+    let (folder, path) = recording();
+    let file = folder.path().join("teo-util-timer.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let most = [1_u64 << 50; 4];
+    for (usage, rejected) in [([0; 4], [0, 0, 0, most[3]]), (most, [0; 4])] {
+        let counters = |cpu: u32, usage: &[u64; 4], rejected: &[u64; 4]| {
+            format!(
+                "\n[[counters]]\ncpu = {cpu}\nat_ns = [0, {LATEST_NS}]\nusage = [[0, 0, 0, 0], {usage:?}]\n\
+                 time_us = [[0, 0, 0, 0], {most:?}]\nrejected = [[0, 0, 0, 0], {rejected:?}]\n"
+            )
+        };
+        let all: String = (0..4).map(|cpu| counters(cpu, &usage, &rejected)).collect();
+        fs::write(&file, format!("{text}{all}")).unwrap();
+        let shown = info(&path, &RecordingOptions::default(), &[]).unwrap();
+        assert!(!view::info(&shown).render(Format::Table, &shown).unwrap().is_empty());
+        assert!(replayed(&path));
+        fs::write(
+            &file,
+            format!(
+                "{text}{}",
+                counters(1, &usage, &rejected).replace("1125899906842624", "9223372036854775807")
+            ),
+        )
+        .unwrap();
+        let said = info(&path, &RecordingOptions::default(), &[]).unwrap_err().to_string();
+        assert!(
+            said.contains("CPU 1 has 9223372036854775807 in") && said.contains("1125899906842624 at most"),
+            "{said}"
+        );
+    }
+}
+
 /// The tape's content with a byte or two changed, packed again as if it were whole.
 #[test]
 fn tapes() {
@@ -361,6 +396,9 @@ fn golden_files_and_their_side_cars() {
     let folder = tempfile::tempdir().unwrap();
     let (file, car) = (folder.path().join("g.csv.gz"), folder.path().join("g.json"));
     let (csv, json) = golden("closed/teo-7.3", 30);
+    let mut of_all: serde_json::Value = serde_json::from_str(&json).unwrap();
+    of_all["steps"] = 29.into();
+    let json = of_all.to_string();
     let driven = || {
         let all = GOVERNORS.iter().filter(|g| drive(&Spec::new(g), &file).is_ok()).count();
         let request = RowRequest {
@@ -463,15 +501,17 @@ fn sessions_of_comparisons() {
     let folder = tempfile::tempdir().unwrap();
     let head = r#"{"schema":"idlewise.ab-session/1","request":{"arms":["menu","teo"],"benchmarks":[{"name":"b","command":["true"],
         "load":null}],"metrics":["n=([0-9]+)"],"disable":[1],"latency_limit_us":5,"set":["a=b"],"repeat":8,"warm_up":1,
-        "settle_ms":1,"seed":1,"foreign_pct":10,"retries":1,"margin_permille":20,"aa":true,"wakeups":false},"kernel":"6.1",
+        "settle_ms":1,"seed":1,"foreign_pct":10,"retries":1,"margin_permille":20,"aa":true,"wakeups":true},"kernel":"6.1",
         "driver":"x","cpus":2,"governor":"menu"}"#;
     let run = |n: u32| {
         let (arm, round) = (n % 2, n / 2);
+        let waits = r#"{"count":100,"p50_us":1.0,"p99_us":2.0,"max_us":9.0,"histogram":[50,50]}"#;
         format!(
             r#"{{"number":{},"round":{round},"benchmark":"b","arm":{arm},"left_out":null,"seconds":1.{n},"values":{{"time":1.{n}}},
             "wakeups_per_s":100.5,"too_deep_pct":1.5,"too_shallow_pct":null,"states":[{{"name":"C1","time_pct":50.0,
             "entries_per_s":10.0}}],"watts":{{"package":1.5}},"foreign_pct":0.1,"foreign_by":["x"],"steal_pct":0.0,
-            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"]}}"#,
+            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"],"wakeups":{{"all":{waits},"idle":{waits},
+            "hidden_cpus":[0],"hidden":7,"events":300,"lost":0,"until_s":null}}}}"#,
             n + 1
         )
     };

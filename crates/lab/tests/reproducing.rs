@@ -116,6 +116,10 @@ fn files_that_name_what_is_not_there_are_refused_with_the_place() {
         ("tolerance_pct = 3", "factor = \"$joule\"", "parameter joule is not in"),
         ("name = \"other\"", "name = \"base\"", "column base is there twice"),
         ("noise_pct = 3", "noise = 3", "noise"),
+        ("noise_pct = 3", "noise_pct = -1", "noise_pct = -1; expected 0 to 100"),
+        ("tolerance_pct = 3", "tolerance_pct = 1e300", "expected 0 to 100"),
+        ("tolerance_pct = 3", "tolerance = -1", "tolerance = -1; expected 0 to 1000000000"),
+        ("tolerance_pct = 3", "tolerance = nan", "tolerance = NaN; expected 0 to"),
     ] {
         let why = Experiment::from_toml(&SMALL.replacen(from, to, 1), "f").unwrap_err().to_string();
         assert!(why.contains(words), "{to}: {why}");

@@ -41,5 +41,5 @@ pub use platform::{CAPACITY_MAX, Cluster, EntryKind, Flag, Origin, Platform, Sta
 pub use power::{OperatingPoint, PowerData, Shared};
 pub use scan::Roots;
 pub use shipped::{find, shipped};
-pub use sysfs::{SysfsDump, SysfsState};
+pub use sysfs::{COUNTER_MAX, SysfsDump, SysfsState};
 pub use sysfs_cat::CatDump;

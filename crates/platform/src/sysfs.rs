@@ -6,6 +6,10 @@ use crate::PlatformError;
 /// The command whose output this module reads, for hints.
 pub(crate) const RECORD: &str = "record it with: grep -r . /sys/devices/system/cpu/cpu*/cpuidle";
 
+/// No counter of the kernel is larger: in us, the time since a start that is 35 years ago. The sum of 16383 such counters stays
+/// within 64 bits.
+pub const COUNTER_MAX: u64 = 1 << 50;
+
 /// What sysfs says about one idle state of one CPU; each file may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysfsState {
@@ -120,6 +124,13 @@ impl SysfsDump {
                         format!("{whose}state{state}/{file} is {value:?}, expected a whole number")
                     })
                 };
+                let counter = || match count()? {
+                    Some(n) if n > COUNTER_MAX => {
+                        let whose = cpu.map_or(String::new(), |c| format!("cpu{c} "));
+                        Err(format!("{whose}state{state}/{file} is {n}, expected {COUNTER_MAX} at most"))
+                    }
+                    n => Ok(n),
+                };
                 match file {
                     "name" => s.name = Some(value.to_string()),
                     "desc" => s.desc = Some(value.to_string()),
@@ -127,13 +138,13 @@ impl SysfsDump {
                     "residency" => s.residency_us = count()?,
                     "disable" => s.disable = count()?,
                     "default_status" => s.disabled_by_default = Some(value == "disabled"),
-                    "usage" => s.usage = count()?,
-                    "time" => s.time_us = count()?,
-                    "above" => s.above = count()?,
-                    "below" => s.below = count()?,
-                    "rejected" => s.rejected = count()?,
-                    "s2idle/usage" => s.s2idle_usage = count()?,
-                    "s2idle/time" => s.s2idle_time_us = count()?,
+                    "usage" => s.usage = counter()?,
+                    "time" => s.time_us = counter()?,
+                    "above" => s.above = counter()?,
+                    "below" => s.below = counter()?,
+                    "rejected" => s.rejected = counter()?,
+                    "s2idle/usage" => s.s2idle_usage = counter()?,
+                    "s2idle/time" => s.s2idle_time_us = counter()?,
                     // `power` is 0 or all ones on every driver of today; others are newer than we are.
                     _ => {}
                 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use crate::{PlatformError, SysfsDump, SysfsState};
+use crate::{COUNTER_MAX, PlatformError, SysfsDump, SysfsState};
 
 /// What `cat state*/*` prints of one state, by kernel: the files in the order in which a shell sorts them. `s2idle` is a
 /// folder, which `cat` passes over. Newest first. From the kernel's ABI description (sysfs-devices-system-cpu):
@@ -169,6 +169,7 @@ fn state(values: &[&str], layout: &[&str]) -> Option<SysfsState> {
     let mut s = SysfsState::default();
     for (value, file) in values.iter().zip(layout) {
         let count = || value.parse::<u64>().ok();
+        let counter = || count().filter(|n| *n <= COUNTER_MAX);
         // A text that is a number is a line too early or too late.
         let text = || (!value.is_empty() && count().is_none()).then(|| (*value).to_string());
         match *file {
@@ -180,11 +181,11 @@ fn state(values: &[&str], layout: &[&str]) -> Option<SysfsState> {
             "latency" => s.latency_us = Some(count()?),
             "residency" => s.residency_us = Some(count()?),
             "disable" => s.disable = Some(count()?),
-            "usage" => s.usage = Some(count()?),
-            "time" => s.time_us = Some(count()?),
-            "above" => s.above = Some(count()?),
-            "below" => s.below = Some(count()?),
-            "rejected" => s.rejected = Some(count()?),
+            "usage" => s.usage = Some(counter()?),
+            "time" => s.time_us = Some(counter()?),
+            "above" => s.above = Some(counter()?),
+            "below" => s.below = Some(counter()?),
+            "rejected" => s.rejected = Some(counter()?),
             _ => {
                 count()?;
             }

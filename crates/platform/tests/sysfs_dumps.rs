@@ -37,6 +37,42 @@ fn dump(prefix: &str, run: u64) -> String {
 }
 
 #[test]
+fn counters_beyond_any_machine_s_are_refused() {
+    let with = |file: &str, n: u64| {
+        let text = dump("/sys/devices/system/cpu/", 1) + &format!("/x/cpuidle/state2/{file}:{n}\n");
+        Platform::from_sysfs_dump(&text, "d.txt").map(|_| ())
+    };
+    for file in ["usage", "time", "above", "below", "rejected", "s2idle/usage", "s2idle/time"] {
+        let said = with(file, u64::MAX).unwrap_err().to_string();
+        assert!(
+            said.contains("d.txt:45") && said.contains(&format!("state2/{file} is 18446744073709551615")),
+            "{said}"
+        );
+        assert!(said.contains("expected 1125899906842624 at most"), "{said}");
+        assert!(with(file, (1 << 50) + 1).is_err());
+        // Not wrong by itself: there is no name for the state.
+        let said = with(file, 1 << 50);
+        assert!(said.is_ok(), "{said:?}");
+    }
+    // All CPUs of a large machine together, each with as much as can be.
+    let mut text = String::new();
+    for cpu in 0..20_000 {
+        let p = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state0");
+        let _ = writeln!(
+            text,
+            "{p}/name:C1\n{p}/latency:1\n{p}/residency:1\n{p}/usage:0\n{p}/rejected:{}",
+            1_u64 << 50
+        );
+    }
+    let platform = Platform::from_sysfs_dump(&text, "d.txt").unwrap();
+    assert!(
+        platform.notes.iter().any(|n| n.contains("refused 18446744073709551615 times")),
+        "{:?}",
+        platform.notes
+    );
+}
+
+#[test]
 fn a_state_that_was_only_ever_refused_is_never_entered() {
     let dump = |usage: [u64; 2], rejected: u64, s2idle: u64, residency: u64| {
         let mut text = String::new();

@@ -128,6 +128,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) seed: u64,
     /// Tasks that are not gone.
     pub(crate) alive: u32,
+    /// Tasks that the workload begins with.
+    pub(crate) begun: u32,
     /// Why it cannot go on.
     pub(crate) failure: Option<SimError>,
     pub(crate) out: Outcome,
@@ -171,6 +173,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             chance: Random::stream(setting.seed, u64::MAX),
             seed: setting.seed,
             alive: 0,
+            begun: 0,
             failure: None,
             out: Outcome {
                 tasks: vec![TaskSeen::default(); program.tasks.len()],
@@ -198,6 +201,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 sim.queue.push(begin_ns + spec.delay_ns, What::Start { task });
             }
         }
+        sim.begun = sim.alive;
         sim.begin_arrivals();
         sim.queue.push(setting.duration_ns, What::End);
         Ok(sim)

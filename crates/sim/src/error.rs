@@ -47,6 +47,22 @@ pub enum SimError {
         /// When, ns.
         at_ns: u64,
     },
+    /// Tasks make tasks without end.
+    #[error(
+        "task {task} forks at {}.{:06} s, when {alive} tasks are alive and the workload began with {begun}: expected {} more \
+         at most; let forked tasks end (`loop`: 1), or fork fewer",
+        .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000, .alive - .begun
+    )]
+    TooManyTasks {
+        /// The name of the task that forks.
+        task: String,
+        /// How many are alive.
+        alive: u32,
+        /// How many there were at the start.
+        begun: u32,
+        /// When, ns.
+        at_ns: u64,
+    },
     /// Who looks on cannot go on, such as a trace that cannot be written.
     #[error("{0}")]
     Watch(String),

@@ -16,6 +16,9 @@ use crate::watch::{Seen, Watch};
 /// So many steps that take no time, one after the other, are a loop that never ends.
 const PATIENCE: u32 = 100_000;
 
+/// So many more tasks are alive at most than a workload begins with. A run queue's costs grow with its tasks.
+const MOST_FORKED: u32 = 8192;
+
 impl<W: Watch> Sim<'_, W> {
     /// The next step: those that are only notes are taken at once, work begins, all others are system calls.
     pub(crate) fn begin_step(&mut self, c: usize, task: u32) {
@@ -139,6 +142,10 @@ impl<W: Watch> Sim<'_, W> {
             Step::Barrier(barrier) => self.wait_at_barrier(c, task, *barrier),
             Step::Yield => {
                 self.cpus[c].need_resched = true;
+                false
+            }
+            Step::Fork(_) if self.alive >= self.begun.saturating_add(MOST_FORKED) => {
+                self.too_many_tasks(task);
                 false
             }
             Step::Fork(program) => {
@@ -273,6 +280,16 @@ impl<W: Watch> Sim<'_, W> {
                 false
             }
         }
+    }
+
+    fn too_many_tasks(&mut self, task: u32) {
+        let program = self.tasks[task].program as usize;
+        self.failure = Some(SimError::TooManyTasks {
+            task: self.workload.tasks.get(program).map_or_else(String::new, |t| t.name.clone()),
+            alive: self.alive,
+            begun: self.begun,
+            at_ns: self.now_ns,
+        });
     }
 
     /// As rt-app's, the mutex is none that its owner may take twice.

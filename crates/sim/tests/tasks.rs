@@ -267,6 +267,23 @@ fn forked_tasks_run_beside_who_made_them() {
 }
 
 #[test]
+fn tasks_that_fork_without_end_are_refused() {
+    let child = task("child", vec![work(US), Event::Fork { task: idlewise_workload::TaskId(0) }]);
+    let said = failed(&workload(vec![child]), 2, 10_000);
+    assert!(
+        said.starts_with("task child forks at 0.") && said.contains("when 8193 tasks are alive"),
+        "{said}"
+    );
+    assert!(said.contains("began with 1: expected 8192 more at most; let forked tasks end"), "{said}");
+    // As many one after the other are no trouble.
+    let child = Task { instances: 0, ..times(task("child", vec![work(US)]), 1) };
+    let fork = Event::Fork { task: idlewise_workload::TaskId(1) };
+    let parent = times(task("parent", vec![fork, sleep(10 * US)]), 10_000);
+    let (out, _) = play(&workload(vec![parent, child]), 2, 10_000);
+    assert_eq!((out.finished_ns.is_some(), out.tasks[1].run_ns / US), (true, 10_000));
+}
+
+#[test]
 fn work_without_end_is_no_trouble() {
     let (out, _) = play(&workload(vec![task("long", vec![work(idlewise_workload::MAX_TIME_NS)])]), 1, 1000);
     assert_eq!(out.tasks[0].run_ns, 1000 * MS);

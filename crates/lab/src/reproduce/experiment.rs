@@ -276,6 +276,11 @@ pub struct NotReproduced {
     pub why: String,
 }
 
+/// More than this, in % (or percentage points), matches anything.
+const LARGEST_PCT: f64 = 100.0;
+/// More than this, in a row's unit, too.
+const LARGEST_TOLERANCE: f64 = 1e9;
+
 fn finite(what: &str, value: f64) -> Result<(), String> {
     if value.is_finite() { Ok(()) } else { Err(format!("{what}: {value} is no number to compute with")) }
 }
@@ -396,10 +401,18 @@ impl Experiment {
         for (name, value) in &row.parameters {
             finite(&format!("parameter {name}"), *value)?;
         }
-        for (name, value) in
-            [("tolerance_pct", row.tolerance_pct), ("tolerance", row.tolerance), ("noise_pct", row.noise_pct)]
-        {
-            finite(name, value)?;
+        let largest = match row.compare {
+            Compare::Value => LARGEST_TOLERANCE,
+            Compare::Change => LARGEST_PCT,
+        };
+        for (name, value, most) in [
+            ("tolerance_pct", row.tolerance_pct, LARGEST_PCT),
+            ("tolerance", row.tolerance, largest),
+            ("noise_pct", row.noise_pct, LARGEST_PCT),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return Err(format!("{name} = {value}; expected 0 to {most}"));
+            }
         }
         row.setup.check()
     }

@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
+use super::metric::TIME;
 use super::session::Head;
-use super::{AbRequest, Run};
+use super::wakeups::METRICS;
+use super::{AbRequest, Benchmark, Run, Waits, Wakeups};
 use crate::LiveError;
 
 /// Version of the file.
@@ -17,6 +19,19 @@ const MOST_ROUNDS: u32 = 10_000;
 const MOST_RUNS: u64 = 1_000_000;
 /// The last number that a run may have: others follow when the session goes on.
 const LAST_NUMBER: u64 = 1_000_000_000;
+/// Retries of a run, as options may ask for them.
+const MOST_RETRIES: u32 = 10_000;
+/// The margin that options may ask for: 50 %.
+const LARGEST_MARGIN: u32 = 500;
+/// Counters are not read at one instant, so that a share may come to somewhat more than 100 %; none comes to this.
+const MOST_PCT: f64 = 1000.0;
+/// No measure of a run is larger, whatever its unit: sums of them stay finite and exact enough.
+const LARGEST: f64 = 1e18;
+/// No run has as many events: they would fill 64 TiB.
+const MOST_EVENTS: u64 = 1 << 43;
+/// Waits are kept in 32 bits of ns; the last step of a histogram is that of the longest, in us.
+const LONGEST_WAIT_NS: u32 = u32::MAX;
+const MOST_STEPS: usize = (u32::BITS - (LONGEST_WAIT_NS / 1000).leading_zeros()) as usize + 1;
 
 /// What a session's file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +89,12 @@ fn check_request(request: &AbRequest) -> Result<(), String> {
     if !(1..=MOST_ROUNDS).contains(&request.repeat) {
         return Err(format!("{} rounds; expected 1 to {MOST_ROUNDS}", request.repeat));
     }
+    if request.retries > MOST_RETRIES || request.margin_permille > LARGEST_MARGIN {
+        let (retries, margin) = (request.retries, request.margin_permille);
+        return Err(format!(
+            "{retries} retries and a margin of {margin} thousandths; expected {MOST_RETRIES} and {LARGEST_MARGIN} at most"
+        ));
+    }
     let lists = [request.arms.len(), request.benchmarks.len()];
     let runs = lists.iter().fold(u64::from(request.repeat), |n, len| n.saturating_mul(*len as u64));
     if runs > MOST_RUNS {
@@ -94,17 +115,78 @@ fn check_run(run: &Run, request: &AbRequest, before: Option<&Run>) -> Result<(),
         let (arm, round) = (run.arm, run.round);
         return Err(format!("arm {arm} in round {round}; expected arms below {arms}, rounds below {rounds}"));
     }
-    if !request.benchmarks.iter().any(|b| b.name == run.benchmark) {
+    let Some(benchmark) = request.benchmarks.iter().find(|b| b.name == run.benchmark) else {
         return Err(format!("there is no benchmark {:?}", run.benchmark));
+    };
+    check_numbers(run, benchmark)?;
+    run.wakeups.as_ref().map_or(Ok(()), check_wakeups)
+}
+
+/// Whether what it measured can be.
+fn check_numbers(run: &Run, benchmark: &Benchmark) -> Result<(), String> {
+    let shares = [Some(run.foreign_pct), Some(run.steal_pct), run.too_deep_pct, run.too_shallow_pct];
+    let possible = 0.0..=MOST_PCT;
+    if let Some(value) = shares.into_iter().flatten().find(|v| !possible.contains(v)) {
+        return Err(format!("a share of {value} %; expected 0 or more, and {MOST_PCT} at most"));
     }
-    let shares = [run.foreign_pct, run.steal_pct, run.seconds, run.wakeups_per_s];
-    let optional = [run.too_deep_pct, run.too_shallow_pct].into_iter().flatten();
-    let states = run.states.iter().flat_map(|s| [s.time_pct, s.entries_per_s]);
-    let watts = run.watts.values().copied();
-    match shares.into_iter().chain(optional).chain(states).chain(watts).find(|v| *v < 0.0) {
-        Some(value) => Err(format!("a share, a time or a rate of {value}; expected 0 or more")),
+    // An idle period counts whole when it ends, so that a short run may have more of a state than it lasted.
+    let rates = [run.seconds, run.wakeups_per_s].into_iter();
+    let rates = rates.chain(run.states.iter().flat_map(|s| [s.time_pct, s.entries_per_s]));
+    let possible = 0.0..LARGEST;
+    if let Some(value) = rates.chain(run.watts.values().copied()).find(|v| !possible.contains(v)) {
+        return Err(format!("a time or a rate of {value}; expected 0 or more, and less than {LARGEST:e}"));
+    }
+    // What a benchmark prints may be negative; what is measured here is not.
+    let ours = |name: &str| {
+        benchmark.load.is_some() || name == TIME || METRICS.iter().any(|(metric, _)| *metric == name)
+    };
+    let impossible = |(name, value): &(&String, &f64)| {
+        value.abs() >= LARGEST || !value.is_finite() || (ours(name) && **value < 0.0)
+    };
+    match run.values.iter().find(impossible) {
+        Some((name, value)) => Err(format!("{name:?} of {value}; no run measures that")),
         None => Ok(()),
     }
+}
+
+/// Whether its traced wakeups can be.
+fn check_wakeups(w: &Wakeups) -> Result<(), String> {
+    if w.events > MOST_EVENTS || w.lost > MOST_EVENTS {
+        let (events, lost) = (w.events, w.lost);
+        return Err(format!("{events} events and {lost} lost ones; expected {MOST_EVENTS} at most"));
+    }
+    let wakeups = w.all.count.saturating_add(w.hidden);
+    if wakeups > w.events || w.idle.count > w.all.count {
+        return Err(format!(
+            "{wakeups} wakeups, {} of an idle CPU; expected no more than the {} events, and no more of an idle CPU than of all",
+            w.idle.count, w.events
+        ));
+    }
+    if let Some(until_s) = w.until_s.filter(|s| !(0.0..LARGEST).contains(s)) {
+        return Err(format!("wakeups until {until_s} s; expected 0 or more"));
+    }
+    [&w.all, &w.idle].into_iter().try_for_each(check_waits)
+}
+
+fn check_waits(waits: &Waits) -> Result<(), String> {
+    let steps = waits.histogram.len();
+    let sum = waits.histogram.iter().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    if steps > MOST_STEPS || sum != waits.count {
+        return Err(format!(
+            "{} wakeups, and {sum} in {steps} steps of their histogram; expected as many, and {MOST_STEPS} steps at most",
+            waits.count
+        ));
+    }
+    let Waits { p50_us, p99_us, max_us, .. } = *waits;
+    let longest_us = f64::from(LONGEST_WAIT_NS) / 1e3;
+    let ordered = [0.0, p50_us, p99_us, max_us, longest_us].is_sorted();
+    if ordered {
+        return Ok(());
+    }
+    Err(format!(
+        "waits of {p50_us} us (median), {p99_us} us (99th percentile), {max_us} us (longest); expected them in this order, from \
+         0 to {longest_us}"
+    ))
 }
 
 #[cfg(test)]
@@ -174,6 +256,11 @@ mod tests {
             ("seconds", json!(-1.0), "of -1; expected 0 or more"),
             ("seconds", json!(null), "invalid type: null"),
             ("watts", json!({"p": -0.5}), "of -0.5"),
+            ("watts", json!({"p": 1e308}), "less than 1e18"),
+            ("foreign_pct", json!(1e300), "expected 0 or more, and 1000 at most"),
+            ("too_shallow_pct", json!(-1.0), "a share of -1 %"),
+            ("values", json!({"time": -1.5}), "\"time\" of -1.5; no run measures that"),
+            ("values", json!({"mine": -1e18}), "\"mine\" of -1000000000000000000;"),
             (
                 "states",
                 json!([{"name": "C1", "time_pct": -1e308, "entries_per_s": 2.0}]),
@@ -190,12 +277,50 @@ mod tests {
     }
 
     #[test]
+    fn wakeups_that_no_trace_shows_are_left_out() {
+        let most = u64::MAX;
+        let waits = json!({"count": 100, "p50_us": 1.0, "p99_us": 2.0, "max_us": 9.0, "histogram": [50, 50]});
+        let fine = json!({"all": waits, "idle": waits, "hidden_cpus": [0], "hidden": 20, "events": 120, "lost": 0,
+            "until_s": 1.5});
+        let with = |second: Value| {
+            let mut run = run(1);
+            run["wakeups"] = second;
+            run
+        };
+        assert_eq!(read(&format!("{}\n{}\n", head(), with(fine.clone()))).unwrap().odd, None);
+        let mut long = vec![0; 23];
+        long.push(100);
+        for (place, value, words) in [
+            ("/hidden", json!(most), "18446744073709551615 wakeups"),
+            ("/events", json!(119), "no more than the 119 events"),
+            ("/events", json!(most), "18446744073709551615 events and 0 lost ones"),
+            ("/lost", json!(most), "and 18446744073709551615 lost ones; expected 8796093022208 at most"),
+            ("/all/count", json!(most), "no more than the 120 events"),
+            ("/all/count", json!(99), "100 of an idle CPU; expected"),
+            ("/idle/count", json!(99), "99 wakeups, and 100 in 2 steps"),
+            ("/idle/histogram", json!([most, most]), "and 18446744073709551615 in 2 steps"),
+            ("/all/histogram", json!(long), "in 24 steps of their histogram; expected as many, and 23 steps"),
+            ("/all/p50_us", json!(-1.0), "waits of -1 us (median)"),
+            ("/all/p99_us", json!(0.5), "0.5 us (99th percentile)"),
+            ("/idle/max_us", json!(4294967.5), "from 0 to 4294967.295"),
+            ("/until_s", json!(-1.0), "wakeups until -1 s"),
+        ] {
+            let mut wakeups = fine.clone();
+            *wakeups.pointer_mut(place).unwrap() = value.clone();
+            let said = said(|run| run["wakeups"] = wakeups.clone());
+            assert!(said.contains("line 3: ") && said.contains(words), "{place} {value}: {said}");
+        }
+    }
+
+    #[test]
     fn a_session_that_no_options_ask_for_is_refused() {
         for (name, value, words) in [
             ("arms", json!([]), "lacks them"),
             ("benchmarks", json!([]), "lacks them"),
             ("repeat", json!(0), "0 rounds; expected 1 to 10000"),
             ("repeat", json!(u32::MAX), "4294967295 rounds; expected 1 to 10000"),
+            ("retries", json!(u32::MAX), "4294967295 retries and a margin of 20 thousandths; expected 10000"),
+            ("margin_permille", json!(501), "a margin of 501 thousandths; expected 10000 and 500 at most"),
             ("arms", json!(vec!["menu"; 400_000]), "1200000 runs; expected 1000000 at most"),
         ] {
             let mut head = head();

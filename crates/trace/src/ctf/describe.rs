@@ -24,6 +24,10 @@ pub(super) struct Description {
     pub(super) unknown: Vec<String>,
 }
 
+/// No clock of a trace is slower or faster: timers tick at some MHz, cycle counters at some GHz.
+const SLOWEST_HZ: u64 = 1000;
+const FASTEST_HZ: u64 = 100_000_000_000;
+
 /// A clock: its times are counted in ticks of `1/freq` s from an origin of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
@@ -145,8 +149,8 @@ fn clock(parser: &mut Parser<'_>, settings: Vec<Setting>) -> Result<(String, Clo
             ("name", _) => name = value.word(),
             ("description", _) => clock.description = value.word().unwrap_or_default(),
             ("freq", Value::Number(n)) => {
-                let freq = u64::try_from(*n).ok().filter(|n| *n > 0);
-                clock.freq = freq.ok_or("the frequency of a clock to be at least 1 Hz")?;
+                let freq = u64::try_from(*n).ok().filter(|n| (SLOWEST_HZ..=FASTEST_HZ).contains(n));
+                clock.freq = freq.ok_or_else(|| format!("a clock of 1 kHz to 100 GHz instead of {n} Hz"))?;
             }
             ("offset", Value::Number(n)) => clock.offset = *n,
             ("offset_s", Value::Number(n)) => clock.offset_s = *n,
