@@ -130,6 +130,9 @@ fn looks_that_do_not_say_when_are_refused() {
     let files = Files::new(&look(Some(55_000), AFTER), &look(Some(5_000), BEFORE));
     let why = error_text(files.score());
     assert!(why.contains("goes back"), "{why}");
+    let files = Files::new(&look(Some(55_000), BEFORE), &look(Some(5_000), AFTER));
+    let why = error_text(files.score());
+    assert!(why.contains("cpu0: at_ns goes back from 55000000 to 5000000"), "{why}");
 }
 
 /// The side-car of the recording: what the kernel counted from 5 ms to 55 ms, `entries` of them into state 0.

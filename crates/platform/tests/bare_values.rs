@@ -149,3 +149,14 @@ fn a_list_of_cpus_ends_with_the_greatest_number() {
     );
     assert_eq!(idlewise_platform::cpu_list(&[u32::MAX, 0]), "4294967295,0");
 }
+
+#[test]
+fn a_counter_beyond_any_machine_s_is_none() {
+    for counter in ["11", "21", "31", "41", "51"] {
+        let text = printed(&TODAY).replacen(&format!("\n{counter}\n"), "\n18446744073709551615\n", 1);
+        let text = if counter == "11" { text.replacen("11\n", "18446744073709551615\n", 1) } else { text };
+        assert!(text.contains("18446744073709551615"), "{text}");
+        let said = CatDump::parse(&text, "x").unwrap_err().to_string();
+        assert!(said.contains("numbers belong to no state"), "{counter}: {said}");
+    }
+}

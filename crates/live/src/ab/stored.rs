@@ -288,7 +288,7 @@ mod tests {
             run
         };
         assert_eq!(read(&format!("{}\n{}\n", head(), with(fine.clone()))).unwrap().odd, None);
-        let mut long = vec![0; 23];
+        let mut long = vec![0; 24];
         long.push(100);
         for (place, value, words) in [
             ("/hidden", json!(most), "18446744073709551615 wakeups"),
@@ -299,7 +299,7 @@ mod tests {
             ("/all/count", json!(99), "100 of an idle CPU; expected"),
             ("/idle/count", json!(99), "99 wakeups, and 100 in 2 steps"),
             ("/idle/histogram", json!([most, most]), "and 18446744073709551615 in 2 steps"),
-            ("/all/histogram", json!(long), "in 24 steps of their histogram; expected as many, and 23 steps"),
+            ("/all/histogram", json!(long), "in 25 steps of their histogram; expected as many, and 24 steps"),
             ("/all/p50_us", json!(-1.0), "waits of -1 us (median)"),
             ("/all/p99_us", json!(0.5), "0.5 us (99th percentile)"),
             ("/idle/max_us", json!(4294967.5), "from 0 to 4294967.295"),
