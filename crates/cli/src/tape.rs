@@ -14,7 +14,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let head = TraceHead::new(&recording, |_| None);
     drop(progress);
     write_new(&a.output, &bytes, a.force)?;
-    let with_stays = recording.tape.cpus.iter().filter(|c| c.pieces.len() > 0).count();
+    let with_stays = recording.tape.cpus.iter().filter(|c| !c.pieces.is_empty()).count();
     let stays: usize = recording.tape.cpus.iter().map(|c| c.pieces.len()).sum();
     // A directory's own length says nothing about the trace in it.
     let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);

@@ -163,6 +163,8 @@ fn pair(
     }
     let cpus: BTreeSet<u32> =
         recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).map(|c| c.cpu).collect();
+    // How many CPUs there are, the recording says only where the platform does not.
+    let open = recording.machine.clusters.iter().any(|c| c.any_cpu);
     let (real, first_timer) = look(&recording, options, workload, &cpus)?;
     let tick_ns = first_timer.and_then(|first| tick_after_start(&recording, workload, &first));
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
@@ -173,7 +175,7 @@ fn pair(
         // One of ours, or one that the user named.
         governors: vec![governor.spec().to_string()],
         kernel: kernel(&recording).unwrap_or_else(|| KERNEL.to_owned()),
-        cpus: Some(recording.tape.cpus.len()),
+        cpus: open.then_some(recording.tape.cpus.len()),
         duration_ns: request.duration_ns.or(workload.global.duration_ns).or(Some(real.window_ns)),
         repeat: 1,
         baseline: None,

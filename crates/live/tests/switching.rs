@@ -266,15 +266,16 @@ fn what_traced_wakeups_do_not_tell_is_told() {
     let waits = |n| Waits { count: n, p50_us: 7.0, p99_us: 9.0, max_us: 10.0, histogram: vec![0, 0, 0, n] };
     let seen = [
         Wakeups {
+            events: 1000,
             all: waits(190),
             idle: waits(140),
             hidden_cpus: vec![1],
             hidden: 110,
             ..Wakeups::default()
         },
-        Wakeups { all: waits(200), lost: 5, until_s: Some(0.25), ..Wakeups::default() },
+        Wakeups { events: 1000, all: waits(200), lost: 5, until_s: Some(0.25), ..Wakeups::default() },
         Wakeups::default(),
-        Wakeups { all: waits(50), idle: waits(9), ..Wakeups::default() },
+        Wakeups { events: 1000, all: waits(50), idle: waits(9), ..Wakeups::default() },
     ];
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (line, seen) in lines.iter_mut().skip(1).zip(&seen) {
