@@ -11,7 +11,8 @@ use crate::Recording;
 pub struct Doomed {
     /// Whether the recording shows, for any CPU, when others sent it an interrupt: without that none can be told.
     pub known: bool,
-    /// How well: `recorded`, or `bounded` where only begun wakeups show that an interrupt may follow; nothing where nothing does.
+    /// How well: `recorded`; `derived` where interrupts are seen to be sent, not to come; `bounded` where only begun wakeups show
+    /// that one may follow; nothing where nothing does.
     pub grade: Option<&'static str>,
     /// CPUs of which it is not known.
     pub not_known: Vec<u32>,

@@ -91,6 +91,46 @@ fn without_events_of_sending_none_can_be_told() {
 }
 
 #[test]
+fn an_interrupt_sent_to_several_cpus_at_once_is_sent_to_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let expected = judged(dir.path(), |_| true).doomed;
+    for several in [
+        "ipi_raise: target_mask=00000000,0000000e (Function call interrupts)",
+        "ipi_send_cpumask: cpumask=00000000,00000006 callsite=smp_call_function_many_cond+0x1/0x2 callback=0x0",
+    ] {
+        let said = |what: &str| if what.starts_with("ipi_send_cpu:") { several } else { what }.to_owned();
+        assert_eq!(told(dir.path(), |_| true, said).doomed, expected, "{several}");
+    }
+}
+
+#[test]
+fn where_interrupts_are_not_seen_to_come_a_long_stay_was_ended_by_another() {
+    // Both times an interrupt was sent before the entry, and a task is woken during the stay; the first may end it.
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [
+        (0, 98, "ipi_raise: target_mask=00000000,00000002 (Rescheduling interrupts)"),
+        (1, 100, "cpu_idle: state=0 cpu_id=1"),
+        (0, 101, "sched_waking: comm=x pid=9 prio=120 target_cpu=001"),
+        (1, 102, "cpu_idle: state=4294967295 cpu_id=1"),
+        (0, 994, "ipi_raise: target_mask=00000000,00000002 (Rescheduling interrupts)"),
+        (1, 1_000, "cpu_idle: state=0 cpu_id=1"),
+        (0, 1_085, "sched_waking: comm=x pid=9 prio=120 target_cpu=001"),
+        (1, 1_090, "cpu_idle: state=4294967295 cpu_id=1"),
+        (1, 2_000, "cpu_idle: state=0 cpu_id=1"),
+    ];
+    let line = |(cpu, us, what): (u32, u32, &str)| {
+        format!("          <idle>-0     [{cpu:03}] d..2   100.{us:06}: {what}\n")
+    };
+    let path = dir.path().join("d.txt");
+    std::fs::write(&path, format!("# tracer: nop\n#\n{}", lines.map(line).concat())).unwrap();
+    let report = score(&path, &known("hikey960", ""), Per::All, None).unwrap();
+    let d = &report.doomed;
+    assert_eq!((d.grade, d.entries, d.doomed, d.lost_ns), (Some("derived"), 2, Some(1), Some(2_000)));
+    let text = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("doomed derived: 1 of 2 idle entries (50.00 %)"), "{text}");
+}
+
+#[test]
 fn a_wakeup_that_has_only_begun_bounds_what_is_doomed() {
     let dir = tempfile::tempdir().unwrap();
     let report = told(dir.path(), |_| true, by_wakeups);

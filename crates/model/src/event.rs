@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::{HIGHEST_CPU, LATEST_NS};
+use crate::{CpuMask, HIGHEST_CPU, LATEST_NS};
 
 /// One event of a trace, as far as idlewise understands it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,10 @@ pub enum EventKind {
     IpiExit { ipi: Ipi },
     /// `ipi:ipi_send_cpu`.
     IpiSendCpu { cpu: u32 },
+    /// `ipi:ipi_send_cpumask`.
+    IpiSendCpumask { cpus: CpuMask },
+    /// `ipi:ipi_raise` (arm, arm64).
+    IpiRaise { cpus: CpuMask, ipi: Ipi },
     /// `timer:hrtimer_start`; times on `CLOCK_MONOTONIC`, ns. `was_armed` only in kernels that record it.
     HrtimerStart {
         hrtimer: u64,

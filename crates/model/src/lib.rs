@@ -6,6 +6,7 @@
 
 mod confidence;
 mod counted;
+mod cpu_mask;
 mod event;
 mod health;
 mod idle_table;
@@ -19,6 +20,7 @@ mod wake;
 
 pub use confidence::Confidence;
 pub use counted::{Counted, nth};
+pub use cpu_mask::CpuMask;
 pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, Miss, StateIndex, TableError};

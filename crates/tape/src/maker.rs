@@ -169,6 +169,9 @@ impl<'a> Maker<'a> {
             EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, e.ts_ns, util),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
             EventKind::IpiSendCpu { cpu } => self.sent(e, cpu),
+            EventKind::IpiSendCpumask { cpus } | EventKind::IpiRaise { cpus, .. } => {
+                cpus.iter().for_each(|cpu| self.sent(e, cpu));
+            }
             EventKind::TickStop { success: true, .. } => self.tick_stopped(e.cpu, e.ts_ns),
             EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {
                 self.tick_stopped(cpu, e.ts_ns);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idlewise_model::{Confidence, Event, EventKind, Span, TickGrid, Vector};
+use idlewise_model::{Confidence, CpuMask, Event, EventKind, Span, TickGrid, Vector};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceMeta};
 
@@ -102,6 +102,10 @@ pub(crate) struct Facts {
     pub(crate) sends: BTreeMap<u32, Sends>,
     /// Interrupts sent to another CPU: where such events are recorded, a task that is about to be woken is no evidence of one.
     pub(crate) ipis_sent: u64,
+    /// Interrupts of other CPUs that were seen to come.
+    pub(crate) ipis_came: u64,
+    /// Some of those sent went to CPUs that a [`CpuMask`] does not tell apart.
+    pub(crate) sent_beyond: bool,
     pub(crate) migrations: u64,
     /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
     pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
@@ -154,9 +158,10 @@ impl<'a> Survey<'a> {
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
         match event.kind {
-            EventKind::IpiSendCpu { cpu } if cpu != event.cpu => {
-                f.ipis_sent += 1;
-                f.sends.entry(cpu).or_default().ipis += 1;
+            EventKind::IpiSendCpu { cpu } => f.sent(event.cpu, cpu),
+            EventKind::IpiSendCpumask { cpus } | EventKind::IpiRaise { cpus, .. } => {
+                f.sent_beyond |= cpus.beyond();
+                cpus.iter().for_each(|cpu| f.sent(event.cpu, cpu));
             }
             EventKind::SchedWaking { target_cpu, .. } if target_cpu != event.cpu => {
                 f.sends.entry(target_cpu).or_default().wakings += 1;
@@ -190,6 +195,8 @@ impl<'a> Survey<'a> {
                 f.blocked.entry(pid).or_default().push((event.ts_ns, io_wait));
             }
             EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
+            EventKind::VectorEntry { vector: Vector::Other } => {}
+            EventKind::VectorEntry { .. } | EventKind::IpiEntry { .. } => f.ipis_came += 1,
             EventKind::HrtimerStart { function, expires, .. } => {
                 f.hrtimers += 1;
                 if self.is_tick(function, events) {
@@ -331,12 +338,28 @@ impl Facts {
         self.tick_functions.get(&function).copied().unwrap_or(false)
     }
 
-    /// How well it is known when other CPUs sent `cpu` an interrupt. A task that is about to be woken shows only that one may
-    /// follow; nothing that others did to it shows that they were recorded at all.
+    fn sent(&mut self, from: u32, to: u32) {
+        if from != to {
+            self.ipis_sent += 1;
+            self.sends.entry(to).or_default().ipis += 1;
+        }
+    }
+
+    /// Whether the recording shows when an interrupt of another CPU comes.
+    pub(crate) fn ipis_come(&self) -> bool {
+        self.ipis_came > 0 || self.irqs.values().any(|class| *class == IrqClass::Ipi)
+    }
+
+    /// How well it is known when other CPUs sent `cpu` an interrupt that had not come yet. A task that is about to be woken shows
+    /// only that one may follow; nothing that others did to it shows that they were recorded at all.
     pub(crate) fn sends_to(&self, cpu: u32) -> Option<Confidence> {
         let sends = self.sends.get(&cpu).copied().unwrap_or_default();
+        if self.sent_beyond && cpu >= CpuMask::KEPT {
+            return None;
+        }
         match (self.ipis_sent > 0, sends) {
-            (true, Sends { ipis: 1.., .. }) => Some(Confidence::Recorded),
+            (true, Sends { ipis: 1.., .. }) if self.ipis_come() => Some(Confidence::Recorded),
+            (true, Sends { ipis: 1.., .. }) => Some(Confidence::Derived),
             (false, Sends { wakings: 1.., .. }) => Some(Confidence::Bounded),
             _ => None,
         }

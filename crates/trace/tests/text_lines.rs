@@ -8,10 +8,11 @@ use std::path::Path;
 
 use EventKind::{
     CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry, HrtimerStart, IpiEntry,
-    IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget, SchedBlockedReason, SchedSwitch, SchedWakeup,
-    SchedWaking, SoftirqRaise, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
+    IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget, SchedBlockedReason,
+    SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle,
+    VectorEntry, VectorExit,
 };
-use idlewise_model::{Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
+use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
 
 fn open(bytes: &[u8]) -> TraceFile {
@@ -136,6 +137,19 @@ fn interrupts() {
     );
     assert_eq!(one("ipi_entry: (Rescheduling interrupts)"), IpiEntry { ipi: Ipi::Reschedule });
     assert_eq!(one("ipi_entry: reason=Function call interrupts"), IpiEntry { ipi: Ipi::CallFunction });
+    let cpus = |cpus: &[u32]| cpus.iter().copied().collect::<CpuMask>();
+    assert_eq!(
+        one("ipi_raise: target_mask=00000001,00000002 (Rescheduling interrupts)"),
+        IpiRaise { cpus: cpus(&[1, 32]), ipi: Ipi::Reschedule }
+    );
+    let sent =
+        |mask: &str| one(&format!("ipi_send_cpumask: cpumask={mask} callsite=0xffffffff81 callback=0x0"));
+    assert_eq!(sent("00000000,80000001"), IpiSendCpumask { cpus: cpus(&[0, 31]) });
+    // As libtraceevent prints it.
+    assert_eq!(sent("0,2-4,70"), IpiSendCpumask { cpus: cpus(&[0, 2, 3, 4, 70]) });
+    assert_eq!(sent("9-4294967295"), IpiSendCpumask { cpus: (9..=256).collect() });
+    assert_eq!(sent(&["00000001"; 9].join(",")), IpiSendCpumask { cpus: (0..288).step_by(32).collect() });
+    assert_eq!(sent("2-,x,-"), IpiSendCpumask { cpus: cpus(&[]) });
     let file = open(b"# tracer: nop\n a-1 [000] 1.0: irq_handler_entry: irq=24 name=a name=b c\n a-1 [000] 1.0: irq_handler_entry: irq=24 name=x\n");
     let mut events = file.events().unwrap();
     assert!(events.by_ref().all(|e| e.kind == IrqEntry { irq: 24 }));

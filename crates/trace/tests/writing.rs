@@ -178,6 +178,15 @@ fn everything() -> TraceFile {
     whole = whole.m(11, described(65600, "idlewise", "idle_enabled", &fields));
     let enabled = message().b(1, "teo-6.1").n(2, 3).n(3, 1024).n(4, 2);
     events.push(event(1_000_001_900, 3, 65600, enabled));
+    let masks = [
+        ("ipi_raise", "target_mask", "00000000,00000006"),
+        ("ipi_send_cpumask", "cpumask", "00000001,00000000"),
+    ];
+    for (i, (name, key, cpus)) in (0..).zip(masks) {
+        whole = whole.m(11, described(65601 + i, "ipi", name, &[(key, 9), ("reason", 9)]));
+        let values = message().b(1, cpus).b(2, "Timer broadcast interrupts");
+        events.push(event(1_000_001_910 + u64::from(i), 3, 65601 + i, values));
+    }
     let whole = events.into_iter().fold(whole, |bundle, event| bundle.m(2, event));
     let symbol = |iid: u32, name: &str| message().n(1, iid).b(2, name);
     let symbols = message().m(26, symbol(5, "tick_nohz_handler")).m(26, symbol(6, "process_timeout"));
@@ -192,9 +201,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 47);
+    assert_eq!(same_events(&file, &written, "everything"), 49);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 47);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 49);
 }
 
 #[test]
@@ -228,11 +237,14 @@ fn text_is_what_the_kernel_prints() {
         "           <...>-3       [002] .....     1.000001015: idle_reflected: cpu=1 state=77 residency=1 \
          poll_time_limit=1 got_tick=1 clock=1 asked=0x1",
         "           <...>-3       [002] .....     1.000001900: idle_enabled: governor=teo-6.1 cpu=3 capacity=1024 states=2",
+        "           <...>-3       [002] .....     1.000001910: ipi_raise: target_mask=00000000,00000006 \
+         (Timer broadcast interrupts)",
+        "           <...>-3       [002] .....     1.000001911: ipi_send_cpumask: cpumask=00000001,00000000",
         "CPU:2 [LOST EVENTS]",
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 47);
+    assert_eq!(body.len(), 49);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -302,12 +314,12 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();
-    assert_eq!(printed.lines().count(), 46);
+    assert_eq!(printed.lines().count(), 48);
     assert!(
         printed.contains("hrtimer_expire_entry: hrtimer=7 now=55 function=tick_nohz_handler"),
         "{printed}"
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 47);
+    assert_eq!(same_events(&file, &written, "everything"), 49);
 }

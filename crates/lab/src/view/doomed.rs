@@ -10,8 +10,7 @@ use crate::doomed::Doomed;
 /// How many there are, in a sentence.
 pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
-        let why =
-            "not known: no ipi_send_cpu or sched_waking events show when other CPUs sent these an interrupt";
+        let why = "not known: no ipi_send_cpu, ipi_send_cpumask, ipi_raise or sched_waking events show when other CPUs sent these an interrupt";
         return Line::new("doomed", why);
     };
     let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };
@@ -26,10 +25,16 @@ pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let counted =
         format!("{doomed} of {} idle entries ({} %)", d.entries, percent(percent_of(doomed, d.entries)));
     let lost = duration(lost_ns as f64);
-    let words = if d.grade == Some(Confidence::Recorded.name()) {
+    let is = |grade: Confidence| d.grade == Some(grade.name());
+    let words = if is(Confidence::Recorded) {
         format!(
             "{counted} had an interrupt of another CPU on its way already, which then ended them; {lost} in all from entry \
              to end"
+        )
+    } else if is(Confidence::Derived) {
+        format!(
+            "derived: {counted}, {lost} in all from entry to end: another CPU had sent them an interrupt, and they ended \
+             as soon as the state can be left; when the interrupt came is not recorded"
         )
     } else {
         format!(

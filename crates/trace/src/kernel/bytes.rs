@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Event, EventKind, Ipi};
+use idlewise_model::{CpuMask, Event, EventKind, Ipi};
 
 use super::format::{Format, FormatField, Located};
 use super::meaning::{Layout, Op, Values, ipi};
@@ -97,6 +97,23 @@ impl<O: Order> Values<Field> for Payload<'_, O> {
         text_of(self.order, field, self.data.get(..self.len).unwrap_or(self.data)).unwrap_or_default()
     }
 
+    /// Longs of the kernel, in its byte order.
+    fn cpus(&self, field: Field) -> CpuMask {
+        let bytes =
+            array_of(self.order, field, self.data.get(..self.len).unwrap_or(self.data)).unwrap_or_default();
+        // Only in big-endian memory does it matter how long a long is: 4 bytes where the mask is no multiple of 8.
+        let long = if bytes.len() % 8 == 0 { 8 } else { 4 };
+        let bits = |byte: u8| (0..8).filter(move |bit| byte >> bit & 1 != 0);
+        let mut mask = CpuMask::default();
+        for (cpu, word) in (0..).step_by(8 * long).zip(bytes.chunks(long)) {
+            let upwards = |i: usize| if self.order.big() { word.iter().nth_back(i) } else { word.get(i) };
+            for (first, byte) in (cpu..).step_by(8).zip((0..long).map_while(upwards)) {
+                bits(*byte).for_each(|bit| mask.insert(first + bit));
+            }
+        }
+        mask
+    }
+
     fn ipi_at(&self, field: Field) -> Ipi {
         self.ipis.get(&self.u64(field)).copied().unwrap_or(Ipi::Other)
     }
@@ -104,15 +121,19 @@ impl<O: Order> Values<Field> for Payload<'_, O> {
 
 /// The text at a place in the bytes of an event.
 fn text_of(order: impl Order, field: Field, event: &[u8]) -> Option<&[u8]> {
-    let bytes = if field.kind == Kind::Array {
-        event.get(usize::from(field.offset)..)?
+    array_of(order, field, event)?.split(|b| *b == 0).next()
+}
+
+/// The bytes that a place in the bytes of an event stands for.
+fn array_of(order: impl Order, field: Field, event: &[u8]) -> Option<&[u8]> {
+    if field.kind == Kind::Array {
+        event.get(usize::from(field.offset)..)
     } else {
         let word = event.get(usize::from(field.offset)..)?.first_chunk::<4>().map(|b| order.u32(*b))?;
         let (at, len) = ((word & 0xffff) as usize, (word >> 16) as usize);
         let from = if field.kind == Kind::Relative { field.end() } else { 0 };
-        event.get(from + at..(from + at).checked_add(len)?)?
-    };
-    bytes.split(|b| *b == 0).next()
+        event.get(from + at..(from + at).checked_add(len)?)
+    }
 }
 
 /// The compiled format of one event.
@@ -262,5 +283,35 @@ impl Decoders {
         let payload = Payload { order, data, len, ipis: &self.ipis };
         let (pid, kind) = (payload.i32(decoder.pid), decoder.op.kind(id, &payload));
         Decoded::Event(Event { ts_ns, cpu, pid, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Field, Kind, Payload, Values};
+    use crate::kernel::order::{Big, Little, Order};
+
+    /// The CPUs of an event with these bytes behind the place of a mask.
+    fn cpus(order: impl Order, place: [u8; 4], mask: &[u8]) -> Vec<u32> {
+        let mut data = place.to_vec();
+        data.extend_from_slice(mask);
+        let len = data.len();
+        data.extend([0xff; super::PAD]);
+        let field = Field { offset: 0, shift: 32, kind: Kind::Located };
+        Payload { order, data: &data, len, ipis: &BTreeMap::new() }.cpus(field).iter().collect()
+    }
+
+    #[test]
+    fn a_mask_is_made_of_the_longs_of_the_recorded_machine() {
+        let little = (65 | 1u64 << 63).to_le_bytes();
+        assert_eq!(cpus(Little, [4, 0, 8, 0], &little), [0, 6, 63]);
+        let big = [(65 | 1u64 << 63).to_be_bytes(), 2u64.to_be_bytes()].concat();
+        assert_eq!(cpus(Big, [0, 16, 0, 4], &big), [0, 6, 63, 65]);
+        assert_eq!(cpus(Big, [0, 4, 0, 4], &65u32.to_be_bytes()), [0, 6]);
+        assert_eq!(cpus(Little, [4, 0, 4, 0], &65u32.to_le_bytes()), [0, 6]);
+        // What lies outside of the event is no mask.
+        assert_eq!(cpus(Little, [4, 0, 9, 0], &little), [0u32; 0]);
     }
 }

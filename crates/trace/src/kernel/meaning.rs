@@ -107,6 +107,13 @@ pub(crate) enum Op<F> {
     IpiSendCpu {
         cpu: F,
     },
+    IpiSendCpumask {
+        cpus: F,
+    },
+    IpiRaise {
+        cpus: F,
+        reason: Reason<F>,
+    },
     HrtimerStart {
         hrtimer: F,
         function: F,
@@ -292,6 +299,10 @@ impl<F: Copy> Op<F> {
             Op::IpiEntry(reason) => EventKind::IpiEntry { ipi: ipi_of(reason, v) },
             Op::IpiExit(reason) => EventKind::IpiExit { ipi: ipi_of(reason, v) },
             Op::IpiSendCpu { cpu } => EventKind::IpiSendCpu { cpu: v.u32(cpu) },
+            Op::IpiSendCpumask { cpus } => EventKind::IpiSendCpumask { cpus: v.cpus(cpus) },
+            Op::IpiRaise { cpus, reason } => {
+                EventKind::IpiRaise { cpus: v.cpus(cpus), ipi: ipi_of(reason, v) }
+            }
             Op::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed } => {
                 EventKind::HrtimerStart {
                     hrtimer: v.u64(hrtimer),

@@ -434,6 +434,7 @@ fn write_value(m: &mut Proto, field: u32, value: Val<'_>, cpu: u32, functions: &
         // A name that nobody knows must not hide one that is learned later.
         Val::Comm(_, None) => {}
         Val::Text(text) => m.bytes(field, text.as_bytes()),
+        Val::Cpus(cpus) => m.bytes(field, cpus.to_string().as_bytes()),
         Val::Reason(text) => m.bytes(field, text.as_bytes()),
         value => m.number(field, value.number().unwrap_or(0)),
     }

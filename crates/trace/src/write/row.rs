@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An understood event as the kernel's own event again: system, name, fields.
 
-use idlewise_model::{Event, EventKind, Ipi, Vector};
+use idlewise_model::{CpuMask, Event, EventKind, Ipi, Vector};
 
 use super::Names;
 
@@ -14,6 +14,8 @@ pub(super) enum Val<'a> {
     Number(i128),
     /// A set of bits.
     Bits(u32),
+    /// A set of CPUs.
+    Cpus(CpuMask),
     /// An address that is no function's.
     Pointer(u64),
     Function(u64, Option<&'a str>),
@@ -44,7 +46,7 @@ impl Val<'_> {
             Val::Pointer(n) | Val::Function(n, _) | Val::PrevState(n) | Val::ArmedAt(_, n) => n,
             Val::Bits(n) | Val::Mode(n) | Val::Flags(n) | Val::Dependency(n) | Val::Softirq(n) => n.into(),
             Val::Below(below) => below.into(),
-            Val::Comm(..) | Val::Text(_) | Val::Reason(_) => return None,
+            Val::Comm(..) | Val::Text(_) | Val::Reason(_) | Val::Cpus(_) => return None,
         })
     }
 }
@@ -156,6 +158,14 @@ impl<'a> Row<'a> {
                 Self::new("ipi", "ipi_exit", [("reason", Val::Reason(reason(ipi)))])
             }
             EventKind::IpiSendCpu { cpu } => Self::new("ipi", "ipi_send_cpu", [("cpu", n(cpu))]),
+            EventKind::IpiSendCpumask { cpus } => {
+                Self::new("ipi", "ipi_send_cpumask", [("cpumask", Val::Cpus(cpus))])
+            }
+            EventKind::IpiRaise { cpus, ipi } => Self::new(
+                "ipi",
+                "ipi_raise",
+                [("target_mask", Val::Cpus(cpus)), ("reason", Val::Reason(reason(ipi)))],
+            ),
             EventKind::HrtimerStart { hrtimer, function: at, expires, softexpires, mode, was_armed } => {
                 let row = Self::new(
                     "timer",

@@ -103,6 +103,7 @@ fn field(out: &mut impl Write, key: &str, value: Val<'_>) -> io::Result<()> {
             write!(out, "{arrow} {key}={}", Line(name))
         }
         Val::Text(text) => write!(out, " {key}={}", Line(text)),
+        Val::Cpus(cpus) => write!(out, " {key}={cpus}"),
         Val::Reason(reason) => write!(out, " ({reason})"),
         Val::PrevState(state) => write!(out, " {key}={}", State(state)),
         Val::Mode(mode) => write!(out, " {key}={}", Mode(mode)),

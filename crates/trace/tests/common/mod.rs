@@ -109,6 +109,8 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::SoftirqExit { .. } => "softirq_exit",
         EventKind::SoftirqRaise { .. } => "softirq_raise",
         EventKind::IpiSendCpu { .. } => "ipi_send_cpu",
+        EventKind::IpiSendCpumask { .. } => "ipi_send_cpumask",
+        EventKind::IpiRaise { .. } => "ipi_raise",
         EventKind::HrtimerStart { .. } => "hrtimer_start",
         EventKind::HrtimerCancel { .. } => "hrtimer_cancel",
         EventKind::HrtimerExpireEntry { .. } => "hrtimer_expire_entry",

@@ -171,6 +171,18 @@ pub fn compare_fields(
             check("orig_cpu", orig_cpu.into())?;
             check("dest_cpu", dest_cpu.into())?;
         }
+        EventKind::IpiRaise { cpus, .. } => {
+            let bytes: Vec<u8> = cpus
+                .iter()
+                .filter(|cpu| *cpu < 64)
+                .fold(0, |all, cpu| all | 1u64 << cpu)
+                .to_le_bytes()
+                .into();
+            let bytes: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            if !line.fields.starts_with(&format!("target_cpus=ARRAY[{}]", bytes.join(", "))) {
+                return Err(format!("CPUs {cpus} in {line:?}"));
+            }
+        }
         EventKind::SchedWakeIdleWithoutIpi { cpu } | EventKind::IpiSendCpu { cpu } => {
             check("cpu", cpu.into())?
         }

@@ -96,6 +96,15 @@ pub(super) fn compile<L: Layout>(system: &str, name: &str, n: &mut Needs<'_, L>)
         ("ipi", "ipi_entry") => Op::IpiEntry(reason(n)?),
         ("ipi", "ipi_exit") => Op::IpiExit(reason(n)?),
         ("ipi", "ipi_send_cpu") => Op::IpiSendCpu { cpu: n.any(&["cpu", "cpu_id"])? },
+        // Some formats have a mask as a number that means nothing: Perfetto, and the raw text of trace-cmd.
+        ("ipi", "ipi_send_cpumask") => Op::IpiSendCpumask { cpus: n.text("cpumask")? },
+        ("ipi", "ipi_raise") => {
+            // The field's name, and what stands for it in a line of text, where the reason follows it.
+            let cpus = ["target_cpus", "target_mask"].into_iter().find_map(|name| n.text(name))?;
+            let reason =
+                n.text("reason").map(Reason::Text).or_else(|| n.number("reason").map(Reason::Address));
+            Op::IpiRaise { cpus, reason: reason.unwrap_or(Reason::Text(cpus)) }
+        }
         ("timer_migration", "tmigr_cpu_idle" | "tmigr_cpu_new_timer_idle") => {
             Op::TmigrCpuIdle { cpu: n.get("cpu")?, nextevt: n.get("nextevt")?, wakeup: n.get("wakeup")? }
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::Ipi;
+use idlewise_model::{CpuMask, Ipi};
+
+use super::vectors::cpu_mask;
 
 /// Where a format keeps the fields of one event.
 pub(crate) trait Layout {
@@ -33,6 +35,11 @@ pub(crate) trait Values<F> {
     /// The inter-processor interrupt that a reason names by its address in the kernel.
     fn ipi_at(&self, _field: F) -> Ipi {
         Ipi::Other
+    }
+
+    /// The CPUs of a mask, where formats keep it as the kernel prints it.
+    fn cpus(&self, field: F) -> CpuMask {
+        cpu_mask(self.text(field))
     }
 
     #[inline(always)]

@@ -125,6 +125,12 @@ pub fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::IpiEntry { ipi } => ("ipi:ipi_entry", vec![text("reason", ipi_name(ipi))]),
         EventKind::IpiExit { ipi } => ("ipi:ipi_exit", vec![text("reason", ipi_name(ipi))]),
         EventKind::IpiSendCpu { cpu } => ("ipi:ipi_send_cpu", u32s(&[("cpu", cpu)])),
+        EventKind::IpiSendCpumask { cpus } => {
+            ("ipi:ipi_send_cpumask", vec![text("cpumask", &cpus.to_string())])
+        }
+        EventKind::IpiRaise { cpus, ipi } => {
+            ("ipi:ipi_raise", vec![text("target_cpus", &cpus.to_string()), text("reason", ipi_name(ipi))])
+        }
         EventKind::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed } => {
             let mut fields = u64s(&[("hrtimer", hrtimer), ("function", function)]);
             fields.extend([signed("expires", expires, 64), signed("softexpires", softexpires, 64)]);
