@@ -91,10 +91,23 @@ fn perfetto_gives_back_every_event_of_every_recording() {
         let n = same_events(&file, &written, &path.display().to_string());
         let (then, now) = (file.meta(), written.meta());
         assert_eq!(now.kernel, then.kernel);
-        if ["mono", "boot", "local", "global"].contains(&then.clock.as_str()) {
-            assert_eq!(now.clock, then.clock, "{}", path.display());
-        }
+        assert_eq!(now.clock, then.clock, "{}", path.display());
         println!("{}: {n} events the same, {} bytes from {}", path.display(), len, then.bytes);
+    }
+}
+
+#[test]
+fn perfetto_gives_back_the_clock_also_one_that_it_does_not_know() {
+    let line = "          <idle>-0       [000] d..1.   100.000001: cpu_idle: state=1 cpu_id=0\n";
+    let named = ["mono", "boot", "local", "global", "mono_raw", "x86-tsc", "uptime"];
+    let heads =
+        named.iter().map(|clock| (*clock, format!("# clock : {clock}\n"))).chain([("", String::new())]);
+    for (clock, head) in heads {
+        let file = read(format!("# tracer: nop\n#\n{head}{line}").into_bytes());
+        assert_eq!(file.meta().clock, clock, "by the text");
+        let written = read(perfetto(&file));
+        assert_eq!(written.meta().clock, clock);
+        assert_eq!(written.meta().recorder, concat!("idlewise ", env!("CARGO_PKG_VERSION")));
     }
 }
 

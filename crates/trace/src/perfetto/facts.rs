@@ -7,6 +7,10 @@ use super::packets::Packing;
 use super::wire::{Fields, Value};
 use crate::meta::{CpuStats, TraceMeta};
 
+/// Stands behind the recorder's name, and the name of the recording's clock behind it, in a file that was converted from a
+/// recording of which Perfetto has no such clock; nothing follows where the recording names no clock.
+pub(crate) const CLOCK_REMARK: &str = "; clock of the recording: ";
+
 /// `BuiltinClock`.
 const MONOTONIC: u64 = 3;
 const BOOTTIME: u64 = 6;
@@ -185,7 +189,7 @@ impl Facts {
     }
 
     /// Writes down what was said.
-    pub(super) fn tell(self, meta: &mut TraceMeta) {
+    pub(super) fn tell(mut self, meta: &mut TraceMeta) {
         let packing: Vec<&str> = self.packing.into_iter().collect();
         meta.format = "Perfetto protobuf".to_owned();
         if !packing.is_empty() {
@@ -195,6 +199,15 @@ impl Facts {
         meta.clock = clocks.next().unwrap_or_default().to_owned();
         if meta.clock == "boot" && self.suspended_ns.is_some_and(|(_, most)| most < SAME_NS) {
             meta.clock = "mono".to_owned();
+        }
+        if let Some((recorder, clock)) = self.recorder.split_once(CLOCK_REMARK) {
+            // The clock of the recording that this was converted from; only one that could be a clock's name is taken.
+            if meta.clock == "boot" && clock.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+            {
+                clock.clone_into(&mut meta.clock);
+            }
+            let recorder = recorder.to_owned();
+            self.recorder = recorder;
         }
         if clocks.next().is_some() {
             let names: Vec<&str> = self.clocks.iter().map(|clock| clock_name(*clock)).collect();

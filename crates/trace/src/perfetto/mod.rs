@@ -29,6 +29,7 @@ mod numbers;
 mod packets;
 mod wire;
 
+pub(crate) use facts::CLOCK_REMARK;
 pub(crate) use numbers::{EVENTS as EVENT_NUMBERS, FIELDS as EVENT_FIELDS};
 
 use crate::error::TraceError;

@@ -18,7 +18,7 @@ mod row;
 mod text;
 
 pub use dat::{DatForm, DatHead, UsedSymbols};
-pub use perfetto::{Note, PerfettoWriter, Slice, Track};
+pub use perfetto::{Note, PerfettoWriter, Slice, Track, perfetto_has_clock};
 pub use text::FtraceText;
 
 /// What the numbers of events stand for: text shows names.

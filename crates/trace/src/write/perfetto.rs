@@ -10,7 +10,7 @@ use super::Names;
 use super::proto::Proto;
 use super::row::{MOST_FIELDS, Row, Val};
 use crate::TraceMeta;
-use crate::perfetto::{EVENT_FIELDS, EVENT_NUMBERS};
+use crate::perfetto::{CLOCK_REMARK, EVENT_FIELDS, EVENT_NUMBERS};
 
 /// A CPU's bundle is written when it has so many bytes, as recorders do.
 const BUNDLE: usize = 32 << 10;
@@ -61,7 +61,26 @@ enum Clock {
     Other(u64),
 }
 
+/// Whether Perfetto has the trace clock `name` ("mono", "local", ...). The times on any other are written as if they were
+/// `CLOCK_BOOTTIME`'s, with the clock's name behind the recorder's, from where this crate's reader takes it.
+#[must_use]
+pub fn perfetto_has_clock(name: &str) -> bool {
+    Clock::of(name).is_some()
+}
+
 impl Clock {
+    /// That of a trace clock; nothing where Perfetto has none.
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "mono" => Some(Self::Mono),
+            "boot" => Some(Self::Boot),
+            "global" => Some(Self::Other(2)),
+            "local" => Some(Self::Other(3)),
+            "mono_raw" => Some(Self::Other(4)),
+            _ => None,
+        }
+    }
+
     /// Says in a bundle that its times are on this clock. Of clocks without a snapshot nobody knows the way to the
     /// trace's own: `ts_ns` is taken to be the same on both.
     fn write(self, bundle: &mut Proto, ts_ns: u64) {
@@ -126,13 +145,7 @@ impl<W: Write> PerfettoWriter<W> {
     /// # Errors
     /// When `out` cannot be written to; so of all methods.
     pub fn new(out: W, meta: &TraceMeta) -> io::Result<Self> {
-        let clock = match meta.clock.as_str() {
-            "mono" => Clock::Mono,
-            "global" => Clock::Other(2),
-            "local" => Clock::Other(3),
-            "mono_raw" => Clock::Other(4),
-            _ => Clock::Boot,
-        };
+        let clock = Clock::of(&meta.clock).unwrap_or(Clock::Boot);
         let mut writer = Self {
             out,
             packet: Proto::default(),
@@ -152,7 +165,12 @@ impl<W: Write> PerfettoWriter<W> {
                     uname.bytes(3, release.as_bytes());
                     uname.bytes(4, machine.as_bytes());
                 });
-                info.bytes(4, concat!("idlewise ", env!("CARGO_PKG_VERSION")).as_bytes());
+                let mut recorder = concat!("idlewise ", env!("CARGO_PKG_VERSION")).to_owned();
+                if !perfetto_has_clock(&meta.clock) {
+                    // No place in the format holds another clock's name, nor that there is none.
+                    recorder = recorder + CLOCK_REMARK + &meta.clock;
+                }
+                info.bytes(4, recorder.as_bytes());
             });
         })?;
         // What the recording could hold, which tells the kernel's abilities.
