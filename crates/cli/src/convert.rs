@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
+use std::path::PathBuf;
 
 use idlewise_lab::RecordingOptions;
-use idlewise_lab::convert::{ConvertReport, ConvertRequest, Form, convert};
+use idlewise_lab::convert::{Carried, ConvertReport, ConvertRequest, Form, convert};
 use idlewise_lab::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
@@ -46,15 +47,37 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     })?;
     drop(progress);
     summary(a, &report).iter().try_for_each(|line| say_beside(&a.output, line))?;
-    // A side-car that is there says what its owner wants it to say.
-    let beside = a.output.with_extension("toml");
-    let wanted = !is_stdout(&a.output) && !beside.exists();
-    if let Some(text) = report.description.as_ref().filter(|_| wanted) {
-        write_new(&beside, text.as_bytes(), false)?;
-        say_beside(&a.output, &format!("{}: what the recording says of its machine", beside.display()))?;
+    if let Some(carried) = &report.description {
+        say_beside(&a.output, &describe(a, carried)?)?;
     }
     let failures: Vec<&str> = report.tracks.iter().filter_map(|t| t.failure.as_deref()).collect();
     none_failed(&failures)
+}
+
+/// Writes what is known of the recording next to the new file, and says so, or that it is not there. A side-car that is there says
+/// what its owner wants it to say.
+fn describe(a: &ConvertArgs, carried: &Carried) -> Result<String, Failure> {
+    let what = &carried.what;
+    if is_stdout(&a.output) {
+        return Ok(format!(
+            "not carried over: what is known of the recording ({what}); a file gets it as a side-car (--output FILE)"
+        ));
+    }
+    let beside = a.output.with_extension("toml");
+    let shown = beside.display();
+    if !beside.exists() {
+        write_new(&beside, carried.text.as_bytes(), false)?;
+        return Ok(format!("{shown}: what is known of the recording ({what})"));
+    }
+    let is_that =
+        |its: &PathBuf| matches!((its.canonicalize(), beside.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if carried.sidecar.as_ref().is_some_and(is_that) {
+        return Ok(format!("{shown}: describes the new file, too ({what})"));
+    }
+    Ok(format!(
+        "not carried over: what is known of the recording ({what}); {shown} is there already, is not overwritten, and stands for \
+         the new file"
+    ))
 }
 
 /// Without governors nothing is replayed: what says where and how would be passed over.
@@ -82,6 +105,7 @@ fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
     let mut out = vec![format!("{}: {} events{bytes}", a.output.display(), report.events)];
     out.extend(report.assumption.iter().map(|a| format!("the governors' tracks hold if {a}")));
     out.extend(report.warnings.iter().map(|w| format!("WARNING: {w}")));
+    out.extend(report.lacks.iter().map(|what| format!("not carried over: {what}")));
     if report.events == 0 {
         out.push("there are no events in this trace: `idlewise info` says what is wrong with it".to_owned());
     }

@@ -2,16 +2,19 @@
 //! A recording in another format, to be looked at elsewhere, with what governors did in it: `idlewise convert`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Entry, EventKind, Outcome};
 use idlewise_replay::{Setting, Workload};
 use idlewise_trace::TraceFile;
-use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track};
+use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track, perfetto_has_clock};
 
 use crate::candidate::{Book, Candidate};
+pub use crate::description::Carried;
+use crate::description::Description;
 use crate::explain::Came;
+use crate::recording::is_tape;
 use crate::scene::Scene;
 use crate::steady::Steady;
 use crate::{LabError, RecordingOptions, TraceHead, governors};
@@ -74,8 +77,10 @@ pub struct ConvertReport {
     pub assumption: Option<String>,
     /// What speaks against the machine on which the tracks rest.
     pub warnings: Vec<String>,
-    /// What the trace says of itself besides its events, as a side-car of the new file.
-    pub description: Option<String>,
+    /// What is known of the trace besides its events, as a side-car of the new file.
+    pub description: Option<Carried>,
+    /// What the new file lacks, in sentences.
+    pub lacks: Vec<String>,
 }
 
 /// A governor's tracks.
@@ -118,9 +123,9 @@ pub fn convert(
     let mut report = ConvertReport {
         assumption: stage.as_ref().and_then(Stage::assumption),
         warnings: stage.as_ref().map_or_else(Vec::new, Stage::warnings),
-        description: trace.meta().description.as_deref().and_then(as_sidecar),
         ..ConvertReport::default()
     };
+    report.describe(request, &trace);
     match request.to {
         Form::Text => {
             let mut writer = FtraceText::new(out, trace.meta()).map_err(failed)?;
@@ -143,14 +148,34 @@ pub fn convert(
     Ok(report)
 }
 
-/// The description inside a trace as a side-car; a table of inputs beside the trace is not beside a copy.
-fn as_sidecar(inside: &str) -> Option<String> {
-    let mut table: toml::Table = inside.parse().ok()?;
-    table.remove("inputs");
-    Some(format!("# SPDX-License-Identifier: GPL-2.0-only\n{}", toml::to_string(&table).ok()?))
-}
-
 impl ConvertReport {
+    /// What is known of the trace besides its events, and what of it the new file has no place for.
+    fn describe(&mut self, request: &ConvertRequest, trace: &TraceFile) {
+        let meta = trace.meta();
+        let described = Description::of(&request.trace, meta.description.as_deref())
+            .and_then(|d| Ok((d.for_a_copy()?, d.inputs())));
+        match described {
+            Ok((carried, inputs)) => {
+                self.description = carried;
+                self.lacks.extend(inputs.map(|inputs| {
+                    let file = inputs.file.display();
+                    format!("the governor's true inputs stay next to the recording: {file}")
+                }));
+            }
+            // The events are what was asked for.
+            Err(why) => self.lacks.push(format!("what is known of the recording besides its events: {why}")),
+        }
+        if request.to == Form::Perfetto && !perfetto_has_clock(&meta.clock) {
+            let clock = match meta.clock.as_str() {
+                "" => "the recording does not name its trace clock".to_owned(),
+                clock => format!("Perfetto has no trace clock {clock}"),
+            };
+            self.lacks.push(format!(
+                "{clock}: Perfetto shows the times as those of its clock BOOTTIME; idlewise reads them as what they are"
+            ));
+        }
+    }
+
     /// Gives every event of `trace` to `write`.
     fn events(
         &mut self,
@@ -175,17 +200,6 @@ impl ConvertReport {
         self.bare.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(())
     }
-}
-
-fn is_tape(path: &Path) -> Result<bool, LabError> {
-    let mut start = Vec::new();
-    // A folder can be a trace, too; what it is, its reader says.
-    if path.is_dir() {
-        return Ok(false);
-    }
-    let file = idlewise_files::open(path).map_err(|e| LabError::file(path, e))?;
-    let read = file.take(8).read_to_end(&mut start);
-    Ok(read.is_ok() && idlewise_tape::file::is_tape(&start))
 }
 
 /// Where governors are run.

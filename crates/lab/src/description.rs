@@ -31,7 +31,43 @@ pub(crate) struct RecordedMachine {
     pub(crate) contradicted: Option<String>,
 }
 
+/// What a copy of the recording in another format takes along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The text of a side-car for the copy.
+    pub text: String,
+    /// What it says, in words.
+    pub what: String,
+    /// The recording's own side-car says all of it.
+    pub sidecar: Option<PathBuf>,
+}
+
 impl Description {
+    /// All of it as a side-car for a copy of the recording; nothing where there is nothing to say.
+    pub(crate) fn for_a_copy(&self) -> Result<Option<Carried>, LabError> {
+        let mut beside = self.beside.clone();
+        if let Some(named) = beside.as_mut()
+            && named.machine.is_none()
+            && let Some(platform) = &named.platform
+            && self.place.with_file_name(platform).is_file()
+        {
+            // The platform's file is not next to the copy.
+            let toml = self.told()?.map(|machine| machine.to_toml().parse::<toml::Table>()).transpose();
+            named.machine = toml.map_err(|e| LabError::file(&self.place, format!("platform: {e}")))?;
+            named.platform = None;
+        }
+        let mut all = match (beside, self.inside.clone()) {
+            (Some(beside), Some(inside)) => beside.over(inside),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return Ok(None),
+        };
+        // They are next to the recording, and not next to the copy.
+        all.inputs = None;
+        let Some(what) = all.what() else { return Ok(None) };
+        let sidecar = self.inside.is_none().then(|| self.place.clone());
+        Ok(Some(Carried { text: all.to_text()?, what, sidecar }))
+    }
+
     /// Of the trace at `trace`, which says `inside` of itself.
     pub(crate) fn of(trace: &Path, inside: Option<&str>) -> Result<Self, LabError> {
         let place = trace.with_extension("toml");

@@ -122,6 +122,40 @@ impl Sidecar {
         Some(InputsBeside { file: path.with_file_name(&inputs.file), ..inputs })
     }
 
+    /// It over `under`, key by key.
+    pub(crate) fn over(self, under: Self) -> Self {
+        // One key says what the other does: the machine.
+        let says_machine = self.platform.is_some() || self.machine.is_some();
+        let below = if says_machine { (None, None) } else { (under.platform, under.machine) };
+        Self {
+            platform: self.platform.or(below.0),
+            governor: self.governor.or(under.governor),
+            inputs: self.inputs.or(under.inputs),
+            made: self.made.or(under.made),
+            machine: self.machine.or(below.1),
+            counters: if self.counters.is_empty() { under.counters } else { self.counters },
+        }
+    }
+
+    /// What it says, in words; nothing where it says nothing.
+    pub(crate) fn what(&self) -> Option<String> {
+        let all = [
+            ("machine", self.platform.is_some() || self.machine.is_some()),
+            ("governor", self.governor.is_some()),
+            ("counters", !self.counters.is_empty()),
+            ("how it was made", self.made.is_some()),
+        ];
+        let there: Vec<&str> = all.iter().filter(|(_, there)| *there).map(|(what, _)| *what).collect();
+        (!there.is_empty()).then(|| there.join(", "))
+    }
+
+    /// Its text.
+    pub(crate) fn to_text(&self) -> Result<String, LabError> {
+        let text = toml::to_string(self)
+            .map_err(|e| LabError::Request(format!("the recording's description: {e}")))?;
+        Ok(format!("# SPDX-License-Identifier: GPL-2.0-only\n{text}"))
+    }
+
     /// The kernel's counters that it holds.
     pub(crate) fn looks(&self, path: &Path) -> Option<Looks> {
         if self.counters.is_empty() {

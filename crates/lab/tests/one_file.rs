@@ -316,9 +316,9 @@ fn a_recording_that_describes_itself_needs_nothing_beside_it() {
     assert_eq!((recording.tape.source.governor.as_str(), recording.machine.id.as_str()), ("menu", "pixel6"));
     assert!(!recording.machine_assumed);
 
-    // What is made of it in another format knows its machine, too.
+    // What is made of it in another format knows the same: what a side-car says, and what it says itself.
     let request = ConvertRequest {
-        trace: alone,
+        trace: alone.clone(),
         to: Form::Text,
         output: files.path("copy.txt"),
         governors: Vec::new(),
@@ -328,12 +328,18 @@ fn a_recording_that_describes_itself_needs_nothing_beside_it() {
         kernel_trees: Vec::new(),
         seed: 0,
     };
-    let mut text = Vec::new();
-    let converted = convert(&request, &mut text, &|_, _| ()).unwrap();
-    let copy = files.put("copy.txt", &text);
-    files.put("copy.toml", converted.description.unwrap().as_bytes());
-    let copy = Recording::open(&copy, &RecordingOptions::default()).unwrap();
-    assert_eq!((copy.tape.source.governor.as_str(), &copy.machine.clusters), ("menu", &own.clusters));
+    let copied = || {
+        let mut text = Vec::new();
+        let converted = convert(&request, &mut text, &|_, _| ()).unwrap();
+        let copy = files.put("copy.txt", &text);
+        files.put("copy.toml", converted.description.unwrap().text.as_bytes());
+        Recording::open(&copy, &RecordingOptions::default()).unwrap()
+    };
+    let copy = copied();
+    assert_eq!((copy.tape.source.governor.as_str(), copy.machine.id.as_str()), ("menu", "pixel6"));
+    std::fs::remove_file(alone.with_extension("toml")).unwrap();
+    let copy = copied();
+    assert!(copy.tape.source.governor == "menu" && copy.machine.clusters == own.clusters);
 }
 
 #[test]
