@@ -127,7 +127,7 @@ fn options_that_would_be_passed_over_are_refused() {
     }
     assert!(!desk.path("x.txt").exists() && !desk.path("lab/linux").exists());
     // A governor may be compared with itself: nothing differs.
-    assert!(desk.done(&["compare", "menu", "menu", "--trace", &mixed]).contains("same decisions in all"));
+    assert!(desk.done(&["compare", "menu", "menu", "--trace", &mixed]).contains("same decisions at all"));
 }
 
 #[test]

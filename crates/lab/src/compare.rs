@@ -2,7 +2,7 @@
 //! Two governors over the same recordings, wait by wait: `idlewise compare`.
 
 mod metric;
-mod parting;
+pub(crate) mod parting;
 mod verdict;
 
 use std::path::PathBuf;
@@ -500,7 +500,7 @@ impl RunScore {
 }
 
 impl WaitCounts {
-    fn new(waits: &SideBySide) -> Self {
+    pub(crate) fn new(waits: &SideBySide) -> Self {
         let all = waits.count(|_| true);
         let other_state = waits.count(|p| matches!(p, Parting::State { .. }));
         let other_tick = waits.count(|p| matches!(p, Parting::Tick { .. }));

@@ -260,7 +260,7 @@ fn meaning(counting: Counting, signed: bool, unit: &str) -> Option<(Of, f64)> {
 
 fn expects(counting: Counting) -> &'static str {
     match counting {
-        Counting::CommonShare => "a share of the waits without sign (5%)",
+        Counting::CommonShare => "a share of the wake events without sign (5%)",
         Counting::Share => "a share (5%), or with sign a change in percentage points (+1pp)",
         Counting::Time => "a time in ns, us, ms or s (200us), or with sign a change (+10us, +2%)",
         Counting::Number => "a number (1000), or with sign a change (+100, +2%)",

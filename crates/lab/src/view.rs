@@ -16,6 +16,7 @@ mod reproduce;
 mod sensitivity;
 mod simulate;
 mod top;
+mod unknown;
 mod wakeups;
 
 use idlewise_model::Piece;
@@ -36,6 +37,7 @@ pub(crate) use ab::number;
 pub use advise::advise;
 pub use beside::beside;
 pub use boot::{boot, self_test};
+pub(crate) use compare::waits_words;
 pub use compare::{checks, compare};
 pub use diff::diff;
 pub use info::info;
@@ -75,9 +77,18 @@ pub fn replay(r: &ReplayReport) -> Report {
         let title = format!("all {} traces", r.traces.len());
         out.tables.extend(governor_tables(&title, all, &r.baseline, r.request.per));
     }
+    let all = r.traces.iter().flat_map(|t| &t.governors).chain(r.together.iter().flatten());
+    let scores: Vec<_> = all.filter(|g| g.failure.is_none()).flat_map(scores_of).collect();
+    out.footer.extend(unknown::lines(&out.tables, scores));
     out.footer
         .push(Line::plain(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline)));
     out
+}
+
+/// A governor's score and those of its groups.
+fn scores_of(g: &GovernorResult) -> impl Iterator<Item = (&str, &Score)> {
+    let of = g.governor.as_str();
+    std::iter::once((of, &g.score)).chain(g.groups.iter().map(move |group| (of, &group.score)))
 }
 
 /// What went wrong with a governor, and what to know about its result.
@@ -131,7 +142,11 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     }
     out.tables.push(causes);
     out.tables.extend(doomed::table(&r.doomed));
-    out.tables.extend(r.counters.iter().map(counters::table));
+    let groups = r.groups.iter().map(|g| (g.name.as_str(), &g.score));
+    out.footer.extend(unknown::lines(&out.tables, groups.chain([("all", &r.score)])));
+    let counted = r.counters.iter().map(counters::table).collect::<Vec<_>>();
+    out.footer.extend(counters::unknown(&counted));
+    out.tables.extend(counted);
     out
 }
 
@@ -501,7 +516,7 @@ const BREACHES: [BreachRow; 3] = [
 
 fn group_table(results: &[GovernorResult]) -> Table {
     let head = [
-        "part",
+        "CPUs",
         "governor",
         "wakeups",
         "too deep %",

@@ -130,7 +130,7 @@ fn equal_governors_make_the_same_decisions() {
         assert!(report.verdict.same_decisions);
         assert_eq!(
             report.verdict.text,
-            format!("{b} against {a}: same decisions in all {} waits", c.waits.all)
+            format!("{b} against {a}: same decisions at all {} wake events", c.waits.all)
         );
         assert!(report.verdict.notes.is_empty());
         assert_eq!(c.waits.same + c.waits.neither, c.waits.all);

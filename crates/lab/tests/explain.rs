@@ -122,14 +122,14 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
 #[test]
 fn a_governor_does_not_part_from_itself() {
     let same = differ("teo-6.1", "teo-util:util_steps=0");
-    assert_eq!((same.other_state, same.other_tick, same.moments.len()), (0, 0, 0));
-    assert!(same.waits > 7000);
+    assert_eq!((same.waits.other_state, same.waits.other_tick, same.moments.len()), (0, 0, 0));
+    assert!(same.waits.all > 7000);
 }
 
 #[test]
 fn partings_are_found_on_both_sides_of_the_same_wait() {
     let found = differ("teo-6.1", "teo-util");
-    assert!(found.other_state > 100 && found.other_tick > 1000);
+    assert!(found.waits.other_state > 100 && found.waits.other_tick > 1000);
     assert!((1..=3).contains(&found.moments.len()));
     for m in &found.moments {
         let choice = |e: &Explanation| (e.chosen.state, e.came.as_ref().unwrap().tick == "kept");
@@ -184,7 +184,7 @@ fn a_foreign_governor_is_explained_by_its_memory() {
         assert!(e.reasons.is_empty());
     }
     let turned = differ(&mine, "shallow");
-    assert!(turned.other_state > 1000 && !turned.moments.is_empty());
+    assert!(turned.waits.other_state > 1000 && !turned.moments.is_empty());
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn copies_of_a_tree_are_told_apart_by_their_paths() {
     .unwrap();
     let names: Vec<&str> = differ.foreign.iter().map(|g| g.governor.as_str()).collect();
     assert_eq!(names, [a.as_str(), b.as_str()]);
-    assert!(differ.other_state > 0);
+    assert!(differ.waits.other_state > 0);
     let text = idlewise_lab::explain::view::why_differ(&differ).render(Format::Table, &differ).unwrap();
     for path in [&a, &b] {
         assert!(text.contains(path.as_str()), "no {path} in {text}");

@@ -32,7 +32,7 @@ pub(crate) enum Parting {
 }
 
 impl Parting {
-    fn of(a: &Wait, b: &Wait) -> Self {
+    pub(crate) fn of(a: &Wait, b: &Wait) -> Self {
         match (a.asks, b.asks) {
             (0, 0) => Self::Neither,
             (_, 0) => Self::OnlyA,
@@ -42,6 +42,11 @@ impl Parting {
             _ if a.choices != b.choices => Self::Later,
             _ => Self::Same,
         }
+    }
+
+    /// Both were asked, and their first choices differ.
+    pub(crate) fn is_first(self) -> bool {
+        matches!(self, Self::State { .. } | Self::Tick { .. })
     }
 
     /// The word that JSON and CSV use.

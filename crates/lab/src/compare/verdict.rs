@@ -116,7 +116,7 @@ impl WaitCounts {
             parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{what} {} %", share(*n))).collect();
         let parts =
             if parts.is_empty() { "the same first choice in all".to_owned() } else { parts.join(", ") };
-        format!("{parts} of {} waits", self.all)
+        format!("{parts} of {} wake events", self.all)
     }
 }
 
@@ -127,7 +127,7 @@ impl Verdict {
         let same_decisions = all.same_decisions();
         let (a, b) = (&r.a, &r.b);
         let text = if same_decisions {
-            format!("{b} against {a}: same decisions in all {} waits", all.waits.all)
+            format!("{b} against {a}: same decisions at all {} wake events", all.waits.all)
         } else {
             let grade = r.energy_grades.join("; ");
             format!("{b} against {a}: {}: {}", all.numbers(&grade), conclusion(latency, energy))
@@ -180,7 +180,7 @@ fn notes(r: &CompareReport, all: &Comparison) -> Vec<String> {
     let mut out = Vec::new();
     let other = all.waits.all - all.waits.same - all.waits.neither;
     if other < FEW {
-        out.push(format!("this rests on {other} waits: another recording may say otherwise"));
+        out.push(format!("this rests on {other} wake events: another recording may say otherwise"));
     }
     let latency = |c: &Cost| c.latency_ns();
     out.extend(cancelling(all, "latency", all.latency(), latency, |ns| signed_duration(ns as f64)));
@@ -227,7 +227,7 @@ fn below_fidelity(trace: &TraceComparison) -> Option<String> {
     let differ = percent_of(waits.other_state, waits.all);
     (differ < unlike).then(|| {
         format!(
-            "{}: another state is chosen in {} % of the waits, but replay itself differs from the kernel in {} % of the \
+            "{}: another state is chosen at {} % of the wake events, but replay itself differs from the kernel in {} % of the \
              kernel's choices",
             trace.head.name,
             percent(differ),

@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::report::Explanation;
 use super::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
 use crate::candidate::Candidate;
+use crate::compare::WaitCounts;
+use crate::compare::parting::{self as choices, SideBySide};
 use crate::governors::ForeignHead;
 use crate::scene::Scene;
 use crate::waits::{Wait, Waits};
 use crate::{LabError, RecordingOptions, TraceHead};
 
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
-const SCHEMA: &str = "idlewise.why-differ/1";
+const SCHEMA: &str = "idlewise.why-differ/2";
 
 /// Which governors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +46,7 @@ pub struct WhyDifferRequest {
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhyDiffer {
-    /// "idlewise.why-differ/1".
+    /// "idlewise.why-differ/2".
     pub schema: String,
     /// Version of idlewise.
     pub version: String,
@@ -55,12 +57,8 @@ pub struct WhyDiffer {
     /// Where the governors came from that are none of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<ForeignHead>,
-    /// Events that both waited for.
-    pub waits: u64,
-    /// Of these, waits that began with another state.
-    pub other_state: u64,
-    /// Waits that began with the same state and another answer about the tick.
-    pub other_tick: u64,
+    /// In how many waits the choices differ, counted as `compare` does.
+    pub waits: WaitCounts,
     /// The first parting, the one that costs most energy, the one that costs most latency; the same one is not repeated.
     pub moments: Vec<Moment>,
 }
@@ -95,9 +93,7 @@ struct Parting {
 /// What two governors' runs on one CPU have come to.
 #[derive(Default)]
 struct Compared {
-    waits: u64,
-    other_state: u64,
-    other_tick: u64,
+    waits: SideBySide,
     first: Option<Parting>,
     energy: Option<Parting>,
     latency: Option<Parting>,
@@ -137,16 +133,15 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, LabError> {
         .collect::<Result<_, LabError>>()?;
     recording.check()?;
     let moments = worth_showing(&compared);
-    let sum = |get: fn(&Compared) -> u64| compared.iter().map(get).sum();
+    let mut all = SideBySide::default();
+    compared.iter().for_each(|c| all.merge(&c.waits));
     Ok(WhyDiffer {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
         head: TraceHead::new(recording, |cpu| scene.missing(cpu)),
         foreign: foreign_among(&pair[0], &[Candidate::of(pair[1].clone())]),
-        waits: sum(|c| c.waits),
-        other_state: sum(|c| c.other_state),
-        other_tick: sum(|c| c.other_tick),
+        waits: WaitCounts::new(&all),
         moments: moments
             .par_iter()
             .filter_map(|(why, p)| Some(moment(cpus.get(p.cpu)?, &pair, why, p)))
@@ -197,17 +192,10 @@ fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Resu
 
 impl Compared {
     fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Self {
-        let mut out = Self::default();
+        let waits = SideBySide::new(&on.workload.events, a, b);
+        let mut out = Self { waits, ..Self::default() };
         for (event, (a, b)) in on.workload.events.iter().zip(a.iter().zip(b)) {
-            if a.asks == 0 || b.asks == 0 {
-                continue;
-            }
-            out.waits += 1;
-            if a.state != b.state {
-                out.other_state += 1;
-            } else if a.tick_kept != b.tick_kept {
-                out.other_tick += 1;
-            } else {
+            if !choices::Parting::of(a, b).is_first() {
                 continue;
             }
             let parting = Parting {

@@ -8,7 +8,7 @@ use idlewise_report::{Line, Report, Table, duration, percent};
 use super::report::{Came, Explanation, Given, Other, Unit};
 use super::{ExplainReport, Moment, WhyDiffer};
 use crate::TraceHead;
-use crate::view::{foreign_line, head_lines, percent_of};
+use crate::view::{foreign_line, head_lines, waits_words};
 
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
 const NEVER_NS: i128 = 1 << 60;
@@ -53,17 +53,16 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
     };
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.push(Line::new("asked", format!("where {a} and {b} differ, and why")));
-    let parted = r.other_state + r.other_tick;
+    let differ = r.waits.other_state + r.waits.other_tick;
     out.preamble.push(Line::new(
         "answer",
         format!(
-            "{parted} of {} waits begin with another choice ({} %): another state in {}, only the tick in {}",
-            r.waits,
-            percent(percent_of(parted, r.waits)),
-            r.other_state,
-            r.other_tick
+            "the first choices before a wake event differ at {differ} of {} events ({} %)",
+            r.waits.all,
+            percent(r.waits.differ_pct)
         ),
     ));
+    out.preamble.push(Line::new("events", waits_words(&r.waits, [a, b])));
     for m in &r.moments {
         out.tables.push(Table::new(moment_words(m, b), Vec::new()));
         out.tables.push(states_table(&m.a));
@@ -79,7 +78,7 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
 fn moment_words(m: &Moment, b: &str) -> String {
     let more = |positive: bool| if positive { "more" } else { "less" };
     format!(
-        "== {}: until the event came, {b} took {:.6} {} {} energy and {} {} latency",
+        "== {}: until the wake event, {b} took {:.6} {} {} energy and {} {} latency",
         m.why,
         m.energy.abs(),
         m.energy_unit,
@@ -116,7 +115,7 @@ fn table(title: &str, head: &[&str], text_columns: usize) -> Table {
 
 /// What governors could ask, side by side where there are several.
 fn inputs_table(sides: &[&Explanation]) -> Table {
-    let mut t = table("what it could ask", &["input", "known"], 2);
+    let mut t = table("inputs", &["input", "known"], 2);
     t.head.extend(sides.iter().map(|e| e.governor.clone()));
     for (i, g) in sides.first().map(|e| e.inputs.as_slice()).unwrap_or_default().iter().enumerate() {
         let known = g.confidence.unwrap_or("by this run");
@@ -226,7 +225,8 @@ fn states_table(e: &Explanation) -> Table {
 
 /// A variable as tables: plain members first, then a table for each array of structures.
 fn memory_tables(variable: &Variable, states: usize) -> Vec<Table> {
-    let mut plain = table(&format!("its memory before: {}", variable.name), &["name", "value"], 2);
+    let mut plain =
+        table(&format!("its state before the decision: {}", variable.name), &["name", "value"], 2);
     let mut arrays = Vec::new();
     collect(&variable.name, "", &variable.value, states, &mut plain, &mut arrays);
     if let (true, Some(first)) = (plain.rows.is_empty(), arrays.first_mut()) {
@@ -332,7 +332,7 @@ fn time(ns: i128) -> String {
 }
 
 fn reasons_table(e: &Explanation) -> Table {
-    let mut t = table("how it came to its choice", &["", ""], 2);
+    let mut t = table("reasons", &["", ""], 2);
     if e.reasons.is_empty() {
         t.rows.push(vec![String::new(), "it does not say; only the governors of this project do".to_owned()]);
     }
@@ -372,7 +372,7 @@ fn outcome_table(e: &Explanation) -> Table {
     let mut row = |what: &str, words: String| t.rows.push(vec![what.to_owned(), words]);
     row("choice", chosen_words(e, c.state, c.stop_tick, c.asked_sleep_length));
     if let Some(came) = &e.came {
-        row("came", came_words(came));
+        row("outcome", came_words(came));
     }
     t
 }

@@ -8,7 +8,7 @@ use idlewise_report::{
 use super::{BREACHES, ReplayedTrace, breach_lines, foreign_line, model_lines, percent_of};
 use crate::compare::{
     Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
-    SMALL_LATENCY_NS, SMALL_PCT, Unit,
+    SMALL_LATENCY_NS, SMALL_PCT, Unit, WaitCounts,
 };
 use crate::tidy;
 
@@ -41,32 +41,36 @@ pub fn compare(r: &CompareReport) -> Report {
         out.tables.push(metric_table("", all, r));
     }
     if let Some(all) = r.all() {
-        out.preamble.push(Line::new("waits", waits_words(all)));
+        out.preamble.push(Line::new("events", waits_words(&all.waits, ["A", "B"])));
         out.tables.push(parting_table(all));
         out.tables.push(cause_table(all));
         if !all.groups.is_empty() {
             out.tables.push(group_table(all));
         }
     }
-    out.footer = footer(r);
+    let all = r.traces.iter().map(|t| &t.comparison).chain(&r.together);
+    let all = all.flat_map(|c| std::iter::once(c).chain(&c.groups));
+    let scores = all.flat_map(|c| [(r.a.as_str(), &c.a.score), (r.b.as_str(), &c.b.score)]);
+    let why = super::unknown::lines(&out.tables, scores);
+    out.footer = why.into_iter().chain(footer(r)).collect();
     out
 }
 
-/// In how many waits the choices part.
-fn waits_words(c: &Comparison) -> String {
-    let w = &c.waits;
+/// At how many wake events the choices before them differ.
+pub(crate) fn waits_words(w: &WaitCounts, [a, b]: [&str; 2]) -> String {
+    let (only_a, only_b) = (format!("only {a} asked"), format!("only {b} asked"));
     let parts = [
         (w.other_state, "another state first"),
         (w.other_tick, "the same state first, but only one keeps the tick"),
         (w.other_later, "the same first choice, another later"),
-        (w.only_a, "only A asked"),
-        (w.only_b, "only B asked"),
+        (w.only_a, only_a.as_str()),
+        (w.only_b, &only_b),
         (w.neither, "nobody asked"),
         (w.same, "all choices the same"),
     ];
     let part = |(n, what): &(u64, &str)| format!("{what} {n} ({} %)", percent(percent_of(*n, w.all)));
     let parts: Vec<String> = parts.iter().filter(|p| p.0 > 0).map(part).collect();
-    format!("{}: {}", w.all, parts.join("; "))
+    format!("{} wake events: {}", w.all, parts.join("; "))
 }
 
 /// Metrics down, A and B across.
@@ -164,7 +168,7 @@ fn short_name(name: &str) -> String {
 }
 
 fn cause_table(c: &Comparison) -> Table {
-    let mut t = cost_table("by what ended the wait", "cause", c);
+    let mut t = cost_table("by wake event", "cause", c);
     t.rows.extend(c.causes.iter().map(|cause| cost_row(&cause.cause, &cause.cost, c)));
     t.rows.push(cost_row("all", &c.total, c));
     t
@@ -174,12 +178,12 @@ fn cost_table(title: &str, first: &str, c: &Comparison) -> Table {
     let energy = format!("energy [{}]", c.a.score.energy_unit);
     let head = [
         first,
-        "waits",
+        "events",
         "%",
-        "mean wait",
+        "mean idle",
         "too deep",
         "too shallow",
-        "latency/wait",
+        "latency/event",
         "latency, sum",
         &energy,
         "of A's",
@@ -216,7 +220,7 @@ fn group_table(c: &Comparison) -> Table {
         Metric::LatencyP99,
         Metric::Energy,
     ];
-    let mut head = vec!["part".to_owned(), "waits".to_owned(), "other choice %".to_owned()];
+    let mut head = vec!["CPUs".to_owned(), "events".to_owned(), "other choice %".to_owned()];
     head.extend(shown.iter().map(|m| label(*m, c).trim_end_matches(" %").to_owned()));
     let mut t = Table::new("change from A to B", head);
     for g in c.groups.iter().chain([c]) {
@@ -232,13 +236,13 @@ fn group_table(c: &Comparison) -> Table {
 
 fn footer(r: &CompareReport) -> Vec<Line> {
     let mut out = vec![Line::plain(format!(
-        "changes are from A to B; mean wait: in the recording; latency and energy in a row: B's less A's, of A's: of A's \
+        "changes are from A to B; mean idle: from going idle to the wake event, in the recording; latency and energy in a row: B's less A's, of A's: of A's \
          whole energy; too deep, too shallow: with A -> with B. Below {SMALL_PCT} % (latency: or {SMALL_LATENCY_NS} \
          ns) a change counts as none."
     ))];
     if r.together.is_some() {
         out.push(Line::plain(
-            "waits, differences, causes: of all traces together; JSON and CSV have them for each",
+            "wake events, differences, causes: of all traces together; JSON and CSV have them for each",
         ));
     }
     out.push(Line::new("verdict", &r.verdict.text));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's counters beside the trace's.
 
-use idlewise_report::{Line, Table, duration};
+use idlewise_report::{Line, Table, UNKNOWN, duration};
 
 use super::shown_or_unknown;
 use crate::counters::{Both, CounterCheck};
@@ -60,6 +60,13 @@ pub(super) fn table(c: &CounterCheck) -> Table {
         }
     }
     t
+}
+
+/// Why a length in `tables` is not known.
+pub(super) fn unknown(tables: &[Table]) -> Option<Line> {
+    let is_unknown = |row: &Vec<String>| row.last().is_some_and(|cell| cell == UNKNOWN);
+    let why = "events longer by: no idle period of this state to compare, in the trace or by the kernel";
+    tables.iter().any(|t| t.rows.iter().any(is_unknown)).then(|| Line::new(UNKNOWN, why))
 }
 
 fn both(b: Both) -> String {

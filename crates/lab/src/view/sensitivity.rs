@@ -9,7 +9,7 @@ use crate::replay::{MetricSensitivity, Sensitivity, TRIED};
 const WORTH_A_LINE_PCT: f64 = 5.0;
 
 pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
-    let unsure = format!("not certain for {} % of {} waits", share(s.unsure_pct(), 0), s.waits);
+    let unsure = format!("not certain for {} % of {} wake events", share(s.unsure_pct(), 0), s.waits);
     if s.metrics.is_empty() {
         let worth = s.unsure_pct() >= WORTH_A_LINE_PCT;
         let hint =

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why a table has `?`: a line below it for each reason.
+
+use idlewise_report::{Line, Table, UNKNOWN};
+use idlewise_score::Score;
+
+/// What may be unknown in a score, and when it is.
+type Reason = (&'static str, fn(&Score) -> bool);
+const REASONS: [Reason; 4] = [
+    ("there is no wakeup, and so no share and no mean of any", |s| s.wakeups == 0),
+    ("tick wakes: the recording shows of no wakeup there what caused it, the tick or an event", |s| {
+        s.ticks.is_none()
+    }),
+    ("tick kept, tick stopped: the recording shows of no entry there what became of the tick", |s| {
+        s.ticks_kept.is_none()
+    }),
+    (
+        "latency: there is no wakeup by an event, but for those that only the tick or the polling limit ended",
+        |s| s.wakeups > 0 && s.latency.known(()).is_none(),
+    ),
+];
+/// Where no score says why.
+const OTHER: &str = "no value, a share of none, or a change against a value that is 0 or not known";
+
+/// The reasons for each `?` in `tables`, which show `scores` with the names of their rows or columns.
+pub(super) fn lines<'s>(
+    tables: &[Table],
+    scores: impl IntoIterator<Item = (&'s str, &'s Score)>,
+) -> Vec<Line> {
+    if !tables.iter().any(has_unknown) {
+        return Vec::new();
+    }
+    let scores: Vec<(&str, &Score)> = scores.into_iter().collect();
+    let reason = |(why, holds): &Reason| {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in scores.iter().filter(|(_, s)| holds(s)) {
+            if !names.contains(name) {
+                names.push(name);
+            }
+        }
+        (!names.is_empty()).then(|| Line::new(UNKNOWN, format!("{}: {why}", names.join(", "))))
+    };
+    let found: Vec<Line> = REASONS.iter().filter_map(reason).collect();
+    if found.is_empty() { vec![Line::new(UNKNOWN, OTHER)] } else { found }
+}
+
+/// Whether a value in it, or a change in brackets, is not known.
+fn has_unknown(table: &Table) -> bool {
+    let is_unknown = |cell: &String| cell.split([' ', '(', ')', ',']).any(|word| word == UNKNOWN);
+    table.rows.iter().any(|row| row.iter().skip(table.text_columns).any(is_unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_mark_has_its_reason() {
+        let table = |cell: &str| {
+            let mut t = Table::new("", vec!["?".to_owned(), "a".to_owned()]);
+            t.rows.push(vec!["? what".to_owned(), cell.to_owned()]);
+            t
+        };
+        let none = Score::of(&[]);
+        let shown =
+            |cell: &str, scores: &[(&'static str, &Score)]| lines(&[table(cell)], scores.iter().copied());
+        assert_eq!(shown("7 (+1.00%)", &[("menu", &none)]), []);
+        for cell in ["?", "7 (?)"] {
+            assert_eq!(shown(cell, &[]), [Line::new(UNKNOWN, OTHER)]);
+            let why = shown(cell, &[("menu", &none), ("teo", &none), ("menu", &none)]);
+            assert_eq!(why, [Line::new(UNKNOWN, format!("menu, teo: {}", REASONS[0].0))]);
+        }
+    }
+}
