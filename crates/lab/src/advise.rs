@@ -69,6 +69,8 @@ pub struct Advice {
     pub ab: Result<AbBasis, String>,
     /// What could not be tested, and why.
     pub untested: Vec<Untested>,
+    /// What speaks against the machine on which the replay rests.
+    pub machine_warnings: Vec<String>,
     /// What makes the answer doubtful.
     pub warnings: Vec<String>,
     /// Files that hold the evidence.
@@ -194,9 +196,18 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
         rows,
         replay: e.replay.clone().map(ReplayBasis::of),
         ab: e.ab.clone().map(AbBasis::of),
+        machine_warnings: machine_warnings(e),
         warnings,
         kept: Vec::new(),
     }
+}
+
+/// What speaks against the machine that the recording is said to be of.
+fn machine_warnings(e: &Evidence<'_>) -> Vec<String> {
+    e.replay.as_ref().map_or_else(
+        |_| Vec::new(),
+        |replay| replay.traces.iter().flat_map(|t| t.head.machine_warnings(&t.fidelity)).collect(),
+    )
 }
 
 /// Why the replay says nothing about this kernel, if it does not; nothing without one.
@@ -210,6 +221,9 @@ fn doubt(e: &Evidence<'_>) -> Option<String> {
     }
     if let Some(assumption) = trace.head.assumption() {
         return Some(format!("the replay rests on an assumption: {assumption}"));
+    }
+    if let Some(warning) = trace.head.machine_warnings(&trace.fidelity).first() {
+        return Some(format!("the replay does not rest on the recorded machine: {warning}"));
     }
     let fidelity = match &trace.fidelity {
         Ok(fidelity) => fidelity,

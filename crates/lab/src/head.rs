@@ -164,6 +164,12 @@ impl TraceHead {
         self
     }
 
+    /// The warnings that are about the machine, of a result with which the kernel's own governor was replayed.
+    pub(crate) fn machine_warnings(&self, fidelity: &Result<FidelityHead, String>) -> Vec<String> {
+        let replay = fidelity.as_ref().ok().and_then(FidelityHead::warning);
+        self.warnings.iter().filter(|w| replay.as_ref() != Some(w)).cloned().collect()
+    }
+
     /// The warnings of several recordings.
     pub(crate) fn warnings<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Vec<String> {
         let heads: Vec<&Self> = heads.into_iter().collect();

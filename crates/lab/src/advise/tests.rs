@@ -288,6 +288,10 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         better(t);
         t.head.machine_assumed = true;
     };
+    let other_machine = |t: &mut TraceResult| {
+        better(t);
+        t.head.warnings.push("the recording is of Arm, and kvm-guest has idle states of x86".to_owned());
+    };
     let elsewhere = Situation::recorded("6.1", "menu", "it was made on 6.1, and here is 6.18".to_owned());
     for (situation, change, why) in [
         (
@@ -298,6 +302,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         (&here, &agreement(99.0, 89.9), "only 89.90 % of this kernel's own choices (keep or stop the tick)"),
         (&here, &unknown, "is not known: no governor is named"),
         (&here, &assumed, "sleeploop.dat was recorded on"),
+        (&here, &other_machine, "does not rest on the recorded machine: the recording is of Arm"),
         (&elsewhere, &better, "made on 6.1, and here is 6.18"),
     ] {
         let a = judged(situation, change, None);
@@ -312,6 +317,15 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         assert!(page.starts_with("advice    none\n") && !page.contains("set now"), "{page}");
     }
     assert_eq!(judged(&here, &agreement(90.0, 90.0), None).answer.what, What::Try);
+    // What speaks against the machine is said also where a comparison on the kernel is the answer, and before all that rests on it.
+    let switch = session(&[("p50", Verdict::Better)]);
+    let a = judged(&here, &other_machine, Some(&switch));
+    assert_eq!(a.answer.what, What::Switch);
+    let page = crate::view::advise(&a).render(idlewise_report::Format::Table, &a).unwrap();
+    let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("no {words:?} in {page}"));
+    assert!(at("because") < at("WARNING") && at("WARNING") < at("worth"), "{page}");
+    let json = serde_json::to_value(&a).unwrap();
+    assert_eq!(json["machine_warnings"][0], "the recording is of Arm, and kvm-guest has idle states of x86");
     // What is shown on the kernel itself stands.
     let session = session(&[("p50", Verdict::Better)]);
     let a = judged(&here, &agreement(0.98, 100.0), Some(&session));

@@ -20,6 +20,7 @@ pub fn advise(a: &Advice) -> Report {
     let top = &mut out.preamble;
     top.push(Line::new("advice", answer(a)));
     top.push(Line::new("because", &a.answer.because));
+    top.extend(a.machine_warnings.iter().map(|w| Line::new("WARNING", w)));
     list(top, "worth", worth(a));
     list(top, "how sure", sure(a));
     if let Some(setting) = &a.setting {
