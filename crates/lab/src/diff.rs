@@ -7,6 +7,8 @@
 mod input;
 mod part;
 
+pub(crate) use input::text_of;
+
 use std::path::{Path, PathBuf};
 
 use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};

@@ -89,7 +89,26 @@ pub(crate) fn not_selected(name: &RecordedName, why: &GovernorError, folder: Opt
 /// [`LabError::Governor`] when there is none, or one does not compile.
 pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, LabError> {
     let spec: Spec = text.parse()?;
+    check_no_oracle(text)?;
     expand(&spec, trees)?.iter().map(|source| Ok(Governor::open(source)?)).collect()
+}
+
+/// The oracle is no governor, with parameters or without: where it stands for itself its name alone is asked before.
+fn check_no_oracle(text: &str) -> Result<(), LabError> {
+    let (id, parameters) = Spec::split(text);
+    if id != ORACLE {
+        return Ok(());
+    }
+    let what = "the oracle is a bound, which knows every wakeup in advance, and no governor in C";
+    Err(LabError::Request(match parameters {
+        Some(_) => {
+            format!("{text}: {what}: it has no parameters, and nothing can be taken from it; write {ORACLE}")
+        }
+        None => format!(
+            "{text}: {what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {ORACLE} next to \
+             governors, explain among --others)"
+        ),
+    }))
 }
 
 /// The one governor that `text`, of an option of this invocation, means.
@@ -98,6 +117,7 @@ pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, LabError
 /// As [`find_all`], and where it means several.
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError> {
     check_trees(trees)?;
+    check_no_oracle(text)?;
     let mut sources = expand(&text.parse()?, trees)?;
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(Governor::open(&source)?),
@@ -141,6 +161,7 @@ pub(crate) fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<
             out.push(Candidate::Oracle);
             continue;
         }
+        check_no_oracle(name)?;
         let (spec, limits) = limits::split(name)?;
         for governor in find_all(&spec, trees)? {
             // Two trees of one version, or a patched copy of a tree: then paths tell them apart.

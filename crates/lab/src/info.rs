@@ -9,12 +9,14 @@ use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
 use serde::Serialize;
 
+use crate::diff::text_of;
 use crate::doomed::Doomed;
 use crate::fidelity::{kernels_own, parities};
 use crate::governors::{check_trees, offered};
 use crate::head::{HealthHead, health_heads};
 use crate::parity::Parity;
 use crate::recording::is_tape;
+use crate::sidecar::Sidecar;
 use crate::steady::Steady;
 use crate::true_inputs::{self, InputTruth};
 use crate::{FidelityHead, LabError, Recording, RecordingOptions, TraceHead};
@@ -166,13 +168,14 @@ pub struct Replayed {
 pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, LabError> {
     if is_tape(path)? {
         return Err(LabError::Request(format!(
-            "{}: a tape; info is about traces. replay and explain take it, and show what it rests on",
+            "{}: a tape of idlewise: what governors would have seen of a trace; info is about traces. replay, compare and explain take \
+             it, and show what it rests on",
             path.display()
         )));
     }
     check_trees(trees)?;
     let steady = Steady::of(path);
-    let trace = options.open(path)?;
+    let trace = options.open(path).map_err(|why| no_trace(path).unwrap_or_else(|| why.into()))?;
     let mut events = trace.events()?;
     let mut seen = Seen::default();
     for event in events.by_ref() {
@@ -215,6 +218,24 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         replay,
         replayed,
     })
+}
+
+/// What the file at `path`, which is no trace, is instead, and what takes it; nothing where it is nothing that is known here.
+fn no_trace(path: &Path) -> Option<LabError> {
+    let text = text_of(path).ok()??;
+    let name = path.display().to_string();
+    let what = if Sidecar::parse(&text, &name).is_ok() {
+        "a side-car: what is known of a recording besides its events. info and all others read it when they are given the recording next \
+         to it, which has the same name with another ending"
+    } else if idlewise_platform::Platform::from_toml(&text, &name).is_ok() {
+        "a platform file: a machine and its idle states. `platform show` takes it, and --platform or --recorded-on next to a trace"
+    } else if idlewise_platform::SysfsDump::parse(&text, &name).is_ok() {
+        "a dump of the kernel's cpuidle counters (sysfs). `diff BEFORE AFTER` subtracts two; `score TRACE --counters BEFORE AFTER` \
+         checks a trace against them; --sysfs next to a trace takes the machine's idle states from it"
+    } else {
+        return None;
+    };
+    Some(LabError::Request(format!("{name}: {what}; info is about traces")))
 }
 
 /// What went by in the stream.

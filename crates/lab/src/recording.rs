@@ -224,12 +224,14 @@ impl Recording {
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
         let (path, steps) = (path.to_owned(), Arc::new(steps));
+        // A tape has no events to tell it by.
+        let other = arch.filter(|arch| Arch::of_platform(&machine).is_some_and(|table| table != *arch));
         if assumed {
             let mut input = assumed_machine(&machine, options.machine_option(), contradicted.as_deref());
-            // A tape has no events to tell it by.
-            let other = arch.filter(|arch| Arch::of_platform(&machine).is_some_and(|table| table != *arch));
             input.how.extend(other.map(Arch::remark));
             tape.inputs.push(input);
+        } else if let Some(other) = other {
+            tape.inputs.push(named_machine(&machine, other));
         }
         Ok(Self {
             path,
@@ -298,8 +300,9 @@ impl Recording {
         let assumed = tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
         let machine_assumed = assumed.is_some();
         let by_sysfs = assumed.is_some_and(|i| i.how.contains(&format!(" by {SYSFS};")));
+        let named = tape.inputs.iter().find(|i| i.name == MACHINE);
         let arch =
-            Arch::of_kernel(&tape.source.kernel).or_else(|| assumed.and_then(|i| Arch::of_remark(&i.how)));
+            Arch::of_kernel(&tape.source.kernel).or_else(|| named.and_then(|i| Arch::of_remark(&i.how)));
         let assumed_by = if by_sysfs { SYSFS } else { RECORDED_ON };
         Ok(Self {
             path: path.to_owned(),
@@ -382,7 +385,8 @@ pub(crate) fn distinct(all: &[(&Path, &str)]) -> Vec<String> {
     all.iter().map(name).collect()
 }
 
-/// The input of a tape that says that its machine is assumed; there is none where the recording says which it is.
+/// The input of a tape that says that its machine is assumed, or that the recorded processor is none of its machine's; there is
+/// none where the recording says which machine it is and nothing speaks against that.
 pub(crate) const MACHINE: &str = "machine";
 
 fn assumed_machine(machine: &Platform, option: &str, contradicted: Option<&str>) -> TapeInput {
@@ -393,6 +397,14 @@ fn assumed_machine(machine: &Platform, option: &str, contradicted: Option<&str>)
     let mut counts = [0; 4];
     counts[Confidence::Assumed as usize] = 1;
     TapeInput { name: MACHINE.to_owned(), counts, how: format!("{} by {option}; {instead}", machine.id) }
+}
+
+/// A machine that the recording names, with another processor than was recorded.
+fn named_machine(machine: &Platform, recorded: Arch) -> TapeInput {
+    let mut counts = [0; 4];
+    counts[Confidence::Recorded as usize] = 1;
+    let how = format!("{}, as the recording says{}", machine.id, recorded.remark());
+    TapeInput { name: MACHINE.to_owned(), counts, how }
 }
 
 impl Recording {
@@ -457,8 +469,21 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
 }
 
+/// Other names of standard input, which is read under none.
+const STDIN: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
+/// All of its names are refused in the same words, as `-` is (`crates/files`).
+pub(crate) fn refuse_stdin(path: &Path) -> Result<(), LabError> {
+    if STDIN.iter().any(|name| path == Path::new(name)) {
+        let why = "standard input is not read; write it to a file, and name that";
+        return Err(LabError::File { path: path.display().to_string(), why: why.to_owned() });
+    }
+    Ok(())
+}
+
 /// Whether the file at `path` is a tape.
 pub(crate) fn is_tape(path: &Path) -> Result<bool, LabError> {
+    refuse_stdin(path)?;
     if path.is_dir() {
         return Ok(false);
     }

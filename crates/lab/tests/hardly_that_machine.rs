@@ -247,6 +247,23 @@ fn a_tape_keeps_what_speaks_against_its_machine() {
 }
 
 #[test]
+fn a_tape_of_a_recording_whose_side_car_names_another_processor_keeps_that() {
+    let dir = tempfile::tempdir().unwrap();
+    // Nothing but its interrupts says which processor it is, and no tape holds those.
+    let trace = text(&dir, &["ipi_entry: (Rescheduling interrupts)", "ipi_exit: (Rescheduling interrupts)"]);
+    std::fs::write(trace.with_extension("toml"), "platform = \"skylake-sp\"\n").unwrap();
+    let recording = Recording::open(&trace, &RecordingOptions::default()).unwrap();
+    let of = |r: &Recording| TraceHead::new(r, |_| None).warnings;
+    let said = of(&recording);
+    assert!(said.iter().any(|w| w.starts_with("the recording is of Arm, and skylake-sp has")), "{said:?}");
+    let tape = dir.path().join("it.tape");
+    std::fs::write(&tape, recording.tape_bytes().unwrap()).unwrap();
+    let again = Recording::open(&tape, &RecordingOptions::default()).unwrap();
+    assert_eq!(of(&again), said);
+    assert!(!again.machine_assumed, "the recording names it");
+}
+
+#[test]
 fn a_replay_that_does_not_make_the_kernels_choices_is_not_to_be_trusted() {
     let path = Path::new(DATA).join("mixed.dat");
     let replayed = |governor: &str| {

@@ -10,7 +10,7 @@ use super::part::Parts;
 use super::{DiffRequest, Meaning, Run, between, since_boot};
 use crate::counters::Looks;
 use crate::description::Description;
-use crate::recording::{is_tape, other};
+use crate::recording::{is_tape, other, refuse_stdin};
 use crate::score::by_cpu;
 use crate::{LabError, RecordingOptions};
 
@@ -151,7 +151,8 @@ impl Beside {
 }
 
 /// The text of a file that may be a dump; `None` where it is too large or no text.
-fn text_of(path: &Path) -> Result<Option<String>, LabError> {
+pub(crate) fn text_of(path: &Path) -> Result<Option<String>, LabError> {
+    refuse_stdin(path)?;
     let wrong = |e: std::io::Error| LabError::file(path, e);
     if path.is_dir() {
         return Ok(None);

@@ -14,6 +14,7 @@ use super::watch::{Keep, Seen, Watch};
 use crate::candidate::{Book, Candidate, ORACLE};
 use crate::governors::{ForeignHead, candidates, find_one, foreign};
 use crate::limits;
+use crate::replay::split_governors;
 use crate::scene::Scene;
 use crate::{LabError, Recording, RecordingOptions, TraceHead};
 
@@ -144,6 +145,12 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, LabError
     if text == ORACLE {
         return Err(LabError::Request(format!(
             "{text} knows every wakeup in advance and has no state: explain a governor, with {text} among --others"
+        )));
+    }
+    if let [first, _, ..] = split_governors(text).as_slice() {
+        return Err(LabError::Request(format!(
+            "{text}: explain takes one governor, and shows others next to it: --governor {first} --others LIST; --why-differ A,B \
+             compares two"
         )));
     }
     let (alone, limits) = limits::split(text)?;

@@ -167,7 +167,7 @@ impl Maker<'_> {
         }
         if self.facts.misses > 0 {
             notes.push(
-                "rejected entries are told by the missing cpu_idle_miss: a stay of 100 us at most below the target \
+                "rejected entries are recognised by the missing cpu_idle_miss: an idle period of 100 us at most below the target \
                  residency that the kernel did not count was refused by the driver"
                     .to_owned(),
             );
@@ -183,8 +183,9 @@ impl Maker<'_> {
         }
         if self.replaced > 0 {
             notes.push(format!(
-                "{} idle periods came before the last governor was put in charge: what is said of the kernel's own choices \
-                 includes those of another governor",
+                "{} idle periods came before the last governor was put in charge: the score of the kernel's own choices counts those \
+                 of another governor, too; how far a replay makes the kernel's choices leaves them out where a trace is read, and \
+                 counts them where a tape of it is",
                 self.replaced
             ));
         }
