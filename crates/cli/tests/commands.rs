@@ -607,6 +607,49 @@ fn compare_and_explain_count_the_same_wake_events() {
 }
 
 #[test]
+fn a_table_with_an_unknown_value_says_below_it_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("bare.txt");
+    // Nothing but idle periods: what woke the CPU and what became of the tick is not in it.
+    let period = |n: u32| {
+        let line = |us: u32, state: u32| {
+            format!("          <idle>-0     [000] d..2    10.{us:06}: cpu_idle: state={state} cpu_id=0\n")
+        };
+        line(n * 10_000, n % 2) + &line(n * 10_000 + 9_000, u32::MAX)
+    };
+    let events: String = (0..40).map(period).collect();
+    fs::write(&trace, format!("# tracer: nop\n#\n{events}")).unwrap();
+    let trace = trace.display().to_string();
+    let shown = |args: &[&str]| {
+        let o = idlewise(&[args, &["--recorded-on", "kvm-guest"]].concat());
+        assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+        out(&o).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let tick = "tick kept, tick stopped: the recording shows of no entry there what became of the tick";
+    let cause = "tick wakes: the recording shows of no wakeup there what caused it";
+    let score = shown(&["score", &trace]);
+    assert!(
+        score.contains(&format!("? all: {cause}")) && score.contains(&format!("? all: {tick}")),
+        "{score}"
+    );
+    let replay = shown(&["replay", &trace, "-g", "menu,oracle"]);
+    assert!(replay.contains(&format!("? menu, oracle: {cause}")), "{replay}");
+    let compare = shown(&["compare", "deepest", "oracle", "--trace", &trace]);
+    assert!(compare.contains(&format!("deepest, oracle: {cause}")), "{compare}");
+    assert!(!out(&idlewise(&["score", &data("mixed.dat")])).contains("shows of no"));
+}
+
+#[test]
+fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
+    let words = "recorded  what the kernel itself did, in the same numbers: idlewise score mixed.dat";
+    let mixed = data("mixed.dat");
+    let replay = |args: &[&str]| out(&idlewise(&[&["replay", mixed.as_str()][..], args].concat()));
+    assert!(replay(&["-g", "teo,menu"]).contains(words));
+    assert!(!replay(&["-g", "teo"]).contains(words));
+    assert!(!replay(&["-g", "menu", "--platform", "pixel6"]).contains(words));
+}
+
+#[test]
 fn published_tables_are_listed_and_laid_beside_ours() {
     let list = out(&idlewise(&["reproduce", "--list"]));
     assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains("001, lines 73")), "{list}");

@@ -28,7 +28,7 @@ use idlewise_score::{Breaches, Latency, Score};
 use crate::governors::ForeignHead;
 use crate::head::HealthHead;
 use crate::recording::MACHINE;
-use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport};
+use crate::replay::{GovernorResult, Per, PlatformHead, ReplayReport, TraceResult};
 use crate::score::{Agreement, ScoreReport};
 use crate::{FidelityHead, TraceHead, tidy};
 
@@ -77,12 +77,21 @@ pub fn replay(r: &ReplayReport) -> Report {
         let title = format!("all {} traces", r.traces.len());
         out.tables.extend(governor_tables(&title, all, &r.baseline, r.request.per));
     }
+    out.footer.extend(r.traces.iter().filter_map(recorded_line));
     let all = r.traces.iter().flat_map(|t| &t.governors).chain(r.together.iter().flatten());
     let scores: Vec<_> = all.filter(|g| g.failure.is_none()).flat_map(scores_of).collect();
     out.footer.extend(unknown::lines(&out.tables, scores));
     out.footer
         .push(Line::plain(format!("in brackets: against {}; regret: energy above the oracle's", r.baseline)));
     out
+}
+
+/// Where the recorded numbers are, next to those of the kernel's own governor replayed on its own machine.
+fn recorded_line(t: &TraceResult) -> Option<Line> {
+    let own = &t.fidelity.as_ref().ok()?.governor;
+    let there = t.same_machine && t.governors.iter().any(|g| g.governor == *own);
+    let words = || format!("what the kernel itself did, in the same numbers: idlewise score {}", t.head.name);
+    there.then(|| Line::new("recorded", words()))
 }
 
 /// A governor's score and those of its groups.
