@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::{CpuMask, HIGHEST_CPU, LATEST_NS};
+use crate::{CpuMask, HIGHEST_CPU, LATEST_NS, NEVER_NS};
 
 /// One event of a trace, as far as idlewise understands it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,15 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether a kernel can have recorded it: its time is before [`LATEST_NS`], its CPUs are up to [`HIGHEST_CPU`].
+    /// Whether a kernel can have recorded it: its time is before [`LATEST_NS`], its CPUs are up to [`HIGHEST_CPU`], and its
+    /// timers are of a clock that a machine can have.
     #[inline]
     #[must_use]
     pub fn is_possible(&self) -> bool {
         self.ts_ns < LATEST_NS
             && self.cpu <= HIGHEST_CPU
             && self.kind.cpu().is_none_or(|cpu| cpu <= HIGHEST_CPU)
+            && self.kind.timer_out_of_reach().is_none()
     }
 }
 
@@ -155,7 +157,48 @@ pub enum EventKind {
     Other { id: u16 },
 }
 
+/// No machine's count of ticks has come this far: at 1,000 ticks a second that is in 8,900 years.
+const LATEST_JIFFY: u64 = 1 << 48;
+/// So far from now the wheel keeps a timer at most: 2^30 ticks by its levels, 2^32 where the count of a 32-bit kernel has just
+/// begun again.
+const FARTHEST_BUCKET: u64 = 1 << 33;
+
 impl EventKind {
+    /// The field of a timer's event whose time no clock of a machine can have: before the clock began or from [`LATEST_NS`] on,
+    /// and not [`NEVER_NS`] where a kernel writes that; a count of ticks that takes thousands of years.
+    #[inline]
+    #[must_use]
+    pub fn timer_out_of_reach(&self) -> Option<&'static str> {
+        let latest_ns = LATEST_NS.cast_signed();
+        match *self {
+            Self::HrtimerStart { expires, .. }
+                if !(0..latest_ns).contains(&expires) && expires != NEVER_NS =>
+            {
+                Some("expires")
+            }
+            Self::HrtimerExpireEntry { now, .. } if !(0..latest_ns).contains(&now) => Some("now"),
+            Self::TimerStart { now, .. } | Self::TimerExpireEntry { now, .. } if now >= LATEST_JIFFY => {
+                Some("now")
+            }
+            // How far a caller asks for is the caller's; a kernel compares both as signed numbers, and its own longest time is
+            // half of those.
+            Self::TimerStart { expires, now, .. }
+                if expires.wrapping_sub(now).cast_signed().unsigned_abs() > 1 << 62 =>
+            {
+                Some("expires")
+            }
+            Self::TimerStart { bucket_expiry: Some(at), now, .. } if at.abs_diff(now) > FARTHEST_BUCKET => {
+                Some("bucket_expiry")
+            }
+            Self::TmigrCpuIdle { nextevt, .. }
+                if nextevt >= LATEST_NS && nextevt != NEVER_NS.cast_unsigned() && nextevt != u64::MAX =>
+            {
+                Some("nextevt")
+            }
+            _ => None,
+        }
+    }
+
     /// The CPU that it is about, where its fields name one; of a task that moves, the one that it moves to.
     #[inline]
     #[must_use]

@@ -2,7 +2,7 @@
 //! Are events that no kernel can have recorded counted and left out, so that the tape holds what was recorded, and can be
 //! written and read again?
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn timers_and_limits_beyond_all_bounds_stay_within_what_a_tape_holds() {
     }
     let tape = tape(&(lines + &periods(FIRST_NS + 10, 0, 1)));
     let cpu = &tape.cpus[0];
-    assert_eq!(cpu.pieces.len(), 20);
+    assert_eq!((bad(&tape), cpu.pieces.len()), (3, 20), "0 and never are times of a timer");
     for piece in &cpu.pieces {
         let rel = piece.hrtimer_ns;
         assert!(rel == NEVER_NS || rel.unsigned_abs() <= LATEST_NS, "{rel}");
@@ -104,6 +104,44 @@ fn timers_and_limits_beyond_all_bounds_stay_within_what_a_tape_holds() {
     let limits: Vec<(u64, i64)> = cpu.latency.iter().map(|c| (c.at_ns - FIRST_NS, c.value)).collect();
     let none = NO_LATENCY_LIMIT_NS;
     assert_eq!(limits, [(5, none), (9, none), (9, 3_000), (9, none)], "in order of time");
+}
+
+#[test]
+fn timers_that_no_clock_can_have_are_counted_and_not_used() {
+    let arm = |ns: u64, expires: u64| {
+        let event = format!(
+            "hrtimer_start: hrtimer=0xaa function=it_real_fn expires={expires} softexpires={expires} mode=ABS"
+        );
+        line(0, ns, &event)
+    };
+    let good = arm(FIRST_NS - 100, FIRST_NS + 1_000_000) + &periods(FIRST_NS, 0, 1);
+    let expected = tape(&good);
+    assert_eq!((bad(&expected), expected.cpus[0].pieces.get(0).unwrap().hrtimer_ns), (0, 1_000_000));
+    let other = |event: &str| line(0, FIRST_NS - 50, event);
+    for (bad_line, field) in [
+        (arm(FIRST_NS - 50, 1 << 63), "expires"),
+        (arm(FIRST_NS - 50, u64::MAX), "expires"),
+        (arm(FIRST_NS - 50, LATEST_NS), "expires"),
+        (other("hrtimer_expire_entry: hrtimer=0xbb function=it_real_fn now=9223372036854775808"), "now"),
+        (other("hrtimer_expire_entry: hrtimer=0xbb function=it_real_fn now=9223372036854775807"), "now"),
+        (other("timer_expire_entry: timer=0xcc function=f now=18446744073709551615 baseclk=1"), "now"),
+        (
+            other(
+                "tmigr_cpu_idle: cpu=0 parent=0xdd nextevt=9223372036854775808 wakeup=18446744073709551615",
+            ),
+            "nextevt",
+        ),
+    ] {
+        let tape = tape(&(bad_line.clone() + &good));
+        let (_, count) = tape
+            .health
+            .iter()
+            .find(|(kind, _)| *kind == HealthKind::BadEvent)
+            .unwrap_or_else(|| panic!("not counted: {bad_line}"));
+        let told = format!("a timer's `{field}`; expected a time that a clock of the machine can have");
+        assert!(count.count == 1 && count.first.contains(&told), "{}", count.first);
+        assert_eq!(tape.cpus, expected.cpus, "{bad_line}");
+    }
 }
 
 #[test]

@@ -236,6 +236,13 @@ impl Events<'_> {
             Source::Other(stream) => stream.learned_mut(),
         };
         learned.health.add(HealthKind::BadEvent, 1, || {
+            if let Some(field) = event.kind.timer_out_of_reach() {
+                return format!(
+                    "CPU {} at {}, a timer's `{field}`; expected a time that a clock of the machine can have",
+                    event.cpu,
+                    seconds(event.ts_ns)
+                );
+            }
             let named = event.kind.cpu().filter(|cpu| *cpu > HIGHEST_CPU);
             let named = named.map_or_else(String::new, |cpu| format!(", about CPU {cpu}"));
             format!(

@@ -58,8 +58,8 @@ fn every_kind() -> Vec<Event> {
         EventKind::HrtimerStart {
             hrtimer: 1,
             function: 2,
-            expires: -3,
-            softexpires: 4,
+            expires: 3,
+            softexpires: -4,
             mode: HrtimerMode(0),
             was_armed: Some(true),
         },
