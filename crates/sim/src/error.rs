@@ -63,6 +63,20 @@ pub enum SimError {
         /// When, ns.
         at_ns: u64,
     },
+    /// Tasks were made without end, though they end.
+    #[error(
+        "task {task} forks at {}.{:06} s, when forks have made {made} tasks: expected no more, since what was seen of each is \
+         kept to the end; simulate a shorter time (`--seconds`), or fork less often",
+        .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
+    )]
+    TooManyForks {
+        /// The name of the task that forks.
+        task: String,
+        /// How many tasks forks have made, those that ended included.
+        made: u32,
+        /// When, ns.
+        at_ns: u64,
+    },
     /// Who looks on cannot go on, such as a trace that cannot be written.
     #[error("{0}")]
     Watch(String),

@@ -19,6 +19,10 @@ const PATIENCE: u32 = 100_000;
 /// So many more tasks are alive at most than a workload begins with. A run queue's costs grow with its tasks.
 const MOST_FORKED: u32 = 8192;
 
+/// So many tasks are made by forks in a run at most, those that ended included: each keeps its number, its state and what was
+/// seen of it to the end of the run.
+const MOST_FORKS: u32 = 1 << 18;
+
 impl<W: Watch> Sim<'_, W> {
     /// The next step: those that are only notes are taken at once, work begins, all others are system calls.
     pub(crate) fn begin_step(&mut self, c: usize, task: u32) {
@@ -146,6 +150,14 @@ impl<W: Watch> Sim<'_, W> {
             }
             Step::Fork(_) if self.alive >= self.begun.saturating_add(MOST_FORKED) => {
                 self.too_many_tasks(task);
+                false
+            }
+            Step::Fork(_) if self.forks() >= MOST_FORKS => {
+                self.failure = Some(SimError::TooManyForks {
+                    task: self.name_of(task),
+                    made: self.forks(),
+                    at_ns: self.now_ns,
+                });
                 false
             }
             Step::Fork(program) => {
@@ -282,10 +294,19 @@ impl<W: Watch> Sim<'_, W> {
         }
     }
 
-    fn too_many_tasks(&mut self, task: u32) {
+    /// How many tasks forks have made.
+    fn forks(&self) -> u32 {
+        self.tasks.0.len() as u32 - self.begun
+    }
+
+    fn name_of(&self, task: u32) -> String {
         let program = self.tasks[task].program as usize;
+        self.workload.tasks.get(program).map_or_else(String::new, |t| t.name.clone())
+    }
+
+    fn too_many_tasks(&mut self, task: u32) {
         self.failure = Some(SimError::TooManyTasks {
-            task: self.workload.tasks.get(program).map_or_else(String::new, |t| t.name.clone()),
+            task: self.name_of(task),
             alive: self.alive,
             begun: self.begun,
             at_ns: self.now_ns,
@@ -294,10 +315,9 @@ impl<W: Watch> Sim<'_, W> {
 
     /// As rt-app's, the mutex is none that its owner may take twice.
     fn locked_again(&mut self, task: u32, mutex: u32) {
-        let program = self.tasks[task].program as usize;
         let mutexes = self.workload.resources.iter().filter(|r| r.kind == ResourceKind::Mutex);
         self.failure = Some(SimError::LockedAgain {
-            task: self.workload.tasks.get(program).map_or_else(String::new, |t| t.name.clone()),
+            task: self.name_of(task),
             mutex: mutexes.into_iter().nth(mutex as usize).map_or_else(String::new, |r| r.name.clone()),
             at_ns: self.now_ns,
         });

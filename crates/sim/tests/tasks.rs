@@ -284,6 +284,16 @@ fn tasks_that_fork_without_end_are_refused() {
 }
 
 #[test]
+fn tasks_that_fork_one_and_end_without_end_are_refused() {
+    let child = Task { instances: 0, ..times(task("child", vec![work(US)]), 1) };
+    let fork = Event::Fork { task: idlewise_workload::TaskId(1) };
+    let parent = task("parent", vec![fork, sleep(US)]);
+    let said = failed(&workload(vec![parent, child]), 2, 100_000);
+    assert!(said.starts_with("task parent forks at "), "{said}");
+    assert!(said.contains("forks have made 262144 tasks: expected no more"), "{said}");
+}
+
+#[test]
 fn work_without_end_is_no_trouble() {
     let (out, _) = play(&workload(vec![task("long", vec![work(idlewise_workload::MAX_TIME_NS)])]), 1, 1000);
     assert_eq!(out.tasks[0].run_ns, 1000 * MS);
