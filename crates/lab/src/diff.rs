@@ -110,6 +110,9 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, LabError> {
     let Some(after) = &request.after else {
         heard(request, &[&before])?;
         let name = before.name.clone();
+        if request.meaning == Some(Meaning::Looks) {
+            before.last_look()?;
+        }
         let run = before.run(false, &mut notes)?;
         let because = match request.meaning {
             Some(Meaning::Runs) => {
@@ -248,11 +251,11 @@ fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> Result<Run,
     let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
     let seconds = times.max().map(|ns| ns as f64 / 1e9);
     let parts = Parts::of_dump(b, &counters);
-    Ok(parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone()))
+    parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone())
 }
 
 /// What happened since the machine was started.
-fn since_boot(look: &SysfsDump) -> Run {
+fn since_boot(look: &SysfsDump) -> Result<Run, PlatformError> {
     let parts = Parts::of_dump(look, &look.counters());
     parts.run("", "counters since boot", None, look.driver.clone(), look.governor.clone())
 }

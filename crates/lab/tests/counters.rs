@@ -204,3 +204,27 @@ fn two_recordings_are_compared_by_the_kernels_counters_where_both_have_them() {
     assert_eq!((of(&report, 0).0, of(&report, 0).1, of(&report, 1).0), (stays, 5, stays));
     assert!(report.notes.iter().any(|n| n.contains("of the kernel are not used")), "{:?}", report.notes);
 }
+
+/// At 2^50, the most that one counter may be, 16,384 are 2^64 together.
+#[test]
+fn counters_whose_sum_has_more_than_64_bits_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = |cpus: u32| {
+        let mut text = String::new();
+        for cpu in 0..cpus {
+            for state in 0..8 {
+                let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+                text += &format!("{path}/name:C{state}\n{path}/usage:7\n{path}/time:{}\n", 1_u64 << 50);
+            }
+        }
+        let before = folder.path().join("before.txt");
+        std::fs::write(&before, text).unwrap();
+        diff(&DiffRequest { before, ..DiffRequest::default() })
+    };
+    let all = snapshot(2047).unwrap();
+    assert_eq!(all.runs[0].all.time_us, (2047 * 8) << 50);
+    let said = error_text(snapshot(2048));
+    let told =
+        "before.txt: the counters of 2048 CPUs are more than 2^64 together; no machine counts that far";
+    assert!(said.contains(told), "{said}");
+}

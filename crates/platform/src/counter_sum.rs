@@ -9,6 +9,8 @@ pub struct CounterSum {
     /// By state index: its names (several where CPUs name it differently, each once) and the sums. A count that one of
     /// the CPUs lacks is `None`; `disable` has the bits that any CPU has.
     pub states: Vec<(Vec<String>, StateCounters)>,
+    /// A sum of one state has more than 64 bits.
+    cut: bool,
 }
 
 impl CounterSum {
@@ -23,16 +25,37 @@ impl CounterSum {
             if !names.iter().any(|n| n == name(index)) {
                 names.push(name(index).to_string());
             }
-            let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-            sum.usage = sum.usage.saturating_add(c.usage);
-            sum.time_us = sum.time_us.saturating_add(c.time_us);
+            let mut cut = self.cut;
+            let mut add = |a: u64, b: u64| {
+                cut |= a.checked_add(b).is_none();
+                a.saturating_add(b)
+            };
+            sum.usage = add(sum.usage, c.usage);
+            sum.time_us = add(sum.time_us, c.time_us);
+            let mut both = |a: Option<u64>, b: Option<u64>| Some(add(a?, b?));
             sum.above = both(sum.above, c.above);
             sum.below = both(sum.below, c.below);
             sum.rejected = both(sum.rejected, c.rejected);
             sum.s2idle_usage = both(sum.s2idle_usage, c.s2idle_usage);
             sum.s2idle_time_us = both(sum.s2idle_time_us, c.s2idle_time_us);
             sum.disable |= c.disable;
+            self.cut = cut;
         }
+    }
+
+    /// Whether all sums, those of all states together included, have 64 bits: where not, they end at 2^64 - 1.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let fits = |get: fn(&StateCounters) -> Option<u64>| {
+            let all = self.states.iter().filter_map(|(_, s)| get(s)).try_fold(0, u64::checked_add);
+            all.is_some()
+        };
+        !self.cut
+            && fits(|s| Some(s.usage))
+            && fits(|s| Some(s.time_us))
+            && fits(|s| s.above)
+            && fits(|s| s.below)
+            && fits(|s| s.rejected)
     }
 
     /// Entries, which are wakeups.

@@ -95,7 +95,7 @@ impl Input {
                 None => recorded(path, &self.name, options, notes)?,
             },
             What::Looks(looks) => match looks.as_slice() {
-                [one] => since_boot(one),
+                [one] => since_boot(one).map_err(|why| LabError::Request(format!("{}: {why}", self.name)))?,
                 [a, b] => between(a, b, notes)?,
                 more => {
                     return Err(LabError::Request(format!(
@@ -146,7 +146,7 @@ impl Beside {
         let seconds = times.max().map(|ns| ns as f64 / 1e9);
         let named = options.kernel_governor.as_deref().map(|name| other(name).unwrap_or(name).to_owned());
         let governor = named.or(self.governor);
-        Ok(parts.run("", "recording (with the kernel's counters)", seconds, None, governor))
+        Ok(parts.run("", "recording (with the kernel's counters)", seconds, None, governor)?)
     }
 }
 
@@ -250,5 +250,11 @@ fn recorded(
         }
     }
     let governor = Some(judged.governor).filter(|g| !g.is_empty());
-    Ok(parts.run("", "recording (its own idle periods)", Some(judged.span_ns as f64 / 1e9), None, governor))
+    Ok(parts.run(
+        "",
+        "recording (its own idle periods)",
+        Some(judged.span_ns as f64 / 1e9),
+        None,
+        governor,
+    )?)
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_platform::{CounterSum, Origin, StateCounters, SysfsCounters, SysfsDump, share_pct};
+use idlewise_platform::{
+    CounterSum, Origin, PlatformError, StateCounters, SysfsCounters, SysfsDump, share_pct,
+};
 use serde::Serialize;
 
 use super::Run;
@@ -100,6 +102,9 @@ impl Parts {
     }
 
     /// All together.
+    ///
+    /// # Errors
+    /// The sums have more than 64 bits.
     pub(super) fn run(
         &self,
         name: &str,
@@ -107,11 +112,18 @@ impl Parts {
         seconds: Option<f64>,
         driver: Option<String>,
         governor: Option<String>,
-    ) -> Run {
+    ) -> Result<Run, PlatformError> {
+        // All that is in a sum of some CPUs is in that of all.
+        if !self.all.is_whole() {
+            return Err(PlatformError::Counters {
+                what: format!("the counters of {} CPUs are more than 2^64 together", self.all.cpus),
+                hint: "no machine counts that far; is a number damaged?".to_owned(),
+            });
+        }
         let several = self.clusters.len() > 1;
         let clusters = self.clusters.iter().filter(|_| several);
         let cpu = |cpu: &Option<u32>| cpu.map_or_else(|| "not named".to_owned(), |c| format!("cpu {c}"));
-        Run {
+        Ok(Run {
             name: name.to_owned(),
             basis,
             driver,
@@ -120,7 +132,7 @@ impl Parts {
             all: Part::new("all".to_owned(), &self.all),
             clusters: clusters.map(|(name, sum)| Part::new(name.clone(), sum)).collect(),
             cpus: self.cpus.iter().map(|(number, sum)| Part::new(cpu(number), sum)).collect(),
-        }
+        })
     }
 }
 
