@@ -192,7 +192,8 @@ impl Recording {
     pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, LabError> {
         let mut recording = Self::read(path, options)?;
         check_taken(&options.despite_counters, std::slice::from_ref(&recording))?;
-        recording.settle(options);
+        let overridden = recording.settle(options);
+        check_overridden(options, &overridden, std::slice::from_ref(&recording))?;
         Ok(recording)
     }
 
@@ -269,10 +270,12 @@ impl Recording {
             }
         }
         let names = distinct_names(&all);
+        let mut overridden = Vec::new();
         for (recording, name) in all.iter_mut().zip(names) {
             recording.tape.source.name = name;
-            recording.settle(options);
+            overridden.extend(recording.settle(options));
         }
+        check_overridden(options, &overridden, &all)?;
         Ok(all)
     }
 
@@ -321,28 +324,33 @@ impl Recording {
         })
     }
 
-    /// Which CPUs are used is known from here on, and what they say of the machine.
-    fn settle(&mut self, options: &RecordingOptions) {
-        self.leave_out_miscounted(options);
+    /// Which CPUs are used is known from here on, and what they say of the machine. Gives the CPUs that are used only because
+    /// `options` take them.
+    fn settle(&mut self, options: &RecordingOptions) -> Vec<u32> {
+        let overridden = self.leave_out_miscounted(options);
         self.machine_check = MachineCheck::of(self);
+        overridden
     }
 
     /// CPUs of which the trace has not the entries that the kernel counted are no basis for anything, but for those in
-    /// `options` that are taken despite them.
-    fn leave_out_miscounted(&mut self, options: &RecordingOptions) {
-        let taken = &options.despite_counters;
+    /// `options` that are taken despite them: these it gives.
+    fn leave_out_miscounted(&mut self, options: &RecordingOptions) -> Vec<u32> {
+        let mut overridden = Vec::new();
         if options.whatever_counted {
-            return;
+            return overridden;
         }
-        let Some(looks) = &self.looks else { return };
+        let Some(looks) = &self.looks else { return overridden };
         // What cannot be held against the counters is not refused for that.
-        let Ok(check) = CounterCheck::between(self, looks) else { return };
-        for (cpu, why) in check.miscounted().filter(|(cpu, _)| !taken.contains(cpu)) {
-            if let Some(tape) = self.tape.cpus.iter_mut().find(|c| c.cpu == cpu) {
+        let Ok(check) = CounterCheck::between(self, looks) else { return overridden };
+        for (cpu, why) in check.miscounted() {
+            if options.despite_counters.contains(&cpu) {
+                overridden.push(cpu);
+            } else if let Some(tape) = self.tape.cpus.iter_mut().find(|c| c.cpu == cpu) {
                 tape.usable =
                     TapeCpu::Unusable(format!("{why} (--despite-counters {cpu} takes it all the same)"));
             }
         }
+        overridden
     }
 }
 
@@ -356,6 +364,26 @@ fn check_taken(taken: &[u32], recordings: &[Recording]) -> Result<(), LabError> 
     };
     let there: Vec<String> = recordings.iter().map(there).collect();
     Err(LabError::Request(format!("--despite-counters {cpu}: there is no CPU {cpu}; {}", there.join("; "))))
+}
+
+/// CPUs that are to be taken despite their counters have to be ones that the counters speak against.
+fn check_overridden(
+    options: &RecordingOptions,
+    overridden: &[u32],
+    recordings: &[Recording],
+) -> Result<(), LabError> {
+    let idle = options.despite_counters.iter().find(|cpu| !overridden.contains(cpu));
+    let Some(cpu) = idle.filter(|_| !options.whatever_counted) else { return Ok(()) };
+    let why = |r: &Recording| {
+        let path = r.path.display();
+        match r.looks {
+            None => format!("{path} has no counters of the kernel"),
+            Some(_) => format!("{path} uses CPU {cpu} without it"),
+        }
+    };
+    let why: Vec<String> = recordings.iter().map(why).collect();
+    let why = why.join("; ");
+    Err(LabError::Request(format!("--despite-counters {cpu}: nothing to override: {why}; leave it out")))
 }
 
 /// The recordings' names, told apart.

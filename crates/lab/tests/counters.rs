@@ -163,6 +163,9 @@ fn a_cpu_of_which_the_trace_has_not_what_the_kernel_counted_is_replayed_only_whe
     for entries in [1, 3] {
         sidecar(&files, entries);
         assert!(replayed(&files, &[]).unwrap().traces[0].head.left_out.is_empty(), "{entries}");
+        let said = error_text(replayed(&files, &[0]));
+        assert!(said.contains("--despite-counters 0: nothing to override: "), "{said}");
+        assert!(said.contains("t.txt uses CPU 0 without it; leave it out"), "{said}");
     }
     sidecar(&files, 28);
     let why = error_text(replayed(&files, &[]));

@@ -407,7 +407,11 @@ fn recordings_of_one_name_are_told_apart_by_their_folders() {
 fn a_cpu_that_is_not_there_is_not_taken_despite_its_counters() {
     let taken = |cpu| RecordingOptions { despite_counters: vec![cpu], ..RecordingOptions::default() };
     let mixed = Path::new(DATA).join("mixed.dat");
-    assert!(Recording::open(&mixed, &taken(1)).is_ok());
+    let said = error_text(Recording::open(&mixed, &taken(1)));
+    assert!(
+        said.contains("--despite-counters 1: nothing to override: ") && said.contains("mixed.dat"),
+        "{said}"
+    );
     for said in [error_text(Recording::open(&mixed, &taken(5))), error_text(compared(&mixed, taken(5), None))]
     {
         assert!(said.contains("there is no CPU 5") && said.contains("mixed.dat has CPUs 0-1"), "{said}");
