@@ -9,14 +9,16 @@ const LONGEST: usize = 64;
 #[must_use]
 pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let word: String = word.to_lowercase().chars().take(LONGEST).collect();
+    // A known word that is part of a longer one is near, but less so than one that few edits make of it: `teo6.6` is `teo-6.6`.
     let distance = |k: &str| {
-        let part = word.len() >= 3 && k.len() >= 3 && (k.contains(&word) || word.contains(k));
-        if part { 0 } else { strsim::levenshtein(&word, k) }
+        let long = word.len() >= 3 && k.len() >= 3;
+        if long && k.contains(&word) { 0 } else { strsim::levenshtein(&word, k) }
     };
+    let part = |k: &str| word.len() >= 3 && k.len() >= 3 && word.contains(k);
     let mut ranked: Vec<(usize, &str)> = known
         .into_iter()
         .map(|k| (distance(k), k))
-        .filter(|(d, k)| *d < k.len() && *d <= k.len().div_ceil(3))
+        .filter(|(d, k)| part(k) || *d < k.len() && *d <= k.len().div_ceil(3))
         .collect();
     ranked.sort_unstable();
     ranked.into_iter().take(FEW).map(|(_, k)| k).collect()
@@ -33,6 +35,8 @@ mod tests {
         assert_eq!(near("xyz", known), [""; 0]);
         assert_eq!(near("6.1", known), ["menu-6.1", "teo-6.1"]);
         assert_eq!(near("MENU", known), ["menu", "menu-6.1"]);
+        assert_eq!(near("teo6.1", ["teo", "teo-6.1", "teo-6.6"]).first(), Some(&"teo-6.1"));
+        assert_eq!(near("menu-of-mine", known), ["menu"]);
         assert_eq!(near(&"menu".repeat(100_000), known), ["menu"]);
     }
 }
