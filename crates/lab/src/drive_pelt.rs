@@ -13,6 +13,7 @@ use idlewise_signal::pelt::{Avg, Pelt, Speed};
 use serde::{Deserialize, Serialize};
 
 use crate::golden_file::{self, Cells, DriveError};
+use crate::simulate::Kernel;
 
 /// How many mismatches are kept for reading.
 const KEEP: usize = 5;
@@ -88,6 +89,7 @@ pub fn find_pelt(id: &str) -> Result<Pelt, String> {
     let (major, minor) = version.ok_or_else(|| {
         format!("no signal `{id}`: expected pelt, or pelt-6.1 for the PELT of a kernel (4.3 or later)")
     })?;
+    Kernel::known(major, minor).map_err(|why| format!("signal `{id}`: {why}"))?;
     Pelt::kernel(major, minor).map_err(|e| e.to_string())
 }
 
@@ -105,15 +107,24 @@ pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
         );
         return Err(DriveError::SideCar { path, what });
     }
+    let rows = match json.get("rows") {
+        None => None,
+        Some(n) => Some(n.as_u64().ok_or_else(|| DriveError::SideCar {
+            path: path.clone(),
+            what: format!("a whole number `rows`, found {n}"),
+        })?),
+    };
     let mut reader = golden_file::rows(csv_gz)?;
     let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
     let header = reader.headers().map_err(wrong)?.clone();
     let mut run = Run { pelt, avg: Avg::default(), done: PeltDrive::default() };
     let columns = Columns::find(csv_gz, &header)?;
     let mut record = StringRecord::new();
+    let mut there = 0;
     while reader.read_record(&mut record).map_err(wrong)? {
         let line = record.position().map_or(0, csv::Position::line);
         let cells = Cells { path: csv_gz, record: &record, line };
+        there += 1;
         match &columns {
             Columns::Decay { val, n, result } => {
                 let number = |at, column| cells.number(at, column, "a whole number");
@@ -125,6 +136,7 @@ pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
     if run.done.steps == 0 {
         return Err(DriveError::NoRows(csv_gz.to_owned()));
     }
+    golden_file::check_rows(&path, csv_gz, ("rows", rows), there)?;
     Ok(run.done)
 }
 

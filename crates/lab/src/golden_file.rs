@@ -135,15 +135,28 @@ impl GoldenFile {
         if rows.is_empty() {
             return Err(DriveError::NoRows(csv_gz.to_owned()));
         }
-        if let Some(steps) = car.steps.filter(|n| *n != rows.len() as u64) {
-            let (path, there) = (csv_gz.with_extension("").with_extension("json"), rows.len());
-            let what = format!(
-                "`steps` to be {there}, as many as the rows of {}, found {steps}: is one of the two cut short?",
-                csv_gz.display()
-            );
-            return Err(DriveError::SideCar { path, what });
-        }
+        let path = csv_gz.with_extension("").with_extension("json");
+        check_rows(&path, csv_gz, ("steps", car.steps), rows.len() as u64)?;
         Ok(Self { car, rows })
+    }
+}
+
+/// Whether the file has as many rows, `there`, as its side-car at `path` says in a field, where it does.
+pub(crate) fn check_rows(
+    path: &Path,
+    csv_gz: &Path,
+    (field, said): (&str, Option<u64>),
+    there: u64,
+) -> Result<(), DriveError> {
+    match said.filter(|said| *said != there) {
+        None => Ok(()),
+        Some(said) => Err(DriveError::SideCar {
+            path: path.to_owned(),
+            what: format!(
+                "`{field}` to be {there}, as many as the rows of {}, found {said}: is one of the two cut short?",
+                csv_gz.display()
+            ),
+        }),
     }
 }
 

@@ -4,8 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use idlewise_governor::Spec;
 use idlewise_lab::drive;
 use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
@@ -206,4 +210,29 @@ fn a_file_of_the_other_kind_is_refused_with_the_way_out() {
     for id in ["walt", "pelt-", "pelt6.1", "pelt-4.2", "pelt-6", "pelt-x.y"] {
         assert!(find_pelt(id).is_err(), "{id}");
     }
+}
+
+#[test]
+fn a_file_of_pelt_with_other_rows_than_its_side_car_says_is_refused() {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/golden/pelt");
+    let folder = tempfile::tempdir().unwrap();
+    let [file, car] = ["ramp.csv.gz", "ramp.json"].map(|name| folder.path().join(name));
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(from.join("ramp.csv.gz")).unwrap()).read_to_string(&mut text).unwrap();
+    fs::copy(from.join("ramp.json"), &car).unwrap();
+    let driven = |text: &str| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        fs::write(&file, packed.finish().unwrap()).unwrap();
+        drive_pelt(&find_pelt("pelt").unwrap(), &file).map_err(|why| why.to_string())
+    };
+    assert!(driven(&text).is_ok());
+    let cut = text.trim_end().rsplit_once('\n').unwrap().0;
+    let said = driven(cut).unwrap_err();
+    assert!(said.contains("ramp.json: expected `rows` to be 150, as many as the rows of "), "{said}");
+    assert!(said.contains("ramp.csv.gz, found 151: is one of the two cut short?"), "{said}");
+    let json = fs::read_to_string(&car).unwrap();
+    fs::write(&car, json.replace("\"rows\":151", "\"rows\":\"all\"")).unwrap();
+    let said = driven(&text).unwrap_err();
+    assert!(said.contains("a whole number `rows`, found \"all\""), "{said}");
 }

@@ -122,6 +122,7 @@ fn what_cannot_be_simulated_is_refused_in_words() {
     refused(SimulateRequest { signals: vec!["plet".into()], ..request("web") }, "signal `plet`");
     refused(SimulateRequest { cpufreq: vec!["shedutil".into()], ..request("web") }, "schedutil");
     refused(SimulateRequest { kernel: "4.2".into(), ..request("web") }, "before 4.3");
+    refused(SimulateRequest { kernel: "9.9".into(), ..request("web") }, "6.0 to 6.19 and 7.0 to 7.3");
     refused(SimulateRequest { duration_ns: Some(0), ..request("web") }, "--seconds");
     refused(SimulateRequest { hz: Some(0), ..request("web") }, "--hz");
     refused(SimulateRequest { baseline: Some("menu".into()), ..request("web") }, "baseline menu");

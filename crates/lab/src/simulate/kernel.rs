@@ -14,6 +14,11 @@ pub(crate) struct Kernel {
     minor: u32,
 }
 
+/// The newest kernel whose PELT and scheduler were compared with ours.
+const NEWEST: (u32, u32) = (7, 3);
+/// The last minor number of each major one before it.
+const LAST_OF: [(u32, u32); 3] = [(4, 20), (5, 19), (6, 19)];
+
 impl Kernel {
     pub(crate) fn parse(text: &str) -> Result<Self, LabError> {
         let wrong = || {
@@ -23,7 +28,21 @@ impl Kernel {
         };
         let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
         let number = |t: &str| t.parse::<u32>().map_err(|_| wrong());
-        Ok(Self { major: number(major)?, minor: number(minor)? })
+        Self::known(number(major)?, number(minor)?)
+            .map_err(|why| LabError::Request(format!("kernel `{text}`: {why}")))
+    }
+
+    /// The kernel of that number, where there is one, and it is known; where not, why.
+    pub(crate) fn known(major: u32, minor: u32) -> Result<Self, String> {
+        if (major, minor) > NEWEST || LAST_OF.iter().any(|(of, last)| *of == major && minor > *last) {
+            let [four, five, six] = LAST_OF.map(|(_, last)| last);
+            return Err(format!(
+                "no kernel has this number, or none that is known here: the PELT and the fair scheduler of Linux 4.3 to \
+                 4.{four}, 5.0 to 5.{five}, 6.0 to 6.{six} and 7.0 to {}.{} are",
+                NEWEST.0, NEWEST.1
+            ));
+        }
+        Ok(Self { major, minor })
     }
 
     pub(crate) fn pelt(self) -> Result<Config, LabError> {
@@ -105,5 +124,12 @@ mod tests {
         }
         assert!(Kernel::parse("4.2").unwrap().pelt().is_err());
         assert!(Kernel::parse("six").is_err());
+        for unknown in ["9.9", "7.4", "6.20", "5.20", "4.21", "6.4294967295"] {
+            let said = Kernel::parse(unknown).unwrap_err().to_string();
+            assert!(said.contains(unknown) && said.contains("6.0 to 6.19 and 7.0 to 7.3"), "{said}");
+        }
+        for known in ["4.3", "4.20", "5.19", "6.19", "7.0", "7.3"] {
+            assert!(Kernel::parse(known).unwrap().pelt().is_ok(), "{known}");
+        }
     }
 }
