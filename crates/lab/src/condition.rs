@@ -104,8 +104,10 @@ impl Condition {
         let metric = scanner.metric()?;
         let counting = metrics.get(metric).map_or(Counting::Relative, |(_, c)| *c);
         let op = scanner.op(metric)?;
+        let from = scanner.at;
         let (of, value) = scanner.value(metric, counting)?;
         scanner.end(metric)?;
+        scanner.can_hold((metric, counting), from, (op, of, value))?;
         Ok(Self { text: text.trim().to_owned(), metric, counting, op, of, value })
     }
 
@@ -231,6 +233,35 @@ impl<'t> Scanner<'t> {
         if more.is_empty() { Ok(()) } else { Err(self.wrong(from, "nothing more", metric)) }
     }
 
+    /// Refuses a value that the metric never has, and a limit that it cannot cross: such a condition says nothing.
+    fn can_hold(
+        &self,
+        (metric, counting): (usize, Counting),
+        from: usize,
+        (op, of, value): (Op, Of, f64),
+    ) -> Result<(), LabError> {
+        let share = matches!(counting, Counting::Share | Counting::CommonShare);
+        let (least, most, range) = match of {
+            Of::Own if share => (0.0, 100.0, "0% to 100%"),
+            Of::Own if counting == Counting::Time => (0.0, f64::INFINITY, "0 or more"),
+            Of::Change if share => (-100.0, 100.0, "-100pp to +100pp"),
+            // Numbers that a benchmark prints may be negative.
+            Of::ChangePct if counting != Counting::Number => (-100.0, f64::INFINITY, "-100% or more"),
+            Of::Own | Of::Change | Of::ChangePct => return Ok(()),
+        };
+        let holds = match op {
+            Op::Above => value < most,
+            Op::AtLeast | Op::AtMost => true,
+            Op::Below => value > least,
+        };
+        if (least..=most).contains(&value) && holds {
+            return Ok(());
+        }
+        let blanks = self.text.get(from..).map_or(0, |rest| rest.len() - rest.trim_start().len());
+        let expected = format!("a limit that it can cross: it is always {range}");
+        Err(self.wrong(from + blanks, &expected, metric))
+    }
+
     fn wrong(&self, at: usize, expected: &str, metric: usize) -> LabError {
         let position = self.text.get(..at).map_or(0, |before| before.chars().count()) + 1;
         let (name, counting) = self.metrics.get(metric).copied().unwrap_or(("time", Counting::Time));
@@ -347,6 +378,15 @@ mod tests {
             ("wakeups > 5%", 11, "a number"),
             ("too_deep > 5% or so", 15, "nothing more"),
             ("\u{b5}", 1, "one of"),
+            ("too_deep > 101%", 12, "always 0% to 100%"),
+            ("too_deep > 100%", 12, "always 0% to 100%"),
+            ("too_deep < 101%", 12, "always 0% to 100%"),
+            ("differ>=100.5%", 9, "always 0% to 100%"),
+            ("too_deep < 0%", 12, "always 0% to 100%"),
+            ("too_deep > +101pp", 12, "always -100pp to +100pp"),
+            ("latency_p99 < 0us", 15, "always 0 or more"),
+            ("energy < -100%", 10, "always -100% or more"),
+            ("energy <= -150%", 11, "always -100% or more"),
         ];
         for (text, position, words) in cases {
             let said = read(text).unwrap_err().to_string();
