@@ -54,7 +54,7 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "N")]
     disable_state: Vec<u32>,
     /// Hold a latency limit, in all arms
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_000_000_000))]
     latency_limit: Option<u32>,
     /// Set a parameter of a kernel module, in all arms
     #[arg(long, value_name = "NAME=VALUE")]
@@ -71,20 +71,20 @@ pub(crate) struct AbArgs {
     /// A number that the benchmarks print: a pattern with one group. The last one counts; less is better unless `:higher`
     #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
     metric: Vec<String>,
-    /// Runs of each benchmark under each arm
-    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    repeat: u32,
+    /// Runs of each benchmark under each arm [default: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
     /// Runs of each benchmark that are thrown away first
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=10_000))]
     warm_up: u32,
     /// Rest after each switch, ms
-    #[arg(long, value_name = "MS", default_value_t = 300)]
+    #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(..=3_600_000))]
     settle: u32,
-    /// Which arm begins; 0 is the order given
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// Which arm begins; 0 is the order given [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// A run is made again when others, or the host, take more than this of the CPUs, %
-    #[arg(long, value_name = "PCT", default_value_t = 8)]
+    #[arg(long, value_name = "PCT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: u32,
     /// How often at most
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=10_000))]
@@ -109,7 +109,7 @@ pub(crate) struct AbArgs {
     to: Option<PathBuf>,
     /// Go on with an interrupted session. What it runs is shown; a command and a parameter of a kernel module that its folder
     /// names must be given again, or be allowed by --as-recorded
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show", "disable_state", "latency_limit", "metric", "repeat", "warm_up", "settle", "foreign", "retries", "margin", "wakeups"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show", "disable_state", "latency_limit", "metric", "warm_up", "settle", "foreign", "retries", "margin", "wakeups"])]
     resume: Option<PathBuf>,
     /// Run and set what the folder of --resume names, without naming it again
     #[arg(long, requires = "resume")]
@@ -135,6 +135,8 @@ pub(crate) struct AbArgs {
 
 /// How long a load runs, s, where nothing else is said.
 const LOAD_SECONDS: u32 = 3;
+/// How often each benchmark runs under each arm, where nothing else is said.
+const REPEAT: u32 = 10;
 
 /// Ctrl-C ends the session through this; everything is put back.
 static STOP: Stop = Stop::new();
@@ -225,10 +227,10 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
         disable: a.disable_state.clone(),
         latency_limit_us: a.latency_limit,
         set: a.set.clone(),
-        repeat: a.repeat,
+        repeat: a.repeat.unwrap_or(REPEAT),
         warm_up: a.warm_up,
         settle_ms: a.settle,
-        seed: a.seed,
+        seed: a.seed.unwrap_or(0),
         foreign_pct: a.foreign,
         retries: a.retries,
         margin_permille: (a.margin * 10.0).round() as u32,
@@ -250,7 +252,7 @@ fn benchmarks(a: &AbArgs) -> Result<Vec<Benchmark>, Failure> {
         benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
     }
     for name in &a.load {
-        benchmarks.push(built_in(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed)?);
+        benchmarks.push(built_in(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed.unwrap_or(0))?);
     }
     Ok(benchmarks)
 }

@@ -77,7 +77,7 @@ pub(crate) struct AdviseArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
     /// A run is made again when others, or the host, take more than this of the CPUs, % [default: 8]
-    #[arg(long, value_name = "PCT")]
+    #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: Option<u32>,
     /// The folder for recording, runs and results, new or empty [default: advise-1, advise-2 ... in this one]
     #[arg(long, value_name = "DIR")]

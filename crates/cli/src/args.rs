@@ -574,9 +574,10 @@ impl RecordingArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Form of the result: table, markdown, csv or json
-    #[arg(short, long, default_value = "table", value_name = "FORM")]
-    pub(crate) format: Format,
+    /// Form of the result: table, markdown, csv or json [default: what the name of --output ends in, .md, .csv or .json;
+    /// else table]
+    #[arg(short, long, value_name = "FORM")]
+    pub(crate) format: Option<Format>,
     /// Write the result to a file, - for standard output; an existing file is left alone
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

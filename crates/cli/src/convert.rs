@@ -26,15 +26,20 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
             a.output.display()
         )));
     };
-    if a.governor.is_none() {
-        passed_over(a)?;
+    let governors = a.governor.as_deref().map(split_governors);
+    match governors.as_deref() {
+        None => passed_over(a)?,
+        Some([]) => {
+            return Err(Failure::Error("--governor names none; name one, or leave it out".to_owned()));
+        }
+        Some(_) => {}
     }
     check_beside(&a.output, a.force, &a.trace)?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,
         output: a.output.clone(),
-        governors: a.governor.as_deref().map(split_governors).unwrap_or_default(),
+        governors: governors.unwrap_or_default(),
         recording: a.stage.recording(),
         platform: a.stage.platform.clone(),
         cluster: a.stage.cluster.clone(),

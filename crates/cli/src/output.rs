@@ -117,7 +117,21 @@ impl OutputArgs {
     /// Whether people see tables: then all that is said stands in them.
     pub(crate) fn is_shown(&self) -> bool {
         self.output.as_deref().is_none_or(is_stdout)
-            && matches!(self.format, Format::Table | Format::Markdown)
+            && matches!(self.form(), Format::Table | Format::Markdown)
+    }
+
+    /// The form asked for; where none is, that of the file's name, so that a `.json` is one.
+    pub(crate) fn form(&self) -> Format {
+        let by_name = || {
+            let end = self.output.as_deref()?.extension()?.to_str()?.to_ascii_lowercase();
+            match end.as_str() {
+                "json" => Some(Format::Json),
+                "csv" => Some(Format::Csv),
+                "md" | "markdown" => Some(Format::Markdown),
+                _ => None,
+            }
+        };
+        self.format.or_else(by_name).unwrap_or_default()
     }
 
     /// Whether the result can go where it is asked for; asked before the work begins.
@@ -130,7 +144,7 @@ impl OutputArgs {
 
 /// Prints a result in the form and to the place asked for.
 pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) -> Done {
-    let text = view.render(to.format, result).map_err(|e| e.to_string())?;
+    let text = view.render(to.form(), result).map_err(|e| e.to_string())?;
     match &to.output {
         Some(path) if !is_stdout(path) => write_new(path, text.as_bytes(), false)?,
         _ => say(&text)?,

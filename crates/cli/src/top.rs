@@ -90,7 +90,7 @@ pub(crate) fn run(a: &TopArgs) -> Done {
         return prometheus(a, &host, path);
     }
     if !a.once {
-        let tabled = a.output.output.is_some() || a.output.format != Format::Table;
+        let tabled = a.output.output.is_some() || a.output.form() != Format::Table;
         if tabled || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             let why = "the live view needs a terminal; use `idlewise top --once` for a table, with --json for a program, or \
                        --prometheus FILE";
@@ -103,8 +103,8 @@ pub(crate) fn run(a: &TopArgs) -> Done {
     let before = watched.look()?;
     thread::sleep(a.interval);
     let snapshot = Snapshot::between(&before, &watched.look()?);
-    let format = if a.json { Format::Json } else { a.output.format };
-    let to = OutputArgs { format, output: a.output.output.clone() };
+    let format = if a.json { Format::Json } else { a.output.form() };
+    let to = OutputArgs { format: Some(format), output: a.output.output.clone() };
     deliver(&to, &view::top(&snapshot, a.group.into()), &snapshot)
 }
 

@@ -115,6 +115,34 @@ fn options_that_would_be_passed_over_are_refused() {
         (vec!["replay", &mixed, "-g", "menu", "--kernel-tree", "nowhere"], vec!["--kernel-tree", "nowhere"]),
         (vec!["ab", "--show", "x", "--repeat", "3"], vec!["--show", "--repeat"]),
         (vec!["ab", "--resume", "x", "--margin", "3"], vec!["--resume", "--margin"]),
+        (vec!["replay", &mixed, "-g", "teo6.6"], vec!["no governor `teo6.6` (did you mean `teo-6.6`?)"]),
+        (vec!["compare", "menu", "teo6.6", "--trace", &mixed], vec!["did you mean `teo-6.6`?"]),
+        (
+            vec!["drive", "--signal", "pelt-9.9", "--golden", &golden],
+            vec!["signal `pelt-9.9`: no kernel has this number", "7.0 to 7.3"],
+        ),
+        (vec!["convert", &mixed, "-o", "x.txt", "-g", ""], vec!["--governor names none"]),
+        (vec!["diff", &mixed, "--as", "looks"], vec!["mixed.dat: a recording is no snapshot of sysfs"]),
+        (vec!["ab", "--governors", "menu,teo", "--load", "timer", "--foreign", "101"], vec!["0..=100"]),
+        (
+            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--settle", "4000000"],
+            vec!["0..=3600000"],
+        ),
+        (vec!["ab", "--governors", "menu,teo", "--load", "timer", "--warm-up", "20000"], vec!["0..=10000"]),
+        (
+            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--latency-limit", "2000000001"],
+            vec!["0..=2000000000"],
+        ),
+        (vec!["advise", "--foreign", "101"], vec!["0..=100"]),
+        (vec!["simulate", "frames", "--kernel", "9.9"], vec!["kernel `9.9`", "7.0 to 7.3"]),
+        (
+            vec!["compare", "menu", "teo", "--trace", &mixed, "--fail-if", "too_deep > 101%"],
+            vec!["character 12: expected a limit that it can cross: it is always 0% to 100%"],
+        ),
+        (
+            vec!["replay", &mixed, "--despite-counters", "1"],
+            vec!["--despite-counters 1: nothing to override: ", "mixed.dat", "leave it out"],
+        ),
         (vec!["record", "--overhead", "--plain"], vec!["--overhead", "--plain"]),
         (vec!["advise", "--trace", &mixed, "--repeat", "4"], vec!["--repeat", "--load"]),
         (vec!["advise", "--trace", &mixed, "--seconds", "4"], vec!["--seconds", "their own length"]),
@@ -383,4 +411,53 @@ fn help_texts_use_the_words_of_the_field() {
         found.extend(beside.contains("beside").then(|| format!("{command}: beside")));
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_session_goes_on_as_it_began() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("runs")).unwrap();
+    let head = r#"{"schema":"idlewise.ab-session/1","request":{"arms":["menu","teo"],"benchmarks":[{"name":"timer","command":
+        ["idlewise","load","timer","--seconds","3","--seed","1"],"load":"timer"}],"metrics":[],"disable":[],
+        "latency_limit_us":null,"set":[],"repeat":8,"warm_up":1,"settle_ms":1,"seed":1,"foreign_pct":10,"retries":1,
+        "margin_permille":20,"aa":false,"wakeups":false},"kernel":"6.1","driver":"x","cpus":2,"governor":"menu"}"#;
+    desk.write("runs/session.jsonl", &(head.replace('\n', "") + "\n"));
+    let resume = ["ab", "--root", "nowhere", "--resume", "runs", "--load", "timer"];
+    for (option, value, said) in [
+        ("--repeat", "5", "its session has --repeat 8, not 5"),
+        ("--seed", "2", "its session has --seed 1, not 2"),
+        ("--seconds", "9", "its session has --seconds 3, not 9"),
+        ("--set", "a=b", "its session has --set of nothing, not \"a=b\""),
+    ] {
+        let args = [&resume[..], &[option, value]].concat();
+        desk.refused(&args, &["runs: ", said, "leave it out, or begin a new session"]);
+    }
+    // As it began: refused only because there is no such machine.
+    let same = [&resume[..], &["--repeat", "8", "--seed", "1", "--seconds", "3"]].concat();
+    assert!(!desk.refused(&same, &["nowhere"]).contains("its session has"));
+}
+
+#[test]
+fn the_name_of_the_output_says_its_form_where_no_option_does() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    let begins = |args: &[&str], name: &str, begin: &str| {
+        desk.done(&[args, &["-o", name]].concat());
+        let text = fs::read_to_string(desk.path(name)).unwrap();
+        assert!(text.starts_with(begin), "{name}: {text:.60}");
+    };
+    let replay = ["replay", &mixed, "-g", "menu"];
+    begins(&replay, "r.json", "{");
+    begins(&replay, "r.JSON", "{");
+    begins(&replay, "r.csv", "trace,");
+    begins(&["info", &mixed], "i.json", "{");
+    begins(&["score", &mixed], "s.json", "{");
+    desk.done(&["replay", "--again", "r.json"]);
+    let form = |name: &str, option: &[&str]| {
+        desk.done(&[&replay[..], &["-o", name], option].concat());
+        words(&fs::read(desk.path(name)).unwrap())
+    };
+    assert_eq!(form("r.md", &[]), desk.done(&[&replay[..], &["-f", "markdown"]].concat()));
+    assert_eq!(form("r.txt", &[]), desk.done(&replay));
+    assert_eq!(form("t.json", &["-f", "table"]), desk.done(&replay));
 }

@@ -50,6 +50,9 @@ pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
     {
         return refuse(format!("its session compares {}, not {governors}", recorded.arms.join(",")));
     }
+    if let Some(why) = differs(a, &recorded) {
+        return refuse(format!("{why}; leave it out, or begin a new session"));
+    }
     let repeated = |setting: &&str| a.set.iter().any(|s| s == setting) || a.governors.is_some();
     if let Some(setting) = parameters(&recorded).into_iter().find(|s| !a.as_recorded && !repeated(s)) {
         return refuse(format!(
@@ -58,6 +61,29 @@ pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
         ));
     }
     Ok(Work::Rest { recorded, benchmarks: run })
+}
+
+/// What of this command line the session `recorded` does otherwise: a session goes on as it began.
+fn differs(a: &AbArgs, recorded: &AbRequest) -> Option<String> {
+    let other = |what: &str, was: u64, asked: Option<u64>| {
+        let asked = asked.filter(|asked| *asked != was)?;
+        Some(format!("its session has {what} {was}, not {asked}"))
+    };
+    let of_load = |b: &Benchmark| {
+        let words = b.command.iter().skip_while(|w| *w != "--seconds");
+        let was = words.skip(1).find_map(|w| w.parse().ok())?;
+        b.load.as_ref().filter(|load| a.load.contains(load))?;
+        other("--seconds", was, a.seconds.map(u64::from))
+    };
+    let set = || {
+        let setting = a.set.iter().find(|s| !recorded.set.contains(s))?;
+        let sets = if recorded.set.is_empty() { "nothing".to_owned() } else { recorded.set.join(", ") };
+        Some(format!("its session has --set of {sets}, not {setting:?}"))
+    };
+    other("--repeat", recorded.repeat.into(), a.repeat.map(u64::from))
+        .or_else(|| other("--seed", recorded.seed, a.seed))
+        .or_else(|| recorded.benchmarks.iter().find_map(of_load))
+        .or_else(set)
 }
 
 /// A load of ours, run by this program whatever the folder calls it; nothing if it is none.
