@@ -130,9 +130,9 @@ fn find_refused(kind: &mut Kind, looks: &[&BTreeMap<usize, SysfsState>]) -> Vec<
     for (i, info) in kind.info.iter_mut().enumerate() {
         let states = || looks.iter().filter_map(|l| l.get(&i));
         let entered = states().any(|s| s.usage.is_none_or(|n| n > 0));
-        let sum = |n: u64, more: u64| n.saturating_add(more);
-        let rejected: u64 = states().filter_map(|s| s.rejected).fold(0, sum);
-        let suspended: u64 = states().filter_map(|s| s.s2idle_usage).fold(0, sum);
+        // Of as many CPUs as there may be, each at the most that a counter may be, 64 bits are too few.
+        let rejected: u128 = states().filter_map(|s| s.rejected).map(u128::from).sum();
+        let suspended: u128 = states().filter_map(|s| s.s2idle_usage).map(u128::from).sum();
         if entered || (rejected == 0 && suspended == 0) {
             continue;
         }
