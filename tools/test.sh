@@ -77,25 +77,22 @@ tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
 
 echo "== tests"
 cargo test --workspace --locked --no-run || true
-named() { # A "--test=NAME" for each test binary of the crates that match.
-	for file in crates/*/tests/*.rs; do
-		[[ $file =~ ^crates/($1)/ ]] && echo "--test=$(basename "$file" .rs)"
-	done | sort -u
+named() { # A "--test=NAME" for each test program of the crates that match.
+	for file in crates/*/Cargo.toml; do
+		[[ $file =~ ^crates/($1)/ ]] && sed -n '/^\[\[test\]\]/ { n; s/^name = "\(.*\)"/--test=\1/p }' "$file"
+	done
 }
 # Tests of live commands mostly wait: they run while the others compute, and what they print comes after the others. What
 # compares this machine with itself comes last, alone.
 waiting='cli|live' quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
 mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting" | paste -sd '|')")
-twice=$(printf '%s\n' "${live[@]}" "${others[@]}" | sort | uniq -d)
-[ -z "$twice" ] || { echo "these would run twice, since two crates have them: $twice"; exit 1; }
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
 tests others --lib --bins "${others[@]}" --
 tests docs --doc --
 wait
 cat "$results/live.output"
-mapfile -t alone < <(grep -l "^fn $quiet" crates/*/tests/*.rs | xargs -n1 basename -s .rs | sed 's/^/--test=/')
-tests alone "${alone[@]}" -- $quiet
+tests alone "${live[@]}" -- $quiet
 [ ! -e "$results/failed" ] || notes+=("failed: cargo test")
 read -r ok bad ignored < <(cat "$results"/*.counts | awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }')
 # Tests that did not compile, or a test process that died, have not been counted.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do the governors get into a kernel tree and out again, and compile there?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

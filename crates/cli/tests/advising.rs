@@ -2,10 +2,9 @@
 //! Does `idlewise advise` answer from a recording without root, say what it could not test, and leave the machine as it was?
 //! On a machine made of files, and on the real kernel where this test may record and switch it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "a real machine is waited for")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::process::CommandExt;

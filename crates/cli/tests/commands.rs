@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the command keep its word: exit statuses, forms of output, errors that name the way out, files left alone?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

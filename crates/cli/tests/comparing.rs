@@ -2,9 +2,7 @@
 //! Does `ab` find what is there, and nothing else? On a machine made of files, and on the real kernel where this test may switch
 //! its governors.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use std::process::{Command, Output};
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do the documents show what the command prints? A block that follows a line `$ idlewise ...` is compared with a run of
-//! that command. `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test docs` writes the blocks anew; read them then.
-
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+//! that command. `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test cli docs::` writes the blocks anew; read them then.
 
 use std::fs;
 use std::path::{Path, PathBuf};

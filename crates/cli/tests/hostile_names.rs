@@ -3,8 +3,6 @@
 //! events, tasks, governors, states, platforms and files are named with whatever does that, and every command prints
 //! them in every form.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -2,8 +2,6 @@
 //! Is the house as ARCHITECTURE.md draws it? Imports run downwards only, `unsafe` stays in the rooms that call C or share memory with the kernel, every source file
 //! begins with its licence, nothing names a machine.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -198,6 +196,33 @@ fn mistakes_of_our_own_become_no_numbers() {
         asserted >= ASSERTIONS,
         "{asserted} assertions at run time, {ASSERTIONS} at least: one went away"
     );
+}
+
+/// A file of tests that nobody names is not compiled, and nobody would miss it.
+#[test]
+fn every_file_of_tests_is_run() {
+    let (mut missed, mut seen) = (Vec::new(), 0);
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let room = entry.unwrap().path();
+        let Ok(tests) = fs::read_dir(room.join("tests")) else { continue };
+        let manifest = fs::read_to_string(room.join("Cargo.toml")).unwrap();
+        let main = fs::read_to_string(room.join("tests/main.rs")).unwrap();
+        assert!(
+            manifest.contains("autotests = false") && manifest.contains("path = \"tests/main.rs\""),
+            "{room:?}"
+        );
+        let files = tests.map(|file| file.unwrap().path());
+        for file in files.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("main.rs")) {
+            let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+            seen += 1;
+            if !main.contains(&format!("\nmod {name};\n"))
+                && !manifest.contains(&format!("[[test]]\nname = \"{name}\""))
+            {
+                missed.push(shown(&file));
+            }
+        }
+    }
+    assert!(seen > 100 && missed.is_empty(), "named neither in main.rs nor in Cargo.toml: {missed:?}");
 }
 
 #[test]

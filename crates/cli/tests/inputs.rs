@@ -2,7 +2,6 @@
 //! Is every file that a command takes opened in the one place that refuses pipes and devices, and does none of them hold a
 //! command up?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "a command that hangs is waited for")]
 
 use std::fs;

@@ -4,10 +4,9 @@
 //!
 //! `IDLEWISE_KILLS` says how often to kill `ab` (and `advise` a quarter of that); without it as often as fits into some seconds.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "a real machine is waited for")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a user may get wrong: places where a result cannot go, names that are odd, options that contradict each other.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

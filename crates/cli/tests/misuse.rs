@@ -2,7 +2,6 @@
 //! Is what a newcomer gets wrong refused, with the file, the reason and the way out: options that would be passed over, names
 //! that mean nothing, results and tables that are none?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "tests start the command")]
 
 use std::fs;

@@ -2,11 +2,9 @@
 //! Does `idlewise record` tell what the running kernel counted, and leave the machine as it was, also when it is killed?
 //! On a machine made of files, and on the real kernel where this test may trace it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 #![allow(clippy::disallowed_methods, reason = "how long a real machine takes is what is asked")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::process::CommandExt;

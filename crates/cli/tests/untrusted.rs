@@ -3,8 +3,6 @@
 //!
 //! The C here leaves a mark when it is loaded, the compiler one when it is called (docs/reference/untrusted-input.md).
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

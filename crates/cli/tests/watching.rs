@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do `top` and `diff` keep their word: forms of output, files left alone, errors that name the way out?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is an ordinary file opened, and everything else refused without waiting?
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;

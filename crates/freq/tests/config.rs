@@ -3,7 +3,7 @@
 
 use idlewise_freq::{Config, Driver, Limits, ParamDefault, ParamKind, Policy, Setup, Steps, Table, list};
 
-mod common;
+use crate::common;
 
 #[test]
 fn every_governor_is_found_by_its_name_and_prints_as_it_was_written() {

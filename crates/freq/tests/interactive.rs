@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When does interactive look, and where does it go? Worked out by hand from signals.md C9.
 
-mod common;
+use crate::common;
 
 use common::{Cpu, MS, Said, idled, policy, settle, setup, slow};
 use idlewise_freq::{Change, Limits, Policy};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the page about frequency governors have the tables of the code? `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-freq
-//! --test page` writes them anew; read them then.
-
-#![expect(clippy::panic, reason = "a test stops at the first surprise")]
+//! --test freq page::` writes them anew; read them then.
 
 use std::fs;
 use std::path::Path;

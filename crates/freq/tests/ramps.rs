@@ -2,14 +2,7 @@
 //! How long does a task that never sleeps need to the highest clock? The rows of signals.md C11 with this project's PELT and
 //! WALT, ticks and windows in all phases against each other.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test stops at the first surprise, and shows its bands to who asks for them"
-)]
-
-mod common;
+use crate::common;
 
 use common::{I7, MS, fast, policy, setup};
 use idlewise_freq::{Change, Driver, Hook, Need, Policy, Setup, Signals};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whatever happens, in whatever order: no panic, no clock beyond the limits, twice the same.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{Cpu, I7, Said, setup};
 use idlewise_freq::{Change, Config, Driver, Event, Hook, Limits, Policy, list};

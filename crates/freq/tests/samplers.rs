@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What do ondemand and conservative make of the share of time that was not idle? (signals.md C7, C8, F14)
 
-mod common;
+use crate::common;
 
 use common::{Cpu, I7, MS, Said, hook, idled, policy, settle, setup, slow};
 use idlewise_freq::{Change, Limits, Policy};

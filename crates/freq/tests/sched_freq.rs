@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What does Android's governor before schedutil publish, and when does its thread act? (signals.md C6)
 
-mod common;
+use crate::common;
 
 use common::{Cpu, MS, Said, fast, policy, setup, slow};
 use idlewise_freq::{Change, Driver, Event, Policy};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What do schedutil of 6.12 and of 6.1 ask for, and when? (signals.md C2, C3, F11 to F13)
 
-mod common;
+use crate::common;
 
 use common::{BIG, Cpu, I7, MS, Said, fast, hook, iowait_hook, policy, setup, slow};
 use idlewise_freq::{Change, Driver, Hook, Limits, RateRule};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What do the schedutils before 4.14 ask for, and Android's? (signals.md C4, C5, F12)
 
-mod common;
+use crate::common;
 
 use common::{BIG, Cpu, I7, MS, Said, fast, hook, iowait_hook, policy, settle, setup, slow};
 use idlewise_freq::{Change, Driver, Hook};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which operating point does a target mean?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_freq::{Limits, Relation, Table};
 
 use Relation::{Close, CloseEfficient, High, HighEfficient, Low, LowEfficient};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do our governors reproduce the checksums of `governors.md` section 15, which were made with compiled kernel code?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_governor::{GovernorError, Inputs, Instance, Slot, Spec, catalog};
 use idlewise_model::{IdleState, IdleTable};
 
@@ -351,7 +349,7 @@ fn teo_cl6() {
 fn expected_in_the_kernel() -> String {
     let mut out = "/* SPDX-License-Identifier: GPL-2.0-only */\n\
          /*\n * Hashes of the decisions of decisions-test.c on tables A to D, made in user space\n \
-         * by: IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test checksums\n */\n\
+         * by: IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test governor checksums::\n */\n\
          #ifndef IDLEWISE_DECISIONS_EXPECTED_H\n#define IDLEWISE_DECISIONS_EXPECTED_H\n\n\
          #include <linux/types.h>\n\n\
          struct iw_expected {\n\tconst char *governor;\n\tu64 hash[4];\n};\n\n\
@@ -382,6 +380,6 @@ fn the_kernels_tests_expect_what_user_space_does() {
     }
     assert!(
         std::fs::read_to_string(path).is_ok_and(|is| is == expected),
-        "{path} is old: write it anew with IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test checksums"
+        "{path} is old: write it anew with IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test governor checksums::"
     );
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a copy that explains itself decide the same, say why, and show what it remembers?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod life;
+use crate::life;
 
 use idlewise_governor::{Inputs, Instance, Spec, Value, Variable, catalog};
 use idlewise_model::NO_LATENCY_LIMIT_NS;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a C file of the user's compiled when it has to be, only then, and is what it lacks told by name?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Would the governors compile in a kernel tree, and are they written as this project writes them?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod style;
+use crate::style;
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What can foreign code do wrong, and is it told which governor, what and where?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::thread;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do parameters do what they say, and nothing outside their ranges?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod life;
+use crate::life;
 
 use idlewise_governor::{Choice, Inputs, Instance, Spec, catalog};
 use idlewise_model::IdleTable;

@@ -2,9 +2,7 @@
 //! What every governor of the catalogue must do, a new one included: stay in bounds, depend on its inputs only, keep
 //! CPUs and instances apart, forget on reset.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod life;
+use crate::life;
 
 use idlewise_governor::{Choice, GovernorError, Inputs, Instance, Slot, Spec, catalog};
 use idlewise_model::{IdleTable, MAX_STATES, NO_LATENCY_LIMIT_NS};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A kernel that changes its governor leaves the device as it is, and tells only the new one that it is in charge.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{Bench, Parts, TICK_NS, inputs, table};
 use idlewise_governor::Device;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the idle loop do what a kernel's does around a governor? Expected values are from `governors.md`, section 1.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{GRID, Script, T, TICK, idle_since, iterate, left, moment, quiet, state, table};
 use idlewise_idle::{IdleCpu, Left, Moment, NEVER_AT_NS, Timers};

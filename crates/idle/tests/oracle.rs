@@ -2,9 +2,7 @@
 //! Is the oracle what its row in a table claims: never wrong by the core's own verdict, never above the latency limit,
 //! never in a state that is off, never woken by the tick?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{GRID, T, TICK, left, moment, quiet, state, table};
 use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Oracle, Timers};

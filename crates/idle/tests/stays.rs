@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What does a stay leave behind: the residency, the verdict, what the governor is told (`governors.md` 1.4, 1.5)?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{Script, TICK, idle_since, iterate, left, quiet, state, table};
 use idlewise_idle::Left;

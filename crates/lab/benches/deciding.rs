@@ -17,6 +17,7 @@
 )]
 
 #[path = "../tests/common/kernel_trees.rs"]
+#[allow(dead_code, reason = "the tests of another program use the rest")]
 mod kernel_trees;
 
 use std::hint::black_box;

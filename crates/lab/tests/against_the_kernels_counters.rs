@@ -2,9 +2,7 @@
 //! Does what a tape says of a real recording agree with what the kernel counted itself: sysfs counters before and
 //! after, and the `cpu_idle_miss` events?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

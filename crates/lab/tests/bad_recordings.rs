@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a recording that is broken, cut, or something else give an error in words or a count, and never a panic?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
-#[path = "../../tape/tests/common/mod.rs"]
-mod story;
+use crate::common;
+use crate::story;
 
 use std::path::{Path, PathBuf};
 

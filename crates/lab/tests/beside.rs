@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a simulated run like that of a kernel that was booted in the lab?
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every result say that a governor chose what was switched off, or too slow for the latency limit?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use std::path::{Path, PathBuf};
 
 use idlewise_lab::compare::{CompareRequest, compare};

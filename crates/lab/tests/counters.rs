@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the kernel's counters what the trace of the same time tells?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the same recording give the same tape, to the nanosecond, in every format that the public tools put it into?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
-
-mod common;
+use crate::common;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does `explain` tell what replay does, and find where governors part?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

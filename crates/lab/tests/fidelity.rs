@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Replayed on what the kernel knew, does a governor make the kernel's own choices?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{recording, request, run};
 use idlewise_lab::truth::truth;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! In a comparison with foreign governors, does each get its own result, and does one that fails leave the others theirs?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do our governors decide as the kernel's compiled code did, on every recorded decision? Does PELT add up as it did?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};

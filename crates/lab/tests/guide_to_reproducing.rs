@@ -4,8 +4,6 @@
 //! What takes long is not run here: of that only the sentences are looked for, and whether the table counts all cells.
 //! `make reproduce` runs everything and sets `IDLEWISE_REPRODUCED` to the JSON of it; then all is compared.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -28,7 +26,6 @@ enum Copied {
 
 use Copied::{Change, Left, Ours};
 
-#[path = "guide_to_reproducing/sentences.rs"]
 mod sentences;
 use sentences::SENTENCES;
 

@@ -3,8 +3,6 @@
 //!
 //! Traces and workloads have tests of their own. `IDLEWISE_FUZZ_INPUTS=100000 make fuzz` runs that many inputs of each kind.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::cell::Cell;
 use std::fs;
 use std::io::{Read as _, Write as _};

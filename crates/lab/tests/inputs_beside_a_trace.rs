@@ -3,8 +3,6 @@
 //!
 //! `inputs/menu.csv` is the beginning of a recording of `crates/live/examples/inputs.rs` on a KVM guest with Linux 6.18.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

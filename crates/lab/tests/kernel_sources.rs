@@ -4,12 +4,8 @@
 //! The files are compiled from kernel trees that `tools/kernel-sources.sh` fetches (`IDLEWISE_KERNEL_SOURCES` names the folder they are
 //! in; `target/kernel-sources` otherwise). Nothing of them belongs to the project, and no test looks into them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
-#[path = "common/kernel_trees.rs"]
-mod kernel_trees;
+use crate::common;
+use crate::kernel_trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! States that are switched off, and a limit of the exit latency, for one governor among others.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

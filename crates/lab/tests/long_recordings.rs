@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does an answer stay the same when the idle stays of a recording are in a temporary file, and is a file that fails told?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
-#[path = "common/kernel_trees.rs"]
-mod kernel_trees;
+use crate::common;
+use crate::kernel_trees;
 
 use std::path::{Path, PathBuf};
 

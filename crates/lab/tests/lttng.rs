@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a trace of LTTng give the stays, timers and ticks that it tells of?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
+use crate::common;
 #[path = "../../trace/tests/common/ctf/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the reader's tests use the rest")]
 mod ctf;

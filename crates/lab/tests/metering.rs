@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What RAPL's counters and a fuel gauge would show of a simulated run, worked out by hand.
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::path::Path;
 

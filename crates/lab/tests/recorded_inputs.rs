@@ -2,8 +2,6 @@
 //! Do our governors make the choices of the running kernel's when they are told what it was told? Skipped where that cannot be
 //! recorded.
 
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +10,7 @@ use idlewise_lab::truth::truth;
 use idlewise_live::Host;
 use idlewise_live::bpf::{RecorderOptions, Spool};
 
-#[path = "../../live/tests/common/mixed.rs"]
-mod mixed;
+use crate::mixed;
 
 /// The kernel's governor with its parameters, as ours are named; nothing where we have no such.
 fn spec(governor: &str) -> Option<String> {

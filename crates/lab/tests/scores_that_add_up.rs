@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the numbers of a score of one world: causes of wakeups, shares of idle time, the time that was recorded?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay say whether its ranking hangs on sleep lengths that the recording does not tell?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{recording, request, run};
 use idlewise_lab::replay::{ReplayReport, ReplayRequest};

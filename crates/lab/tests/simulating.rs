@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Simulations as they are asked for: does the same request give the same answer, and does every workload run?
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -4,13 +4,6 @@
 //! A story is `tests/stories/GOVERNOR.md`: prose for people, and tables that are played through the idle loop. A line
 //! above each table names machine and governor; see `tests/stories/README.md`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,7 @@
 //! What the tape says about timers, held against what the kernel itself had: the recordings of `kvm-guest` come with the
 //! true inputs of every idle entry, read by BPF at the same time.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "the figures are wanted")]
-
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

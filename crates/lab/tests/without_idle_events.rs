@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings of the scheduler alone: what governors would have done can be asked, what the kernel did cannot.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{error_text, known, open, recording, request, run};
 use idlewise_lab::replay::Per;

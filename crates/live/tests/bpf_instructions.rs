@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are instructions encoded as RFC 9669 says?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![cfg(target_endian = "little")]
 
 use idlewise_live::bpf::asm::{Assembler, FRAME, Width};

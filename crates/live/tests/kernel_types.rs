@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is what a kernel says of its own types understood, and are bytes that are no such thing refused?
 
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-
 use std::fs;
 
 use idlewise_live::bpf::btf::{Btf, BtfError, Field};

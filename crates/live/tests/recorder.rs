@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the recorder see every idle entry of the running kernel, on every CPU? Skipped where it may not look.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -12,8 +9,7 @@ use std::time::Duration;
 use idlewise_live::bpf::{Decision, Recorder, RecorderOptions};
 use idlewise_live::{Host, LiveError};
 
-#[path = "common/mixed.rs"]
-mod mixed;
+use crate::mixed;
 
 /// Entries of every CPU by sysfs.
 fn usage() -> BTreeMap<u32, u64> {

@@ -2,8 +2,6 @@
 //! Does a comparison switch the machine as it should, keep its runs, go on where it was interrupted, and leave nothing
 //! behind? On a tree of files that looks like a machine.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

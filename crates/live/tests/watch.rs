@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a watch tell what a machine did, whatever the machine does meanwhile?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -242,7 +240,7 @@ fn a_machine_without_idle_states_says_that_there_is_nothing_to_watch() {
     assert!(watch.look(at(1)).unwrap_err().to_string().contains("any more"));
 }
 
-/// How long it takes is printed, not judged: `cargo test -p idlewise-live --release --test watch -- --nocapture cost`.
+/// How long it takes is printed, not judged: `cargo test -p idlewise-live --release --test live watch:: -- --nocapture cost`.
 #[test]
 fn a_look_at_512_cpus_has_all_of_them_and_its_cost_is_shown() {
     let tree = Tree::new(512);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a machine that cannot be recorded say what it lacks?
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
 use std::fs;
 
 use idlewise_live::tracefs::{Instance, Tracefs};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a platform file that is wrong get a message that says where, what was expected and what to do?
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use idlewise_platform::{Platform, shipped};
 
 const GOOD: &str = r#"format = 1

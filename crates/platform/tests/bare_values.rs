@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the bare values of `cat state*/*` put back to their states, by any kernel's files, and is anything else survived?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_platform::{CatDump, SysfsDump};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is what a simulation needs of a clock there: points, capacities, energy at each, what the cluster shares?
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use idlewise_platform::{Clock, ClockPolicy, Cluster, EnergyGrade, EnergyTable, Platform, find, shipped};
 
 fn cluster(platform: &str, index: usize) -> Cluster {

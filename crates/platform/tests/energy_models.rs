@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the kernel's energy models those that the specification computed from the same numbers?
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use idlewise_platform::{EnergyGrade, EnergyModel, Kernel, find};
 
 /// MHz, performance, cost and whether inefficient, of `platforms.md` 2; Linux 6.12.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a machine described as its own `/sys`, `/proc` and `/boot` show it?
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::io::Write as _;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a mailed dump of `/sys/devices/system/cpu` read as the machine it came from?
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay come out as one computes it by hand? Small workloads under a governor that answers as it is told.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[path = "../../idle/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{GRID, Script, T, TICK, state, table};
 use idlewise_idle::{NEVER_AT_NS, Oracle};

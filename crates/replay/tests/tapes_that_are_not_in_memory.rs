@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay come out the same when its events are put together from the tape on the way?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[path = "../../idle/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use std::io;
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do the bounds of a sleep length that is not certain lie on both sides of it, and nowhere else?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[path = "../../idle/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{GRID, TICK};
 use idlewise_idle::NEVER_AT_NS;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does fidelity name the cause where a replayed choice is not the kernel's?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[path = "../../idle/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{GRID, Script, T, TICK, table};
 use idlewise_model::{Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, WakeCause};

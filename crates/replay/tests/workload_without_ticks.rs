@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a workload what happens whatever governor runs: every event kept, every tick, poll limit and refused entry gone?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use idlewise_idle::NEVER_AT_NS;
 use idlewise_model::{Change, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause};
 use idlewise_replay::{Workload, WorkloadEvent};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Would the signals compile in a kernel tree, and is all kernel C here written as governors are?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-#[path = "../../governor/tests/style/mod.rs"]
-mod style;
+use crate::style;
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is what goes into a kernel beside the governors written as they are? That it compiles is tested in `crates/boot`.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-#[path = "../../governor/tests/style/mod.rs"]
-mod style;
+use crate::style;
 
 use std::path::{Path, PathBuf};
 

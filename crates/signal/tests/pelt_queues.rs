@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does each rule of signals.md, A3 to A8, hold by itself? The numbers are worked out by hand.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_signal::pelt::{Avg, Config, Leave, Next, Pelt, Rq, Speed, Task};
 
 const MS: u64 = 1_000_000;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do the books of PELT stay possible whatever happens, and are they the sum of their parts?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::Chance;
 use idlewise_signal::pelt::{Config, HalfLife, Leave, Next, Pelt, Rq, Speed, Task};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are estimates and utilisations as signals.md, A13 and A14, have them? The numbers are worked out by hand.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_signal::pelt::{Config, Leave, Limits, Need, Next, Pelt, Place, Rq, Speed, Task};
 
 const MS: u64 = 1_000_000;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does PELT compute what signals.md, A1, A2, A10, A11 and A15 say, which was compared with a kernel's own code?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_signal::pelt::{Avg, Config, HalfLife, Pelt, PeltError, Rq, Speed};
 
 const MS: u64 = 1_000_000;

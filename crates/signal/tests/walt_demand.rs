@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Demand of tasks, utilisations, settings: what is a task expected to need, and what is read from it?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{BIG, GHZ, MS, MS32, android, busy_us, cpu, history_us, running, share_us, started, task};
 use idlewise_signal::walt::{Config, CpuSpec, Policy, Scaling, Walt, WaltError};

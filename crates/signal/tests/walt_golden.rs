@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does WALT keep the accounts of signals.md, B11, which were checked against a kernel's own code?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{GHZ, MS, MS32, android, cpu, task};
 use idlewise_signal::walt::Walt;

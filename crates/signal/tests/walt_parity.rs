@@ -4,8 +4,6 @@
 //!
 //! `IDLEWISE_WALT_LOGS=FOLDER` has the `.log.gz` of that folder played as well.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};

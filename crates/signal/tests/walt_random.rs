@@ -2,9 +2,7 @@
 //! Does WALT keep its books whatever happens? A scheduler that acts at random tells it, and a plain sum of the time
 //! that each task ran is compared; then anything at all is told, in any order.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{Chance, GHZ, cpu, task};
 use idlewise_signal::walt::{Config, CpuSpec, Policy, Scaling, Walt};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Busy time: what of a CPU's time is counted, in which window, at which speed, and where it goes when a task does?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{BIG, GHZ, MS, android, busy_us, cpu, running, share_us, started, task};
 use idlewise_signal::walt::{Config, CpuSpec, Scaling, Walt};

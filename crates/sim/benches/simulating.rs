@@ -16,6 +16,7 @@
 )]
 
 #[path = "../tests/common/mod.rs"]
+#[allow(dead_code, reason = "the tests of another program use the rest")]
 mod common;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

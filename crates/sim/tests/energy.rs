@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What meters read of a run: is it what was drawn, at the times at which they look?
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
+use crate::common;
 
 use common::{Log, MS, US, run_with, setting, sleep, task, work, workload};
 use idlewise_platform::Platform;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happens on a simulated machine, step by step.
 
-mod common;
+use crate::common;
 
 use common::{
     MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do tasks go where Linux would put them, and only where they may?
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
+use crate::common;
 
 use common::{
     Log, MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What tasks can do, one thing at a time, on a machine whose kernel costs nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-mod common;
+use crate::common;
 
 use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};

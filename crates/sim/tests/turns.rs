@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! CPUs that take turns on one thread of a host, and what a kernel and a program take beside a task's work.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Log, MS, US, platform, run, sleep, task, work, workload};
 use idlewise_model::Counted;

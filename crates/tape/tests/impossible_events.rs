@@ -2,8 +2,6 @@
 //! Are events that no kernel can have recorded counted and left out, so that the tape holds what was recorded, and can be
 //! written and read again?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 use std::path::Path;
 
 use idlewise_model::{HealthKind, LATEST_NS, NEVER_NS, NO_LATENCY_LIMIT_NS, Tape};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the tests that docs/reference/kernel-versions.md names still there?
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::fs;
 use std::path::Path;
 

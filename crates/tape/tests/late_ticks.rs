@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ticks long after a wake, before the CPU goes back to its task: had the governor been told of the stay already?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{RUNNING, Story, T, TICK, TICK_FN, US, has, stays, tick_timer};
 use idlewise_model::{Piece, PieceFlags};

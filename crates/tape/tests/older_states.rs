@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! States of tasks as older kernels, and LTTng, record them: several bits at once.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::*;
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What becomes of a recording that lacks something: events of a group, of a time, of a CPU.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -2,9 +2,7 @@
 //! Does a tape say what happened? Small stories with known answers: who woke the CPU and when, what was pending, what
 //! became of the tick, which stays form a visit.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::{
     DEFERRABLE, JIFFY, MS, OTHER_FN, PINNED, RCU_SOFTIRQ, RUNNING, SLEEPS, Story, T, TICK, TICK_FN, TIMER,

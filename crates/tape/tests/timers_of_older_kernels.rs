@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Up to about Linux 5.15 every expiry of an hrtimer begins with an `hrtimer_cancel`. Does it make another tape?
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 #[path = "../../trace/tests/common/ctf/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a test uses its part")]
 mod ctf;

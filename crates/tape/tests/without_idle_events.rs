@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What becomes of a recording of the scheduler alone: idle is the time of the idle task.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::*;
 use idlewise_model::*;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a file's clock come out as trace-cmd has it, and is said what a clock, a host or a guest means for the reader?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

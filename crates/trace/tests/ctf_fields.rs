@@ -2,9 +2,7 @@
 //! Are the fields of CTF events found wherever TSDL can put them: at any bit, in both byte orders, aligned, behind texts,
 //! sequences and variants, in large events and packets; and does babeltrace2 agree?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use common::babeltrace::babeltrace_agrees;
 use common::ctf::{Bits, Files, Lttng, events, idle_event, open};

@@ -2,12 +2,9 @@
 //! Does a recording of trace-cmd, written as LTTng would have written it, give the same events, and the switches alone
 //! the tasks that the kernel noted with every event?
 //!
-//! `IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-trace --test ctf_same_as_dat` writes tests/data/lttng anew.
+//! `IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-trace --test trace ctf_same_as_dat::` writes tests/data/lttng anew.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they saw")]
-
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,7 @@
 //! Is every shape of CTF 1.8 understood: both byte orders, each header, fields of any size and place, clocks, tasks and
 //! losses, and does babeltrace2 agree where it can read the trace?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
+use crate::common;
 
 use common::babeltrace::babeltrace_agrees;
 use common::ctf::{Files, Lttng, events, has_bt2, idle_event, open, store, write_with_bt2};

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does any damage to the files of a CTF trace make the reader panic, hang, or allocate what a length field claims?
 //!
-//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_ctf` runs that many inputs; with
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test trace hostile_ctf::` runs that many inputs; with
 //! `IDLEWISE_FUZZ_CORPUS=DIR` the undamaged traces are written to DIR, to start the fuzz target of `fuzz/` from.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they did")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

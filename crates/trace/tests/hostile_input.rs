@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does any damage to a file make the reader panic, hang, or allocate what a length field claims?
 //!
-//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_input` runs that many inputs;
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test trace hostile_input::` runs that many inputs;
 //! with `IDLEWISE_FUZZ_CORPUS=DIR` the undamaged files are written to DIR, to start the fuzz target of `fuzz/` from.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they did")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

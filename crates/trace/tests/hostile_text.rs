@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does any text make the reader panic, hang, or keep what it should forget?
 //!
-//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test hostile_text` runs that many inputs;
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-trace --test trace hostile_text::` runs that many inputs;
 //! with `IDLEWISE_FUZZ_CORPUS=DIR` the undamaged texts are written to DIR, to start the fuzz target `text` of `fuzz/` from.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they did")]
-
-mod common;
+use crate::common;
 
 use std::io::Write;
 use std::path::Path;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does the reader of Perfetto traces make of each message what it says, and is everything else counted and named?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::io::Write;
 use std::path::Path;

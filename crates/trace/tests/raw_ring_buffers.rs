@@ -2,10 +2,7 @@
 //! Are directories of raw ring buffers read as the trace.dat of the same pages is, wherever their parts lie, and does
 //! trace-cmd see the same events in them?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,7 @@
 //! Are the events of Perfetto traces the ones that Perfetto's own messages give, read by Python: each one, its time, CPU,
 //! name, task and numbers?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,7 @@
 //! Is every shape of trace.dat understood: both versions, each compression, odd pages, options and order, and does
 //! trace-cmd agree where it can read the file?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -2,9 +2,7 @@
 //! Is every shape of perf.data understood: file and pipe, compressed or not, both byte orders, every kind of sample; and is
 //! damage counted?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod common;
+use crate::common;
 
 use std::path::Path;
 

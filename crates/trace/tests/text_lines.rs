@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each way to write an event, a loss, a heading understood, and is dirt counted?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 use std::io::Write;
 use std::path::Path;
 

@@ -2,10 +2,7 @@
 //! Is the text that `trace-cmd report` makes of a recording read as the recording itself: each event, its time, CPU,
 //! task and every number that the text tells?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

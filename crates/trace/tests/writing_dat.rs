@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a written trace.dat what was put into it, for our reader and for trace-cmd?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
-
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Seek};

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do samples have the distribution that the file asks for, and are they the same on every machine?
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
-
 use idlewise_workload::{Distribution, Event, MAX_TIME_NS, Random, Workload};
 
 fn samples(d: &Distribution, n: usize) -> Vec<u64> {

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does any damage to a file make the reader panic or hang?
 //!
-//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-workload --test hostile_text` runs that many inputs.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
+//! `IDLEWISE_FUZZ_INPUTS=100000 cargo test --release -p idlewise-workload --test workload hostile_text::` runs that many inputs.
 
 use idlewise_workload::{Workload, shipped};
 use proptest::prelude::*;

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every file that comes with rt-app load, and mean what rt-app makes of it?
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
-
 use std::path::{Path, PathBuf};
 
 use idlewise_workload::{

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every workload that comes with idlewise load, say what it is, and use the extension as it should?
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
-
 use idlewise_workload::{Arrivals, Completion, Event, IrqCpu, find, shipped};
 
 #[test]

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every wrong file say where, what was expected, and the way out?
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
-
 use idlewise_workload::{Fault, Workload, WorkloadError, find};
 
 /// The message about a task with this in it, without the name of the file.

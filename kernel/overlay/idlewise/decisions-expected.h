@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Hashes of the decisions of decisions-test.c on tables A to D, made in user space
- * by: IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test checksums
+ * by: IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-governor --test governor checksums::
  */
 #ifndef IDLEWISE_DECISIONS_EXPECTED_H
 #define IDLEWISE_DECISIONS_EXPECTED_H

@@ -2,13 +2,11 @@
 //! The machines that live commands are tested on: one made of files, which is there always, and the one that the tests run on,
 //! where it has what a test needs.
 
-#![allow(dead_code, reason = "each test program uses its own part")]
-
 pub(crate) mod stand_in;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -190,9 +188,4 @@ impl Machine {
             sleep(Duration::from_millis(200));
         }
     }
-}
-
-/// The file with the sleeps of a guest.
-pub(crate) fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name)
 }

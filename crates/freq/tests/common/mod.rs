@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine to try governors on: signals that say what they are told, and policies to order.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use idlewise_freq::{Change, Driver, Hook, Limits, Need, Policy, Setup, Signals, Table};
 
 /// One millisecond, ns.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A bench for foreign governors: a folder with a C file, a cache, and a few CPUs to try it on.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machines, and the lives of CPUs on them, good and absurd.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use idlewise_governor::{Choice, Inputs, Instance, Slot, Spec};
 use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS};

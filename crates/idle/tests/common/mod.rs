@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the tests share: a governor that answers as it is told and remembers what it was asked, and small tables.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::collections::VecDeque;
 

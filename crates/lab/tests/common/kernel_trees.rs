@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where the kernel trees are that tests and benchmarks compile governors from.
-#![allow(clippy::print_stdout, reason = "what is left out is said")]
 #![allow(unreachable_pub, reason = "tests and benchmarks are no libraries")]
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the tests share: where real recordings are, and requests in short.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A load that asks a governor in many ways, phase by phase.
 
-#![expect(clippy::expect_used, reason = "a load that cannot run is no load")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a load of tests may fail loudly")]
 #![expect(clippy::disallowed_methods, reason = "a load is as long as the clock says")]
 
 use std::fs::{self, File, OpenOptions};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A system of a few CPUs of 1 GHz, and chance that is the same every time.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use idlewise_signal::walt::{Config, Cpu, CpuSpec, Task, Walt};
 

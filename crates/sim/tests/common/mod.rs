@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machines and workloads for the tests.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::{Entry, Ledger};

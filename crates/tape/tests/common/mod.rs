@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Stories: what happened on a few CPUs, told event by event and written as a plain trace.dat (version 6), so that a
 //! test knows what a tape of it must say. The formats are our own; only the fields that matter are in them.
-#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -103,7 +103,6 @@ const FORMATS: &[Format] = &[
     ("timer", "tick_stop", 56, &[("int success", 8, 4, 1), ("int dependency", 12, 4, 1)]),
     ("timer", "timer_base_idle", 57, &[("bool is_idle", 8, 1, 0), ("unsigned int cpu", 12, 4, 0)]),
     ("timer_migration", "tmigr_cpu_idle", 60, &[("u64 nextevt", 8, 8, 0)]),
-    ("ipi", "ipi_send_cpu", 23, &[("unsigned int cpu", 8, 4, 0)]),
     (
         "idlewise",
         "idle_chosen",
@@ -203,11 +202,6 @@ impl Story {
     /// A governor records that it chose `state`.
     pub fn chosen(&mut self, cpu: u32, ts: u64, state: u32) {
         self.tell(cpu, ts, "idle_chosen", &[cpu.into(), state.into(), 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    }
-
-    /// `cpu` sends `target` an interrupt.
-    pub fn send(&mut self, cpu: u32, ts: u64, target: u32) {
-        self.tell(cpu, ts, "ipi_send_cpu", &[target.into()]);
     }
 
     pub fn miss(&mut self, cpu: u32, ts: u64, state: u32, below: bool) {

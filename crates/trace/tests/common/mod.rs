@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the tests share: where recordings are, what an event is called, and a writer of small trace.dat files.
-#![allow(dead_code, unused_imports, unreachable_pub, reason = "every test uses its part")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+#![allow(unused_imports, unreachable_pub, reason = "every test uses its part")]
 
 pub mod agree;
 pub mod babeltrace;

@@ -208,6 +208,10 @@ def number(chance, f):
         return chance.choice([small, small, 0, 2**32 - 1 if f.type == 13 else 3])
     if f.name.endswith("pid"):
         return chance.choice([small, 0, -1, 4194304])
+    if f.name in ("expires", "now", "bucket_expiry", "nextevt"):
+        # Events with times that no clock can have are not handed out; KTIME_MAX is for a timer that never expires.
+        never = [2**63 - 1] if f.name == "expires" and f.type == 3 else []
+        return chance.choice([small, 0, chance.getrandbits(20), *never])
     if f.type in (3, 5):
         bits = 63 if f.type == 3 else 31
         return chance.choice([small, -1, 0, 2**bits - 1, -(2**bits), chance.getrandbits(bits)])

@@ -44,7 +44,6 @@ enum Entry {
     Extend(u64),
     Stamp(u64),
     Padding(u32, u32),
-    Raw(Vec<u8>),
 }
 
 /// One page of the ring buffer.
@@ -81,11 +80,6 @@ impl Page {
     /// A discarded entry of `body` bytes behind its length word.
     pub fn padding(self, delta: u32, body: u32) -> Self {
         self.with(Entry::Padding(delta, body))
-    }
-
-    /// Any bytes.
-    pub fn raw(self, bytes: &[u8]) -> Self {
-        self.with(Entry::Raw(bytes.to_vec()))
     }
 
     /// Events were lost before this page; `u64::MAX` for "nobody knows how many".
@@ -151,7 +145,6 @@ impl Out {
                 self.u32(body + 4);
                 self.bytes.resize(self.bytes.len() + *body as usize, 0xa5);
             }
-            Entry::Raw(bytes) => self.raw(bytes),
         }
     }
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+
+mod advising;
+mod broken_parity;
+mod commands;
+mod common;
+mod comparing;
+mod docs;
+mod foreign;
+mod guard;
+mod hostile_names;
+mod house;
+mod inputs;
+mod killed;
+mod lab;
+mod mishaps;
+mod misuse;
+mod pages;
+mod recording;
+mod untrusted;
+mod watching;

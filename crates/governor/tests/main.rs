@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod checksums;
+mod common;
+mod explaining;
+mod foreign_files;
+mod life;
+mod lint;
+mod misbehaving_governors;
+mod parameters;
+mod properties;
+mod style;
+mod taking_over;

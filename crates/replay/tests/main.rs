@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+#[path = "../../idle/tests/common/mod.rs"]
+#[allow(dead_code, reason = "the tests of another program use the rest")]
+mod common;
+mod replay_by_hand;
+mod tapes_that_are_not_in_memory;
+mod uncertain_sleep_lengths;
+mod why_choices_part;
+mod workload_without_ticks;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod common;
+mod impossible_events;
+mod kernel_versions_page;
+mod late_ticks;
+mod long_recordings;
+mod older_states;
+mod recordings_that_lack_something;
+mod stories;
+mod timers_of_older_kernels;
+mod timers_that_nobody_armed;
+mod without_idle_events;
