@@ -64,7 +64,7 @@ beside: build ## the simulator against real rt-app in booted kernels: every gove
 
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc
-	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --locked -p idlewise-cli --test cli killed:: -- --nocapture
+	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --workspace --locked --test cli killed:: -- --nocapture
 
 bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc
@@ -77,8 +77,8 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 reproduce: build ## every published experiment, and the guide that tells of them held against it (a few minutes)
 	@mkdir -p target && rm -f target/reproduced.json
 	$(IDLEWISE) reproduce --format json --output target/reproduced.json
-	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --locked -p idlewise-lab \
-		--test lab guide_to_reproducing:: -- --nocapture
+	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --workspace --locked \
+		--test experiment guide_to_reproducing:: -- --nocapture
 
 fuzz: ## broken files of every kind through their readers, every check on: INPUTS of each, 100000 unless told
 	@tools/need.sh cargo cc
@@ -87,7 +87,7 @@ fuzz: ## broken files of every kind through their readers, every check on: INPUT
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-workload --test workload hostile_text::
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-tape --test tape_files
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-live --lib journal
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-lab --test lab hostile_files::
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-view --test view hostile_files::
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

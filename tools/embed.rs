@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     let (folder, extension) = match var("CARGO_PKG_NAME")?.as_str() {
         "idlewise-platform" => ("platforms", "toml"),
         "idlewise-workload" => ("workloads", "json"),
-        "idlewise-lab" => ("experiments", "toml"),
+        "idlewise-experiment" => ("experiments", "toml"),
         other => {
             return Err(io::Error::other(format!("{other}: which folder is its own is not written here")));
         }

@@ -4,12 +4,12 @@ mod resume;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use idlewise_lab::ab::{AbAnswer, understand};
-use idlewise_lab::replay::split_governors;
-use idlewise_lab::view;
 use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Work};
 use idlewise_live::load::{self, LOADS};
 use idlewise_live::{Host, LiveError};
+use idlewise_machine::ab::{AbAnswer, understand};
+use idlewise_study::replay::split_governors;
+use idlewise_view as view;
 
 use crate::args::OutputArgs;
 use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};

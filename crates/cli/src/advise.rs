@@ -9,16 +9,17 @@ use std::time::Duration;
 
 use clap::Args;
 use idlewise_governor::RecordedName;
-use idlewise_lab::advise::{Candidate, Evidence, Situation, candidates, entered, judge, specs};
-use idlewise_lab::record::{RecordRequest, record};
-use idlewise_lab::replay::{ReplayReport, ReplayRequest, replay, split_governors};
-use idlewise_lab::{DatForm, Recording, RecordingOptions, view};
 use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark, Work};
 use idlewise_live::record::{Stop, Stopper};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
+use idlewise_machine::advise::{Candidate, Evidence, Situation, candidates, entered, judge, specs};
+use idlewise_machine::record::{RecordRequest, record};
+use idlewise_recording::{DatForm, Recording, RecordingOptions};
 use idlewise_report::lines;
+use idlewise_study::replay::{ReplayReport, ReplayRequest, replay, split_governors};
+use idlewise_view as view;
 use serde::Serialize;
 
 use crate::ab::{built_in, of_command};

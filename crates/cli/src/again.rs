@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::Args;
+use idlewise_experiment::again::{NamesGovernors, RecordedRequest};
 use idlewise_governor::Offered;
-use idlewise_lab::TraceHead;
-use idlewise_lab::again::{NamesGovernors, RecordedRequest};
-use idlewise_lab::replay::PlatformHead;
+use idlewise_recording::TraceHead;
+use idlewise_study::replay::PlatformHead;
 use serde::de::DeserializeOwned;
 
 use crate::output::Failure;

@@ -2,9 +2,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use idlewise_lab::RecordingOptions;
-use idlewise_lab::replay::Per;
+use idlewise_recording::RecordingOptions;
 use idlewise_report::Format;
+pub(crate) use idlewise_study::replay::Per;
 
 use crate::again::TrustArgs;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::compare::{CompareRequest, SCHEMA, compare};
-use idlewise_lab::view;
+use idlewise_study::compare::{CompareRequest, SCHEMA, compare};
+use idlewise_view as view;
 
 use crate::again;
 use crate::args::{CompareArgs, PerArg, PerChoice};

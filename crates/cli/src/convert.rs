@@ -2,9 +2,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use idlewise_lab::RecordingOptions;
-use idlewise_lab::convert::{Carried, ConvertReport, ConvertRequest, Form, convert};
-use idlewise_lab::replay::split_governors;
+use idlewise_explain::convert::{Carried, ConvertReport, ConvertRequest, Form, convert};
+use idlewise_recording::RecordingOptions;
+use idlewise_study::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
 use crate::output::{

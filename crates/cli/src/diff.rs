@@ -2,8 +2,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use idlewise_lab::diff::{DiffRequest, Meaning, diff};
-use idlewise_lab::view;
+use idlewise_machine::diff::{DiffRequest, Meaning, diff};
+use idlewise_view as view;
 
 use crate::args::{OutputArgs, PerArg, PerChoice, RecordingArgs};
 use crate::output::{Done, Progress, deliver};

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
+use idlewise_conform::drive::{DriveError, drive_governor};
+use idlewise_conform::drive_pelt::{drive_pelt, find_pelt};
+use idlewise_conform::parity::parity;
+use idlewise_conform::truth::truth_of_governor;
 use idlewise_governor::Governor;
-use idlewise_lab::drive::{DriveError, drive_governor};
-use idlewise_lab::drive_pelt::{drive_pelt, find_pelt};
-use idlewise_lab::governors::find_one;
-use idlewise_lab::parity::parity;
-use idlewise_lab::truth::truth_of_governor;
-use idlewise_lab::{RecordingOptions, view};
 use idlewise_platform::Platform;
+use idlewise_recording::RecordingOptions;
+use idlewise_recording::governors::find_one;
 use idlewise_report::share;
+use idlewise_view as view;
 use serde::Serialize;
 use serde_json::Value;
 

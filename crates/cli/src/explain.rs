@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_governor::catalog;
-use idlewise_lab::explain::{
+use idlewise_explain::{
     ExplainReport, ExplainRequest, LineRequest, RowRequest, Which, WhyDifferRequest, explain, explain_line,
-    explain_row, view, why_differ,
+    explain_row, why_differ,
 };
-use idlewise_lab::replay::{ORACLE, split_governors};
+use idlewise_governor::catalog;
+use idlewise_study::replay::{ORACLE, split_governors};
+use idlewise_view::explain as view;
 
 use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
 use crate::output::{Done, Failure, Progress, deliver, none_failed};

@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use idlewise_governor::{Governor, GovernorSource, Param, Spec, catalog, expand};
-use idlewise_lab::governors::{ORACLE, find_one};
+use idlewise_recording::governors::{ORACLE, find_one};
 use idlewise_report::{Format, Report, Table};
 
 use crate::args::{GovernorsArgs, GovernorsCommand};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::{info, view};
+use idlewise_study::info;
+use idlewise_view as view;
 
 use crate::args::InfoArgs;
 use crate::output::{Done, Progress, deliver};

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
-use idlewise_lab::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
-use idlewise_lab::replay::split_governors;
-use idlewise_lab::view;
+use idlewise_machine::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
 use idlewise_report::{Format, Report, Table};
+use idlewise_study::replay::split_governors;
+use idlewise_view as view;
 
 use crate::args::{
     DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, LabSelfTestArgs, PerChoice,

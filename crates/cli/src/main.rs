@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The `idlewise` command: arguments in, text out. What it does is in `idlewise-lab`.
+//! The `idlewise` command: arguments in, text out. What it does is in the rooms below (ARCHITECTURE.md).
 
 mod ab;
 mod advise;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use idlewise_lab::LabError;
 use idlewise_live::LiveError;
+use idlewise_recording::CommandError;
 use idlewise_report::{Format, Report, lines, message, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -28,8 +28,8 @@ pub(crate) enum Failure {
 /// `Ok(true)`: done; `Ok(false)`: done, and a comparison found a difference.
 pub(crate) type Done = Result<bool, Failure>;
 
-impl From<LabError> for Failure {
-    fn from(e: LabError) -> Self {
+impl From<CommandError> for Failure {
+    fn from(e: CommandError) -> Self {
         Self::Error(e.to_string())
     }
 }

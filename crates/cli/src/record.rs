@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use idlewise_lab::record::{RecordReport, RecordRequest, Taken, inputs_beside, overhead, record};
-use idlewise_lab::{DatForm, view};
 use idlewise_live::Host;
 use idlewise_live::record::{Stop, messages};
 use idlewise_live::tracefs::Tracefs;
+use idlewise_machine::record::{RecordReport, RecordRequest, Taken, inputs_beside, overhead, record};
+use idlewise_recording::DatForm;
 use idlewise_report::{Format, Report};
+use idlewise_view as view;
 
 use crate::output::{
     Failure, Progress, check_new, check_writable, interrupted, refuse_stdout, show_progress, warn,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_governors};
-use idlewise_lab::view;
+use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_governors};
+use idlewise_view as view;
 
 use crate::again;
 use crate::args::{PerChoice, ReplayArgs};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::reproduce::{ReproduceRequest, Reproduced, find, reproduce_with, shipped};
-use idlewise_lab::view;
+use idlewise_experiment::reproduce::{ReproduceRequest, Reproduced, find, reproduce_with, shipped};
+use idlewise_view as view;
 
 use crate::again::offered;
 use crate::args::ReproduceArgs;

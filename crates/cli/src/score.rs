@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_lab::{score, view};
+use idlewise_study::score;
+use idlewise_view as view;
 
 use crate::args::{PerChoice, ScoreArgs};
 use crate::output::{Done, Progress, deliver};

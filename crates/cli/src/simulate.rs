@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_lab::beside::beside;
-use idlewise_lab::convert::Form;
-use idlewise_lab::replay::split_governors;
-use idlewise_lab::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
-use idlewise_lab::view;
+use idlewise_experiment::beside::beside;
+use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
+use idlewise_explain::convert::Form;
+use idlewise_study::replay::split_governors;
+use idlewise_view as view;
 
 use crate::again;
 use crate::args::SimulateArgs;
@@ -79,7 +79,7 @@ fn with_trace(request: &SimulateRequest, path: &Path) -> Result<SimulateReport, 
 }
 
 fn list() -> Done {
-    for (name, what) in idlewise_lab::simulate::workloads()? {
+    for (name, what) in idlewise_experiment::simulate::workloads()? {
         say_line(&format!("{name:<12} {what}"))?;
     }
     Ok(true)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 
-use idlewise_lab::{Recording, TraceHead};
+use idlewise_recording::{Recording, TraceHead};
 
 use crate::args::TapeArgs;
 use crate::output::{Done, Progress, check_beside, say_beside, write_new};

@@ -12,10 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use idlewise_lab::view::{self, Grouping};
 use idlewise_live::watch::{Look, Snapshot, Watch, is_ours, textfile};
 use idlewise_live::{Host, LiveError};
 use idlewise_report::Format;
+use idlewise_view::{self as view, Grouping};
 
 use crate::args::{OutputArgs, seconds};
 use crate::output::{Done, Failure, deliver, is_stdout, warn, write_new};

@@ -21,7 +21,7 @@ fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("s.dat");
     fs::copy(here.join("../../tests/data/sleeploop.dat"), &trace).unwrap();
-    fs::copy(here.join("../lab/tests/inputs/menu.csv"), folder.path().join("s.inputs.csv")).unwrap();
+    fs::copy(here.join("../view/tests/inputs/menu.csv"), folder.path().join("s.inputs.csv")).unwrap();
     for (governor, status) in [("menu", 0), ("shallow", 1)] {
         let text =
             format!("platform = \"kvm-guest\"\ngovernor = \"{governor}\"\ninputs.file = \"s.inputs.csv\"\n");

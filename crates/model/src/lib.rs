@@ -29,7 +29,7 @@ pub use near::near;
 pub use pieces::{PieceIter, PieceStore, Pieces};
 pub use span::Span;
 pub use tape::{Change, CpuTape, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, at};
-pub use tick::TickGrid;
+pub use tick::{HZ, TickGrid};
 pub use wake::WakeCause;
 
 /// The latency limit in force when nobody asked for one, ns: the global CPU latency class has 2 000 000 000 us

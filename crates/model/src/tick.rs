@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
+
+/// Rates at which Linux can be built to tick, a second.
+pub const HZ: RangeInclusive<u32> = 24..=1200;
 
 /// Where the scheduler ticks of one CPU lie: all times `phase_ns + k * period_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,7 +17,8 @@ use thiserror::Error;
 
 pub use escape::{lines, message, one_line};
 pub use units::{
-    UNKNOWN, duration, percent, share, signed, signed_duration, signed_percent, signed_points, span,
+    UNKNOWN, duration, number, percent, percent_of, share, signed, signed_duration, signed_percent,
+    signed_points, span,
 };
 
 /// The form of a result.

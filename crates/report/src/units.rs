@@ -18,6 +18,22 @@ pub fn duration(ns: f64) -> String {
 /// What stands for a value that is not known.
 pub const UNKNOWN: &str = "?";
 
+/// `part` of `whole` in %; 0 of nothing.
+#[must_use]
+pub fn percent_of(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+/// A number of unknown size for a table cell: four digits that count.
+#[must_use]
+pub fn number(v: f64) -> String {
+    if v == 0.0 || !v.is_finite() {
+        return v.to_string();
+    }
+    let digits = 3 - v.abs().log10().floor() as i32;
+    format!("{v:.*}", usize::try_from(digits.clamp(0, 9)).unwrap_or(0))
+}
+
 /// A share in % for a table cell, two decimals; as [`share`].
 #[must_use]
 pub fn percent(value: f64) -> String {

@@ -281,3 +281,24 @@ impl Limits {
         Self { deadline_bandwidth: c::deadline_bandwidth(running_bw), ..self }
     }
 }
+
+/// The newest kernel whose PELT was compared with ours.
+const NEWEST: (u32, u32) = (7, 3);
+/// The last minor number of each major one before it.
+const LAST_OF: [(u32, u32); 3] = [(4, 20), (5, 19), (6, 19)];
+
+/// Whether there is a kernel of that number whose PELT is known.
+///
+/// # Errors
+/// With the numbers that are.
+pub fn known_kernel(major: u32, minor: u32) -> Result<(), String> {
+    if (major, minor) > NEWEST || LAST_OF.iter().any(|(of, last)| *of == major && minor > *last) {
+        let [four, five, six] = LAST_OF.map(|(_, last)| last);
+        return Err(format!(
+            "no kernel has this number, or none that is known here: the PELT and the fair scheduler of Linux 4.3 to \
+             4.{four}, 5.0 to 5.{five}, 6.0 to 6.{six} and 7.0 to {}.{} are",
+            NEWEST.0, NEWEST.1
+        ));
+    }
+    Ok(())
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 fn every_test_that_the_page_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut sources = Vec::new();
-    for folder in ["tape/src", "tape/tests", "trace/tests", "lab/src", "lab/tests"] {
+    for folder in ["tape/src", "tape/tests", "trace/tests", "recording/src", "study/tests", "view/tests"] {
         for entry in fs::read_dir(root.join("crates").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|e| e == "rs") {

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use idlewise_lab::replay::split_governors;
 use idlewise_live::ab::{self, AbRequest, Benchmark, Work};
+use idlewise_study::replay::split_governors;
 
 use super::{AbArgs, benchmarks, built_in};
 use crate::output::{Failure, warn};

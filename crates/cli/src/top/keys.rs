@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use idlewise_lab::view::Grouping;
+use idlewise_view::Grouping;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::screen::{Column, Screen};

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use idlewise_lab::view::{Grouping, power_words};
 use idlewise_live::watch::{Row, Snapshot};
 use idlewise_report::one_line;
+use idlewise_view::{Grouping, power_words};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -6,8 +6,8 @@ use std::process;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use idlewise_lab::view::Grouping;
 use idlewise_live::watch::{Look, Snapshot};
+use idlewise_view::Grouping;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use idlewise_lab::view::Grouping;
 use idlewise_live::watch::{Place, Row, Snapshot, StateRow};
+use idlewise_view::Grouping;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

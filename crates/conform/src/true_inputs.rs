@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a tape tells governors, held against what the kernel's governor was told, where the trace has that too.
+
+use idlewise_governor::{Choice, Device, Inputs};
+use idlewise_idle::{Chooser, Moment, TickAhead};
+use idlewise_model::{Asked, CpuTape, Piece, TapeCpu};
+use idlewise_platform::Cluster;
+use idlewise_replay::fidelity;
+use serde::Serialize;
+
+use idlewise_recording::Recording;
+use idlewise_recording::steps::Decided;
+
+/// A decision belongs to the entry that follows this soon, ns.
+const BEFORE_ENTRY_NS: u64 = 2_000_000;
+/// Times closer than this count as the same: the tape does not know to the us when the governor was asked.
+const NEAR_NS: u64 = 50_000;
+/// Utilisations closer than this, of 1024, count as the same.
+const NEAR_UTIL: u64 = 8;
+
+/// One input of governors, by tape and in truth.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputTruth {
+    /// Which.
+    pub name: String,
+    /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has.
+    pub compared: u64,
+    /// Of these, those that are the same in the sense of `how`.
+    pub same: u64,
+    /// What counts as the same.
+    pub how: String,
+    /// The tape's value less the true one: percentiles 1, 50 and 99. Times in ns, utilisation of 1024.
+    pub off: [i64; 3],
+}
+
+/// What governors are told in a replay at each stay of `cpu`, in order.
+#[must_use]
+pub fn told(cpu: &CpuTape, place: &Cluster) -> Vec<Inputs> {
+    let (mut notes, mut unused) = (Notes::default(), Notes::default());
+    fidelity(cpu, &place.table, place.capacity, Some(0), &mut notes, &mut unused);
+    notes.inputs
+}
+
+/// A governor that notes what it could ask for.
+#[derive(Default)]
+struct Notes {
+    device: Device,
+    inputs: Vec<Inputs>,
+}
+
+impl Chooser for Notes {
+    fn select(&mut self, inputs: &Inputs, _: &Moment, _: TickAhead) -> Choice {
+        self.inputs.push(*inputs);
+        Choice { index: 0, stop_tick: false, asked_sleep_length: true }
+    }
+    fn reflect(&mut self, _: usize, _: u64) {}
+    fn device(&mut self) -> &mut Device {
+        &mut self.device
+    }
+    fn set_disabled(&mut self, _: u16) {}
+}
+
+/// Compares every input of every decision of `recording`; nothing where it has no true ones.
+pub fn compare(recording: &Recording) -> Vec<InputTruth> {
+    let mut truths = Truths::default();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut decided: Vec<&Decided> = recording.steps.decided_on(cpu.cpu).collect();
+        if decided.is_empty() {
+            continue;
+        }
+        decided.sort_by_key(|d| d.at_ns);
+        // No governor was asked at the others.
+        let governed = cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR);
+        for (piece, inputs) in governed.zip(told(cpu, place)) {
+            let n = decided.partition_point(|d| d.at_ns <= piece.start_ns);
+            let last = n.checked_sub(1).and_then(|i| decided.get(i));
+            if let Some(truth) = last.filter(|d| piece.start_ns - d.at_ns < BEFORE_ENTRY_NS) {
+                truths.add(&inputs, truth, cpu.tick.period_ns);
+            }
+        }
+    }
+    truths.finish()
+}
+
+/// What is compared, in this order.
+const NAMES: [(&str, &str); 6] = [
+    ("sleep length", "on the same side of the tick"),
+    ("next event with the tick", "within 50 us"),
+    ("tick stopped", "the same"),
+    ("utilisation", "within 8 of 1024"),
+    ("iowait", "the same"),
+    ("latency limit", "the same"),
+];
+
+#[derive(Default)]
+struct Truths {
+    same: [u64; NAMES.len()],
+    off: [Vec<i64>; NAMES.len()],
+}
+
+impl Truths {
+    fn add(&mut self, tape: &Inputs, truth: &Decided, tick_period_ns: u64) {
+        let tick_ns = tick_period_ns as i64;
+        if truth.asked.has(Asked::SLEEP_LENGTH) {
+            let (ours, theirs) = (tape.sleep_length_ns, truth.sleep_length_ns);
+            self.note(0, ours, theirs, (ours >= tick_ns) == (theirs >= tick_ns));
+            let (ours, theirs) = (tape.delta_tick_ns, truth.delta_tick_ns);
+            self.note(1, ours, theirs, ours.abs_diff(theirs) <= NEAR_NS);
+        }
+        let (ours, theirs) = (tape.tick_stopped.into(), truth.tick_stopped.into());
+        self.note(2, ours, theirs, ours == theirs);
+        if truth.asked.has(Asked::UTIL) {
+            let (ours, theirs) = (tape.util.into(), truth.util.into());
+            self.note(3, ours, theirs, ours.abs_diff(theirs) <= NEAR_UTIL);
+        }
+        if truth.asked.has(Asked::IOWAIT) {
+            let (ours, theirs) = (tape.iowait.into(), truth.iowait.into());
+            self.note(4, ours, theirs, ours == theirs);
+        }
+        if truth.asked.has(Asked::LATENCY) {
+            let (ours, theirs) = (tape.latency_limit_ns, truth.latency_limit_ns);
+            self.note(5, ours, theirs, ours == theirs);
+        }
+    }
+
+    fn note(&mut self, input: usize, ours: i64, theirs: i64, same: bool) {
+        if let (Some(off), Some(count)) = (self.off.get_mut(input), self.same.get_mut(input)) {
+            off.push(ours.saturating_sub(theirs));
+            *count += u64::from(same);
+        }
+    }
+
+    fn finish(self) -> Vec<InputTruth> {
+        let all = NAMES.iter().zip(self.same).zip(self.off);
+        let truth = |((&(name, how), same), mut off): ((&(&str, &str), u64), Vec<i64>)| {
+            off.sort_unstable();
+            let rank =
+                |percent: usize| off.get(off.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0);
+            InputTruth {
+                name: name.to_owned(),
+                compared: off.len() as u64,
+                same,
+                how: how.to_owned(),
+                off: [rank(1), rank(50), rank(99)],
+            }
+        };
+        all.map(truth).filter(|t| t.compared > 0).collect()
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Replayed on what the kernel knew, does a governor make the kernel's own choices?
+
+use idlewise_conform::truth::truth;
+use idlewise_testkit::{recording, request, run};
+
+#[test]
+fn menu_replayed_makes_the_choices_of_the_kernels_menu() {
+    for (name, decisions, tick_pct) in [
+        ("cyclictest_cpu0", 13_000, 99.9),
+        ("rtapp60", 1_500, 99.0),
+        ("sleeploop", 1_900, 99.0),
+        ("idle_quiet", 380, 97.0),
+    ] {
+        let Some(path) = recording(&format!("kvm-guest/{name}.dat")) else { return };
+        let report = run(&request(&[&path], "kvm-guest", "menu", &["menu"]));
+        let f = report.traces[0].fidelity.clone().unwrap();
+        assert_eq!(f.governor, "menu");
+        assert!(f.decisions + f.unknown_memory > decisions, "{name}: {f:?}");
+        assert!(f.unknown_memory * 20 < f.decisions, "{name}: {f:?}");
+        assert!(f.same_state_pct.is_some_and(|pct| pct >= 99.9), "{name}: {f:?}");
+        assert!(f.same_tick_pct.is_some_and(|pct| pct >= tick_pct), "{name}: {f:?}");
+        assert_eq!(f.tick_known, f.decisions, "{name} has tick_stop events");
+    }
+}
+
+#[test]
+fn ladder_and_haltpoll_replayed_make_the_kernels_choices() {
+    for (name, governor, decisions, state_pct, tick_pct) in [
+        ("ladder_sleeploop", "ladder", 2_800, 99.9, 99.9),
+        ("sleeploop_cpu0_haltpoll", "haltpoll:guest_halt_poll_ns=0", 3_300, 99.9, 99.9),
+        // How long it halted decides whether the window grows, and a trace shows that a little too long.
+        ("hp200_sleeploop", "haltpoll", 9_600, 99.0, 98.9),
+    ] {
+        let Some(path) = recording(&format!("kvm-guest/{name}.dat")) else { return };
+        let report = run(&request(&[&path], "kvm-guest", governor, &[governor]));
+        let f = report.traces[0].fidelity.clone().unwrap();
+        assert!(f.decisions + f.unknown_memory > decisions, "{name}: {f:?}");
+        assert!(
+            f.same_state_pct.is_some_and(|pct| pct >= state_pct)
+                && f.same_tick_pct.is_some_and(|pct| pct >= tick_pct),
+            "{name}: {f:?}"
+        );
+    }
+}
+
+#[test]
+fn another_governor_than_the_kernels_does_not() {
+    // The comparison can fail: this one always stops the tick, the kernel's menu rarely did.
+    let Some(path) = recording("kvm-guest/sleeploop.dat") else { return };
+    let report = run(&request(&[&path], "kvm-guest", "deepest", &["menu"]));
+    let f = report.traces[0].fidelity.clone().unwrap();
+    assert!(f.same_tick_pct.is_some_and(|pct| pct < 90.0), "{f:?}");
+    assert!(!f.partings.is_empty());
+}
+
+#[test]
+fn a_governor_that_is_not_here_or_not_named_leaves_fidelity_open() {
+    let Some(path) = recording("kvm-guest/idle_quiet.dat") else { return };
+    for (governor, word) in [("", "--kernel-governor"), ("other:qcom-cpu-lpm", "qcom-cpu-lpm")] {
+        let report = run(&request(&[&path], "kvm-guest", governor, &["menu"]));
+        let why = report.traces[0].fidelity.clone().unwrap_err();
+        assert!(why.contains(word), "{why}");
+    }
+}
+
+#[test]
+fn the_cpu_whose_idle_task_is_not_in_the_recording_is_left_out_with_the_reason() {
+    let Some(path) = recording("kvm-guest/rtapp60.dat") else { return };
+    let report = run(&request(&[&path], "kvm-guest", "menu", &["menu"]));
+    let head = &report.traces[0].head;
+    assert_eq!(head.cpus, [0]);
+    let [left] = &head.left_out[..] else { panic!("{:?}", head.left_out) };
+    assert_eq!(left.cpu, 1);
+    assert!(
+        left.why.contains("no idle events") && left.why.contains("switched to its idle task"),
+        "{}",
+        left.why
+    );
+    assert!(
+        head.health.is_empty() || head.health.iter().all(|h| h.count <= 2),
+        "edges only: {:?}",
+        head.health
+    );
+}
+
+#[test]
+fn menu_with_the_kernels_true_inputs_makes_its_decisions() {
+    let Some(path) = recording("kvm-guest/decisions/menu_b.cpu0.csv.xz") else { return };
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    let result = truth(&"menu".parse().unwrap(), &path, &machine, 0).unwrap();
+    assert_eq!(result.rows + result.unknown_memory, 82_997, "every row of the file");
+    assert!(result.unknown_memory < 100, "{}", result.unknown_memory);
+    assert!(result.same_pct() >= 99.99, "{:.4} %: {:#?}", result.same_pct(), result.first);
+    assert!(result.other <= result.other_state + result.other_tick && result.aborted <= result.other);
+    // And another governor does not.
+    let other = truth(&"deepest".parse().unwrap(), &path, &machine, 0).unwrap();
+    assert!(other.same_pct() < 90.0, "{:.4} %", other.same_pct());
+}
+
+#[test]
+fn ladder_and_haltpoll_with_the_kernels_true_inputs_make_its_decisions() {
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    for (name, governor, rows) in [("ladder_b", "ladder", 67_431), ("haltpoll200_a", "haltpoll", 129_803)] {
+        let Some(path) = recording(&format!("kvm-guest/decisions/{name}.cpu0.csv.xz")) else { return };
+        let result = truth(&governor.parse().unwrap(), &path, &machine, 0).unwrap();
+        assert_eq!(result.rows + result.unknown_memory, rows, "{name}: every row of the file");
+        assert!(result.unknown_memory < 10, "{name}: {}", result.unknown_memory);
+        assert!(result.same_pct() >= 99.99, "{name}: {:.4} %: {:#?}", result.same_pct(), result.first);
+    }
+}
+
+#[test]
+fn decisions_of_a_cpu_or_file_that_is_not_there_are_refused_with_its_name() {
+    let machine = idlewise_platform::find("mt8196").unwrap();
+    let menu = "menu".parse().unwrap();
+    let nowhere = std::path::Path::new("no-such-file.csv");
+    let text = idlewise_testkit::error_text(truth(&menu, nowhere, &machine, 99));
+    assert!(text.contains("mt8196") && text.contains("99"), "{text}");
+    let text = idlewise_testkit::error_text(truth(&menu, nowhere, &machine, 0));
+    assert!(text.contains("no-such-file.csv"), "{text}");
+}

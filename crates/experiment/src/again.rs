@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A result's request, asked again: a file's words become the user's only after a check.
+//!
+//! Results are mailed. So the request of one is no request yet: [`RecordedRequest::allow`] makes one of it after the C files
+//! that it names were named by the user, too, and are byte for byte those that the result was made with.
+
+use std::path::{Path, PathBuf};
+
+use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
+use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::simulate::SimulateRequest;
+use idlewise_recording::governors::{ForeignHead, ORACLE};
+use idlewise_recording::recording::other;
+use idlewise_recording::{CommandError, limits};
+use idlewise_study::compare::CompareRequest;
+use idlewise_study::replay::ReplayRequest;
+
+/// A request with the names of governors in it.
+pub trait NamesGovernors {
+    /// Every name that would be opened.
+    fn governors(&self) -> Vec<&String>;
+    /// The kernel trees that names such as `linux/teo` are looked for in.
+    fn kernel_trees(&self) -> &[PathBuf];
+}
+
+impl NamesGovernors for ReplayRequest {
+    fn governors(&self) -> Vec<&String> {
+        self.governors.iter().chain(&self.recording.kernel_governor).collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+impl NamesGovernors for CompareRequest {
+    fn governors(&self) -> Vec<&String> {
+        [&self.a, &self.b].into_iter().chain(&self.recording.kernel_governor).collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+impl NamesGovernors for SimulateRequest {
+    fn governors(&self) -> Vec<&String> {
+        self.governors.iter().collect()
+    }
+
+    fn kernel_trees(&self) -> &[PathBuf] {
+        &self.kernel_trees
+    }
+}
+
+/// A request as a result records it, with the C files that the result was made with.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedRequest<R> {
+    request: R,
+    #[serde(default)]
+    foreign: Vec<ForeignHead>,
+}
+
+impl<R: NamesGovernors> RecordedRequest<R> {
+    /// The request, if every C file that it names is `offered` by options of this invocation, and has not changed since. Nothing
+    /// is compiled before the files are known to be the same, and nothing is run here.
+    ///
+    /// # Errors
+    /// [`CommandError::Request`] with the file, and what to do.
+    pub fn allow(self, offered: &Offered) -> Result<R, CommandError> {
+        let files = self.files()?;
+        if let Some(unused) = offered.unused(&files, self.request.kernel_trees()) {
+            return Err(CommandError::Request(self.not_named(unused, &files)));
+        }
+        // Names in recordings select from these trees, too.
+        if let Some(tree) = self.request.kernel_trees().iter().find(|tree| !offered.has_tree(tree)) {
+            let tree = tree.display();
+            return Err(CommandError::Request(format!(
+                "the result names the kernel tree {tree}; C that a result names is neither compiled nor run unless you name \
+                 it, too (--trust {tree})"
+            )));
+        }
+        for source in self.sources()? {
+            if let GovernorSource::File(file) = &source {
+                self.unchanged(&file.spec().id, offered)?;
+                // What the compiler reads besides, it says only when it compiles.
+                self.same_as_then(&Governor::open(&source)?)?;
+            }
+        }
+        Ok(self.request)
+    }
+
+    /// What the result names as governors.
+    fn sources(&self) -> Result<Vec<GovernorSource>, CommandError> {
+        let mut out = Vec::new();
+        for name in
+            self.request.governors().into_iter().filter(|name| *name != ORACLE && other(name).is_none())
+        {
+            let spec: Spec = limits::split(name)?.0.parse()?;
+            out.extend(expand(&spec, self.request.kernel_trees())?);
+        }
+        Ok(out)
+    }
+
+    /// The C files among them.
+    fn files(&self) -> Result<Vec<PathBuf>, CommandError> {
+        let file = |source: &GovernorSource| match source {
+            GovernorSource::File(file) => Some(PathBuf::from(&file.spec().id)),
+            GovernorSource::Shipped(_) => None,
+        };
+        Ok(self.sources()?.iter().filter_map(file).collect())
+    }
+
+    /// Why `--trust path` has no meaning here.
+    fn not_named(&self, path: &Path, files: &[PathBuf]) -> String {
+        let all = files.iter().chain(self.request.kernel_trees());
+        let all: Vec<String> = all.map(|path| path.display().to_string()).collect();
+        let path = path.display();
+        if all.is_empty() {
+            return format!(
+                "--trust {path}: the result names no C file and no kernel tree; leave --trust out"
+            );
+        }
+        format!(
+            "--trust {path}: the result does not name it; for what it names give --trust {}",
+            all.join(" --trust ")
+        )
+    }
+
+    /// Whether the C file at `path` is offered, and what the result was made with.
+    fn unchanged(&self, path: &str, offered: &Offered) -> Result<(), CommandError> {
+        if !offered.has(Path::new(path)) {
+            return Err(CommandError::Request(format!(
+                "the result names the C file {path} as a governor; what a result names is neither compiled nor run unless \
+                 you name it, too (--trust {path})"
+            )));
+        }
+        let head = self.head(path)?;
+        let Some(own) = head.sources.first() else {
+            let then =
+                || format!("{:032x}", xxh3_128(&hash_of(Path::new(path)).unwrap_or_default().to_le_bytes()));
+            return if head.hash == then() { Ok(()) } else { Err(changed(&head.governor, path)) };
+        };
+        let canonical = Path::new(path).canonicalize().ok();
+        if canonical.is_none() || canonical != Path::new(&own.file).canonicalize().ok() {
+            return Err(changed(&head.governor, path));
+        }
+        for source in &head.sources {
+            if hash_of(Path::new(&source.file)).map(|h| format!("{h:032x}")) != Some(source.hash.clone()) {
+                return Err(changed(&head.governor, &source.file));
+            }
+        }
+        Ok(())
+    }
+
+    fn same_as_then(&self, governor: &Governor) -> Result<(), CommandError> {
+        let head = self.head(&governor.spec().id)?;
+        if governor.source_hash().as_ref() == Some(&head.hash) {
+            return Ok(());
+        }
+        Err(changed(&head.governor, &head.file))
+    }
+
+    fn head(&self, path: &str) -> Result<&ForeignHead, CommandError> {
+        self.foreign.iter().find(|head| head.file == path).ok_or_else(|| {
+            CommandError::Request(format!(
+                "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that it is not known \
+                 whether it is the same; ask with --governor {path} instead"
+            ))
+        })
+    }
+}
+
+fn changed(governor: &str, file: &str) -> CommandError {
+    CommandError::Request(format!(
+        "governor {governor} has changed since: {file} is not what the result was made with"
+    ))
+}
+
+fn hash_of(path: &Path) -> Option<u128> {
+    idlewise_files::read(path).ok().map(|text| xxh3_128(&text))
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Simulated runs, published experiments, and both beside real runs.
+
+pub mod again;
+pub mod beside;
+pub mod reproduce;
+pub mod simulate;

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload on a machine under every combination of governors and signals: `idlewise simulate`.
+
+mod books;
+pub(crate) mod bounds;
+mod facts;
+mod kernel;
+mod meters;
+mod ramps;
+mod report;
+mod trace;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_governor::{Governor, GovernorError, Instance, Loader};
+use idlewise_idle::Limits;
+use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
+use idlewise_score::{Counts, Score};
+use idlewise_signal::pelt::Pelt;
+use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
+use idlewise_workload::{Random, Workload};
+use rayon::prelude::*;
+
+use books::Books;
+pub use facts::{Fact, FactUnit};
+use idlewise_explain::convert::Form;
+use idlewise_recording::CommandError;
+use idlewise_recording::candidate::Candidate;
+use idlewise_recording::governors;
+use idlewise_recording::limits;
+use idlewise_study::breaches::breach_words;
+use idlewise_study::replay::PlatformHead;
+pub(crate) use kernel::Kernel;
+pub use meters::{BatteryMeter, Meters, PackageMeter};
+use ramps::{Ramp, Ramps};
+pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};
+use trace::Tracer;
+
+/// How long a workload runs that does not say it, ns.
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// Tasks begin one after the other, up to so far apart, ns: the order of magnitude of making a thread.
+const STAGGER_NS: u64 = 100_000;
+
+/// Stream of chance for the phase of the tick.
+const PHASE: u64 = 1 << 42;
+
+/// A request with everything found.
+struct Stage<'a> {
+    machine: Machine<'a>,
+    workload: &'a Workload,
+    meters: Meters,
+    duration_ns: u64,
+    seed: u64,
+    tick_ns: Option<u64>,
+    trace: Option<&'a TraceTo<'a>>,
+}
+
+/// A signal by its name.
+struct Named {
+    name: String,
+    pelt: Pelt,
+    signal: Signal,
+}
+
+/// A combination to run.
+struct Job<'j> {
+    governor: &'j Governor,
+    name: &'j str,
+    limits: Limits,
+    cpufreq: &'j (String, idlewise_freq::Config),
+    signal: &'j Named,
+}
+
+/// What comes back from a governor's own process.
+type Ran = (Outcome, Vec<Counts>, Vec<Ramp>);
+
+/// The workloads that come with idlewise, and what each stands for.
+///
+/// # Errors
+/// [`CommandError::Workload`] never, unless one of them is wrong.
+pub fn workloads() -> Result<Vec<(&'static str, String)>, CommandError> {
+    let about = |(name, _): &(&'static str, &'static str)| {
+        Ok((*name, idlewise_workload::find(name).map_err(CommandError::other)?.about))
+    };
+    idlewise_workload::shipped().iter().map(about).collect()
+}
+
+/// Where a trace of a simulated run goes, as a kernel would have recorded it.
+#[derive(Debug)]
+pub struct TraceTo<'f> {
+    /// Its format.
+    pub form: Form,
+    /// Its file.
+    pub file: &'f File,
+    /// The file's name, for errors.
+    pub path: PathBuf,
+}
+
+/// What stands beside the trace of a run of `request`, so that replay knows where it was made.
+#[must_use]
+pub fn sidecar(request: &SimulateRequest) -> String {
+    let governor = request.governors.first().map_or("", String::as_str);
+    format!(
+        "# SPDX-License-Identifier: GPL-2.0-only\nplatform = {:?}\ngovernor = {governor:?}\n",
+        request.platform
+    )
+}
+
+/// Simulates what `request` asks for; of its one run, a trace goes to `trace`. `progress` hears of every finished run: done and of how many.
+///
+/// # Errors
+/// [`CommandError`] when workload, platform, governor or signal cannot be found or used.
+pub fn simulate(
+    request: &SimulateRequest,
+    trace: Option<&TraceTo<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, CommandError> {
+    simulate_workload(
+        request,
+        &idlewise_workload::find(&request.workload).map_err(CommandError::other)?,
+        trace,
+        progress,
+    )
+}
+
+/// The same on a machine that was read already; the request's name of it is only repeated. Where it is known how long after
+/// the tasks' start the tick comes, ns, all tasks start together.
+pub(crate) fn simulate_on(
+    platform: &Platform,
+    request: &SimulateRequest,
+    workload: &Workload,
+    tick_ns: Option<u64>,
+    trace: Option<&TraceTo<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, CommandError> {
+    bounds::check(request)?;
+    let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
+    if trace.is_some() && (runs != 1 || request.repeat > 1) {
+        return Err(CommandError::Request(
+            "a trace is of one run: give one governor, one frequency governor, one signal and no --repeat"
+                .to_owned(),
+        ));
+    }
+    let candidates = candidates(request)?;
+    each_once("--cpufreq", &request.cpufreq)?;
+    each_once("--signal", &request.signals)?;
+    let kernel = Kernel::parse(&request.kernel)?;
+    let hz = hz(request, platform)?;
+    let own: usize = platform.clusters.iter().map(|c| c.cpus.len()).sum();
+    let open = platform.clusters.iter().any(|c| c.any_cpu);
+    if let Some(n) = request.cpus.filter(|n| !open && *n != own) {
+        return Err(CommandError::Request(format!(
+            "--cpus: {n}, but {} has {own} CPUs; leave it out",
+            platform.id
+        )));
+    }
+    let mut machine = Machine::new(platform, hz, request.cpus);
+    machine.fair = kernel.fair(machine.cpus.len());
+    machine.placing.kick_for_next = kernel.kicks_for_next();
+    if request.base_mw.is_some() && platform.battery.is_none() {
+        return Err(CommandError::Request(format!(
+            "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
+            platform.id
+        )));
+    }
+    let stage = Stage {
+        meters: Meters::new(platform, &machine, request.base_mw),
+        duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
+        machine,
+        workload,
+        seed: request.seed,
+        tick_ns,
+        trace,
+    };
+    let cpufreq = frequency_governors(request)?;
+    let signals = signals(request, kernel)?;
+    let mut jobs = Vec::new();
+    for candidate in &candidates {
+        let Candidate::Hosted { governor, name, limits } = candidate else { continue };
+        limits::check(name, *limits, stage.machine.clusters)?;
+        for cpufreq in &cpufreq {
+            jobs.extend(signals.iter().map(|signal| Job {
+                governor,
+                name,
+                limits: *limits,
+                cpufreq,
+                signal,
+            }));
+        }
+    }
+    let mut combinations = stage.run_all(&jobs, request.repeat, progress)?;
+    let baseline = match &request.baseline {
+        None => 0,
+        Some(name) => {
+            combinations.iter().position(|c| c.governor == *name || c.cpufreq == *name).ok_or_else(|| {
+                CommandError::Request(format!(
+                    "baseline {name} is among neither the governors nor the frequency governors"
+                ))
+            })?
+        }
+    };
+    if let Some(base) = combinations.get(baseline).cloned() {
+        let others = combinations.iter_mut().enumerate().filter(|(i, _)| *i != baseline);
+        others.for_each(|(_, c)| c.compare(&base));
+    }
+    let weakest = stage.energies().map(|e| e.grade).min().unwrap_or(EnergyGrade::DerivedFromBreakEven);
+    Ok(SimulateReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        energy_grade: weakest.label().to_owned(),
+        energy_measured: weakest == EnergyGrade::Measured,
+        platform: PlatformHead::of(platform, stage.energies()),
+        meters: stage.meters.clone(),
+        cpus: stage.machine.cpus.len(),
+        hz,
+        duration_ns: stage.duration_ns,
+        foreign: governors::foreign(&candidates),
+        notes: workload.notes.iter().cloned().chain(without_clock(&stage.machine)).collect(),
+        baseline,
+        combinations,
+    })
+}
+
+/// The same with a workload that was read already; the request's name of it is only repeated.
+pub(crate) fn simulate_workload(
+    request: &SimulateRequest,
+    workload: &Workload,
+    trace: Option<&TraceTo<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<SimulateReport, CommandError> {
+    let platform = idlewise_platform::find(&request.platform)?;
+    simulate_on(&platform, request, workload, None, trace, progress)
+}
+
+/// The governors of a request, each with a name of its own.
+fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError> {
+    let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
+    if candidates.iter().any(|c| matches!(c, Candidate::Oracle)) {
+        return Err(CommandError::Request(
+            "the oracle knows when the next event comes; in a simulation that depends on what it chooses. Write a trace \
+             of the run (--trace) and replay that under it"
+                .to_owned(),
+        ));
+    }
+    Ok(candidates)
+}
+
+/// What to know of clusters of which no clock is known.
+fn without_clock(machine: &Machine<'_>) -> Option<String> {
+    let fixed = |c: &&idlewise_sim::ClockSpec<'_>| c.points.len() < 2;
+    let mut names: Vec<&str> =
+        machine.clocks.iter().filter(fixed).map(|c| machine.clusters[c.cluster].name.as_str()).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!("no clocks are known of {}: it runs at one speed, whatever --cpufreq says", names.join(", "))
+    })
+}
+
+fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, CommandError> {
+    let (hz, what) = match (request.hz, platform.hz) {
+        (Some(hz), _) => (hz, "--hz, ticks a second".to_owned()),
+        (None, Some(hz)) => (hz, format!("{}: ticks a second (hz)", platform.id)),
+        (None, None) => {
+            return Err(CommandError::Request(format!(
+                "{}: the platform does not say how often its kernel ticks; give --hz, {} to {}",
+                platform.id,
+                idlewise_model::HZ.start(),
+                idlewise_model::HZ.end()
+            )));
+        }
+    };
+    bounds::within(&what, hz, &idlewise_model::HZ).map_err(CommandError::Request)?;
+    Ok(hz)
+}
+
+fn each_once(option: &str, names: &[String]) -> Result<(), CommandError> {
+    let again = names.iter().enumerate().find(|(i, name)| names.iter().take(*i).any(|n| n == *name));
+    again.map_or(Ok(()), |(_, name)| {
+        Err(CommandError::Request(format!("{option}: {name} is named twice; name it once")))
+    })
+}
+
+fn frequency_governors(
+    request: &SimulateRequest,
+) -> Result<Vec<(String, idlewise_freq::Config)>, CommandError> {
+    let config = |name: &String| {
+        let config =
+            name.parse().map_err(|e: idlewise_freq::FreqError| CommandError::Request(e.to_string()))?;
+        Ok((name.clone(), config))
+    };
+    request.cpufreq.iter().map(config).collect()
+}
+
+fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, CommandError> {
+    let named = |name: &String| {
+        let (pelt, signal) = kernel::signal(name, kernel)?;
+        Ok(Named { name: name.clone(), pelt, signal })
+    };
+    request.signals.iter().map(named).collect()
+}
+
+impl Stage<'_> {
+    /// What the energies of a run rest on.
+    fn energies(&self) -> impl Iterator<Item = &EnergyTable> {
+        let points = self.machine.clocks.iter().flat_map(|c| &c.points);
+        points.flat_map(|p| std::iter::once(p.energy).chain(p.shared))
+    }
+
+    fn run_all(
+        &self,
+        jobs: &[Job<'_>],
+        repeat: u64,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<Combination>, CommandError> {
+        let runs: Vec<(usize, u64)> =
+            (0..jobs.len()).flat_map(|j| (0..repeat).map(move |r| (j, r))).collect();
+        let done = AtomicUsize::new(0);
+        let results: Vec<Result<Ran, CommandError>> = runs
+            .par_iter()
+            .map(|(j, r)| {
+                let result = self.run(&jobs[*j], self.seed.wrapping_add(*r));
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
+                result
+            })
+            .collect();
+        let mut results = results.into_iter();
+        jobs.iter()
+            .map(|job| {
+                let own: Vec<_> = results.by_ref().take(repeat as usize).collect();
+                self.combination(job, own)
+            })
+            .collect()
+    }
+
+    fn run(&self, job: &Job<'_>, seed: u64) -> Result<Ran, CommandError> {
+        let setting = Setting {
+            duration_ns: self.duration_ns,
+            seed,
+            pelt: job.signal.pelt,
+            signal: job.signal.signal,
+            frequency: job.cpufreq.1.clone(),
+            stagger_ns: if self.tick_ns.is_some() { 0 } else { STAGGER_NS },
+        };
+        let mut machine = self.machine.clone();
+        machine.limits = job.limits;
+        // Nothing ties a load to the tick.
+        let by_chance = || Random::stream(seed, PHASE).draw();
+        machine.grid.phase_ns = self.tick_ns.unwrap_or_else(by_chance) % machine.grid.period_ns;
+        let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
+            let mut instance = loader.load(self.machine.grid.period_ns)?;
+            let watch = (Books::new(&machine), Ramps::new(&machine));
+            match self.play(&machine, &setting, &mut instance, watch) {
+                Ok(ran) => Ok(Ok(ran)),
+                Err(SimError::Governor(e)) => Err(e),
+                Err(e) => Ok(Err(e.to_string())),
+            }
+        };
+        job.governor.run(play)?.map_err(CommandError::Request)
+    }
+
+    fn play(
+        &self,
+        machine: &Machine<'_>,
+        setting: &Setting,
+        governor: &mut Instance,
+        mut watch: (Books<'_>, Ramps),
+    ) -> Result<Ran, SimError> {
+        let Some(to) = self.trace else {
+            let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
+            return Ok((out, watch.0.counts(), watch.1.ramps()));
+        };
+        let failed = |e: std::io::Error| SimError::Watch(format!("{}: {e}", to.path.display()));
+        let out = BufWriter::new(to.file);
+        let tracer = Tracer::new(to.form, out, machine, self.workload).map_err(failed)?;
+        let mut watch = (watch, tracer);
+        let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
+        watch.1.finish().map_err(failed)?;
+        let (books, ramps) = watch.0;
+        Ok((out, books.counts(), ramps.ramps()))
+    }
+
+    fn combination(
+        &self,
+        job: &Job<'_>,
+        runs: Vec<Result<Ran, CommandError>>,
+    ) -> Result<Combination, CommandError> {
+        let mut c = Combination {
+            governor: job.name.to_owned(),
+            cpufreq: job.cpufreq.0.clone(),
+            signal: job.signal.name.clone(),
+            failure: None,
+            notes: Vec::new(),
+            facts: Vec::new(),
+            runs: Vec::new(),
+        };
+        let mut facts: Vec<Vec<Fact>> = Vec::new();
+        for (seed, ran) in (self.seed..).zip(runs) {
+            match ran {
+                Ok((out, counts, ramps)) => {
+                    let own = facts::facts(&self.machine, self.workload, &self.meters, &out, &counts, &ramps);
+                    c.notes.extend(self.remarks(&out, &facts::score(&self.machine, &counts)));
+                    c.runs.push(SimulatedRun {
+                        seed,
+                        events: out.events,
+                        decisions: out.decisions,
+                        values: own.iter().map(|f| f.value).collect(),
+                    });
+                    facts.push(own);
+                }
+                // It takes no other's result away.
+                Err(CommandError::Governor(e)) if job.governor.is_foreign() && e.is_misbehaviour() => {
+                    c.failure = Some(e.to_string());
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        c.notes.dedup();
+        for fact in facts.first().map_or(&[][..], Vec::as_slice) {
+            let same = |f: &&Fact| f.about == fact.about && f.name == fact.name;
+            let values: Vec<f64> =
+                facts.iter().filter_map(|run| run.iter().find(same)).map(|f| f.value).collect();
+            c.facts.push(FactSummary::of(fact, &values));
+        }
+        Ok(c)
+    }
+
+    /// What to know of a run.
+    fn remarks(&self, out: &Outcome, score: &Score) -> Vec<String> {
+        let mut notes = breach_words(&score.breaches, out.decisions);
+        for task in &out.stuck {
+            let name = self.workload.tasks.get(*task as usize).map_or("", |t| t.name.as_str());
+            notes.push(format!("task {name} loops without ever letting time pass; it was stopped"));
+        }
+        notes
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `--kernel` and `--signal` mean.
+
+use idlewise_signal::pelt::{Config, HalfLife, Pelt, PeltError, known_kernel};
+use idlewise_signal::walt;
+use idlewise_sim::{FairKind, Signal};
+
+use idlewise_recording::CommandError;
+
+/// A kernel's version: which PELT and which fair scheduler the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    major: u32,
+    minor: u32,
+}
+
+impl Kernel {
+    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
+        let wrong = || {
+            CommandError::Request(format!(
+                "kernel `{text}`: write its version as MAJOR.MINOR, such as 6.12 or 4.8"
+            ))
+        };
+        let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
+        let number = |t: &str| t.parse::<u32>().map_err(|_| wrong());
+        Self::known(number(major)?, number(minor)?)
+            .map_err(|why| CommandError::Request(format!("kernel `{text}`: {why}")))
+    }
+
+    /// The kernel of that number, where there is one, and it is known; where not, why.
+    fn known(major: u32, minor: u32) -> Result<Self, String> {
+        known_kernel(major, minor).map(|()| Self { major, minor })
+    }
+
+    pub(crate) fn pelt(self) -> Result<Config, CommandError> {
+        let none = || CommandError::Request(PeltError::Kernel(self.major, self.minor).to_string());
+        Config::kernel(self.major, self.minor).ok_or_else(none)
+    }
+
+    /// A busy CPU's tick wakes an idle one after a tick was stopped, since 5.15.
+    pub(crate) fn kicks_for_next(self) -> bool {
+        (self.major, self.minor) >= (5, 15)
+    }
+
+    /// EEVDF since 6.6.
+    pub(crate) fn fair(self, cpus: usize) -> FairKind {
+        if (self.major, self.minor) >= (6, 6) { FairKind::eevdf(cpus) } else { FairKind::cfs(cpus) }
+    }
+}
+
+/// A signal of a request, as PELT's settings and what frequency governors read.
+pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), CommandError> {
+    let wrong = |why: &str| CommandError::Request(format!("signal `{text}`: {why}"));
+    let (name, params) = text.split_once(':').unwrap_or((text, ""));
+    let mut pelt = kernel.pelt()?;
+    let mut signal = match name {
+        "pelt" => Signal::Pelt,
+        "walt" => Signal::Walt(walt::Config::android()),
+        "walt-rfc" => Signal::Walt(walt::Config::rfc()),
+        _ => return Err(wrong("there are pelt, walt (Android 4.4's) and walt-rfc (2016)")),
+    };
+    for item in params.split(',').filter(|p| !p.is_empty()) {
+        let (key, value) = item.split_once('=').ok_or_else(|| wrong("parameters are KEY=VALUE"))?;
+        let number: u32 = value.parse().map_err(|_| wrong(&format!("{key} is a whole number")))?;
+        match (key, &mut signal) {
+            ("half_life_ms", Signal::Pelt) => {
+                let half_life = match number {
+                    32 => HalfLife::Ms32,
+                    16 => HalfLife::Ms16,
+                    8 => HalfLife::Ms8,
+                    _ => return Err(wrong("half_life_ms is 32, 16 or 8")),
+                };
+                pelt = pelt.with_half_life(half_life);
+            }
+            ("clock_shift", Signal::Pelt) => pelt = pelt.with_clock_shift(number),
+            ("window_ms", Signal::Walt(config)) => config.window_ns = number.saturating_mul(1_000_000),
+            _ => {
+                return Err(wrong(
+                    "pelt has half_life_ms (32, 16, 8) and clock_shift (0 to 2), walt has window_ms (10 to 1000)",
+                ));
+            }
+        }
+    }
+    let valid = match &signal {
+        Signal::Pelt => true,
+        Signal::Walt(config) => config.is_valid(),
+    };
+    let pelt = Pelt::new(pelt).map_err(|e| wrong(&e.to_string()))?;
+    if valid { Ok((pelt, signal)) } else { Err(wrong("window_ms is 10 to 1000")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_have_parameters_and_say_which() {
+        let kernel = Kernel::parse("6.12").unwrap();
+        assert!(
+            matches!(signal("walt:window_ms=10", kernel).unwrap().1, Signal::Walt(c) if c.window_ns == 10_000_000)
+        );
+        assert!(signal("pelt:half_life_ms=8", kernel).is_ok());
+        for (bad, words) in [
+            ("pelt:half_life_ms=7", "32, 16 or 8"),
+            ("walt:window_ms=5", "10 to 1000"),
+            ("walt:half_life_ms=8", "window_ms"),
+            ("pelt:clock_shift=x", "whole number"),
+            ("plet", "walt-rfc"),
+        ] {
+            assert!(signal(bad, kernel).unwrap_err().to_string().contains(words), "{bad}");
+        }
+        assert!(Kernel::parse("4.2").unwrap().pelt().is_err());
+        assert!(Kernel::parse("six").is_err());
+        for unknown in ["9.9", "7.4", "6.20", "5.20", "4.21", "6.4294967295"] {
+            let said = Kernel::parse(unknown).unwrap_err().to_string();
+            assert!(said.contains(unknown) && said.contains("6.0 to 6.19 and 7.0 to 7.3"), "{said}");
+        }
+        for known in ["4.3", "4.20", "5.19", "6.19", "7.0", "7.3"] {
+            assert!(Kernel::parse(known).unwrap().pelt().is_ok(), "{known}");
+        }
+    }
+}

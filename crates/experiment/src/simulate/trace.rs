@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A simulated run as a kernel would have traced it.
+
+use std::io::{self, Write};
+
+use idlewise_model::{
+    Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags,
+};
+use idlewise_sim::{IrqKind, Machine, Seen, Watch};
+use idlewise_trace::TraceMeta;
+use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
+use idlewise_workload::Workload;
+
+use idlewise_explain::convert::Form;
+
+/// The idle task.
+const IDLE: i32 = 0;
+/// Process ids of tasks begin here.
+const FIRST_PID: i32 = 1000;
+/// Interrupt numbers: the timer's, the first device's, the first source's.
+const TIMER_IRQ: i32 = 11;
+const FIRST_DEVICE: i32 = 100;
+const FIRST_SOURCE: i32 = 500;
+/// The softirq that runs the wheel.
+const TIMER_SOFTIRQ: u32 = 1;
+/// Kernel functions by the addresses that stand for them here.
+const TICK: u64 = 0xffff_8000_8010_0000;
+const WAKE: u64 = 0xffff_8000_8010_1000;
+const TIMEOUT: u64 = 0xffff_8000_8010_2000;
+/// Timers, by CPU and by task.
+const TICK_TIMERS: u64 = 0xffff_0000_1000_0000;
+const TASK_TIMERS: u64 = 0xffff_0000_2000_0000;
+/// Bytes from one to the next.
+const TIMER_SIZE: u64 = 0x80;
+/// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; `ABS` alone, as sleeping tasks do.
+const TICK_MODE: HrtimerMode = HrtimerMode(0x0a);
+const TASK_MODE: HrtimerMode = HrtimerMode(0);
+/// `TASK_INTERRUPTIBLE`.
+const SLEEPS: u64 = 1;
+
+/// Writes what it sees.
+pub(crate) struct Tracer<W: Write> {
+    out: Out<W>,
+    names: TaskNames,
+    /// CPU numbers by place.
+    cpus: Vec<u32>,
+    /// What runs on each CPU, by place.
+    running: Vec<i32>,
+    grid: TickGrid,
+    now_ns: u64,
+    failed: Option<io::Error>,
+}
+
+enum Out<W: Write> {
+    Text(FtraceText<W>),
+    Perfetto(Box<PerfettoWriter<W>>),
+}
+
+struct TaskNames {
+    /// By task: the first 15 bytes of its program's name.
+    comms: Vec<String>,
+    programs: Vec<String>,
+    devices: Vec<String>,
+    sources: Vec<String>,
+}
+
+impl Names for TaskNames {
+    fn comm(&self, pid: i32) -> Option<&str> {
+        if pid == IDLE {
+            return Some("swapper");
+        }
+        self.comms.get(usize::try_from(pid - FIRST_PID).ok()?).map(String::as_str)
+    }
+
+    fn symbol(&self, function: u64) -> Option<&str> {
+        match function {
+            TICK => Some("tick_nohz_handler"),
+            WAKE => Some("hrtimer_wakeup"),
+            TIMEOUT => Some("process_timeout"),
+            _ => None,
+        }
+    }
+
+    fn event_name(&self, _: u16) -> Option<&str> {
+        None
+    }
+
+    fn irq_name(&self, irq: i32) -> Option<&str> {
+        let at =
+            |list: &'_ [String], first: i32| usize::try_from(irq - first).ok().filter(|i| *i < list.len());
+        if irq == TIMER_IRQ {
+            return Some("arch_timer");
+        }
+        match (at(&self.sources, FIRST_SOURCE), at(&self.devices, FIRST_DEVICE)) {
+            (Some(i), _) => self.sources.get(i).map(String::as_str),
+            (None, Some(i)) => self.devices.get(i).map(String::as_str),
+            (None, None) => None,
+        }
+    }
+}
+
+impl<W: Write> Tracer<W> {
+    pub(crate) fn new(form: Form, out: W, machine: &Machine<'_>, workload: &Workload) -> io::Result<Self> {
+        let mut meta = TraceMeta::default();
+        "mono".clone_into(&mut meta.clock);
+        meta.cpus = machine.cpus.iter().map(|c| c.number).collect();
+        let out = match form {
+            Form::Text => Out::Text(FtraceText::new(out, &meta)?),
+            Form::Perfetto => Out::Perfetto(Box::new(PerfettoWriter::new(out, &meta)?)),
+        };
+        let short = |name: &String| name.chars().take(15).collect::<String>();
+        Ok(Self {
+            out,
+            names: TaskNames {
+                comms: Vec::new(),
+                programs: workload.tasks.iter().map(|t| short(&t.name)).collect(),
+                devices: workload.devices.iter().map(|d| d.name.clone()).collect(),
+                sources: workload.sources.iter().map(|s| s.name.clone()).collect(),
+            },
+            cpus: meta.cpus.clone(),
+            running: vec![IDLE; meta.cpus.len()],
+            grid: machine.grid,
+            now_ns: 0,
+            failed: None,
+        })
+    }
+
+    /// Everything has been seen.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match (self.failed, self.out) {
+            (Some(e), _) => Err(e),
+            (None, Out::Text(out)) => out.finish().map(|_| ()),
+            (None, Out::Perfetto(out)) => out.finish().map(|_| ()),
+        }
+    }
+
+    fn write(&mut self, cpu: u32, pid: i32, kind: EventKind) {
+        if self.failed.is_some() {
+            return;
+        }
+        let event = Event { ts_ns: self.now_ns, cpu, pid, kind };
+        let written = match &mut self.out {
+            Out::Text(out) => out.event(&event, &self.names),
+            Out::Perfetto(out) => out.event(&event, &self.names),
+        };
+        self.failed = written.err();
+    }
+
+    fn number(&self, place: u32) -> u32 {
+        self.cpus.get(place as usize).copied().unwrap_or(place)
+    }
+
+    /// A time as jiffies.
+    fn jiffies(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.grid.phase_ns) / self.grid.period_ns
+    }
+}
+
+fn pid(task: Option<u32>) -> i32 {
+    task.map_or(IDLE, |t| FIRST_PID.saturating_add_unsigned(t))
+}
+
+/// Priority of nice 0 in trace events; what a task's own is does not matter to those who read them here.
+const PRIO: i32 = 120;
+
+impl<W: Write> Ledger for Tracer<W> {
+    fn entry(&mut self, e: &Entry) {
+        if let Outcome::Stayed { entered, miss } = e.outcome
+            && miss != Miss::None
+        {
+            let kind =
+                EventKind::CpuIdleMiss { cpu: e.cpu, state: entered.into(), below: miss == Miss::Below };
+            self.write(e.cpu, IDLE, kind);
+        }
+    }
+}
+
+impl<W: Write> Watch for Tracer<W> {
+    fn seen(&mut self, at_ns: u64, place: u32, what: Seen) {
+        self.now_ns = at_ns;
+        let cpu = self.number(place);
+        let runs = self.running.get(place as usize).copied().unwrap_or(IDLE);
+        let task_timer = |task: u32| TASK_TIMERS + u64::from(task) * TIMER_SIZE;
+        let tick_timer = TICK_TIMERS + u64::from(place) * TIMER_SIZE;
+        let timer = |task: Option<u32>| task.map_or(tick_timer, task_timer);
+        let function = |task: Option<u32>| if task.is_some() { WAKE } else { TICK };
+        let irq_of = |kind: IrqKind| match kind {
+            IrqKind::Timer => TIMER_IRQ,
+            IrqKind::Ipi => 0,
+            IrqKind::Device(n) => FIRST_DEVICE.saturating_add_unsigned(n),
+            IrqKind::Source(n) => FIRST_SOURCE.saturating_add_unsigned(n),
+        };
+        match what {
+            Seen::Made { task, program } => {
+                let name = self.names.programs[program as usize].clone();
+                let at = task as usize;
+                if self.names.comms.len() <= at {
+                    self.names.comms.resize(at + 1, String::new());
+                }
+                self.names.comms[at] = name;
+            }
+            Seen::Waking { task, target } => {
+                let (pid, target_cpu) = (pid(Some(task)), self.number(target));
+                self.write(cpu, runs, EventKind::SchedWaking { pid, target_cpu });
+                self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new: false });
+            }
+            Seen::Migrated { task, from, to } => {
+                let (orig_cpu, dest_cpu) = (self.number(from), self.number(to));
+                let kind = EventKind::SchedMigrateTask { pid: pid(Some(task)), orig_cpu, dest_cpu };
+                self.write(cpu, runs, kind);
+            }
+            Seen::Switch { prev, prev_sleeps, next } => {
+                let (prev_pid, next_pid) = (pid(prev), pid(next));
+                let kind = EventKind::SchedSwitch {
+                    prev_pid,
+                    prev_prio: PRIO,
+                    prev_state: if prev_sleeps { SLEEPS } else { 0 },
+                    next_pid,
+                    next_prio: PRIO,
+                };
+                self.write(cpu, prev_pid, kind);
+                if let Some(runs) = self.running.get_mut(place as usize) {
+                    *runs = next_pid;
+                }
+            }
+            Seen::IdleEntered { state } => {
+                self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: Some(state.into()) });
+            }
+            Seen::IdleLeft => self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: None }),
+            Seen::TickStopped { wheel_at_ns } => {
+                self.write(cpu, IDLE, EventKind::TickStop { success: true, dependency: 0 });
+                self.write(cpu, IDLE, EventKind::HrtimerCancel { hrtimer: tick_timer });
+                if let Some(at_ns) = wheel_at_ns {
+                    self.write(cpu, IDLE, started(tick_timer, TICK, at_ns, at_ns, TICK_MODE));
+                }
+            }
+            Seen::TimerSet { task, soft_ns, hard_ns } => {
+                let mode = if task.is_some() { TASK_MODE } else { TICK_MODE };
+                self.write(cpu, runs, started(timer(task), function(task), soft_ns, hard_ns, mode));
+            }
+            Seen::TimerExpired { task } => {
+                let (hrtimer, function) = (timer(task), function(task));
+                let now = i64::try_from(at_ns).unwrap_or(i64::MAX);
+                self.write(cpu, runs, EventKind::HrtimerExpireEntry { hrtimer, function, now });
+            }
+            Seen::TimerDone { task } => {
+                self.write(cpu, runs, EventKind::HrtimerExpireExit { hrtimer: timer(task) });
+            }
+            Seen::WheelSet { task, at_ns: due_ns } => {
+                let kind = EventKind::TimerStart {
+                    timer: task_timer(task),
+                    function: TIMEOUT,
+                    expires: self.jiffies(due_ns),
+                    bucket_expiry: Some(self.jiffies(due_ns)),
+                    now: self.jiffies(at_ns),
+                    flags: TimerFlags(cpu),
+                };
+                self.write(cpu, runs, kind);
+            }
+            Seen::WheelRuns => self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ }),
+            Seen::WheelExpired { task } => {
+                let now = self.jiffies(at_ns);
+                let kind = EventKind::TimerExpireEntry { timer: task_timer(task), function: TIMEOUT, now };
+                self.write(cpu, runs, kind);
+            }
+            Seen::WheelDone { task } => {
+                self.write(cpu, runs, EventKind::TimerExpireExit { timer: task_timer(task) });
+            }
+            Seen::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
+            Seen::Irq { kind: IrqKind::Ipi } => {
+                self.write(cpu, runs, EventKind::IpiEntry { ipi: Ipi::Reschedule });
+            }
+            Seen::IrqDone { kind: IrqKind::Ipi } => {
+                self.write(cpu, runs, EventKind::IpiExit { ipi: Ipi::Reschedule });
+            }
+            Seen::Irq { kind } => self.write(cpu, runs, EventKind::IrqEntry { irq: irq_of(kind) }),
+            Seen::IrqDone { kind } => self.write(cpu, runs, EventKind::IrqExit { irq: irq_of(kind) }),
+            Seen::Clock { khz } => self.write(cpu, runs, EventKind::CpuFrequency { cpu, khz }),
+        }
+    }
+}
+
+fn started(hrtimer: u64, function: u64, soft_ns: u64, hard_ns: u64, mode: HrtimerMode) -> EventKind {
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    let (expires, softexpires) = (signed(hard_ns), signed(soft_ns));
+    EventKind::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed: None }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where two governors part, and what it costs most: `idlewise explain --why-differ`.
+
+use std::path::PathBuf;
+
+use idlewise_governor::Governor;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::report::Explanation;
+use super::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
+use idlewise_recording::candidate::Candidate;
+use idlewise_recording::governors::ForeignHead;
+use idlewise_recording::scene::Scene;
+use idlewise_recording::{CommandError, RecordingOptions, TraceHead};
+use idlewise_study::compare::WaitCounts;
+use idlewise_study::compare::parting::{self as choices, SideBySide};
+use idlewise_study::waits::{Wait, Waits};
+
+/// Version of the JSON; it changes when a field changes its meaning or goes away.
+const SCHEMA: &str = "idlewise.why-differ/2";
+
+/// Which governors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhyDifferRequest {
+    /// A trace or tape.
+    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    pub trace: PathBuf,
+    /// What is known about it beside its file.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The two governors with their parameters.
+    pub governors: [String; 2],
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "idlewise_recording::lossy::paths"
+    )]
+    pub kernel_trees: Vec<PathBuf>,
+    /// Only this CPU.
+    pub cpu: Option<u32>,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyDiffer {
+    /// "idlewise.why-differ/2".
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked.
+    pub request: WhyDifferRequest,
+    /// The recording.
+    pub head: TraceHead,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
+    /// In how many waits the choices differ, counted as `compare` does.
+    pub waits: WaitCounts,
+    /// The first parting, the one that costs most energy, the one that costs most latency; the same one is not repeated.
+    pub moments: Vec<Moment>,
+}
+
+/// One wait that two governors began differently.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// Why it is shown.
+    pub why: String,
+    /// Energy of the whole wait under the second, above that under the first, in `energy_unit`.
+    pub energy: f64,
+    /// "mJ" or "rel".
+    pub energy_unit: String,
+    /// How much longer the event had to wait under the second, ns.
+    pub latency_ns: i64,
+    /// The first one's side.
+    pub a: Explanation,
+    /// The second one's.
+    pub b: Explanation,
+}
+
+/// A parting before it is explained.
+#[derive(Clone, Copy)]
+struct Parting {
+    cpu: usize,
+    at_ns: u64,
+    first: [u64; 2],
+    energy_fj: i128,
+    latency_ns: i64,
+}
+
+/// What two governors' runs on one CPU have come to.
+#[derive(Default)]
+struct Compared {
+    waits: SideBySide,
+    first: Option<Parting>,
+    energy: Option<Parting>,
+    latency: Option<Parting>,
+}
+
+/// Replays two governors and explains where they part.
+///
+/// # Errors
+/// [`CommandError`] when recording, platform or governors cannot be read or found.
+pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError> {
+    let scene = Scene::open_one(
+        &request.trace,
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let recording = scene.first()?;
+    let [a, b] = &request.governors;
+    let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
+    let [a, b] = pair;
+    let (a, b) = (a?, b?);
+    let pair = [a.clone().apart_from(&b), b.apart_from(&a)];
+    let mut workloads = scene.workloads(recording)?;
+    if let Some(cpu) = request.cpu {
+        pick_cpu(&workloads, Some(cpu))?;
+        workloads.retain(|w| w.cpu == cpu);
+    }
+    let cpus: Vec<OnCpu<'_>> =
+        workloads.iter().map(|w| OnCpu::new(&scene, recording, w, request.seed)).collect::<Result<_, _>>()?;
+    let compared: Vec<Compared> = cpus
+        .par_iter()
+        .enumerate()
+        .map(|(i, cpu)| {
+            let [a, b] = &pair;
+            Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?))
+        })
+        .collect::<Result<_, CommandError>>()?;
+    recording.check()?;
+    let moments = worth_showing(&compared);
+    let mut all = SideBySide::default();
+    compared.iter().for_each(|c| all.merge(&c.waits));
+    Ok(WhyDiffer {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        head: TraceHead::new(recording, |cpu| scene.missing(cpu)),
+        foreign: foreign_among(&pair[0], &[Candidate::of(pair[1].clone())]),
+        waits: WaitCounts::new(&all),
+        moments: moments
+            .par_iter()
+            .filter_map(|(why, p)| Some(moment(cpus.get(p.cpu)?, &pair, why, p)))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<Vec<Wait>, CommandError> {
+    cpu.run(&Candidate::of(governor.clone()), |workload, place| {
+        Waits::new(workload.events.len(), &place.table, &place.energy)
+    })
+}
+
+/// The first parting of all CPUs, and those that cost most; each once, with all its reasons.
+fn worth_showing(compared: &[Compared]) -> Vec<(String, Parting)> {
+    let best = |get: fn(&Compared) -> Option<Parting>, key: fn(&Parting) -> i128| {
+        compared.iter().filter_map(get).reduce(|x, y| if key(&y) > key(&x) { y } else { x })
+    };
+    let candidates = [
+        ("the first", best(|c| c.first, |p| -i128::from(p.at_ns))),
+        ("costs most energy", best(|c| c.energy, |p| p.energy_fj.abs())),
+        ("costs most latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
+    ];
+    let mut shown: Vec<(String, Parting)> = Vec::new();
+    for (why, parting) in candidates {
+        let Some(parting) = parting else { continue };
+        let same = |p: &&mut (String, Parting)| (p.1.cpu, p.1.at_ns) == (parting.cpu, parting.at_ns);
+        match shown.iter_mut().find(same) {
+            Some((words, _)) => *words = format!("{words}, {why}"),
+            None => shown.push((why.to_owned(), parting)),
+        }
+    }
+    shown
+}
+
+fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Result<Moment, CommandError> {
+    let [a, b] = pair;
+    let energy = cpu.place.energy.in_unit(p.energy_fj.unsigned_abs());
+    Ok(Moment {
+        why: why.to_owned(),
+        energy: if p.energy_fj < 0 { -energy } else { energy },
+        energy_unit: cpu.place.energy.unit().to_owned(),
+        latency_ns: p.latency_ns,
+        a: cpu.explain(a, Which::Decision(p.first[0]), &[])?,
+        b: cpu.explain(b, Which::Decision(p.first[1]), &[])?,
+    })
+}
+
+impl Compared {
+    fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Self {
+        let waits = SideBySide::new(&on.workload.events, a, b);
+        let mut out = Self { waits, ..Self::default() };
+        for (event, (a, b)) in on.workload.events.iter().zip(a.iter().zip(b)) {
+            if !choices::Parting::of(a, b).is_first() {
+                continue;
+            }
+            let parting = Parting {
+                cpu,
+                at_ns: event.start_ns,
+                first: [a.first, b.first],
+                energy_fj: b.energy_fj.cast_signed() - a.energy_fj.cast_signed(),
+                latency_ns: i64::from(b.latency_ns) - i64::from(a.latency_ns),
+            };
+            out.first.get_or_insert(parting);
+            keep_larger(&mut out.energy, parting, |p| p.energy_fj.abs());
+            keep_larger(&mut out.latency, parting, |p| p.latency_ns.abs().into());
+        }
+        out
+    }
+}
+
+/// Keeps the larger of two, the earlier of equals, none that is nothing.
+fn keep_larger(kept: &mut Option<Parting>, new: Parting, size: fn(&Parting) -> i128) {
+    if size(&new) > kept.as_ref().map_or(0, size) {
+        *kept = Some(new);
+    }
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use idlewise_governor::Governor;
+use idlewise_idle::Limits;
+use idlewise_model::{Confidence, CpuTape, Entry, Tape};
+use idlewise_platform::Cluster;
+use idlewise_replay::{Setting, Workload, run};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
+use super::watch::{Keep, Seen, Watch};
+use idlewise_recording::candidate::{Book, Candidate, ORACLE};
+use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
+use idlewise_recording::limits;
+use idlewise_recording::scene::Scene;
+use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
+use idlewise_study::replay::split_governors;
+
+/// Version of the JSON; it changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "idlewise.explain/1";
+
+/// Which decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// By its number on its CPU, from 0.
+    Decision(u64),
+    /// The last that was made at this time or before, ns on the clock of the recording.
+    At(u64),
+    /// As [`Which::At`], ns after the first event of the recording.
+    After(u64),
+}
+
+/// What to explain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExplainRequest {
+    /// A trace or tape.
+    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    pub trace: PathBuf,
+    /// What is known about it beside its file.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The governor with its parameters.
+    pub governor: String,
+    /// Governors to show beside it.
+    pub others: Vec<String>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "idlewise_recording::lossy::paths"
+    )]
+    pub kernel_trees: Vec<PathBuf>,
+    /// The CPU; needed where the recording has several.
+    pub cpu: Option<u32>,
+    /// The decision.
+    pub which: Which,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; nothing for a row of recorded decisions.
+    pub request: Option<ExplainRequest>,
+    /// The recording; nothing for a row of recorded decisions.
+    pub head: Option<TraceHead>,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
+    /// Where the decision is from.
+    pub source: String,
+    /// What the kernel did, for a row of recorded decisions.
+    pub recorded: Option<Chosen>,
+    /// The decision.
+    pub explanation: Explanation,
+}
+
+impl ExplainReport {
+    /// Of a decision that was recorded in a file of its own, at `source`.
+    pub(crate) fn of_recorded(
+        source: String,
+        recorded: Chosen,
+        foreign: Vec<ForeignHead>,
+        explanation: Explanation,
+    ) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: None,
+            head: None,
+            foreign,
+            source,
+            recorded: Some(recorded),
+            explanation,
+        }
+    }
+
+    /// What went wrong with foreign governors that should stand beside the explained one.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&str> {
+        self.explanation.others.iter().filter_map(|o| o.failure.as_deref()).collect()
+    }
+}
+
+/// Explains what `request` asks for.
+///
+/// # Errors
+/// [`CommandError`] when recording, platform or governor cannot be read or found, or there is no such decision.
+pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> {
+    let scene = Scene::open_one(
+        &request.trace,
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let recording = scene.first()?;
+    let governor = hosted(&request.governor, &request.kernel_trees)?;
+    let others = beside(&governor, &request.others, &request.kernel_trees)?;
+    let workloads = scene.workloads(recording)?;
+    let workload = pick_cpu(&workloads, request.cpu)?;
+    let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
+    let explanation = cpu.explain(&governor, request.which, &others)?;
+    recording.check()?;
+    Ok(ExplainReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: Some(request.clone()),
+        foreign: foreign_among(&governor, &others),
+        source: recording.tape.source.name.clone(),
+        head: Some(TraceHead::new(recording, |cpu| scene.missing(cpu))),
+        recorded: None,
+        explanation,
+    })
+}
+
+/// The governor of `text`; the oracle has nothing to explain.
+pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
+    if text == ORACLE {
+        return Err(CommandError::Request(format!(
+            "{text} knows every wakeup in advance and has no state: explain a governor, with {text} among --others"
+        )));
+    }
+    if let [first, _, ..] = split_governors(text).as_slice() {
+        return Err(CommandError::Request(format!(
+            "{text}: explain takes one governor, and shows others next to it: --governor {first} --others LIST; --why-differ A,B \
+             compares two"
+        )));
+    }
+    let (alone, limits) = limits::split(text)?;
+    if limits != Limits::NONE {
+        return Err(CommandError::Request(format!(
+            "{text}: what is explained has all that the recording had; explain {alone}, with {text} among --others, or \
+             compare the two"
+        )));
+    }
+    find_one(text, trees)
+}
+
+/// The governors to show beside `explained`, none of them called as it is; none is no mistake here.
+pub(crate) fn beside(
+    explained: &Governor,
+    names: &[String],
+    trees: &[PathBuf],
+) -> Result<Vec<Candidate>, CommandError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut others = candidates(names, trees)?;
+    others.iter_mut().for_each(|other| other.keep_apart_from(explained));
+    Ok(others)
+}
+
+/// Where those came from, of the explained one and the others, that are none of ours.
+pub(crate) fn foreign_among(explained: &Governor, others: &[Candidate]) -> Vec<ForeignHead> {
+    let explained = Candidate::of(explained.clone());
+    foreign(std::iter::once(&explained).chain(others))
+}
+
+pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Workload, CommandError> {
+    let all = || {
+        let cpus: Vec<u32> = workloads.iter().map(|w| w.cpu).collect();
+        idlewise_platform::cpu_list(&cpus)
+    };
+    match (cpu, workloads) {
+        (None, [only]) => Ok(only),
+        (None, _) => Err(CommandError::Request(format!("which CPU? Say --cpu, one of {}", all()))),
+        (Some(cpu), _) => workloads.iter().find(|w| w.cpu == cpu).ok_or_else(|| {
+            CommandError::Request(format!("CPU {cpu} is not among those that can be replayed: {}", all()))
+        }),
+    }
+}
+
+/// One CPU of a scene.
+pub(crate) struct OnCpu<'a> {
+    tape: &'a Tape,
+    cpu_tape: Option<&'a CpuTape>,
+    scene: &'a Scene,
+    pub(crate) place: &'a Cluster,
+    pub(crate) workload: &'a Workload,
+    setting: Setting,
+}
+
+impl<'a> OnCpu<'a> {
+    pub(crate) fn new(
+        scene: &'a Scene,
+        recording: &'a Recording,
+        workload: &'a Workload,
+        seed: u64,
+    ) -> Result<Self, CommandError> {
+        let no_place = || CommandError::Request(scene.missing(workload.cpu).unwrap_or_default());
+        Ok(Self {
+            tape: &recording.tape,
+            cpu_tape: recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu),
+            scene,
+            place: scene.place(workload.cpu).ok_or_else(no_place)?,
+            workload,
+            setting: Setting::new(scene.same_machine(recording), seed),
+        })
+    }
+
+    /// Explains one decision of `governor` and shows `others` beside it.
+    pub(crate) fn explain(
+        &self,
+        governor: &Governor,
+        which: Which,
+        others: &[Candidate],
+    ) -> Result<Explanation, CommandError> {
+        let number = match which {
+            Which::Decision(number) => number,
+            Which::At(at_ns) => self.number_at(governor, at_ns)?,
+            Which::After(ns) => self.number_at(governor, self.tape.source.first_ns.saturating_add(ns))?,
+        };
+        let (seen, kept) = self.watch(governor, number)?;
+        let (Some(seen), Some((_, entry))) = (seen, kept.found) else {
+            return Err(CommandError::Request(format!(
+                "{} makes {} decisions on CPU {}; there is no number {number} (they are counted from 0)",
+                governor.label(),
+                kept.count,
+                self.workload.cpu
+            )));
+        };
+        let other =
+            |candidate: &Candidate| Other::or_failed(candidate, self.other(candidate, entry.start_ns));
+        let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
+        Ok(Explanation {
+            governor: governor.label(),
+            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.scene.platform.id, self.place.name),
+            decision: number,
+            decisions: kept.count,
+            at_ns: entry.start_ns,
+            states: StateHead::all(&self.place.table, seen.inputs.disabled),
+            inputs: Given::all(&seen.inputs, &self.known(&entry)),
+            chosen: Chosen::of(&seen),
+            memory: seen.memory,
+            reasons: seen.reasons,
+            came: Some(Came::of(&entry)),
+            others: others.into_iter().flatten().collect(),
+        })
+    }
+
+    fn number_at(&self, governor: &Governor, at_ns: u64) -> Result<u64, CommandError> {
+        let source = &self.tape.source;
+        let s = |ns: u64| ns as f64 / 1e9;
+        let goes =
+            format!("the recording goes from {:.9} s to {:.9} s", s(source.first_ns), s(source.last_ns));
+        if at_ns > source.last_ns {
+            let why = format!("there is no decision at {:.9} s: {goes}", s(at_ns));
+            return Err(CommandError::Request(why));
+        }
+        let keep = self.run(&Candidate::of(governor.clone()), |_, _| Keep::last_at(at_ns))?;
+        keep.found.map(|(number, _)| number).ok_or_else(|| {
+            CommandError::Request(format!(
+                "CPU {} was not idle yet at {:.9} s; {goes}",
+                self.workload.cpu,
+                s(at_ns)
+            ))
+        })
+    }
+
+    /// What `candidate` leaves in the book that `open` opens.
+    pub(crate) fn run<B: Book>(
+        &self,
+        candidate: &Candidate,
+        open: impl Fn(&'a Workload, &'a Cluster) -> B,
+    ) -> Result<B::Pages, CommandError> {
+        let mut runs = candidate.run(&[self.workload], self.scene, self.setting, open)?;
+        let nothing = || CommandError::Request(self.scene.missing(self.workload.cpu).unwrap_or_default());
+        runs.cpus.pop().map(|ran| ran.pages).ok_or_else(nothing)
+    }
+
+    fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Seen>, Keep), CommandError> {
+        let (table, capacity) = (&self.place.table, self.place.capacity);
+        let watched = governor.run(|loader| {
+            let mut instance = loader.load_explaining(self.workload.grid.period_ns)?;
+            let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
+            let mut watch = Watch::new(&mut instance, slot, number);
+            let mut keep = Keep::number(number);
+            run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
+            Ok((watch.seen, keep, self.workload.events.failure().map(str::to_owned)))
+        })?;
+        match watched {
+            (_, _, Some(why)) => Err(CommandError::Stays(why)),
+            (seen, keep, None) => Ok((seen, keep)),
+        }
+    }
+
+    fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, CommandError> {
+        let keep = self.run(candidate, |_, _| Keep::last_at(at_ns))?;
+        Ok(keep.found.map(|(_, entry)| Other {
+            governor: candidate.name().to_owned(),
+            failure: None,
+            asked_before_ns: at_ns - entry.start_ns,
+            state: entry.selected.into(),
+            tick: Came::of(&entry).tick.to_owned(),
+            came: Some(Came::of(&entry)),
+        }))
+    }
+
+    /// How well the inputs of the decision that led to `entry` are known.
+    fn known(&self, entry: &Entry) -> Known {
+        // The timers of a wait are those that were pending when it began, however often the tick ends a sleep in it.
+        let event = self.workload.events.iter().find(|e| e.at_ns >= entry.start_ns);
+        let began_at = |ns: u64| self.cpu_tape?.pieces.iter().find(|p| p.start_ns == ns);
+        let piece = event.and_then(|e| began_at(e.start_ns));
+        let weakest = |name: &str| {
+            let input = self.tape.inputs.iter().find(|i| i.name == name);
+            input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()
+        };
+        Known {
+            timers: piece.map_or(Confidence::Assumed, |p| p.timer_confidence()).name(),
+            latency_limit: weakest("latency limit"),
+            util: weakest("utilisation"),
+            iowait: weakest("iowait"),
+            disabled: weakest("disabled states"),
+            run: None,
+        }
+    }
+}

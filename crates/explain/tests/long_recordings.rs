@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does an answer stay the same when the idle stays of a recording are in a temporary file, and is a file that fails told?
+
+use idlewise_testkit::kernel_trees;
+
+use std::path::{Path, PathBuf};
+
+use idlewise_explain::{ExplainRequest, Which, explain};
+use idlewise_recording::{Limits, Recording, RecordingOptions};
+use idlewise_study::compare::{CompareRequest, compare};
+use idlewise_study::info;
+use idlewise_study::replay::ReplayRequest;
+use idlewise_study::score::score;
+
+const FILED: Limits = Limits { stays: 20, block: 7 };
+
+fn mixed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat")
+}
+
+fn both() -> [RecordingOptions; 2] {
+    let memory = idlewise_testkit::known("kvm-guest", "menu");
+    let filed = RecordingOptions { limits: FILED, ..memory.clone() };
+    let recording = Recording::open(&mixed(), &filed).unwrap();
+    assert!(recording.tape.cpus.iter().any(|c| !c.pieces.in_memory()), "the limit is reached");
+    [memory, filed]
+}
+
+fn json(report: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(report).unwrap()
+}
+
+#[test]
+fn a_replay_says_the_same() {
+    let governors = ["menu", "teo", "haltpoll", "shallow", "oracle"];
+    let [memory, filed] = both().map(|recording| {
+        let request = idlewise_testkit::request(&[&mixed()], "kvm-guest", "menu", &governors);
+        json(&idlewise_testkit::run(&ReplayRequest { recording, sensitivity: true, ..request }))
+    });
+    assert_eq!(memory, filed);
+}
+
+#[test]
+fn a_foreign_governor_says_the_same() {
+    let Some(tree) = kernel_trees::tree("linux-source-6.12") else { return };
+    let [memory, filed] = both().map(|recording| {
+        let request = idlewise_testkit::request(&[&mixed()], "kvm-guest", "menu", &["linux/menu"]);
+        json(&idlewise_testkit::run(&ReplayRequest {
+            recording,
+            kernel_trees: vec![tree.clone()],
+            ..request
+        }))
+    });
+    assert_eq!(memory, filed);
+}
+
+#[test]
+fn a_score_a_comparison_and_an_explanation_say_the_same() {
+    let [memory, filed] = both().map(|recording| {
+        let scored = json(&score(&mixed(), &recording, Default::default(), None).unwrap());
+        let request = CompareRequest {
+            traces: vec![mixed()],
+            recording: recording.clone(),
+            a: "menu".to_owned(),
+            b: "teo".to_owned(),
+            ..CompareRequest::default()
+        };
+        let compared = json(&compare(&request, &|_, _| ()).unwrap());
+        let request = ExplainRequest {
+            trace: mixed(),
+            recording: recording.clone(),
+            platform: None,
+            cluster: None,
+            governor: "teo".to_owned(),
+            others: vec!["menu".to_owned()],
+            kernel_trees: Vec::new(),
+            cpu: Some(0),
+            which: Which::Decision(40),
+            seed: 0,
+        };
+        let explained = json(&explain(&request).unwrap());
+        let looked = json(&info::info(&mixed(), &recording, &[]).unwrap());
+        let bytes = Recording::open(&mixed(), &recording).unwrap().tape_bytes().unwrap();
+        (scored, compared, explained, looked, bytes)
+    });
+    assert!(memory == filed, "{memory:?}\n{filed:?}");
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What could not be tested, and why: a reader of the advice must not take it for tested.
+
+use serde::Serialize;
+
+use super::{Evidence, Row};
+use idlewise_study::replay::TraceResult;
+
+/// Something that was not tested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Untested {
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// All of it.
+pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
+    let mut out = Vec::new();
+    let mut say = |what: &str, why: String| out.push(Untested { what: what.to_owned(), why });
+    if let Err(why) = &e.ab {
+        say("the running kernel", why.clone());
+    }
+    let lacking: Vec<&str> =
+        rows.iter().filter(|r| r.in_kernel == Some(false)).map(|r| r.governor.as_str()).collect();
+    if !lacking.is_empty() {
+        say(&lacking.join(", "), "not in this kernel: replayed only".to_owned());
+    }
+    if e.situation.available.is_none() {
+        say(
+            "which governors the kernel has",
+            "the recording does not show it, and is of another machine".to_owned(),
+        );
+    } else if e.situation.meters.is_empty() {
+        let why = e.situation.notes.first().cloned();
+        let none =
+            || "no power meter here (powercap, hwmon, battery): energy is from the replay alone".to_owned();
+        say("energy", why.unwrap_or_else(none));
+    }
+    let alone = rows.iter().filter(|r| e.replay.is_ok() && r.replay.is_none() && r.in_kernel.is_some());
+    for row in alone {
+        say(&row.governor, "there is no such governor, or none with these parameters, to replay".to_owned());
+    }
+    for row in rows {
+        let never = row.replayed().map_or(&[][..], |r| r.never_entered.as_slice());
+        if !never.is_empty() {
+            let states = never.join(" and ");
+            let why = format!(
+                "its replay rests on {states}, which the kernel never entered in the recording: it does not rank"
+            );
+            say(&row.governor, why);
+        }
+    }
+    match &e.replay {
+        Err(why) => say("a replay", why.clone()),
+        Ok(report) => report.traces.iter().for_each(|t| of_trace(t, &mut say)),
+    }
+    out
+}
+
+fn of_trace(trace: &TraceResult, say: &mut impl FnMut(&str, String)) {
+    for left in &trace.head.left_out {
+        say(&format!("CPU {} in the replay", left.cpu), left.why.clone());
+    }
+    let score = trace.governors.iter().map(|g| &g.score).find(|s| !s.is_nothing());
+    if let Some(score) = score {
+        if score.states.len() <= 2 {
+            let names: Vec<&str> = score.states.iter().map(|s| s.name.as_str()).collect();
+            let why = format!("this machine has only {}", names.join(" and "));
+            say("the choice between deeper states", why);
+        }
+        if score.energy_unit == "rel" {
+            say(
+                "energy in Joules",
+                "the states' powers were not measured: relative, from break-even".to_owned(),
+            );
+        }
+    }
+    let cost = "a replay counts the exit latency of states, and that of no tick";
+    say("what stopping and starting the tick costs", cost.to_owned());
+    let loop_ = "a replay is an open loop: a late wake delays nothing after it";
+    say("what a slower wake does to the load", loop_.to_owned());
+}

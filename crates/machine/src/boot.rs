@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Governors in a booted kernel: `idlewise lab`.
+
+mod chosen;
+mod self_test;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_boot::{
+    Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
+};
+use idlewise_platform::{Cluster, Costs, Platform};
+use serde::Serialize;
+
+use idlewise_conform::parity::Parity;
+use idlewise_recording::counters::CounterCheck;
+use idlewise_recording::scene::Per;
+use idlewise_recording::{CommandError, FidelityHead, RecordingOptions};
+use idlewise_study::replay::{self, GovernorResult, ReplayRequest, results_of_scores};
+use idlewise_study::score;
+
+use chosen::Chosen;
+
+pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
+
+/// Version of the JSON that booted runs give.
+pub const SCHEMA: &str = "idlewise.lab/1";
+
+/// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (kernel-lab.md, section 4).
+const HZ: u32 = 1000;
+
+/// Of all the guest's CPUs.
+const SPEED: u32 = 1024;
+
+/// Time that the guest's kernel takes where every event of a stock kernel is recorded: medians of recordings under the kernel's
+/// menu (docs/concepts/simulation.md, "Beside a real run"). An instruction takes 4 ns there, a recorded event about 3 us; rt-app
+/// itself takes `user_ns` to each event of its file that sleeps or waits, `loop_ns` to the next round.
+const GUEST_COSTS: Costs = Costs {
+    irq_ns: 15_700,
+    irq_exit_ns: 13_900,
+    tick_ns: 7_700,
+    wake_ns: 10_200,
+    switch_ns: 4_000,
+    user_ns: 8_600,
+    loop_ns: 26_700,
+    syscall_ns: 8_700,
+    idle_ns: 11_500,
+    again_ns: 10_600,
+    stop_tick_ns: 12_300,
+    start_tick_ns: 11_400,
+    leave_ns: 7_600,
+    ipi_ns: 2_000,
+    mem_bytes_per_us: 1_000,
+};
+const GUEST_COSTS_SOURCE: &str = "recordings of the boot lab's guest, QEMU counting 4 ns an instruction";
+
+/// Which kernel, and where everything is kept.
+#[derive(Clone, Debug, Default)]
+pub struct BuildRequest {
+    /// The lab's folder; without it the usual one.
+    pub folder: Option<PathBuf>,
+    /// A tree of the user's with the overlay in it; without it Debian's source.
+    pub kernel_tree: Option<PathBuf>,
+    /// Which of Debian's kernels, as MAJOR.MINOR; without it [`idlewise_boot::DEFAULT_VERSION`].
+    pub version: Option<String>,
+    /// Compilers at the same time; without it one for each CPU.
+    pub jobs: Option<usize>,
+}
+
+/// What to boot.
+#[derive(Clone, Debug, Default)]
+pub struct BootRequest {
+    /// The kernel.
+    pub build: BuildRequest,
+    /// Platforms.
+    pub platforms: Vec<String>,
+    /// Governors: ours by their ids, the kernel's own as `linux/NAME`, the user's by the paths of their C files.
+    pub governors: Vec<String>,
+    /// Workloads.
+    pub workloads: Vec<String>,
+    /// How long each workload runs, seconds of the guest.
+    pub seconds: u32,
+    /// CPUs of the guest, where not as many as the platform has.
+    pub cpus: Option<u32>,
+    /// Who puts the CPUs to sleep.
+    pub driver: IdleDriver,
+    /// The synthetic driver refuses every so manieth deeper entry; 0 for none.
+    pub reject: u32,
+    /// The file for the workload `rt-app`.
+    pub rt_app: Option<PathBuf>,
+    /// A cpufreq governor.
+    pub cpufreq: Option<String>,
+    /// Leave the governors' true inputs out of the trace.
+    pub without_true_inputs: bool,
+    /// Where the recordings go.
+    pub to: PathBuf,
+    /// How to break results down.
+    pub per: Per,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct BootReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// `uname -r` of the guest.
+    pub kernel: String,
+    /// Hash of all that went into the kernel.
+    pub kernel_id: String,
+    /// QEMU's version.
+    pub qemu: String,
+    /// The governor to which the others are compared: the first.
+    pub baseline: String,
+    /// By platform and workload.
+    pub cells: Vec<Cell>,
+}
+
+/// One workload on one machine under every governor.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The platform.
+    pub platform: String,
+    /// The idle driver.
+    pub driver: String,
+    /// CPUs of the guest.
+    pub cpus: u32,
+    /// The workload.
+    pub workload: String,
+    /// Guest seconds asked for.
+    pub seconds: u32,
+    /// Where the recordings are: a folder for each governor.
+    pub folder: PathBuf,
+    /// The kernel's choices under each governor, judged.
+    pub governors: Vec<GovernorResult>,
+    /// How far each recording agrees with what else is known of it, in the order of `governors`.
+    pub checks: Vec<RecordingCheck>,
+    /// What guests found wrong.
+    pub complaints: Vec<String>,
+}
+
+/// Three looks at one recording.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordingCheck {
+    /// The governor.
+    pub governor: String,
+    /// The same governor in user space, fed with what the kernel's was told: as often as it was asked, the same choice.
+    /// `None` where true inputs were not recorded.
+    pub parity: Option<Parity>,
+    /// The same governor replayed from the stock events alone.
+    pub fidelity: Result<FidelityHead, String>,
+    /// The trace against the kernel's own counters.
+    pub counters: Option<CounterCheck>,
+}
+
+impl RecordingCheck {
+    /// Whether nothing contradicts: every choice the same from the same inputs, every counter equal. Fidelity is a measure of
+    /// how much a trace tells, so it is none of this.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let parity = self.parity.as_ref().is_none_or(|p| p.result.is_ok() && p.mismatches() == 0);
+        parity && self.counters.as_ref().is_none_or(CounterCheck::same)
+    }
+}
+
+/// Builds the guest's kernel, or finds it built.
+///
+/// # Errors
+/// [`CommandError::Boot`] when it cannot be.
+pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), CommandError> {
+    check_version(request)?;
+    let folder = LabFolder::open(request.folder.as_deref()).map_err(CommandError::other)?;
+    let tree = tree(request, &folder, watch)?;
+    let build = Build::new(&tree, &folder, request.jobs, watch).map_err(CommandError::other)?;
+    Ok((build.kernel().map_err(CommandError::other)?, build.log().to_owned()))
+}
+
+fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, CommandError> {
+    Ok(match &request.kernel_tree {
+        Some(tree) => KernelTree::of_user(tree).map_err(CommandError::other)?,
+        None => {
+            let version = request.version.as_deref().unwrap_or(idlewise_boot::DEFAULT_VERSION);
+            KernelTree::of_debian(folder, version, watch).map_err(CommandError::other)?
+        }
+    })
+}
+
+/// Refuses a version that no kernel of Debian's can have, before anything is fetched.
+fn check_version(request: &BuildRequest) -> Result<(), CommandError> {
+    request.version.as_deref().map_or(Ok(()), idlewise_boot::check_version).map_err(CommandError::other)
+}
+
+/// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
+/// the same settings is not recorded again: it would be the same to the bit.
+///
+/// # Errors
+/// [`CommandError`] when something cannot be built, booted or read; what was recorded until then is kept.
+pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, CommandError> {
+    check_version(&request.build)?;
+    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let platforms =
+        request.platforms.iter().map(|p| idlewise_platform::find(p)).collect::<Result<Vec<_>, _>>()?;
+    let workloads = request
+        .workloads
+        .iter()
+        .map(|w| workload(w))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(CommandError::other)?;
+    for platform in &platforms {
+        machine(request, platform)?;
+    }
+    let rt_app = rt_app(request, &workloads)?;
+    for (i, name) in request.governors.iter().enumerate() {
+        if request.governors.iter().take(i).any(|other| other == name) {
+            return Err(CommandError::Request(format!("governor {name} is named twice; name it once")));
+        }
+    }
+    let chosen = Chosen::all(&request.governors)?;
+    let tree = tree(&request.build, &folder, watch)?;
+    for governor in &chosen {
+        governor.in_replay(tree.folder(), Path::new(""))?;
+    }
+    let users = chosen::users(&chosen);
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
+        .map_err(CommandError::other)?
+        .with_governors(&users)
+        .kernel()
+        .map_err(CommandError::other)?;
+    let lab = Lab::new(&folder, kernel, watch).map_err(CommandError::other)?;
+    let mut cells = Vec::new();
+    for platform in &platforms {
+        for workload in &workloads {
+            cells.push(cell(request, &lab, &tree, platform, *workload, &chosen, rt_app.as_deref())?);
+        }
+    }
+    Ok(BootReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: lab.kernel().release.clone(),
+        kernel_id: lab.kernel().id.clone(),
+        qemu: lab.qemu().version.clone(),
+        baseline: request.governors.first().cloned().unwrap_or_default(),
+        cells,
+    })
+}
+
+/// A shell in a guest of the platform.
+///
+/// # Errors
+/// [`CommandError`] when it cannot be booted.
+pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), CommandError> {
+    check_version(&request.build)?;
+    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let [platform] = &request.platforms[..] else {
+        return Err(CommandError::Request("a shell is in one guest: name one platform".to_owned()));
+    };
+    let machine = machine(request, &idlewise_platform::find(platform)?)?;
+    let tree = tree(&request.build, &folder, watch)?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
+        .map_err(CommandError::other)?
+        .kernel()
+        .map_err(CommandError::other)?;
+    let run = Run {
+        machine,
+        governor: String::new(),
+        workload: workload("idle").map_err(CommandError::other)?,
+        seconds: request.seconds,
+        rt_app: None,
+        cpufreq: request.cpufreq.clone(),
+        true_inputs: true,
+        parameters: String::new(),
+    };
+    Lab::new(&folder, kernel, watch).map_err(CommandError::other)?.shell(&run).map_err(CommandError::other)
+}
+
+fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, CommandError> {
+    let machine = Machine::new(platform, request.cpus, request.driver, request.reject, WINDOW)
+        .map_err(CommandError::other)?;
+    if request.cpufreq.is_some() && !machine.has_frequencies() {
+        return Err(CommandError::Request(format!(
+            "platform {}: no operating points are known, or more than a kernel parameter holds, so a cpufreq governor has nothing to choose from",
+            platform.id
+        )));
+    }
+    Ok(machine)
+}
+
+fn rt_app(request: &BootRequest, workloads: &[Workload]) -> Result<Option<Vec<u8>>, CommandError> {
+    let wanted = workloads.iter().any(|w| w.name == "rt-app");
+    match &request.rt_app {
+        Some(path) if wanted => {
+            let bytes = fs::read(path);
+            bytes
+                .map(Some)
+                .map_err(|e| CommandError::File { path: path.display().to_string(), why: e.to_string() })
+        }
+        Some(_) => Err(CommandError::Request("--rt-app-file is for the workload rt-app".to_owned())),
+        None if wanted => {
+            Err(CommandError::Request("the workload rt-app needs a file: --rt-app-file FILE.json".to_owned()))
+        }
+        None => Ok(None),
+    }
+}
+
+fn cell(
+    request: &BootRequest,
+    lab: &Lab<'_>,
+    tree: &KernelTree,
+    platform: &Platform,
+    workload: Workload,
+    chosen: &[Chosen],
+    rt_app: Option<&[u8]>,
+) -> Result<Cell, CommandError> {
+    let machine = machine(request, platform)?;
+    let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
+    let folder = request.to.join(name);
+    let mut scores = Vec::new();
+    let mut checks = Vec::new();
+    let mut complaints = Vec::new();
+    for governor in chosen {
+        let to = folder.join(&governor.folder);
+        let run = Run {
+            machine: machine.clone(),
+            governor: governor.in_kernel.clone(),
+            workload,
+            seconds: request.seconds,
+            rt_app: rt_app.map(<[u8]>::to_vec),
+            cpufreq: request.cpufreq.clone(),
+            true_inputs: !request.without_true_inputs,
+            parameters: governor.parameters.clone(),
+        };
+        let settings = settings(lab, platform, &run, governor);
+        let (machine_toml, files) = (guest(platform, run.cpufreq.is_some()).to_toml(), governor.files());
+        let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
+        let mut beside = vec![
+            ("run.toml", settings.as_str()),
+            ("machine.toml", machine_toml.as_str()),
+            ("trace.toml", trace_toml.as_str()),
+        ];
+        beside.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
+        if is_recorded(&to, &settings)? {
+            // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
+            still_the_users(&to, &files)?;
+        } else {
+            lab.run(&run, &to, &beside).map_err(CommandError::other)?;
+        }
+        let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
+        complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
+        let counters = [to.join("counters-before"), to.join("counters-after")];
+        let [before, after] = &counters;
+        let options = RecordingOptions::default();
+        let report = score::score(&to.join("trace"), &options, request.per, Some([before, after]))?;
+        checks.push(check(
+            &governor.name,
+            &to.join("trace"),
+            governor.in_replay(tree.folder(), &to)?,
+            report.counters,
+        )?);
+        scores.push((governor.name.clone(), report.score, report.groups));
+    }
+    Ok(Cell {
+        platform: platform.id.clone(),
+        driver: machine.driver.word().to_owned(),
+        cpus: machine.cpus,
+        workload: workload.name.to_owned(),
+        seconds: request.seconds,
+        folder,
+        governors: results_of_scores(scores),
+        checks,
+        complaints,
+    })
+}
+
+/// Replays the recording with the governor that it is of.
+fn check(
+    name: &str,
+    trace: &Path,
+    governor: String,
+    counters: Option<CounterCheck>,
+) -> Result<RecordingCheck, CommandError> {
+    // The governor's file is what was booted: it need not be taken from what stands beside the recording.
+    let recording =
+        RecordingOptions { kernel_governor: Some(governor.clone()), ..RecordingOptions::default() };
+    let request = ReplayRequest {
+        traces: vec![trace.to_owned()],
+        recording,
+        governors: vec![governor],
+        ..ReplayRequest::default()
+    };
+    let replayed = replay::replay(&request, &|_, _| ())?.traces.into_iter().next();
+    let replayed =
+        replayed.ok_or_else(|| CommandError::Request(format!("{}: nothing replayed", trace.display())))?;
+    Ok(RecordingCheck {
+        governor: name.to_owned(),
+        // The last: the one that the run is about.
+        parity: replayed.parity.into_iter().next_back(),
+        fidelity: replayed.fidelity,
+        counters,
+    })
+}
+
+/// The platform as the guest is it, for a simulation of the same. Its CPUs are all as fast, but its kernel takes them for what the
+/// device tree says; without `cpufreq` they have no clocks.
+#[must_use]
+pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
+    let cluster =
+        |c: &Cluster| Cluster { speed: Some(SPEED), clock: c.clock.clone().filter(|_| cpufreq), ..c.clone() };
+    Platform {
+        hz: Some(HZ),
+        hz_note: "the boot lab's kernel".to_owned(),
+        one_cache: true,
+        one_thread: true,
+        costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
+        battery: None,
+        clusters: platform.clusters.iter().map(cluster).collect(),
+        ..platform.clone()
+    }
+}
+
+/// What tells replay about the recording.
+fn sidecar(governor: &str) -> String {
+    format!("# SPDX-License-Identifier: GPL-2.0-only\nplatform = \"machine.toml\"\ngovernor = {governor:?}\n")
+}
+
+/// Everything that a recording depends on.
+fn settings(lab: &Lab<'_>, platform: &Platform, run: &Run, governor: &Chosen) -> String {
+    let hash = |bytes: &[u8]| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes));
+    let lines = [
+        ("idlewise", env!("CARGO_PKG_VERSION").to_owned()),
+        ("kernel", lab.kernel().release.clone()),
+        ("kernel_id", lab.kernel().id.clone()),
+        ("qemu", lab.qemu().version.clone()),
+        ("guest_id", lab.guest_id(run)),
+        ("platform", platform.id.clone()),
+        ("platform_id", hash(platform.to_toml().as_bytes())),
+        ("driver", run.machine.driver.word().to_owned()),
+        ("cpus", run.machine.cpus.to_string()),
+        ("machine", run.machine.parameters().to_owned()),
+        ("governor", governor.name.clone()),
+        ("workload", run.workload.name.to_owned()),
+        ("seconds", run.seconds.to_string()),
+        ("cpufreq", run.cpufreq.clone().unwrap_or_default()),
+        ("true_inputs", run.true_inputs.to_string()),
+        ("rt_app_id", run.rt_app.as_deref().map(hash).unwrap_or_default()),
+    ];
+    let mut out = "# SPDX-License-Identifier: GPL-2.0-only\n".to_owned();
+    for (name, value) in lines {
+        let _ = writeln!(out, "{name} = {value:?}");
+    }
+    out
+}
+
+/// Whether the files of the user's governor in a recording are those that the user names now.
+fn still_the_users(to: &Path, files: &[(String, &str)]) -> Result<(), CommandError> {
+    for (name, text) in files {
+        let kept = to.join(name);
+        if !fs::read(&kept).is_ok_and(|kept| kept == text.as_bytes()) {
+            let why = "not the file of the governor that is asked for now; name another folder with --to, or remove it";
+            return Err(CommandError::file(&kept, why));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `to` has this recording already.
+fn is_recorded(to: &Path, settings: &str) -> Result<bool, CommandError> {
+    if !to.exists() {
+        return Ok(false);
+    }
+    if fs::read_to_string(to.join("run.toml")).is_ok_and(|old| old == settings) {
+        return Ok(true);
+    }
+    Err(CommandError::Request(format!(
+        "{}: holds a recording that was made with other settings (its run.toml says which); name another folder with \
+         --to, or remove it",
+        to.display()
+    )))
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the boot lab do what it claims, here and now?
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
+use serde::Serialize;
+
+use super::{BuildRequest, Chosen, check_version, chosen, tree};
+use idlewise_recording::CommandError;
+
+/// Version of the JSON that a self-test gives.
+pub const SELF_TEST_SCHEMA: &str = "idlewise.lab-self-test/1";
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfTest {
+    /// [`SELF_TEST_SCHEMA`].
+    pub schema: String,
+    /// One after the other.
+    pub checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// What must hold.
+    pub what: String,
+    /// It does.
+    pub holds: bool,
+    /// What was found.
+    pub found: String,
+}
+
+/// What to test.
+#[derive(Clone, Debug)]
+pub struct SelfTestRequest {
+    /// The kernel.
+    pub build: BuildRequest,
+    /// Platforms, each booted twice under every driver that it can have.
+    pub platforms: Vec<String>,
+    /// The governor of these runs.
+    pub governor: String,
+    /// Their workload.
+    pub workload: String,
+    /// How long it runs, seconds of the guest.
+    pub seconds: u32,
+}
+
+/// Runs KUnit's tests of the governors in a guest, and boots the workload on every platform twice, under each driver
+/// that it can have, comparing every byte that comes home.
+///
+/// # Errors
+/// [`CommandError`] when something cannot be built or booted; what does not hold is no error.
+pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTest, CommandError> {
+    check_version(&request.build)?;
+    let load = workload(&request.workload).map_err(CommandError::other)?;
+    if load.name == "rt-app" {
+        return Err(CommandError::Request("a self-test takes workloads without files".to_owned()));
+    }
+    let all = Chosen::all(slice::from_ref(&request.governor))?;
+    let chosen =
+        all.first().ok_or_else(|| CommandError::Request("a self-test needs a governor".to_owned()))?;
+    let mut machines = Vec::new();
+    for platform in &request.platforms {
+        let platform = idlewise_platform::find(platform)?;
+        machines
+            .push(Machine::new(&platform, None, IdleDriver::Synth, 0, WINDOW).map_err(CommandError::other)?);
+        // Not every platform has states that PSCI can have.
+        machines.extend(Machine::new(&platform, None, IdleDriver::Psci, 0, WINDOW));
+    }
+    let first = machines.first().cloned();
+    let first = first.ok_or_else(|| CommandError::Request("a self-test needs a platform".to_owned()))?;
+
+    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let tree = tree(&request.build, &folder, watch)?;
+    chosen.in_replay(tree.folder(), Path::new(""))?;
+    let users = chosen::users(&all);
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
+        .map_err(CommandError::other)?
+        .with_governors(&users)
+        .kernel()
+        .map_err(CommandError::other)?;
+    let lab = Lab::new(&folder, kernel, watch).map_err(CommandError::other)?;
+    let home = tempfile::tempdir_in(folder.path())
+        .map_err(|e| CommandError::File { path: folder.path().display().to_string(), why: e.to_string() })?;
+    let mut checks = Vec::new();
+    let run = |checks: &mut Vec<Check>, name: &str, run: Run| {
+        let to = home.path().join(name);
+        let outcome = lab.run(&run, &to, &[]).map_err(CommandError::other)?;
+        if !outcome.complaints.is_empty() {
+            checks.push(Check {
+                what: format!("{} on {} runs without complaint", run.workload.name, run.machine.platform),
+                holds: false,
+                found: outcome.complaints.join("; "),
+            });
+        }
+        Ok::<PathBuf, CommandError>(to)
+    };
+    let of = |machine: Machine| Run {
+        machine,
+        governor: chosen.in_kernel.clone(),
+        workload: load,
+        seconds: request.seconds,
+        rt_app: None,
+        cpufreq: None,
+        true_inputs: true,
+        parameters: chosen.parameters.clone(),
+    };
+    let kunit = Run {
+        workload: workload("idle").map_err(CommandError::other)?,
+        parameters: "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=idlewise*".to_owned(),
+        ..of(first)
+    };
+    let kunit = run(&mut checks, "kunit", kunit)?;
+    checks.push(kunit_check(&kunit));
+    for (number, machine) in machines.into_iter().enumerate() {
+        let what = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
+        let one = run(&mut checks, &format!("{number}-one"), of(machine.clone()))?;
+        let other = run(&mut checks, &format!("{number}-other"), of(machine))?;
+        checks.push(same_bytes(&what, &one, &other)?);
+    }
+    Ok(SelfTest { schema: SELF_TEST_SCHEMA.to_owned(), checks })
+}
+
+/// KUnit's verdicts in the guest's kernel log.
+fn kunit_check(results: &Path) -> Check {
+    let log = fs::read_to_string(results.join("dmesg")).unwrap_or_default();
+    let lines = log.lines().map(|l| l.split_once("] ").map_or(l, |(_, rest)| rest).trim());
+    let mut passed = 0;
+    let mut failed = Vec::new();
+    for line in lines {
+        passed += usize::from(line.starts_with("ok "));
+        if let Some(what) = line.strip_prefix("not ok ") {
+            failed.push(what.to_owned());
+        }
+    }
+    Check {
+        what: "KUnit: each governor chooses in the kernel what it chooses in user space".to_owned(),
+        // Names and choices of each governor, and the suite.
+        holds: failed.is_empty() && passed > 2 * idlewise_boot::governor_count(),
+        found: format!(
+            "{passed} passed, {} failed{}{}",
+            failed.len(),
+            if failed.is_empty() { "" } else { ": " },
+            failed.join("; ")
+        ),
+    }
+}
+
+fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, CommandError> {
+    let (one, other) = (all_files(one)?, all_files(other)?);
+    let mut different: Vec<&str> =
+        one.keys().filter(|k| one.get(*k) != other.get(*k)).map(String::as_str).collect();
+    different.extend(other.keys().filter(|k| !one.contains_key(*k)).map(String::as_str));
+    let bytes: usize = one.values().map(Vec::len).sum();
+    Ok(Check {
+        what: format!("{what}: the same run twice is the same to the byte"),
+        holds: different.is_empty() && bytes > 0,
+        found: if different.is_empty() {
+            format!("{} files, {bytes} bytes", one.len())
+        } else {
+            format!("different: {}", different.join(", "))
+        },
+    })
+}
+
+fn all_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
+    let wrong =
+        |e: std::io::Error| CommandError::File { path: folder.display().to_string(), why: e.to_string() };
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).map_err(wrong)? {
+            let path = entry.map_err(wrong)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+                all.insert(name, fs::read(&path).map_err(wrong)?);
+            }
+        }
+    }
+    Ok(all)
+}

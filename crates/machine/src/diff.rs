@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel counted, in the forms that people mail, one beside the other: `idlewise diff`.
+//!
+//! Two files may mean two things. Two *looks* at one machine: what happened is the later minus the earlier. Two *runs*,
+//! each of which tells by itself what happened: a recording, a file with the looks before and after, counters since boot.
+
+mod input;
+mod part;
+
+use std::path::{Path, PathBuf};
+
+use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
+use serde::Serialize;
+
+use idlewise_recording::recording::{distinct, file_name};
+use idlewise_recording::{CommandError, RecordingOptions};
+use input::Input;
+
+use part::Parts;
+pub use part::{Part, StatePart};
+
+/// Version of the JSON that a difference gives.
+pub const SCHEMA: &str = "idlewise.diff/1";
+
+/// What two files mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Meaning {
+    /// Two snapshots of one machine: what happened between them.
+    Looks,
+    /// Two runs: how the second differs from the first.
+    Runs,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct DiffRequest {
+    /// The earlier look, the run to start from, or a file that holds both looks.
+    pub before: PathBuf,
+    /// The later snapshot, or the run to compare.
+    pub after: Option<PathBuf>,
+    /// What the files mean, where it is not to be found out.
+    pub meaning: Option<Meaning>,
+    /// The CPUs of a file that names none, in its order.
+    pub cpus: Vec<u32>,
+    /// On which machine recordings were made.
+    pub recording: RecordingOptions,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiffReport {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Version of idlewise.
+    pub version: &'static str,
+    /// What the files mean.
+    pub meaning: Meaning,
+    /// How that is known.
+    pub because: String,
+    /// What was read: one or two files.
+    pub files: Vec<String>,
+    /// What happened: in one time between two looks, or in each of two runs.
+    pub runs: Vec<Run>,
+    /// What makes it doubtful.
+    pub notes: Vec<String>,
+}
+
+/// What happened in a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// How it is called.
+    pub name: String,
+    /// What it rests on: `two looks`, `counters since boot`; `recording (with the kernel's counters)`, `recording (its
+    /// own stays)`.
+    pub basis: &'static str,
+    /// The cpuidle driver, where it is told.
+    pub driver: Option<String>,
+    /// The cpuidle governor, where it is told.
+    pub governor: Option<String>,
+    /// How long it took, s, where it is told.
+    pub seconds: Option<f64>,
+    /// All CPUs together.
+    pub all: Part,
+    /// Parts of the machine that have the same idle states and capacity; empty where all have.
+    pub clusters: Vec<Part>,
+    /// CPUs.
+    pub cpus: Vec<Part>,
+}
+
+/// Reads and subtracts.
+///
+/// # Errors
+/// [`CommandError`] when a file cannot be read, or files do not belong together.
+pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
+    request.recording.check_governor()?;
+    let paths: Vec<&Path> =
+        [Some(&request.before), request.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    let bare: Vec<String> = paths.iter().map(|path| file_name(path)).collect();
+    let named: Vec<(&Path, &str)> = paths.iter().copied().zip(bare.iter().map(String::as_str)).collect();
+    let mut names = distinct(&named).into_iter();
+    let mut read = |path: &Path| Input::read(path, names.next().unwrap_or_else(|| file_name(path)), request);
+    let before = read(&request.before)?;
+    if let Some(after) = &request.after {
+        differ(&request.before, after)?;
+    }
+    let mut notes = before.notes.clone();
+    let Some(after) = &request.after else {
+        heard(request, &[&before])?;
+        let name = before.name.clone();
+        if request.meaning == Some(Meaning::Looks) {
+            before.last_look()?;
+        }
+        let run = before.run(false, &mut notes)?;
+        let because = match request.meaning {
+            Some(Meaning::Runs) => {
+                return Err(CommandError::Request(format!(
+                    "{name}: one run; name a second to compare it with"
+                )));
+            }
+            _ => format!("one file: {}", run.basis),
+        };
+        return Ok(report(Meaning::Looks, because, vec![name], vec![run], notes));
+    };
+    let after = read(after)?;
+    heard(request, &[&before, &after])?;
+    notes.extend(after.notes.iter().filter(|n| !before.notes.contains(n)).cloned());
+    let files = vec![before.name.clone(), after.name.clone()];
+    let counts = (before.looks(), after.looks());
+    let meaning = request.meaning.map(|m| (m, "as asked for".to_owned())).or(match counts {
+        (Some(1), Some(1)) => None,
+        (Some(1), _) | (_, Some(1)) => {
+            let (one, two) = if counts.0 == Some(1) { (0, 1) } else { (1, 0) };
+            let name = |i: usize| files.get(i).map_or("", String::as_str);
+            return Err(CommandError::Request(format!(
+                "{} is one snapshot of a machine, {} says by itself what happened: give two of a kind, or say --as looks or \
+                 --as runs",
+                name(one),
+                name(two)
+            )));
+        }
+        _ => Some((Meaning::Runs, "each file says by itself what happened".to_owned())),
+    });
+    match meaning {
+        Some((Meaning::Runs, because)) => {
+            // Of a kind: stays last somewhat longer than what the kernel measures.
+            let by_stays = match (before.has_counters()?, after.has_counters()?) {
+                (Some(true), Some(false)) => Some((&before, &after)),
+                (Some(false), Some(true)) => Some((&after, &before)),
+                _ => None,
+            };
+            if let Some((with, without)) = by_stays {
+                notes.push(format!(
+                    "{}: its counters of the kernel are not used, for {} has none",
+                    with.name, without.name
+                ));
+            }
+            let stays = by_stays.is_some();
+            let runs = vec![before.run(stays, &mut notes)?, after.run(stays, &mut notes)?];
+            Ok(report(Meaning::Runs, because, files, runs, notes))
+        }
+        Some((Meaning::Looks, because)) => {
+            let run = between(before.last_look()?, after.last_look()?, &mut notes)?;
+            Ok(report(Meaning::Looks, because, files, vec![run], notes))
+        }
+        None => looks_or_boots(&before, &after, files, notes),
+    }
+}
+
+/// A file is compared with another one.
+fn differ(before: &Path, after: &Path) -> Result<(), CommandError> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(before).is_some_and(|before| place(after) == Some(before)) {
+        return Err(CommandError::Request(format!(
+            "{} and {} are the same file; name two files, or one that holds both snapshots",
+            before.display(),
+            after.display()
+        )));
+    }
+    Ok(())
+}
+
+/// An option that says something about none of the files is a mistake.
+fn heard(request: &DiffRequest, inputs: &[&Input]) -> Result<(), CommandError> {
+    let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
+    let names = names.join(" and ");
+    if !request.cpus.is_empty() && !inputs.iter().any(|i| i.took_cpus) {
+        return Err(CommandError::Request(format!(
+            "--cpus is for bare values, which name no CPU; {names}: the CPUs are named there: leave --cpus out"
+        )));
+    }
+    let option = request.recording.first_given();
+    match option.filter(|_| !inputs.iter().any(|i| i.looks().is_none())) {
+        Some(option) => Err(CommandError::Request(format!(
+            "{option} is for recordings; {names}: counters of the kernel: leave {option} out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Two single looks: at one machine, unless counters ran back, as they do when it was started anew.
+fn looks_or_boots(
+    before: &Input,
+    after: &Input,
+    files: Vec<String>,
+    mut notes: Vec<String>,
+) -> Result<DiffReport, CommandError> {
+    let (a, b) = (before.last_look()?, after.last_look()?);
+    let refused = match between(a, b, &mut notes) {
+        Ok(run) => {
+            let because = "one snapshot each, and no counter goes back".to_owned();
+            return Ok(report(Meaning::Looks, because, files, vec![run], notes));
+        }
+        Err(refused) => refused,
+    };
+    if between(b, a, &mut Vec::new()).is_ok() {
+        return Err(CommandError::Request(format!(
+            "{refused} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
+        )));
+    }
+    let because = "counters since boot, for the snapshots are not of one boot".to_owned();
+    notes.push(refused.to_string());
+    let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
+    Ok(report(Meaning::Runs, because, files, runs, notes))
+}
+
+fn report(
+    meaning: Meaning,
+    because: String,
+    files: Vec<String>,
+    runs: Vec<Run>,
+    notes: Vec<String>,
+) -> DiffReport {
+    DiffReport { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), meaning, because, files, runs, notes }
+}
+
+/// What happened between two looks at one machine.
+fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> Result<Run, PlatformError> {
+    let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
+    if counters.cpus.is_empty() {
+        return Err(PlatformError::Counters {
+            what: "the snapshots have no CPU in common".to_string(),
+            hint: "are they of the same machine?".to_string(),
+        });
+    }
+    notes.extend(doubts);
+    if a.governor != b.governor {
+        let name = |d: &SysfsDump| d.governor.clone().unwrap_or_else(|| "one not known".to_owned());
+        notes.push(format!("the governor changed from {} to {}", name(a), name(b)));
+    }
+    let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
+    let seconds = times.max().map(|ns| ns as f64 / 1e9);
+    let parts = Parts::of_dump(b, &counters);
+    parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone())
+}
+
+/// What happened since the machine was started.
+fn since_boot(look: &SysfsDump) -> Result<Run, PlatformError> {
+    let parts = Parts::of_dump(look, &look.counters());
+    parts.run("", "counters since boot", None, look.driver.clone(), look.governor.clone())
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
+
+use std::path::{Path, PathBuf};
+
+use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
+use idlewise_score::Score;
+
+use super::part::Parts;
+use super::{DiffRequest, Meaning, Run, between, since_boot};
+use idlewise_recording::counters::Looks;
+use idlewise_recording::description::Description;
+use idlewise_recording::recording::{is_tape, other, text_of};
+use idlewise_recording::{CommandError, RecordingOptions};
+use idlewise_study::score::by_cpu;
+
+/// A file that was read.
+pub(super) struct Input {
+    /// The file's name.
+    pub(super) name: String,
+    /// What was taken for granted.
+    pub(super) notes: Vec<String>,
+    /// It names no CPU: `--cpus` does.
+    pub(super) took_cpus: bool,
+    what: What,
+}
+
+enum What {
+    /// At least one look at sysfs.
+    Looks(Vec<SysfsDump>),
+    /// A recording, read when it is clear what is asked of it.
+    Recording(PathBuf, RecordingOptions),
+}
+
+impl Input {
+    /// Reads the file at `path`, which is called `name` here.
+    pub(super) fn read(path: &Path, name: String, request: &DiffRequest) -> Result<Self, CommandError> {
+        let shown = path.display().to_string();
+        let recording = || What::Recording(path.to_owned(), request.recording.clone());
+        let Some(text) = text_of(path)? else {
+            return Ok(Self { name, notes: Vec::new(), took_cpus: false, what: recording() });
+        };
+        let dump = SysfsDump::parse(&text, &shown);
+        let mut notes = Vec::new();
+        let mut took_cpus = false;
+        let what = match dump {
+            Ok(looks) => {
+                let skipped: usize = looks.iter().map(|l| l.skipped_lines).sum();
+                if skipped > 0 {
+                    notes.push(format!("{name}: lines about something else: {skipped}"));
+                }
+                What::Looks(looks)
+            }
+            // One line of a dump is damaged: nothing else will be made of it.
+            Err(why) if text.contains("cpuidle/state") => return Err(why.into()),
+            Err(_) => match CatDump::parse(&text, &shown) {
+                Ok(cat) => {
+                    took_cpus = true;
+                    What::Looks(looks_of_cat(&cat, &name, request, &mut notes)?)
+                }
+                Err(why) if text.trim().is_empty() || !may_be_recording(path, request) => {
+                    return Err(why.into());
+                }
+                Err(_) => recording(),
+            },
+        };
+        Ok(Self { name, notes, took_cpus, what })
+    }
+
+    /// How many looks it holds; `None` for a recording.
+    pub(super) fn looks(&self) -> Option<usize> {
+        if let What::Looks(looks) = &self.what { Some(looks.len()) } else { None }
+    }
+
+    /// Its last look.
+    pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
+        let looks = if let What::Looks(looks) = &self.what { looks.last() } else { None };
+        looks.ok_or_else(|| {
+            CommandError::Request(format!("{}: a recording is no snapshot of sysfs", self.name))
+        })
+    }
+
+    /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
+    pub(super) fn has_counters(&self) -> Result<Option<bool>, CommandError> {
+        match &self.what {
+            What::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
+            What::Looks(_) => Ok(None),
+        }
+    }
+
+    /// What happened in it by itself: of a recording the kernel's counters beside it, or, if `by_stays` or where it has
+    /// none, its own stays.
+    pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<String>) -> Result<Run, CommandError> {
+        let mut run = match &self.what {
+            What::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
+                Some(beside) => beside.run(options, notes)?,
+                None => recorded(path, &self.name, options, notes)?,
+            },
+            What::Looks(looks) => match looks.as_slice() {
+                [one] => {
+                    since_boot(one).map_err(|why| CommandError::Request(format!("{}: {why}", self.name)))?
+                }
+                [a, b] => between(a, b, notes)?,
+                more => {
+                    return Err(CommandError::Request(format!(
+                        "{}: {} snapshots; a run has one before and one after it",
+                        self.name,
+                        more.len()
+                    )));
+                }
+            },
+        };
+        run.name.clone_from(&self.name);
+        Ok(run)
+    }
+}
+
+/// The kernel's counters beside a recording, and the machine that they are of.
+struct Beside {
+    looks: Looks,
+    machine: Platform,
+    governor: Option<String>,
+}
+
+impl Beside {
+    fn of(path: &Path, options: &RecordingOptions) -> Result<Option<Self>, CommandError> {
+        if is_tape(path)? {
+            return Ok(None);
+        }
+        let trace = options.open(path)?;
+        let description = Description::of(path, trace.meta().description.as_deref())?;
+        let Some(looks) = description.looks() else { return Ok(None) };
+        let governor = description.governor();
+        Ok(description.told()?.map(|machine| Self { looks, machine, governor }))
+    }
+
+    /// What was counted between the two looks, CPUs that tracing hides included.
+    fn run(self, options: &RecordingOptions, notes: &mut Vec<String>) -> Result<Run, CommandError> {
+        let (before, after) = (&self.looks.before, &self.looks.after);
+        let counted = subtract(&before.1, &after.1)?;
+        notes.extend(counted.notes);
+        let mut parts = Parts::default();
+        for (cpu, counters) in &counted.counters.cpus {
+            let place = self.machine.cluster_of(*cpu);
+            let states = place.iter().flat_map(|p| p.table.states());
+            let names: Vec<String> = states.map(|s| s.name.clone()).collect();
+            parts.add(Some(*cpu), place.map_or("", |p| &p.name), &names, counters);
+        }
+        let times = after.0.iter().filter_map(|(cpu, at)| at.checked_sub(*before.0.get(cpu)?));
+        let seconds = times.max().map(|ns| ns as f64 / 1e9);
+        let named = options.kernel_governor.as_deref().map(|name| other(name).unwrap_or(name).to_owned());
+        let governor = named.or(self.governor);
+        Ok(parts.run("", "recording (with the kernel's counters)", seconds, None, governor)?)
+    }
+}
+
+/// Whether a text is a trace of any kind: the reader knows.
+fn may_be_recording(path: &Path, request: &DiffRequest) -> bool {
+    !matches!(
+        idlewise_recording::Recording::open(path, &request.recording),
+        Err(CommandError::Trace(_) | CommandError::Tape(_) | CommandError::TapeFile { .. })
+    )
+}
+
+/// The looks in values that name no CPU. They are one look, unless both must be in this file: then its two halves.
+fn looks_of_cat(
+    cat: &CatDump,
+    name: &str,
+    request: &DiffRequest,
+    notes: &mut Vec<String>,
+) -> Result<Vec<SysfsDump>, CommandError> {
+    let total: usize = cat.parts.iter().map(Vec::len).sum();
+    let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
+    if both && !total.is_multiple_of(2) {
+        return Err(CommandError::Request(format!(
+            "{name}: {total} times a CPU's states, which do not make a snapshot before and one after; give two files"
+        )));
+    }
+    let count = if both { total / 2 } else { total };
+    let numbers = match request.cpus.as_slice() {
+        [] => CatDump::shell_order(count),
+        cpus if cpus.len() == count => cpus.iter().copied().map(Some).collect(),
+        cpus => {
+            return Err(CommandError::Request(format!(
+                "{name}: states of {count} CPUs, but --cpus names {}",
+                cpus.len()
+            )));
+        }
+    };
+    if cat.foreign_lines > 0 {
+        notes.push(format!("{name}: lines that belong to no state: {}", cat.foreign_lines));
+    }
+    if request.cpus.is_empty() && count > 1 {
+        notes.push(format!(
+            "{name}: no CPU is named; {count} are taken in the order of cat cpu*/... (0, 1, 10, ..., 2); --cpus says otherwise"
+        ));
+    }
+    let flat: Vec<_> = cat.parts.iter().flatten().cloned().collect();
+    let looks = flat.chunks(count.max(1));
+    Ok(looks.map(|cpus| CatDump::look(&[cpus.to_vec()], &numbers)).collect())
+}
+
+/// A recording by its own stays.
+fn recorded(
+    path: &Path,
+    name: &str,
+    options: &RecordingOptions,
+    notes: &mut Vec<String>,
+) -> Result<Run, CommandError> {
+    let judged = by_cpu(path, options)?;
+    if judged.cpus.is_empty() {
+        let why = format!("no CPU can be judged. {}", judged.left_out.join("; "));
+        return Err(CommandError::file(path, why));
+    }
+    notes.extend(judged.assumption.map(|a| format!("{name}: all of this holds if {a}")));
+    notes.extend(judged.warnings.iter().map(|w| format!("{name}: WARNING: {w}")));
+    notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
+    let counters = |s: &Score| {
+        let state = |s: &idlewise_score::StateScore| StateCounters {
+            usage: s.entries,
+            time_us: s.residency_ns / 1000,
+            above: Some(s.above),
+            below: Some(s.below),
+            rejected: Some(s.rejected),
+            ..StateCounters::default()
+        };
+        s.states.iter().map(state).collect::<Vec<_>>()
+    };
+    let mut parts = Parts::default();
+    let counted = SysfsCounters { cpus: judged.cpus.iter().map(|(c, _, s)| (*c, counters(s))).collect() };
+    for (cpu, place, score) in &judged.cpus {
+        let names: Vec<String> = score.states.iter().map(|s| s.name.clone()).collect();
+        if let Some(counters) = counted.cpus.get(cpu) {
+            parts.add(Some(*cpu), place, &names, counters);
+        }
+    }
+    let governor = Some(judged.governor).filter(|g| !g.is_empty());
+    Ok(parts.run(
+        "",
+        "recording (its own idle periods)",
+        Some(judged.span_ns as f64 / 1e9),
+        None,
+        governor,
+    )?)
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records the running machine and checks what came of it: `idlewise record`.
+
+mod check;
+mod inputs;
+mod made;
+pub mod overhead;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use idlewise_live::Host;
+use idlewise_live::bpf::RecorderOptions;
+use idlewise_live::journal::{Journal, PutBack};
+use idlewise_live::record::{Companion, Ended, Inputs, Plan, Progress, Recorded, Stop, record as capture};
+use idlewise_live::tracefs::Tracefs;
+use idlewise_platform::{Platform, Roots};
+use idlewise_trace::write::DatForm;
+
+use idlewise_recording::CommandError;
+use idlewise_recording::counters::Looks;
+use idlewise_recording::sidecar::Sidecar;
+use inputs::{TABLE, TakenInputs};
+use made::Made;
+
+pub use check::{CpuRecorded, RecordReport};
+pub use inputs::{InputsRecorded, inputs_beside};
+
+/// What to record.
+#[derive(Clone, Debug, Default)]
+pub struct RecordRequest {
+    /// The command and its arguments; none records until it is stopped.
+    pub command: Vec<OsString>,
+    /// How long at most.
+    pub limit: Option<Duration>,
+    /// Trace buffer of each CPU, KiB; none takes what suits the machine.
+    pub buffer_kib: Option<u64>,
+    /// The file to be; pages lie beside it meanwhile.
+    pub to: PathBuf,
+    /// Overwrite what a killed recording left beside it.
+    pub force: bool,
+    /// Record the governor's true inputs, too.
+    pub inputs: bool,
+    /// Tell every second how far it is; else nothing wakes the machine.
+    pub tell: bool,
+}
+
+/// A recording in the making: recorded, not written yet.
+#[derive(Debug)]
+pub struct Taken {
+    recorded: Recorded,
+    /// Nothing on a kernel without idle states.
+    machine: Option<Platform>,
+    inputs: Option<TakenInputs>,
+    made: Made,
+    /// What was put back when it began and when it ended.
+    pub put_back: [PutBack; 2],
+}
+
+/// Records on `host`.
+///
+/// # Errors
+/// [`CommandError`] when something is missing or refused; see [`idlewise_live::record::record`]. What is missing for the governor's
+/// inputs is said before anything on the machine is changed.
+pub fn record(
+    host: &Host,
+    request: &RecordRequest,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Taken, CommandError> {
+    // Asked first: it says best what is missing.
+    Tracefs::of(host).map_err(CommandError::other)?;
+    let plan = plan(request);
+    let captured = plan.parts.join(TABLE);
+    let start = || Inputs::new(host, RecorderOptions::default(), &captured);
+    let mut inputs = request.inputs.then(start).transpose().map_err(CommandError::other)?;
+    let machine = machine(host);
+    let mut journal = Journal::open(host).map_err(CommandError::other)?;
+    let before = journal.leftovers().clone();
+    let companion = inputs.as_mut().map(|i| i as &mut dyn Companion);
+    let recorded = capture(host, &plan, &mut |folder| journal.made(folder), companion, stop, progress);
+    let after = journal.restore();
+    let recorded = recorded.map_err(CommandError::other)?;
+    let to = inputs_beside(&request.to);
+    let inputs = inputs.and_then(Inputs::recorded);
+    let inputs = inputs.map(|(recorded, captured)| TakenInputs { recorded, captured, to });
+    let made = Made::of(&recorded, request, machine.as_ref(), inputs.as_ref());
+    Ok(Taken { recorded, machine, inputs, made, put_back: [before, after.map_err(CommandError::other)?] })
+}
+
+fn plan(request: &RecordRequest) -> Plan {
+    let mut parts = request.to.clone().into_os_string();
+    parts.push(".parts");
+    Plan {
+        command: request.command.clone(),
+        limit: request.limit,
+        buffer_kib: request.buffer_kib,
+        parts: parts.into(),
+        force: request.force,
+        tell: request.tell,
+    }
+}
+
+/// Where that is now which a killed recording had left in our way.
+fn kept_aside(moved: &Path) -> String {
+    format!(
+        "what a killed recording of this name had captured is kept in {0}: `idlewise info {0}` reads it",
+        moved.display()
+    )
+}
+
+/// The machine as `idlewise platform scan` sees it; none where the kernel has no idle states.
+fn machine(host: &Host) -> Option<Platform> {
+    let roots =
+        Roots { sys: host.sys.clone(), proc: host.proc.clone(), boot: host.sys.with_file_name("boot") };
+    let mut machine = Platform::scan(&roots).ok()?;
+    "recorded-machine".clone_into(&mut machine.id);
+    machine.name = machine.name.replacen("this machine", "the machine of the recording", 1);
+    Some(machine)
+}
+
+impl Taken {
+    /// Writes the trace to `file`, which is empty, and into it all else that is to be known of the recording.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or the machine not be described. What was captured is kept then, and the error says where.
+    pub fn write(&self, form: DatForm, file: &File) -> Result<(), CommandError> {
+        self.recorded.write(form, &self.description()?, file).map_err(CommandError::other)
+    }
+
+    /// What a side-car would say of it.
+    fn description(&self) -> Result<String, CommandError> {
+        let inputs = self.inputs.as_ref().map(TakenInputs::beside);
+        Sidecar::text(self.governor(), inputs, &self.made, self.machine.as_ref(), &self.looks())
+    }
+
+    /// The kernel's idle governor, with the parameters by which it ruled.
+    fn governor(&self) -> Option<String> {
+        let facts = &self.recorded.facts;
+        let name = facts.governor.clone()?;
+        let parameters: Vec<String> = match name.as_str() {
+            "haltpoll" => facts.haltpoll.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+            _ => Vec::new(),
+        };
+        Some(if parameters.is_empty() { name } else { format!("{name}:{}", parameters.join(",")) })
+    }
+
+    fn looks(&self) -> Looks {
+        let look = |l: &idlewise_live::record::Look| (l.at_ns.clone(), l.counters.clone());
+        Looks { name: PathBuf::new(), before: look(&self.recorded.before), after: look(&self.recorded.after) }
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ended(&self) -> Ended {
+        self.recorded.ended
+    }
+
+    /// Where what was captured lies until [`Taken::finish`].
+    #[must_use]
+    pub fn parts(&self) -> &Path {
+        self.recorded.parts()
+    }
+
+    /// Forgets what was captured, since it is written to `path` now, and says what that file is good for.
+    #[must_use]
+    pub fn finish(self, path: &Path) -> RecordReport {
+        let report = RecordReport::of(path, &self);
+        self.recorded.done();
+        report
+    }
+}

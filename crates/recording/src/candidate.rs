@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who can be run: a governor in C, or the engine's clairvoyant; and how a trace's CPUs are run under it.
+
+use idlewise_governor::{Governor, GovernorError, Loader};
+use idlewise_idle::{Hosted, Limits, Oracle};
+use idlewise_model::{Entry, Ledger};
+use idlewise_platform::Cluster;
+use idlewise_replay::{RunCounts, Setting, Workload, run};
+use idlewise_score::{Counts, Tally};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::CommandError;
+use crate::limits;
+use crate::scene::Scene;
+
+/// The name under which the engine's own clairvoyant runs.
+pub const ORACLE: &str = "oracle";
+/// A job takes CPUs until it has this many stays; loading a governor's copy costs as much as a few thousand.
+const STAYS_PER_JOB: usize = 200_000;
+
+/// What to know of a governor whose CPUs share state; its name comes first.
+pub const SHARED_STATE: &str =
+    "keeps state that CPUs share; each CPU was replayed by itself, one after the other";
+
+/// One governor of a request.
+#[derive(Clone)]
+pub enum Candidate {
+    /// A governor that runs.
+    Hosted {
+        /// The governor.
+        governor: Governor,
+        /// As it was asked for, limits included.
+        name: String,
+        /// States that are off for it, and the latency limit that it has.
+        limits: Limits,
+    },
+    /// The bound that knows when each idle period ends.
+    Oracle,
+}
+
+/// A ledger of which the pages can come back from a governor's own process.
+pub trait Book: Ledger {
+    /// What was written.
+    type Pages: Serialize + DeserializeOwned + Send;
+    /// The ledger is closed.
+    fn pages(self) -> Self::Pages;
+}
+
+impl Book for Tally<'_> {
+    type Pages = Counts;
+    fn pages(mut self) -> Counts {
+        self.counts.latencies_ns.settle();
+        self.counts
+    }
+}
+
+/// Entries as they come.
+impl Book for Vec<Entry> {
+    type Pages = Self;
+    fn pages(self) -> Self {
+        self
+    }
+}
+
+impl<A: Book, B: Book> Book for (A, B) {
+    type Pages = (A::Pages, B::Pages);
+    fn pages(self) -> Self::Pages {
+        (self.0.pages(), self.1.pages())
+    }
+}
+
+/// A run on one CPU.
+pub struct Ran<P> {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// What was written.
+    pub pages: P,
+    /// Decisions and idle periods.
+    pub counts: RunCounts,
+}
+
+/// Runs on several CPUs.
+pub struct Runs<P> {
+    /// Each CPU.
+    pub cpus: Vec<Ran<P>>,
+    /// The governor changed memory that belongs to no CPU.
+    pub shared_state: bool,
+}
+
+impl Candidate {
+    /// `governor` without limits, under its own name.
+    pub fn of(governor: Governor) -> Self {
+        let name = governor.label();
+        Self::Hosted { governor, name, limits: Limits::NONE }
+    }
+
+    /// As it was asked for.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Hosted { name, .. } => name,
+            Self::Oracle => ORACLE,
+        }
+    }
+
+    /// Whether the user means this one by `text`: its name, or what it was asked for as.
+    pub(crate) fn is_called(&self, text: &str) -> bool {
+        self.name() == text
+            || matches!(self, Self::Hosted { governor, limits, .. }
+                if limits::join(&governor.spec().to_string(), *limits) == text)
+    }
+
+    /// Takes its path for its name where `other` is called the same and comes from another file.
+    pub fn keep_apart_from(&mut self, other: &Governor) {
+        if let Self::Hosted { governor, name, limits } = self
+            && *name == limits::join(&other.label(), *limits)
+        {
+            *governor = governor.clone().apart_from(other);
+            *name = limits::join(&governor.label(), *limits);
+        }
+    }
+
+    /// Whether it is none of ours, and so runs in a process of its own.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Hosted { governor, .. } if governor.is_foreign())
+    }
+
+    /// Runs `cpus` with one copy of the governor; `open` opens the book of each.
+    pub fn run<'w, 's, B: Book>(
+        &self,
+        cpus: &[&'w Workload],
+        scene: &'s Scene,
+        setting: Setting,
+        open: impl Fn(&'w Workload, &'s Cluster) -> B,
+    ) -> Result<Runs<B::Pages>, CommandError> {
+        let (governor, setting) = match self {
+            Self::Hosted { governor, limits, name } => {
+                limits::check(name, *limits, scene.used())?;
+                (governor, Setting { limits: *limits, ..setting })
+            }
+            Self::Oracle => {
+                let runs = run_oracle(cpus, scene, setting, open);
+                return failure(cpus).map_or(Ok(runs), |why| Err(CommandError::Stays(why)));
+            }
+        };
+        let answer = governor.run(|loader| run_hosted(loader, cpus, scene, setting, open))?;
+        if let Some(why) = answer.2 {
+            return Err(CommandError::Stays(why));
+        }
+        let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
+        Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
+    }
+}
+
+/// What comes back from a governor's own process: CPU, pages and counts of each run, whether CPUs share state, and why the
+/// events could not all be read.
+type Answer<P> = (Vec<(u32, P, RunCounts)>, bool, Option<String>);
+
+fn run_hosted<'w, 's, B: Book>(
+    loader: &Loader<'_>,
+    cpus: &[&'w Workload],
+    scene: &'s Scene,
+    setting: Setting,
+    open: impl Fn(&'w Workload, &'s Cluster) -> B,
+) -> Result<Answer<B::Pages>, GovernorError> {
+    let mut instance = loader.load(cpus.first().map_or(1, |w| w.grid.period_ns))?;
+    let mut out = Vec::new();
+    for workload in cpus {
+        let Some(place) = scene.place(workload.cpu) else { continue };
+        let mut book = open(workload, place);
+        let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
+        let mut governor = Hosted::new(&mut instance, slot);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book);
+        out.push((workload.cpu, book.pages(), counts));
+    }
+    Ok((out, instance.keeps_shared_state(), failure(cpus)))
+}
+
+/// Why the events of `cpus` could not all be read.
+fn failure(cpus: &[&Workload]) -> Option<String> {
+    cpus.iter().find_map(|w| w.events.failure()).map(str::to_owned)
+}
+
+fn run_oracle<'w, 's, B: Book>(
+    cpus: &[&'w Workload],
+    scene: &'s Scene,
+    setting: Setting,
+    open: impl Fn(&'w Workload, &'s Cluster) -> B,
+) -> Runs<B::Pages> {
+    let mut out = Vec::new();
+    for workload in cpus {
+        let Some(place) = scene.place(workload.cpu) else { continue };
+        let mut book = open(workload, place);
+        let mut oracle = Oracle::new(&place.table);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book);
+        out.push(Ran { cpu: workload.cpu, pages: book.pages(), counts });
+    }
+    Runs { cpus: out, shared_state: false }
+}
+
+/// The CPUs that one job takes: all of them where `together`.
+pub fn chunks(workloads: &[Workload], together: bool) -> Vec<Vec<&Workload>> {
+    let room = if together { usize::MAX } else { STAYS_PER_JOB };
+    let mut out: Vec<Vec<&Workload>> = Vec::new();
+    let mut held = usize::MAX;
+    for w in workloads {
+        if out.is_empty() || held >= room {
+            out.push(Vec::new());
+            held = 0;
+        }
+        held = held.saturating_add(w.events.len());
+        out.last_mut().into_iter().for_each(|chunk| chunk.push(w));
+    }
+    out
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own counters in sysfs, held against what a trace tells of the same time: `idlewise score --counters`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use idlewise_model::{CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, TapeCpu};
+use idlewise_platform::{StateCounters, SysfsCounters, SysfsDump, diff};
+use idlewise_score::{StateTally, Tally};
+use serde::Serialize;
+
+use crate::entries::recorded_entry;
+use crate::{CommandError, Recording};
+
+/// A trace that differs from the kernel's counters by no more entries than this, or by no more than one in so many, is
+/// taken.
+const FEW_ENTRIES: u64 = 2;
+const MISCOUNTED_IN: u64 = 100;
+
+/// Two looks at the counters, and the trace in between.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CounterCheck {
+    /// CPUs that both looks and the trace have.
+    pub cpus: Vec<CpuCheck>,
+    /// What makes the comparison doubtful.
+    pub notes: Vec<String>,
+}
+
+/// The kernel's counters at two times: when each CPU was looked at, ns on the trace's clock, and what was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looks {
+    /// The file that they come from.
+    pub name: PathBuf,
+    /// The first time, by CPU, and the counters then.
+    pub before: (BTreeMap<u32, u64>, SysfsCounters),
+    /// The second.
+    pub after: (BTreeMap<u32, u64>, SysfsCounters),
+}
+
+/// One CPU between the two looks at its counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CpuCheck {
+    /// Its number.
+    pub cpu: u32,
+    /// When its counters were read, ns on the trace's clock.
+    pub from_ns: u64,
+    /// When they were read again.
+    pub to_ns: u64,
+    /// By state.
+    pub states: Vec<StateCheck>,
+    /// Stays that neither began nor ended between: they belong to one side of a look and cannot be told which. A CPU that is
+    /// busy when its counters are read has none.
+    pub across: u64,
+}
+
+/// One state: what the kernel counted and what the trace tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateCheck {
+    /// Its name.
+    pub name: String,
+    /// Entries.
+    pub usage: Both,
+    /// Too deep; in the trace by its `cpu_idle_miss` events.
+    pub above: Both,
+    /// Too shallow; likewise.
+    pub below: Both,
+    /// Entries that the driver refused.
+    pub rejected: Both,
+    /// Too deep by entry and exit, which lie around the kernel's own measurement.
+    pub above_by_stay: u64,
+    /// Too shallow by entry and exit.
+    pub below_by_stay: u64,
+    /// Time in the state by the kernel, us (whole ones).
+    pub time_us: u64,
+    /// From entry to exit, all stays together, ns.
+    pub stays_ns: u64,
+}
+
+/// The same count from two places. What a kernel does not count is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Both {
+    /// The kernel's.
+    pub kernel: Option<u64>,
+    /// The trace's.
+    pub trace: u64,
+}
+
+impl Both {
+    /// Whether both are the same, as far as the kernel counted.
+    #[must_use]
+    pub fn same(self) -> bool {
+        self.kernel.is_none_or(|n| n == self.trace)
+    }
+}
+
+impl StateCheck {
+    /// Whether all counts are the same, and the kernel's time lies within the events.
+    #[must_use]
+    pub fn same(&self) -> bool {
+        let counts = [self.usage, self.above, self.below, self.rejected];
+        counts.into_iter().all(Both::same) && self.time_within()
+    }
+
+    /// Whether the kernel's time is no longer than entries and exits allow; it is told in whole us, at both looks.
+    #[must_use]
+    pub fn time_within(&self) -> bool {
+        self.time_us <= self.stays_ns / 1000 + 1
+    }
+
+    /// How much longer a stay seems by its events than the kernel measured, ns; nothing without stays.
+    #[must_use]
+    pub fn longer_ns(&self) -> Option<f64> {
+        let longer_ns = self.stays_ns as f64 - self.time_us as f64 * 1000.0;
+        (self.usage.trace > 0).then(|| longer_ns / self.usage.trace as f64)
+    }
+}
+
+impl CounterCheck {
+    /// CPUs of which the trace has clearly more or fewer entries than the kernel counted, and why that is so. Stays across
+    /// a look may belong to either side.
+    pub fn miscounted(&self) -> impl Iterator<Item = (u32, String)> {
+        self.cpus.iter().filter_map(|c| {
+            let sum = |n: u64, more: u64| n.saturating_add(more);
+            let kernel: u64 = c.states.iter().filter_map(|s| s.usage.kernel).fold(0, sum);
+            let trace: u64 = c.states.iter().map(|s| s.usage.trace).fold(0, sum);
+            let differ = kernel.abs_diff(trace).saturating_sub(c.across);
+            (differ > FEW_ENTRIES && differ.saturating_mul(MISCOUNTED_IN) > kernel).then(|| {
+                let why = format!("the trace has {trace} idle entries where the kernel counted {kernel}");
+                (c.cpu, why)
+            })
+        })
+    }
+
+    /// Whether every count is the same.
+    #[must_use]
+    pub fn same(&self) -> bool {
+        self.cpus.iter().all(|c| c.across == 0 && c.states.iter().all(StateCheck::same))
+    }
+
+    /// Holds `recording` against the counters in the files `before` and `after`, as `grep -r .` prints them, with a line
+    /// `cpuN/at_ns:TIME` for every CPU: when they were read, on the trace's clock.
+    ///
+    /// # Errors
+    /// [`CommandError`] when a file cannot be read or says nothing of the time, the files do not belong together, or no CPU is in
+    /// both and in the recording.
+    pub fn of(recording: &Recording, before: &Path, after: &Path) -> Result<Self, CommandError> {
+        let (old, new) = (look(before)?, look(after)?);
+        for (look, path) in [(&old, before), (&new, after)] {
+            let used = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+            let mut used = used.map(|c| c.cpu).filter(|c| look.cpus.contains_key(&Some(*c)));
+            if let Some(cpu) = used.find(|c| !look.at_ns.contains_key(c)) {
+                let why =
+                    format!("no line cpu{cpu}/at_ns: when were its counters read? (ns on the trace's clock)");
+                return Err(CommandError::file(path, why));
+            }
+        }
+        let looks = Looks {
+            name: before.to_owned(),
+            before: (old.at_ns.clone(), old.counters()),
+            after: (new.at_ns.clone(), new.counters()),
+        };
+        Self::between(recording, &looks)
+    }
+
+    /// Holds `recording` against `looks`.
+    pub fn between(recording: &Recording, looks: &Looks) -> Result<Self, CommandError> {
+        let difference = diff(&looks.before.1, &looks.after.1)?;
+        let mut out = Self { cpus: Vec::new(), notes: difference.notes };
+        if recording.tape.health.count(HealthKind::LostEvents) > 0 {
+            out.notes.push("events were lost: the trace cannot have all that the kernel counted".to_owned());
+        }
+        for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+            let at = |at_ns: &BTreeMap<u32, u64>| at_ns.get(&cpu.cpu).copied();
+            let (Some(place), Some(counted), Some(from_ns), Some(to_ns)) = (
+                recording.machine.cluster_of(cpu.cpu),
+                difference.counters.cpus.get(&cpu.cpu),
+                at(&looks.before.0),
+                at(&looks.after.0),
+            ) else {
+                out.notes.push(format!("CPU {} is not in both files: left out", cpu.cpu));
+                continue;
+            };
+            if to_ns < from_ns {
+                let why = format!(
+                    "cpu{}: at_ns goes back from {from_ns} to {to_ns}: the later counters come second",
+                    cpu.cpu
+                );
+                return Err(CommandError::file(&looks.name, why));
+            }
+            if counted.len() != place.table.len() {
+                return Err(CommandError::file(
+                    &looks.name,
+                    format!(
+                        "CPU {} has {} idle states here and {} on platform {}",
+                        cpu.cpu,
+                        counted.len(),
+                        place.table.len(),
+                        recording.machine.id
+                    ),
+                ));
+            }
+            let mut tally = Tally::new(&place.table, &place.energy);
+            let window = Window::between(cpu, from_ns, to_ns, &mut tally, &place.table);
+            let states = place.table.states().iter().zip(counted).zip(tally.counts.states).zip(window.missed);
+            let states = states.map(|(((state, kernel), by_stay), missed)| {
+                StateCheck::new(state.name.clone(), kernel, by_stay, missed)
+            });
+            let states = states.collect();
+            out.cpus.push(CpuCheck { cpu: cpu.cpu, from_ns, to_ns, states, across: window.across });
+        }
+        recording.check()?;
+        if out.cpus.is_empty() {
+            return Err(CommandError::file(
+                &looks.name,
+                "none of its CPUs is in the recording and in the other file",
+            ));
+        }
+        Ok(out)
+    }
+}
+
+impl StateCheck {
+    fn new(name: String, kernel: &StateCounters, by_stay: StateTally, missed: [u64; 2]) -> Self {
+        let both = |kernel: Option<u64>, trace: u64| Both { kernel, trace };
+        let [above, below] = missed;
+        Self {
+            name,
+            usage: both(Some(kernel.usage), by_stay.entries),
+            above: both(kernel.above, above),
+            below: both(kernel.below, below),
+            rejected: both(kernel.rejected, by_stay.rejected),
+            above_by_stay: by_stay.above,
+            below_by_stay: by_stay.below,
+            time_us: kernel.time_us,
+            stays_ns: by_stay.residency_ns,
+        }
+    }
+}
+
+/// The stays between two looks.
+struct Window {
+    /// By state: `cpu_idle_miss` events, above and below.
+    missed: [[u64; 2]; MAX_STATES],
+    across: u64,
+}
+
+impl Window {
+    fn between(cpu: &CpuTape, from_ns: u64, to_ns: u64, tally: &mut Tally<'_>, table: &IdleTable) -> Self {
+        let mut out = Self { missed: [[0; 2]; MAX_STATES], across: 0 };
+        for piece in &cpu.pieces {
+            let (start_ns, exit_ns) = (piece.start_ns, piece.exit_at_ns());
+            if exit_ns < from_ns || start_ns > to_ns {
+                continue;
+            }
+            if start_ns < from_ns || exit_ns > to_ns {
+                out.across += 1;
+                continue;
+            }
+            tally.entry(&recorded_entry(cpu, &piece, table));
+            out.miss(&piece);
+        }
+        out
+    }
+
+    fn miss(&mut self, piece: &Piece) {
+        if let Some([above, below]) = self.missed.get_mut(usize::from(piece.state)) {
+            *above += u64::from(piece.flags.has(PieceFlags::MISS_ABOVE));
+            *below += u64::from(piece.flags.has(PieceFlags::MISS_BELOW));
+        }
+    }
+}
+
+fn look(path: &Path) -> Result<SysfsDump, CommandError> {
+    let text = idlewise_files::read_made(path).map_err(|e| CommandError::file(path, e))?;
+    let mut looks = SysfsDump::parse(&text, &path.display().to_string())?;
+    match (looks.pop(), looks.is_empty()) {
+        (Some(look), true) => Ok(look),
+        _ => Err(CommandError::file(
+            path,
+            "holds several snapshots of the counters; give each a file of its own",
+        )),
+    }
+}

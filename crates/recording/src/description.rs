@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is known about a recording besides its events: by the description inside the file, as `idlewise record` writes it,
+//! and over it, key by key, by the side-car next to it. docs/guide/recording.md describes both.
+
+use std::path::{Path, PathBuf};
+
+use idlewise_platform::Platform;
+
+use crate::counters::Looks;
+use crate::sidecar::{InputsBeside, Sidecar};
+use crate::{CommandError, RecordingOptions};
+
+/// What `--recorded-on` says for the machine of `--platform`.
+pub(crate) const SAME: &str = "same";
+
+/// The descriptions of one recording.
+pub struct Description {
+    trace: PathBuf,
+    /// The side-car: where it is or would be, and what it says.
+    place: PathBuf,
+    beside: Option<Sidecar>,
+    inside: Option<Sidecar>,
+}
+
+/// The machine that was recorded, and how that is known.
+pub(crate) struct RecordedMachine {
+    pub(crate) machine: Platform,
+    /// `--recorded-on` says so and the recording does not: it says nothing, or another machine.
+    pub(crate) assumed: bool,
+    /// The machine that the recording names, where that is another.
+    pub(crate) contradicted: Option<String>,
+}
+
+/// What a copy of the recording in another format takes along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The text of a side-car for the copy.
+    pub text: String,
+    /// What it says, in words.
+    pub what: String,
+    /// The recording's own side-car says all of it.
+    pub sidecar: Option<PathBuf>,
+}
+
+impl Description {
+    /// All of it as a side-car for a copy of the recording; nothing where there is nothing to say.
+    pub fn for_a_copy(&self) -> Result<Option<Carried>, CommandError> {
+        let mut beside = self.beside.clone();
+        if let Some(named) = beside.as_mut()
+            && named.machine.is_none()
+            && let Some(platform) = &named.platform
+            && self.place.with_file_name(platform).is_file()
+        {
+            // The platform's file is not next to the copy.
+            let toml = self.told()?.map(|machine| machine.to_toml().parse::<toml::Table>()).transpose();
+            named.machine = toml.map_err(|e| CommandError::file(&self.place, format!("platform: {e}")))?;
+            named.platform = None;
+        }
+        let mut all = match (beside, self.inside.clone()) {
+            (Some(beside), Some(inside)) => beside.over(inside),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return Ok(None),
+        };
+        // They are next to the recording, and not next to the copy.
+        all.inputs = None;
+        let Some(what) = all.what() else { return Ok(None) };
+        let sidecar = self.inside.is_none().then(|| self.place.clone());
+        Ok(Some(Carried { text: all.to_text()?, what, sidecar }))
+    }
+
+    /// Of the trace at `trace`, which says `inside` of itself.
+    pub fn of(trace: &Path, inside: Option<&str>) -> Result<Self, CommandError> {
+        let place = trace.with_extension("toml");
+        let beside = Sidecar::read(&place)?;
+        let inside = inside
+            .map(|text| Sidecar::parse(text, &format!("{}: the description inside it", trace.display())))
+            .transpose()?;
+        if let Some(inside) = &inside {
+            inside.check_inside(trace)?;
+        }
+        Ok(Self { trace: trace.to_owned(), place, beside, inside })
+    }
+
+    /// The machine: what `options` say, else what the recording says.
+    pub(crate) fn machine(&self, options: &RecordingOptions) -> Result<RecordedMachine, CommandError> {
+        let told = self.told();
+        let Some(named) = &options.recorded_on else {
+            let machine = told?.ok_or_else(|| CommandError::MachineUnknown {
+                path: self.trace.display().to_string(),
+                sidecar: self.place.display().to_string(),
+                replayed: options.replayed_on.is_some(),
+            })?;
+            return Ok(RecordedMachine { machine, assumed: false, contradicted: None });
+        };
+        let named = match (named.as_str(), &options.replayed_on) {
+            (SAME, Some(platform)) => platform,
+            (SAME, None) => {
+                return Err(CommandError::Request(format!(
+                    "--recorded-on {SAME}: `{SAME}` is the machine of --platform, and none is given here; name the machine that \
+                     was recorded"
+                )));
+            }
+            _ => named,
+        };
+        let machine = idlewise_platform::find(named).map_err(|e| {
+            CommandError::Request(format!("the machine that was recorded (--recorded-on, --sysfs): {e}"))
+        })?;
+        // A description that cannot be read says nothing; the option is the way out of it.
+        let told = told.ok().flatten();
+        let assumed = told.as_ref().is_none_or(|t| t.clusters != machine.clusters);
+        let contradicted = told.filter(|_| assumed).map(|t| t.id);
+        Ok(RecordedMachine { machine, assumed, contradicted })
+    }
+
+    /// The machine that the recording names; nothing where it names none.
+    pub fn told(&self) -> Result<Option<Platform>, CommandError> {
+        if let Some(beside) = &self.beside {
+            let name = self.place.display().to_string();
+            if let Some(machine) = beside.machine(&name)? {
+                return Ok(Some(machine));
+            }
+            if let Some(platform) = &beside.platform {
+                let file = self.place.with_file_name(platform);
+                let named = if file.is_file() { file.display().to_string() } else { platform.clone() };
+                let found = idlewise_platform::find(&named)
+                    .map_err(|e| CommandError::file(&self.place, format!("platform: {e}")));
+                return found.map(Some);
+            }
+        }
+        let Some(inside) = &self.inside else { return Ok(None) };
+        inside.machine(&format!("{}: the description inside it", self.trace.display()))
+    }
+
+    /// The idle governor that it names.
+    pub fn governor(&self) -> Option<String> {
+        let of = |s: &Option<Sidecar>| s.as_ref().and_then(|s| s.governor.clone());
+        of(&self.beside).or_else(|| of(&self.inside))
+    }
+
+    /// The governor's true inputs. Those that the file itself names may have been left behind when it was copied.
+    pub fn inputs(&self) -> Option<InputsBeside> {
+        let beside = self.beside.as_ref().and_then(|s| s.inputs(&self.place));
+        let inside = || self.inside.as_ref().and_then(|s| s.inputs(&self.trace)).filter(|i| i.file.is_file());
+        beside.or_else(inside)
+    }
+
+    /// The kernel's counters before and after.
+    pub fn looks(&self) -> Option<Looks> {
+        let beside = self.beside.as_ref().and_then(|s| s.looks(&self.place));
+        beside.or_else(|| self.inside.as_ref().and_then(|s| s.looks(&self.trace)))
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which governors a request means: ours by id, the user's by path, those of kernel trees by version. Names from files go
+//! through [`offered`] (docs/reference/untrusted-input.md).
+
+use std::path::{Path, PathBuf};
+
+use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+pub use crate::candidate::ORACLE;
+use crate::limits;
+use crate::recording::KernelGovernor;
+use crate::{CommandError, Recording};
+
+/// Where a governor that is none of ours came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignHead {
+    /// What it is called here.
+    pub governor: String,
+    /// Its file.
+    pub file: String,
+    /// Version of the kernel tree around the file.
+    pub kernel: Option<String>,
+    /// XXH3-128 of the file and the headers beside it.
+    pub hash: String,
+    /// The file and these headers, each with its own hash.
+    #[serde(default)]
+    pub sources: Vec<SourceHead>,
+}
+
+/// A file that a governor is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceHead {
+    /// Its path.
+    pub file: String,
+    /// XXH3-128 of it.
+    pub hash: String,
+}
+
+impl ForeignHead {
+    /// Of a governor that is called `name` here; nothing of one of ours.
+    pub(crate) fn of(governor: &Governor, name: &str) -> Option<Self> {
+        let source =
+            |(file, hash): (PathBuf, String)| SourceHead { file: file.to_string_lossy().into_owned(), hash };
+        Some(Self {
+            governor: name.to_owned(),
+            file: governor.file().map(|_| governor.spec().id.clone())?,
+            kernel: governor.kernel(),
+            hash: governor.source_hash()?,
+            sources: governor.source_hashes().into_iter().map(source).collect(),
+        })
+    }
+}
+
+/// What names from files may select beside what ships with us: the C files among `names`, which are of this invocation, and
+/// the governors of `trees`, which are, too.
+pub fn offered<'n>(names: impl IntoIterator<Item = &'n String>, trees: &[PathBuf]) -> Offered {
+    let with_trees = trees.iter().fold(Offered::nothing(), |offered, tree| offered.with_tree(tree));
+    let specs = names.into_iter().filter_map(|name| limits::split(name).ok()?.0.parse::<Spec>().ok());
+    specs.fold(with_trees, |offered, spec| offered.with(&spec))
+}
+
+/// Why the governor that a recording in `folder` calls `name` is not run, and what would name it.
+pub fn not_selected(name: &RecordedName, why: &GovernorError, folder: Option<&Path>) -> String {
+    match why {
+        GovernorError::Unknown { .. } => {
+            format!("the kernel ran {name}, which is not among the governors here (--kernel-governor)")
+        }
+        GovernorError::NotNamedByUser { path } if path.starts_with("linux") && !path.ends_with(".c") => {
+            format!("the kernel ran {name}, of a kernel tree that is not at hand (--kernel-tree)")
+        }
+        GovernorError::NotNamedByUser { path } => {
+            let beside = folder.map(|f| f.join(path)).filter(|file| file.is_file());
+            let file = beside.as_deref().unwrap_or(Path::new(path)).display();
+            format!(
+                "the recording names the C file {path} as the kernel's governor; what a recording names is neither compiled \
+                 nor run unless you name it, too (--kernel-governor {file})"
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+/// All governors that `text`, of an option of this invocation, means; several where it names a whole kernel tree
+/// (`linux:6.12`).
+///
+/// # Errors
+/// [`CommandError::Governor`] when there is none, or one does not compile.
+pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, CommandError> {
+    let spec: Spec = text.parse()?;
+    check_no_oracle(text)?;
+    expand(&spec, trees)?.iter().map(|source| Ok(Governor::open(source)?)).collect()
+}
+
+/// The oracle is no governor, with parameters or without: where it stands for itself its name alone is asked before.
+fn check_no_oracle(text: &str) -> Result<(), CommandError> {
+    let (id, parameters) = Spec::split(text);
+    if id != ORACLE {
+        return Ok(());
+    }
+    let what = "the oracle is a bound, which knows every wakeup in advance, and no governor in C";
+    Err(CommandError::Request(match parameters {
+        Some(_) => {
+            format!("{text}: {what}: it has no parameters, and nothing can be taken from it; write {ORACLE}")
+        }
+        None => format!(
+            "{text}: {what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {ORACLE} next to \
+             governors, explain among --others)"
+        ),
+    }))
+}
+
+/// The one governor that `text`, of an option of this invocation, means.
+///
+/// # Errors
+/// As [`find_all`], and where it means several.
+pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
+    check_trees(trees)?;
+    check_no_oracle(text)?;
+    let mut sources = expand(&text.parse()?, trees)?;
+    match (sources.pop(), sources.is_empty()) {
+        (Some(source), true) => Ok(Governor::open(&source)?),
+        _ => Err(CommandError::Request(format!(
+            "governor `{text}`: that is a whole kernel tree; write {text}/GOVERNOR for one of it"
+        ))),
+    }
+}
+
+/// Whether governors are found in each of `trees`, also where no name selects one: it would be passed over.
+pub fn check_trees(trees: &[PathBuf]) -> Result<(), CommandError> {
+    for tree in trees {
+        expand(&Spec::new("linux"), std::slice::from_ref(tree))
+            .map_err(|why| CommandError::Request(format!("--kernel-tree {}: {why}", tree.display())))?;
+    }
+    Ok(())
+}
+
+/// The candidates of a request, each with a name of its own.
+pub fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, CommandError> {
+    let all = all_candidates(names, trees)?;
+    for (i, candidate) in all.iter().enumerate() {
+        let name = candidate.name();
+        if all.iter().take(i).any(|c| c.name() == name) {
+            // They would be two columns of the same numbers.
+            return Err(CommandError::Request(format!("governor {name} is named twice; name it once")));
+        }
+    }
+    Ok(all)
+}
+
+/// As [`candidates`]; one may be there twice.
+pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, CommandError> {
+    check_trees(trees)?;
+    if names.is_empty() {
+        return Err(CommandError::Request("no governor given".to_owned()));
+    }
+    let mut out: Vec<Candidate> = Vec::new();
+    for name in names {
+        if name == ORACLE {
+            out.push(Candidate::Oracle);
+            continue;
+        }
+        check_no_oracle(name)?;
+        let (spec, limits) = limits::split(name)?;
+        for governor in find_all(&spec, trees)? {
+            // Two trees of one version, or a patched copy of a tree: then paths tell them apart.
+            let label = limits::join(&governor.label(), limits);
+            let path = limits::join(&governor.spec().to_string(), limits);
+            let taken = out.iter().any(|c| c.name() == label && !c.is_called(&path));
+            let name = if taken { path } else { label };
+            out.push(Candidate::Hosted { governor, name, limits });
+        }
+    }
+    Ok(out)
+}
+
+/// Which of the candidates the others are compared with.
+pub fn baseline(name: Option<&str>, candidates: &[Candidate]) -> Result<usize, CommandError> {
+    let Some(name) = name else { return Ok(0) };
+    candidates.iter().position(|c| c.is_called(name)).ok_or_else(|| {
+        let names: Vec<&str> = candidates.iter().map(Candidate::name).collect();
+        CommandError::Request(format!("baseline {name} is not among the governors: {}", names.join(", ")))
+    })
+}
+
+/// The same, and the file that an option names as the governor of a recording.
+pub fn foreign_with<'c>(
+    candidates: impl IntoIterator<Item = &'c Candidate>,
+    recordings: &[Recording],
+    trees: &[PathBuf],
+) -> Result<Vec<ForeignHead>, CommandError> {
+    let mut heads = foreign(candidates);
+    let given = recordings.iter().find(|r| matches!(r.governor, KernelGovernor::Given(_)));
+    let given = given.map(|r| r.kernels_governor(&offered([], trees))).transpose()?;
+    let head = given.and_then(Result::ok).and_then(|governor| ForeignHead::of(&governor, &governor.label()));
+    heads.extend(head.filter(|head| heads.iter().all(|h| h.file != head.file)));
+    Ok(heads)
+}
+
+/// Where those that are none of ours came from.
+pub fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<ForeignHead> {
+    let head = |c: &Candidate| match c {
+        Candidate::Hosted { governor, name, .. } => ForeignHead::of(governor, name),
+        Candidate::Oracle => None,
+    };
+    candidates.into_iter().filter_map(head).collect()
+}

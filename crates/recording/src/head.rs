@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What stands at the top of every result: the recording, how well it is known, what is assumed (design D5).
+
+use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
+use idlewise_replay::Fidelity;
+use idlewise_report::{percent, percent_of};
+use serde::Serialize;
+
+use crate::Recording;
+
+/// The recording behind a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceHead {
+    /// The file's name.
+    pub name: String,
+    /// XXH3-128 of the trace.
+    pub hash: String,
+    /// Format in words.
+    pub format: String,
+    /// Kernel release and machine, where the recording names them.
+    pub kernel: String,
+    /// Trace clock.
+    pub clock: String,
+    /// From first to last event, ns.
+    pub span_ns: u64,
+    /// Events in the trace.
+    pub events: u64,
+    /// The machine that was recorded.
+    pub recorded_on: String,
+    /// An option says which machine was recorded, and the recording does not.
+    pub machine_assumed: bool,
+    /// That option.
+    #[serde(skip)]
+    pub(crate) machine_option: &'static str,
+    /// The machine that the recording names instead, where it names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_contradicted: Option<String>,
+    /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hz_asked: Option<u32>,
+    /// What makes all that is said of it doubtful, in sentences: what speaks against the machine that it is said to be of, and a
+    /// replay that does not make its kernel's choices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// CPUs that are used.
+    pub cpus: Vec<u32>,
+    /// CPUs that are left out, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Every input with how well it is known.
+    pub inputs: Vec<InputHead>,
+    /// What was lost or doubtful.
+    pub health: Vec<HealthHead>,
+    /// Sentences to know.
+    pub notes: Vec<String>,
+}
+
+/// A CPU that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its number.
+    pub cpu: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// One kind of input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputHead {
+    /// Which.
+    pub name: String,
+    /// Values recorded, derived, bounded, assumed.
+    pub recorded: u64,
+    /// Follow from what is recorded.
+    pub derived: u64,
+    /// Known from one side only.
+    pub bounded: u64,
+    /// Not known at all.
+    pub assumed: u64,
+    /// How it was made.
+    pub how: String,
+}
+
+/// One kind of dirt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HealthHead {
+    /// Which, as in [`idlewise_model::HealthKind::name`].
+    pub kind: String,
+    /// In words.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// Where first.
+    pub first: String,
+}
+
+/// How far replay makes the kernel's own choices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FidelityHead {
+    /// The governor that was replayed for it.
+    pub governor: String,
+    /// Choices compared.
+    pub decisions: u64,
+    /// Of these, with the kernel's state, %; nothing where none was compared.
+    pub same_state_pct: Option<f64>,
+    /// Choices with a known keep-or-stop of the tick.
+    pub tick_known: u64,
+    /// Of these, with the kernel's keep-or-stop, %; nothing where there are none.
+    pub same_tick_pct: Option<f64>,
+    /// Choices not compared: they hang on what the governor remembered from before the recording.
+    pub unknown_memory: u64,
+    /// Where they part: reason and count, most frequent first.
+    pub partings: Vec<(String, u64)>,
+}
+
+impl TraceHead {
+    /// Describes `recording`; `cpu_missing` tells why a CPU has no place on the machine that is replayed on.
+    #[must_use]
+    pub fn new(recording: &Recording, cpu_missing: impl Fn(u32) -> Option<String>) -> Self {
+        let tape = &recording.tape;
+        let source = &tape.source;
+        let mut cpus = Vec::new();
+        let mut left_out = Vec::new();
+        for cpu in &tape.cpus {
+            match (&cpu.usable, cpu_missing(cpu.cpu)) {
+                (TapeCpu::Unusable(why), _) => left_out.push(LeftOut { cpu: cpu.cpu, why: why.clone() }),
+                (TapeCpu::Usable, Some(why)) => left_out.push(LeftOut { cpu: cpu.cpu, why }),
+                (TapeCpu::Usable, None) => cpus.push(cpu.cpu),
+            }
+        }
+        let inputs = tape.inputs.iter().map(|i| InputHead {
+            name: i.name.clone(),
+            recorded: i.counts[Confidence::Recorded as usize],
+            derived: i.counts[Confidence::Derived as usize],
+            bounded: i.counts[Confidence::Bounded as usize],
+            assumed: i.counts[Confidence::Assumed as usize],
+            how: i.how.clone(),
+        });
+        Self {
+            name: source.name.clone(),
+            hash: source.hash.clone(),
+            format: source.format.clone(),
+            kernel: source.kernel.clone(),
+            clock: source.clock.clone(),
+            span_ns: source.last_ns.saturating_sub(source.first_ns),
+            events: source.events,
+            recorded_on: recording.machine.id.clone(),
+            machine_assumed: recording.machine_assumed,
+            machine_option: recording.machine_option,
+            machine_contradicted: recording.machine_contradicted.clone(),
+            hz_asked: recording.hz_asked,
+            warnings: recording.machine_check.warnings.clone(),
+            cpus,
+            left_out,
+            inputs: inputs.collect(),
+            health: health_heads(&tape.health),
+            notes: tape.notes.clone(),
+        }
+    }
+
+    /// The same where the kernel's own governor was replayed with this result.
+    pub fn with_fidelity(mut self, fidelity: &Result<FidelityHead, String>) -> Self {
+        self.warnings.extend(fidelity.as_ref().ok().and_then(FidelityHead::warning));
+        self
+    }
+
+    /// The warnings that are about the machine, of a result with which the kernel's own governor was replayed.
+    pub fn machine_warnings(&self, fidelity: &Result<FidelityHead, String>) -> Vec<String> {
+        let replay = fidelity.as_ref().ok().and_then(FidelityHead::warning);
+        self.warnings.iter().filter(|w| replay.as_ref() != Some(w)).cloned().collect()
+    }
+
+    /// The warnings of several recordings.
+    pub fn warnings<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Vec<String> {
+        let heads: Vec<&Self> = heads.into_iter().collect();
+        let place = |h: &Self| if heads.len() > 1 { format!("{}: ", h.name) } else { String::new() };
+        heads.iter().flat_map(|h| h.warnings.iter().map(move |w| format!("{}{w}", place(h)))).collect()
+    }
+
+    /// What was assumed about the recording by hand, as a condition of all that is said of it; nothing where nothing was.
+    #[must_use]
+    pub fn assumption(&self) -> Option<String> {
+        let but = match &self.machine_contradicted {
+            Some(other) => format!("though it says {other}"),
+            None => "which it does not say".to_owned(),
+        };
+        let machine = self.machine_assumed.then(|| {
+            format!("{} was recorded on {}, {but} ({})", self.name, self.recorded_on, self.machine_option)
+        });
+        let ticks = self
+            .hz_asked
+            .map(|hz| format!("the kernel of {} had ticked {hz} times a second (--hz)", self.name));
+        let all: Vec<String> = machine.into_iter().chain(ticks).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
+    }
+
+    /// The assumptions of several recordings in one clause.
+    pub fn assumptions<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Option<String> {
+        let all: Vec<String> = heads.into_iter().filter_map(Self::assumption).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
+    }
+}
+
+/// Every kind of dirt that was met.
+pub fn health_heads(health: &Health) -> Vec<HealthHead> {
+    let head = |(kind, c): (HealthKind, &HealthCount)| HealthHead {
+        kind: kind.name().to_owned(),
+        what: kind.describe().to_owned(),
+        count: c.count,
+        first: c.first.clone(),
+    };
+    health.iter().map(head).collect()
+}
+
+/// A replay that makes less of the kernel's choices, %, says nothing about that kernel.
+pub const LEAST_AGREEMENT_PCT: f64 = 90.0;
+
+impl FidelityHead {
+    /// That the replay is no basis for anything, where it is none.
+    fn warning(&self) -> Option<String> {
+        let pct = self.same_state_pct.filter(|pct| *pct < LEAST_AGREEMENT_PCT)?;
+        Some(format!(
+            "{} replayed makes only {} % of the kernel's own choices (state), less than {LEAST_AGREEMENT_PCT} %: for this \
+             recording the table is not to be trusted",
+            self.governor,
+            percent(pct)
+        ))
+    }
+
+    /// Puts counts into shares.
+    #[must_use]
+    pub fn new(governor: &str, f: &Fidelity) -> Self {
+        let percent = |part: u64, whole: u64| (whole > 0).then(|| percent_of(part, whole));
+        let mut partings: Vec<(String, u64)> =
+            f.partings.iter().map(|(kind, n)| (kind.describe().to_owned(), *n)).collect();
+        partings.sort_by_key(|p| std::cmp::Reverse(p.1));
+        Self {
+            governor: governor.to_owned(),
+            decisions: f.decisions,
+            same_state_pct: percent(f.same_state, f.decisions),
+            tick_known: f.tick_known,
+            same_tick_pct: percent(f.same_tick, f.tick_known),
+            unknown_memory: f.unknown_memory,
+            partings,
+        }
+    }
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Two governors over the same recordings, wait by wait: `idlewise compare`.
+
+mod metric;
+pub mod parting;
+mod verdict;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_model::{Entry, IdleTable, Ledger};
+use idlewise_platform::{Cluster, EnergyTable};
+use idlewise_replay::{RunCounts, Setting, Workload};
+use idlewise_report::percent_of;
+use idlewise_score::{Counts, Score, Tally, entry_fj};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+pub use metric::{Metric, MetricChange, Unit};
+pub use parting::{Cost, Side};
+pub use verdict::{Direction, Range, Spread, Verdict};
+pub use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
+
+pub use crate::condition::{Check, Measured};
+
+use crate::condition::Condition;
+use crate::replay::PlatformHead;
+use crate::waits::{Wait, Waits};
+use idlewise_conform::fidelity::kernels_own;
+use idlewise_recording::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
+use idlewise_recording::governors::{self, ForeignHead};
+use idlewise_recording::scene::Per;
+use idlewise_recording::scene::Scene;
+use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, TraceHead};
+pub use parting::FJ_PER_UNIT;
+use parting::{Parting, SideBySide};
+
+/// Version of the JSON that a comparison gives.
+pub const SCHEMA: &str = "idlewise.compare/1";
+
+/// What to compare.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompareRequest {
+    /// Traces or tapes.
+    #[serde(serialize_with = "idlewise_recording::lossy::paths")]
+    pub traces: Vec<PathBuf>,
+    /// What is known about them beside their files.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The governor to start from, with its parameters, or `oracle`.
+    pub a: String,
+    /// The governor to go to.
+    pub b: String,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "idlewise_recording::lossy::paths"
+    )]
+    pub kernel_trees: Vec<PathBuf>,
+    /// How to break the result down.
+    pub per: Per,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+    /// Conditions that must not hold: `METRIC OP VALUE`.
+    pub fail_if: Vec<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; it can be asked again.
+    pub request: CompareRequest,
+    /// The machine that was replayed on.
+    pub platform: PlatformHead,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
+    /// What the energies are worth, in short.
+    pub energy_grades: Vec<String>,
+    /// The governor to start from.
+    pub a: String,
+    /// The governor to go to.
+    pub b: String,
+    /// One for each trace.
+    pub traces: Vec<TraceComparison>,
+    /// All traces together, where there are several.
+    pub together: Option<Comparison>,
+    /// How much the traces agree, where there are several.
+    pub across_traces: Option<Spread>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The conditions asked for.
+    pub checks: Vec<Check>,
+}
+
+/// The comparison on one trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceComparison {
+    /// The recording.
+    pub head: TraceHead,
+    /// Whether it was replayed on the machine that was recorded.
+    pub same_machine: bool,
+    /// How far replay makes the kernel's own choices.
+    pub fidelity: Result<FidelityHead, String>,
+    /// A and B.
+    pub comparison: Comparison,
+    /// How much the CPUs agree, where there are several.
+    pub across_cpus: Option<Spread>,
+}
+
+/// A and B on some CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// "all", "cpu 3", "BIG".
+    pub part: String,
+    /// In how many waits the choices part.
+    pub waits: WaitCounts,
+    /// The run under A.
+    pub a: RunScore,
+    /// The run under B.
+    pub b: RunScore,
+    /// Every metric's change from A to B.
+    pub changes: Vec<MetricChange>,
+    /// The energy's change if the powers that are assumed for the states fell in equal steps; none where no powers are.
+    pub energy_in_equal_steps: Option<MetricChange>,
+    /// All waits.
+    pub total: Cost,
+    /// The waits by how the choices part.
+    pub partings: Vec<PartingCost>,
+    /// The waits by what ended them.
+    pub causes: Vec<CauseCost>,
+    /// The comparison broken down.
+    pub groups: Vec<Comparison>,
+}
+
+/// In how many waits the choices part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WaitCounts {
+    /// Waits of the recording: events that wake a CPU whatever governor runs.
+    pub all: u64,
+    /// The first choices are different states.
+    pub other_state: u64,
+    /// The first choices are the same state, but only one lets the tick run on.
+    pub other_tick: u64,
+    /// The first choices are the same, later ones are not.
+    pub other_later: u64,
+    /// Only A was asked.
+    pub only_a: u64,
+    /// Only B was asked.
+    pub only_b: u64,
+    /// All choices are the same.
+    pub same: u64,
+    /// Nobody was asked.
+    pub neither: u64,
+    /// `other_state` and `other_tick`, % of all.
+    pub differ_pct: f64,
+}
+
+/// One governor's run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunScore {
+    /// Times it was asked.
+    pub decisions: u64,
+    /// Answers that were no state of the table.
+    pub out_of_range: u64,
+    /// The score, the same as a replay gives.
+    pub score: Score,
+}
+
+/// The waits in which the choices part in one way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartingCost {
+    /// "state", "tick", "later", "only-a", "only-b", "same", "neither".
+    pub kind: String,
+    /// The state that A chose first, where `kind` is "state" or "tick".
+    pub a_state: Option<String>,
+    /// The state that B chose first.
+    pub b_state: Option<String>,
+    /// Whether A let the tick run on and B stopped it, or the reverse, where `kind` is "tick".
+    pub a_keeps_tick: Option<bool>,
+    /// What these waits cost.
+    pub cost: Cost,
+}
+
+/// The waits that one kind of event ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseCost {
+    /// The kind of event.
+    pub cause: String,
+    /// What these waits cost.
+    pub cost: Cost,
+}
+
+impl CompareReport {
+    /// All traces together, or the only one.
+    #[must_use]
+    pub fn all(&self) -> Option<&Comparison> {
+        self.together.as_ref().or_else(|| self.traces.first().map(|t| &t.comparison))
+    }
+
+    /// A condition holds.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.checks.iter().any(|c| c.failed)
+    }
+
+    /// What was assumed about the recordings by hand.
+    pub(crate) fn assumption(&self) -> Option<String> {
+        TraceHead::assumptions(self.traces.iter().map(|t| &t.head))
+    }
+
+    /// What makes the recordings, and so the verdict, doubtful.
+    pub fn warnings(&self) -> Vec<String> {
+        TraceHead::warnings(self.traces.iter().map(|t| &t.head))
+    }
+
+    fn check(&self, condition: &Condition) -> Check {
+        let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
+        let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
+        let metric = Metric::ALL.get(condition.metric());
+        let measure =
+            |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(*metric?).met()));
+        let (assumes, warnings) = (self.assumption(), self.warnings());
+        Check { assumes, warnings, ..condition.check(places.filter_map(measure).collect()) }
+    }
+}
+
+/// Compares what `request` asks for. `progress` hears of every finished step: done and of how many.
+///
+/// # Errors
+/// [`CommandError`] when a condition cannot be read, when a recording, platform or governor cannot be read or found, or when
+/// nothing is left to replay.
+pub fn compare(
+    request: &CompareRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<CompareReport, CommandError> {
+    let metrics = Metric::vocabulary();
+    let conditions: Vec<Condition> =
+        request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
+    // A governor may be compared with itself: then nothing differs.
+    let names = [request.a.clone(), request.b.clone()];
+    let candidates = governors::all_candidates(&names, &request.kernel_trees)?;
+    let [a, b] = candidates.as_slice() else {
+        return Err(CommandError::Request(format!(
+            "{} and {}: two governors are wanted, not a whole kernel tree (write linux:VERSION/GOVERNOR)",
+            request.a, request.b
+        )));
+    };
+    let scene = Scene::open(
+        &request.traces,
+        &request.recording,
+        request.platform.as_deref(),
+        request.cluster.as_deref(),
+    )?;
+    let stage = Stage { scene: &scene, a, b, request };
+    let runs = stage.run_all(progress)?;
+    let mut report = stage.report(&runs)?;
+    report.verdict = Verdict::new(&report);
+    report.verdict.notes.extend(stage.shared_state(&runs));
+    report.checks = conditions.iter().map(|c| report.check(c)).collect();
+    scene.check()?;
+    Ok(report)
+}
+
+/// Everything that stays the same during the runs.
+struct Stage<'a> {
+    scene: &'a Scene,
+    a: &'a Candidate,
+    b: &'a Candidate,
+    request: &'a CompareRequest,
+}
+
+/// One CPU under both governors.
+struct CpuPair<'s> {
+    cpu: u32,
+    a: Books<'s>,
+    b: Books<'s>,
+    waits: SideBySide,
+    /// Whether A and B changed memory that belongs to no CPU.
+    shared_state: [bool; 2],
+}
+
+/// What is kept of one run.
+struct Books<'s> {
+    tally: Tally<'s>,
+    counts: RunCounts,
+    /// Energy if the powers that are assumed for the states fell in equal steps; none where none are assumed.
+    in_equal_steps_fj: Option<u128>,
+}
+
+/// What comes back of a run.
+type Pages = ((Counts, Option<u128>), Vec<Wait>);
+
+impl<'s> Stage<'s> {
+    fn run_all(
+        &self,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<Vec<CpuPair<'s>>>, CommandError> {
+        let recordings = &self.scene.recordings;
+        let workloads: Vec<Vec<Workload>> =
+            recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
+        let mut jobs = Vec::new();
+        for ((t, w), recording) in workloads.iter().enumerate().zip(recordings) {
+            let same_machine = self.scene.same_machine(recording);
+            let setting = Setting::new(same_machine, self.request.seed);
+            let together = self.a.is_foreign() || self.b.is_foreign();
+            jobs.extend(chunks(w, together).into_iter().map(|cpus| (t, setting, cpus)));
+        }
+        let done = AtomicUsize::new(0);
+        let total = jobs.len();
+        let finished: Vec<(usize, Vec<CpuPair<'s>>)> = jobs
+            .par_iter()
+            .map(|(t, setting, cpus)| {
+                let pairs = self.run_both(cpus, *setting)?;
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok((*t, pairs))
+            })
+            .collect::<Result<_, CommandError>>()?;
+        let mut all: Vec<Vec<CpuPair<'s>>> = recordings.iter().map(|_| Vec::new()).collect();
+        for (t, pairs) in finished {
+            let Some(to) = all.get_mut(t) else { continue };
+            to.extend(pairs);
+        }
+        Ok(all)
+    }
+
+    fn run_both(&self, cpus: &[&Workload], setting: Setting) -> Result<Vec<CpuPair<'s>>, CommandError> {
+        let run = |candidate: &Candidate| candidate.run(cpus, self.scene, setting, open_books);
+        let (a, b) = rayon::join(|| run(self.a), || run(self.b));
+        let (a, b) = (a?, b?);
+        let shared_state = [a.shared_state, b.shared_state];
+        let pair = |((workload, a), b): ((&&Workload, Ran<Pages>), Ran<Pages>)| {
+            let place = self.scene.place(a.cpu)?;
+            let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
+            let waits = SideBySide::new(&workload.events, &a_waits, &b_waits);
+            Some(CpuPair { cpu, a, b, waits, shared_state })
+        };
+        Ok(cpus.iter().zip(a.cpus).zip(b.cpus).filter_map(pair).collect())
+    }
+
+    /// What to know of governors whose CPUs share state.
+    fn shared_state(&self, runs: &[Vec<CpuPair<'s>>]) -> Vec<String> {
+        let [a, b] = [0, 1].map(|side| runs.iter().flatten().any(|p| p.shared_state[side]));
+        let sharing = [(a, self.a), (b, self.b)].into_iter().filter(|(shared, _)| *shared);
+        sharing.map(|(_, candidate)| format!("{} {SHARED_STATE}", candidate.name())).collect()
+    }
+
+    fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, CommandError> {
+        let recordings = &self.scene.recordings;
+        let request = self.request;
+        let offered = governors::offered([&request.a, &request.b], &request.kernel_trees);
+        let fidelities: Vec<_> =
+            recordings.par_iter().map(|r| kernels_own(r, &offered)).collect::<Result<_, _>>()?;
+        let mut traces = Vec::new();
+        for ((recording, fidelity), pairs) in recordings.iter().zip(fidelities).zip(runs) {
+            let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
+            let cpus: Vec<Comparison> = pairs.iter().map(|p| Comparison::new("", &[*p])).collect();
+            traces.push(TraceComparison {
+                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)).with_fidelity(&fidelity),
+                same_machine: self.scene.same_machine(recording),
+                fidelity,
+                comparison: self.comparison(&pairs),
+                across_cpus: Spread::of(&cpus.iter().collect::<Vec<_>>()),
+            });
+        }
+        let together =
+            (traces.len() > 1).then(|| self.comparison(&runs.iter().flatten().collect::<Vec<_>>()));
+        let mut energy_grades: Vec<String> = Vec::new();
+        for grade in self.scene.used().iter().map(|c| c.energy.grade.label()) {
+            if !energy_grades.iter().any(|g| g == grade) {
+                energy_grades.push(grade.to_owned());
+            }
+        }
+        Ok(CompareReport {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: self.request.clone(),
+            platform: PlatformHead::new(self.scene),
+            foreign: governors::foreign_with([self.a, self.b], recordings, &request.kernel_trees)?,
+            energy_grades,
+            a: self.a.name().to_owned(),
+            b: self.b.name().to_owned(),
+            across_traces: Spread::of(&traces.iter().map(|t| &t.comparison).collect::<Vec<_>>()),
+            traces,
+            together,
+            verdict: Verdict::default(),
+            checks: Vec::new(),
+        })
+    }
+
+    fn comparison(&self, pairs: &[&CpuPair<'s>]) -> Comparison {
+        let mut all = Comparison::new("all", pairs);
+        for (name, members) in self.scene.parts(self.request.per, pairs, |p| p.cpu) {
+            let members: Vec<&CpuPair<'s>> = members.into_iter().copied().collect();
+            all.groups.push(Comparison::new(&name, &members));
+        }
+        all
+    }
+}
+
+fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> ((Tally<'s>, EqualSteps<'s>), Waits<'s>) {
+    let tally = Tally::new(&place.table, &place.energy);
+    let waits = Waits::new(workload.events.len(), &place.table, &place.energy);
+    ((tally, EqualSteps::new(place)), waits)
+}
+
+impl<'s> Books<'s> {
+    fn close(ran: Ran<Pages>, place: &'s Cluster) -> (Self, Vec<Wait>) {
+        let ((counts, in_equal_steps_fj), waits) = ran.pages;
+        let mut tally = Tally::new(&place.table, &place.energy);
+        tally.counts = counts;
+        (Self { tally, counts: ran.counts, in_equal_steps_fj }, waits)
+    }
+
+    /// Energy if the assumed powers fell in equal steps; where none are assumed, the energy.
+    fn fj_in_equal_steps(&self) -> u128 {
+        self.in_equal_steps_fj.unwrap_or(self.tally.counts.energy_fj)
+    }
+}
+
+/// A run's energy if the powers that are assumed for the states fell in equal steps.
+struct EqualSteps<'s> {
+    table: &'s IdleTable,
+    /// None where the powers are not assumed.
+    energy: Option<EnergyTable>,
+    energy_fj: u128,
+}
+
+impl<'s> EqualSteps<'s> {
+    fn new(place: &'s Cluster) -> Self {
+        Self { table: &place.table, energy: place.energy_in_equal_steps(), energy_fj: 0 }
+    }
+}
+
+impl Book for EqualSteps<'_> {
+    type Pages = Option<u128>;
+    fn pages(self) -> Option<u128> {
+        self.energy.map(|_| self.energy_fj)
+    }
+}
+
+impl Ledger for EqualSteps<'_> {
+    #[inline]
+    fn entry(&mut self, e: &Entry) {
+        if let Some(energy) = &self.energy {
+            self.energy_fj += entry_fj(self.table, energy, e);
+        }
+    }
+}
+
+impl Comparison {
+    /// The change of `metric` from A to B.
+    #[must_use]
+    pub fn change(&self, metric: Metric) -> MetricChange {
+        let known = self.changes.iter().find(|c| c.metric == metric);
+        known.copied().unwrap_or_else(|| MetricChange::new(Metric::Differ, 0.0, self.waits.differ_pct))
+    }
+
+    fn new(part: &str, pairs: &[&CpuPair<'_>]) -> Self {
+        let mut waits = SideBySide::default();
+        pairs.iter().for_each(|p| waits.merge(&p.waits));
+        let a = RunScore::new(&pairs.iter().map(|p| &p.a).collect::<Vec<_>>());
+        let b = RunScore::new(&pairs.iter().map(|p| &p.b).collect::<Vec<_>>());
+        let names: Vec<&str> = a.score.states.iter().map(|s| s.name.as_str()).collect();
+        let parting = |(p, cost): (&Parting, &Cost)| PartingCost::new(*p, *cost, &names);
+        let cause = |(cause, cost): (&idlewise_model::WakeCause, &Cost)| CauseCost {
+            cause: cause.name().to_owned(),
+            cost: *cost,
+        };
+        Self {
+            part: part.to_owned(),
+            waits: WaitCounts::new(&waits),
+            changes: MetricChange::all(&a.score, &b.score),
+            energy_in_equal_steps: in_equal_steps(pairs),
+            total: waits.total(),
+            partings: waits.by_parting.iter().map(parting).collect(),
+            causes: waits.by_cause.iter().map(cause).collect(),
+            a,
+            b,
+            groups: Vec::new(),
+        }
+    }
+}
+
+fn in_equal_steps(pairs: &[&CpuPair<'_>]) -> Option<MetricChange> {
+    let first = pairs.iter().find(|p| p.a.in_equal_steps_fj.is_some())?;
+    let energy = |fj: u128| first.a.tally.energy().in_unit(fj);
+    let a = energy(pairs.iter().map(|p| p.a.fj_in_equal_steps()).sum());
+    let b = energy(pairs.iter().map(|p| p.b.fj_in_equal_steps()).sum());
+    Some(MetricChange::new(Metric::Energy, a, b))
+}
+
+impl RunScore {
+    fn new(books: &[&Books<'_>]) -> Self {
+        let mut counts = RunCounts::default();
+        books.iter().for_each(|b| counts.merge(&b.counts));
+        let tallies: Vec<&Tally<'_>> = books.iter().map(|b| &b.tally).collect();
+        Self { decisions: counts.decisions, out_of_range: counts.out_of_range, score: Score::of(&tallies) }
+    }
+}
+
+impl WaitCounts {
+    /// Counts what was laid side by side.
+    pub fn new(waits: &SideBySide) -> Self {
+        let all = waits.count(|_| true);
+        let other_state = waits.count(|p| matches!(p, Parting::State { .. }));
+        let other_tick = waits.count(|p| matches!(p, Parting::Tick { .. }));
+        Self {
+            all,
+            other_state,
+            other_tick,
+            other_later: waits.count(|p| *p == Parting::Later),
+            only_a: waits.count(|p| *p == Parting::OnlyA),
+            only_b: waits.count(|p| *p == Parting::OnlyB),
+            same: waits.count(|p| *p == Parting::Same),
+            neither: waits.count(|p| *p == Parting::Neither),
+            differ_pct: percent_of(other_state + other_tick, all),
+        }
+    }
+}
+
+impl PartingCost {
+    fn new(parting: Parting, cost: Cost, names: &[&str]) -> Self {
+        let name = |state: u8| names.get(usize::from(state)).map(|n| (*n).to_owned());
+        let (a_state, b_state, a_keeps_tick) = match parting {
+            Parting::State { a, b } => (name(a), name(b), None),
+            Parting::Tick { state, a_keeps } => (name(state), name(state), Some(a_keeps)),
+            _ => (None, None, None),
+        };
+        Self { kind: parting.kind().to_owned(), a_state, b_state, a_keeps_tick, cost }
+    }
+}

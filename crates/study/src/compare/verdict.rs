@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a comparison comes to, in words that a sceptical reader can check against the tables.
+
+use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
+use serde::Serialize;
+
+use super::metric::{Metric, MetricChange, Unit};
+use super::parting::{Cost, FJ_PER_UNIT};
+use super::{CompareReport, Comparison, TraceComparison, WaitCounts};
+
+/// A change smaller than this, %, is no difference.
+pub const SMALL_PCT: f64 = 1.0;
+/// Nor is a smaller change of a latency, ns: about a cache miss, and below what a trace's time stamps can tell.
+pub const SMALL_LATENCY_NS: f64 = 100.0;
+/// Fewer waits than this are an anecdote.
+const FEW: u64 = 100;
+
+/// Which way something went from A to B.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Better.
+    Lower,
+    /// No difference worth naming.
+    #[default]
+    Same,
+    /// Worse.
+    Higher,
+    /// It depends on how one looks: mean or p99, one assumption or the other.
+    Mixed,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Every decision in every wait is the same.
+    pub same_decisions: bool,
+    /// Wakeup latency: mean and p99.
+    pub latency: Direction,
+    /// Energy of the idle stays.
+    pub energy: Direction,
+    /// In words.
+    pub text: String,
+    /// What to keep in mind: how few waits, how faithful the replay, whether traces and CPUs agree.
+    pub notes: Vec<String>,
+}
+
+impl Direction {
+    /// The way that `change` goes, where it is worth naming.
+    pub(crate) fn of(change: &MetricChange) -> Self {
+        let small = change.change_pct.is_some_and(|pct| pct.abs() < SMALL_PCT)
+            || (change.metric.unit() == Unit::Time && change.change.abs() < SMALL_LATENCY_NS);
+        match change.change {
+            _ if small => Self::Same,
+            c if c < 0.0 => Self::Lower,
+            _ => Self::Higher,
+        }
+    }
+
+    /// Both at once.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Self::Same, way) | (way, Self::Same) => way,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+impl Comparison {
+    fn latency(&self) -> Direction {
+        let of = |m: Metric| Direction::of(&self.change(m));
+        of(Metric::LatencyMean).and(of(Metric::LatencyP99))
+    }
+
+    fn energy(&self) -> Direction {
+        let of = |change: &MetricChange| Direction::of(change);
+        let assumed = of(&self.change(Metric::Energy));
+        match &self.energy_in_equal_steps {
+            Some(other) if of(other) != assumed => Direction::Mixed,
+            _ => assumed,
+        }
+    }
+
+    fn same_decisions(&self) -> bool {
+        self.waits.same + self.waits.neither == self.waits.all
+    }
+
+    fn numbers(&self, energy_grade: &str) -> String {
+        let latency = self.change(Metric::LatencyMean);
+        let p99 = self.change(Metric::LatencyP99);
+        let otherwise = self
+            .energy_in_equal_steps
+            .as_ref()
+            .map_or_else(String::new, |c| format!("; {} if state powers fell in equal steps", c.relative()));
+        format!(
+            "{}; wakeup latency {} mean (p99 {}), idle energy {} ({energy_grade}{otherwise})",
+            self.waits.words(),
+            latency.relative(),
+            if p99.change == 0.0 { "the same".to_owned() } else { p99.words() },
+            self.change(Metric::Energy).relative(),
+        )
+    }
+}
+
+impl WaitCounts {
+    /// How often the first choice is another.
+    fn words(&self) -> String {
+        let share = |n: u64| percent(percent_of(n, self.all));
+        let parts = [
+            (self.other_state, "another state in"),
+            (self.other_tick, "the same state but another tick choice in"),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{what} {} %", share(*n))).collect();
+        let parts =
+            if parts.is_empty() { "the same first choice in all".to_owned() } else { parts.join(", ") };
+        format!("{parts} of {} wake events", self.all)
+    }
+}
+
+impl Verdict {
+    pub(crate) fn new(r: &CompareReport) -> Self {
+        let Some(all) = r.all() else { return Self::default() };
+        let (latency, energy) = (all.latency(), all.energy());
+        let same_decisions = all.same_decisions();
+        let (a, b) = (&r.a, &r.b);
+        let text = if same_decisions {
+            format!("{b} against {a}: same decisions at all {} wake events", all.waits.all)
+        } else {
+            let grade = r.energy_grades.join("; ");
+            format!("{b} against {a}: {}: {}", all.numbers(&grade), conclusion(latency, energy))
+        };
+        let text = match r.assumption() {
+            Some(assumption) => format!("{text}, if {assumption}"),
+            None => text,
+        };
+        let notes = if same_decisions { Vec::new() } else { notes(r, all) };
+        Self { same_decisions, latency, energy, text, notes }
+    }
+}
+
+fn conclusion(latency: Direction, energy: Direction) -> String {
+    use Direction::{Higher, Lower, Mixed, Same};
+    match (latency, energy) {
+        (Lower, Lower) => "better in both".to_owned(),
+        (Higher, Higher) => "worse in both".to_owned(),
+        (Same, Same) => "no difference worth naming".to_owned(),
+        (Lower, Higher) => "trades energy for latency".to_owned(),
+        (Higher, Lower) => "trades latency for energy".to_owned(),
+        (Lower, Same) => "lower latency at the same energy".to_owned(),
+        (Higher, Same) => "higher latency at the same energy".to_owned(),
+        (Same, Lower) => "less energy at the same latency".to_owned(),
+        (Same, Higher) => "more energy at the same latency".to_owned(),
+        (Mixed, energy) => format!("mean and p99 latency disagree, {}", energy_words(energy)),
+        (latency, Mixed) => format!("{}, {}", latency_words(latency), energy_words(Mixed)),
+    }
+}
+
+fn latency_words(latency: Direction) -> &'static str {
+    match latency {
+        Direction::Lower => "lower latency",
+        Direction::Same => "the same latency",
+        Direction::Higher => "higher latency",
+        Direction::Mixed => "mean and p99 latency disagree",
+    }
+}
+
+fn energy_words(energy: Direction) -> &'static str {
+    match energy {
+        Direction::Lower => "less energy",
+        Direction::Same => "the same energy",
+        Direction::Higher => "more energy",
+        Direction::Mixed => "and what that means for energy depends on the assumed state powers",
+    }
+}
+
+fn notes(r: &CompareReport, all: &Comparison) -> Vec<String> {
+    let mut out = Vec::new();
+    let other = all.waits.all - all.waits.same - all.waits.neither;
+    if other < FEW {
+        out.push(format!("this rests on {other} wake events: another recording may say otherwise"));
+    }
+    let latency = |c: &Cost| c.latency_ns();
+    out.extend(cancelling(all, "latency", all.latency(), latency, |ns| signed_duration(ns as f64)));
+    let unit = &all.a.score.energy_unit;
+    let shown = |fj: i128| format!("{:+.4} {unit}", fj as f64 / FJ_PER_UNIT);
+    out.extend(cancelling(all, "energy", all.energy(), Cost::energy_fj, shown));
+    out.extend(r.traces.iter().filter_map(below_fidelity));
+    if let Some(across) = &r.across_traces {
+        out.push(across.words("traces", true));
+    }
+    for trace in &r.traces {
+        let Some(across) = &trace.across_cpus else { continue };
+        let name = if r.traces.len() > 1 { format!("{}: ", trace.head.name) } else { String::new() };
+        out.push(format!("{name}{}", across.words("CPUs", false)));
+    }
+    out
+}
+
+/// Where a difference is what remains of larger ones in both directions.
+fn cancelling(
+    all: &Comparison,
+    what: &str,
+    way: Direction,
+    of: impl Fn(&Cost) -> i128,
+    shown: impl Fn(i128) -> String,
+) -> Option<String> {
+    let rows = || all.partings.iter().map(|p| of(&p.cost));
+    let up: i128 = rows().filter(|d| *d > 0).sum();
+    let down: i128 = rows().filter(|d| *d < 0).sum();
+    let mostly_cancelled = 2 * (up + down).abs() < up - down;
+    (way != Direction::Same && mostly_cancelled).then(|| {
+        format!(
+            "the {what} is what remains of {} in some rows and {} in others: another recording may say otherwise",
+            shown(up),
+            shown(down)
+        )
+    })
+}
+
+/// Where replay parts from the kernel more often than B from A.
+fn below_fidelity(trace: &TraceComparison) -> Option<String> {
+    let unlike = 100.0 - trace.fidelity.as_ref().ok()?.same_state_pct?;
+    let waits = &trace.comparison.waits;
+    let differ = percent_of(waits.other_state, waits.all);
+    (differ < unlike).then(|| {
+        format!(
+            "{}: another state is chosen at {} % of the wake events, but replay itself differs from the kernel in {} % of the \
+             kernel's choices",
+            trace.head.name,
+            percent(differ),
+            percent(unlike)
+        )
+    })
+}
+
+/// How much the parts of a comparison, its traces or CPUs, agree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many parts.
+    pub parts: usize,
+    /// Mean wakeup latency.
+    pub latency_mean: Range,
+    /// Energy.
+    pub energy: Range,
+}
+
+/// How a metric's change differs between parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Smallest change, %.
+    pub min_pct: f64,
+    /// Largest change, %.
+    pub max_pct: f64,
+    /// Parts in which it went down.
+    pub lower: usize,
+    /// Parts without a difference worth naming.
+    pub same: usize,
+    /// Parts in which it went up.
+    pub higher: usize,
+}
+
+impl Spread {
+    /// Of several parts; nothing of fewer than two.
+    pub(crate) fn of(parts: &[&Comparison]) -> Option<Self> {
+        let range = |m: Metric| Range::of(&parts.iter().map(|p| p.change(m)).collect::<Vec<_>>());
+        (parts.len() > 1).then(|| Self {
+            parts: parts.len(),
+            latency_mean: range(Metric::LatencyMean),
+            energy: range(Metric::Energy),
+        })
+    }
+
+    fn words(&self, of: &str, limits: bool) -> String {
+        let latency = self.latency_mean.words(limits);
+        format!("of {} {of}: mean latency {latency}; energy {}", self.parts, self.energy.words(limits))
+    }
+}
+
+impl Range {
+    fn of(changes: &[MetricChange]) -> Self {
+        let pct = || changes.iter().filter_map(|c| c.change_pct);
+        let count = |way: Direction| changes.iter().filter(|c| Direction::of(c) == way).count();
+        Self {
+            min_pct: pct().reduce(f64::min).unwrap_or(0.0),
+            max_pct: pct().reduce(f64::max).unwrap_or(0.0),
+            lower: count(Direction::Lower),
+            same: count(Direction::Same),
+            higher: count(Direction::Higher),
+        }
+    }
+
+    fn words(&self, limits: bool) -> String {
+        let ways = [(self.lower, "lower"), (self.higher, "higher"), (self.same, "the same")];
+        let ways: Vec<String> =
+            ways.iter().filter(|w| w.0 > 0).map(|(n, way)| format!("{way} in {n}")).collect();
+        let opposed = if self.lower > 0 && self.higher > 0 { " (the sign differs)" } else { "" };
+        let limits = if limits {
+            format!("{} to {}, ", signed_percent(self.min_pct), signed_percent(self.max_pct))
+        } else {
+            String::new()
+        };
+        format!("{limits}{}{opposed}", ways.join(", "))
+    }
+}

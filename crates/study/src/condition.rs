@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `--fail-if`: a limit that a comparison must not cross, and whether it did. One grammar for all comparisons; which metrics
+//! there are is for each to say.
+
+use idlewise_report::{duration, percent, signed_duration, signed_percent, signed_points};
+use serde::Serialize;
+
+use idlewise_recording::CommandError;
+
+/// `METRIC OP VALUE`: `too_deep > +1pp`, `latency_p99 > 200us`. A value with a sign is a change from A to B, one without
+/// is B's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    text: String,
+    /// Which of the metrics that it was read with.
+    metric: usize,
+    counting: Counting,
+    op: Op,
+    of: Of,
+    /// Per cent, percentage points, ns or a number of things.
+    value: f64,
+}
+
+/// What a metric is counted in, and so how values of it are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// A share, %.
+    Share,
+    /// A share of both sides together, which has no change.
+    CommonShare,
+    /// A time, ns.
+    Time,
+    /// A number of things.
+    Number,
+    /// Something whose own value says nothing.
+    Relative,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+}
+
+/// What the value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// B's own value.
+    Own,
+    /// B less A.
+    Change,
+    /// B less A, % of A.
+    ChangePct,
+}
+
+/// A condition, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The condition as asked.
+    pub expression: String,
+    /// It holds somewhere.
+    pub failed: bool,
+    /// What was assumed about the recordings by hand, and what it rests on therefore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumes: Option<String>,
+    /// What makes the recordings doubtful.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Where it was looked at: each trace, and all together where there are several; each benchmark under each arm.
+    pub measured: Vec<Measured>,
+}
+
+/// What a condition met in one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Name of the trace; "all traces"; the benchmark and the arm.
+    pub place: String,
+    /// What the condition's value is held against; none where a change in per cent starts from 0.
+    pub value: Option<f64>,
+    /// The same in words.
+    pub words: String,
+    /// The condition holds.
+    pub holds: bool,
+}
+
+/// A metric of A and of B, in its [`Counting`].
+pub struct Met<'m> {
+    /// Of A.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
+    /// B less A.
+    pub change: f64,
+    /// The same, % of A.
+    pub change_pct: Option<f64>,
+    /// A number of things in words.
+    pub shown: &'m dyn Fn(f64) -> String,
+}
+
+impl Condition {
+    /// Reads it; `metrics` are those that there are.
+    pub fn read(text: &str, metrics: &[(&str, Counting)]) -> Result<Self, CommandError> {
+        let mut scanner = Scanner { text, at: 0, metrics };
+        let metric = scanner.metric()?;
+        let counting = metrics.get(metric).map_or(Counting::Relative, |(_, c)| *c);
+        let op = scanner.op(metric)?;
+        let from = scanner.at;
+        let (of, value) = scanner.value(metric, counting)?;
+        scanner.end(metric)?;
+        scanner.can_hold((metric, counting), from, (op, of, value))?;
+        Ok(Self { text: text.trim().to_owned(), metric, counting, op, of, value })
+    }
+
+    /// Which of the metrics.
+    pub fn metric(&self) -> usize {
+        self.metric
+    }
+
+    /// Whether it is about a change from A to B.
+    pub fn of_change(&self) -> bool {
+        self.of != Of::Own
+    }
+
+    /// Holds it against `met` of its metric.
+    pub fn measure(&self, place: &str, met: &Met<'_>) -> Measured {
+        let value = match self.of {
+            Of::Own => Some(met.b),
+            Of::Change => Some(met.change),
+            Of::ChangePct => met.change_pct,
+        };
+        // From 0 to something is more than any per cent.
+        let measured = value.unwrap_or(f64::INFINITY);
+        let holds = match self.op {
+            Op::Above => measured > self.value,
+            Op::AtLeast => measured >= self.value,
+            Op::Below => measured < self.value,
+            Op::AtMost => measured <= self.value,
+        };
+        Measured { place: place.to_owned(), value, words: self.words(met), holds }
+    }
+
+    /// The outcome.
+    pub fn check(&self, measured: Vec<Measured>) -> Check {
+        let failed = measured.iter().any(|m| m.holds);
+        Check { expression: self.text.clone(), failed, assumes: None, warnings: Vec::new(), measured }
+    }
+
+    fn words(&self, met: &Met<'_>) -> String {
+        let own = |v: f64| match self.counting {
+            Counting::Share | Counting::CommonShare => format!("{} %", percent(v)),
+            Counting::Time => duration(v),
+            Counting::Number | Counting::Relative => (met.shown)(v),
+        };
+        let difference = match (self.of, self.counting) {
+            (Of::Own, _) => return own(met.b),
+            (Of::ChangePct, _) => met.change_pct.map_or_else(|| "more".to_owned(), signed_percent),
+            (Of::Change, Counting::Share | Counting::CommonShare) => signed_points(met.change),
+            (Of::Change, Counting::Time) => signed_duration(met.change),
+            (Of::Change, _) => {
+                let sign = if met.change < 0.0 { '-' } else { '+' };
+                format!("{sign}{}", (met.shown)(met.change.abs()))
+            }
+        };
+        format!("{difference} ({} to {})", own(met.a), own(met.b))
+    }
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    /// Byte offset of what is not read yet.
+    at: usize,
+    metrics: &'t [(&'t str, Counting)],
+}
+
+impl<'t> Scanner<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Passes over blanks, then takes the characters that `of` holds for; tells where they began.
+    fn take(&mut self, of: impl Fn(char) -> bool) -> (usize, &'t str) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+        let (from, rest) = (self.at, self.rest());
+        let taken = rest.split(|c| !of(c)).next().unwrap_or_default();
+        self.at += taken.len();
+        (from, taken)
+    }
+
+    /// The longest name that stands here: names may hold blanks.
+    fn metric(&mut self) -> Result<usize, CommandError> {
+        let (from, _) = self.take(|_| false);
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let here = |name: &str| self.rest().strip_prefix(name).is_some_and(|after| !after.starts_with(word));
+        let found = (0..).zip(self.metrics).filter(|(_, (name, _))| here(name));
+        match found.max_by_key(|(_, (name, _))| name.len()) {
+            Some((metric, (name, _))) => {
+                self.at += name.len();
+                Ok(metric)
+            }
+            None => {
+                let names: Vec<&str> = self.metrics.iter().map(|(name, _)| *name).collect();
+                Err(self.wrong(from, &format!("one of {}", names.join(", ")), 0))
+            }
+        }
+    }
+
+    fn op(&mut self, metric: usize) -> Result<Op, CommandError> {
+        let (from, op) = self.take(|c| matches!(c, '<' | '>' | '=' | '!'));
+        Ok(match op {
+            ">" => Op::Above,
+            ">=" => Op::AtLeast,
+            "<" => Op::Below,
+            "<=" => Op::AtMost,
+            _ => return Err(self.wrong(from, "one of > >= < <=", metric)),
+        })
+    }
+
+    fn value(&mut self, metric: usize, counting: Counting) -> Result<(Of, f64), CommandError> {
+        let (from, sign) = self.take(|c| matches!(c, '+' | '-'));
+        let (_, digits) = self.take(|c| c.is_ascii_digit() || c == '.');
+        let number: Option<f64> = digits.parse().ok().filter(|v: &f64| v.is_finite());
+        let (Some(number), "" | "+" | "-") = (number, sign) else {
+            return Err(self.wrong(from, expects(counting), metric));
+        };
+        let (_, unit) = self.take(|c| c.is_ascii_alphabetic() || c == '%');
+        let (of, scale) = meaning(counting, !sign.is_empty(), unit)
+            .ok_or_else(|| self.wrong(from, expects(counting), metric))?;
+        Ok((of, if sign == "-" { -number } else { number } * scale))
+    }
+
+    fn end(&mut self, metric: usize) -> Result<(), CommandError> {
+        let (from, more) = self.take(|_| true);
+        if more.is_empty() { Ok(()) } else { Err(self.wrong(from, "nothing more", metric)) }
+    }
+
+    /// Refuses a value that the metric never has, and a limit that it cannot cross: such a condition says nothing.
+    fn can_hold(
+        &self,
+        (metric, counting): (usize, Counting),
+        from: usize,
+        (op, of, value): (Op, Of, f64),
+    ) -> Result<(), CommandError> {
+        let share = matches!(counting, Counting::Share | Counting::CommonShare);
+        let (least, most, range) = match of {
+            Of::Own if share => (0.0, 100.0, "0% to 100%"),
+            Of::Own if counting == Counting::Time => (0.0, f64::INFINITY, "0 or more"),
+            Of::Change if share => (-100.0, 100.0, "-100pp to +100pp"),
+            // Numbers that a benchmark prints may be negative.
+            Of::ChangePct if counting != Counting::Number => (-100.0, f64::INFINITY, "-100% or more"),
+            Of::Own | Of::Change | Of::ChangePct => return Ok(()),
+        };
+        let holds = match op {
+            Op::Above => value < most,
+            Op::AtLeast | Op::AtMost => true,
+            Op::Below => value > least,
+        };
+        if (least..=most).contains(&value) && holds {
+            return Ok(());
+        }
+        let blanks = self.text.get(from..).map_or(0, |rest| rest.len() - rest.trim_start().len());
+        let expected = format!("a limit that it can cross: it is always {range}");
+        Err(self.wrong(from + blanks, &expected, metric))
+    }
+
+    fn wrong(&self, at: usize, expected: &str, metric: usize) -> CommandError {
+        let position = self.text.get(..at).map_or(0, |before| before.chars().count()) + 1;
+        let (name, counting) = self.metrics.get(metric).copied().unwrap_or(("time", Counting::Time));
+        CommandError::Request(format!(
+            "--fail-if {:?}, at character {position}: expected {expected}; for example `{name} > {}`",
+            self.text,
+            example(counting)
+        ))
+    }
+}
+
+/// What a value with or without sign in `unit` means, and how many of the metric's own unit one is.
+fn meaning(counting: Counting, signed: bool, unit: &str) -> Option<(Of, f64)> {
+    let own_or_change = if signed { Of::Change } else { Of::Own };
+    Some(match (counting, unit) {
+        (Counting::Share | Counting::CommonShare, "%") if !signed => (Of::Own, 1.0),
+        (Counting::Share, "pp") if signed => (Of::Change, 1.0),
+        (Counting::Time | Counting::Number | Counting::Relative, "%") if signed => (Of::ChangePct, 1.0),
+        (Counting::Number, "") => (own_or_change, 1.0),
+        (Counting::Time, "ns") => (own_or_change, 1.0),
+        (Counting::Time, "us") => (own_or_change, 1e3),
+        (Counting::Time, "ms") => (own_or_change, 1e6),
+        (Counting::Time, "s") => (own_or_change, 1e9),
+        _ => return None,
+    })
+}
+
+fn expects(counting: Counting) -> &'static str {
+    match counting {
+        Counting::CommonShare => "a share of the wake events without sign (5%)",
+        Counting::Share => "a share (5%), or with sign a change in percentage points (+1pp)",
+        Counting::Time => "a time in ns, us, ms or s (200us), or with sign a change (+10us, +2%)",
+        Counting::Number => "a number (1000), or with sign a change (+100, +2%)",
+        Counting::Relative => "a change in per cent, with its sign (+2%)",
+    }
+}
+
+fn example(counting: Counting) -> &'static str {
+    match counting {
+        Counting::CommonShare => "5%",
+        Counting::Share => "+1pp",
+        Counting::Time => "+10us",
+        Counting::Number | Counting::Relative => "+2%",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Metric, MetricChange};
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Condition, CommandError> {
+        Condition::read(text, &Metric::vocabulary())
+    }
+
+    fn holds(text: &str, a: f64, b: f64) -> (bool, String) {
+        let condition = read(text).unwrap();
+        let metric = Metric::ALL[condition.metric()];
+        let measured = condition.measure("here", &MetricChange::new(metric, a, b).met());
+        (measured.holds, measured.words)
+    }
+
+    #[test]
+    fn the_longest_name_is_meant_and_a_name_may_hold_blanks() {
+        let metrics =
+            [("time", Counting::Time), ("time to first", Counting::Time), ("rapl a-0", Counting::Number)];
+        for (text, metric) in [("time>1s", 0), (" time to first > +5%", 1), ("rapl a-0 >= 2", 2)] {
+            assert_eq!(Condition::read(text, &metrics).unwrap().metric(), metric, "{text}");
+        }
+        let said = Condition::read("times > 1s", &metrics).unwrap_err().to_string();
+        assert!(said.contains("one of time, time to first, rapl a-0"), "{said}");
+        assert!(Condition::read("time > 1s", &[]).is_err());
+    }
+
+    #[test]
+    fn a_sign_asks_for_the_change_and_none_for_the_value_of_b() {
+        let cases = [
+            ("too_deep > +1pp", 4.0, 5.5, true, "+1.50pp (4.00 % to 5.50 %)"),
+            ("too_deep > 5%", 4.0, 5.5, true, "5.50 %"),
+            ("too_deep>6%", 4.0, 5.5, false, "5.50 %"),
+            ("  latency_p99 >=  200 us ", 0.0, 200_000.0, true, "200 us"),
+            ("latency_p99 > +10us", 200_000.0, 209_000.0, false, "+9.00 us (200 us to 209 us)"),
+            ("latency_mean > +2%", 1000.0, 1030.0, true, "+3.00% (1.00 us to 1.03 us)"),
+            ("latency_mean > -5%", 1000.0, 930.0, false, "-7.00% (1.00 us to 930 ns)"),
+            ("latency_mean > +1000%", 0.0, 1.0, true, "more (0 ns to 1.00 ns)"),
+            ("latency_mean > +0%", 0.0, 0.0, false, "+0.00% (0 ns to 0 ns)"),
+            ("energy <= -0.5%", 10.0, 9.0, true, "-10.00% (10.000 to 9.000)"),
+            ("wakeups < 100", 0.0, 99.0, true, "99"),
+            ("ticks > +100", 10.0, 120.0, true, "+110 (10 to 120)"),
+            ("differ > 5%", 0.0, 4.0, false, "4.00 %"),
+        ];
+        for (text, a, b, expected, words) in cases {
+            assert_eq!(holds(text, a, b), (expected, words.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_answered_with_its_place_and_an_example() {
+        let cases = [
+            ("", 1, "too_deep, too_shallow"),
+            ("deep > 1%", 1, "too_deep"),
+            ("too_deep", 9, "> >= < <="),
+            ("too_deep == 5%", 10, "> >= < <="),
+            ("too_deep >", 11, "+1pp"),
+            ("too_deep > +5%", 12, "percentage points"),
+            ("too_deep > 1pp", 12, "a share (5%)"),
+            ("too_deep > --5%", 12, "too_deep > +1pp"),
+            ("differ > +5pp", 10, "without sign"),
+            ("latency_p99 > 200", 15, "ns, us, ms or s"),
+            ("latency_p99 > 200h", 15, "ns, us, ms or s"),
+            ("latency_p99 > 1.2.3us", 15, "200us"),
+            ("energy > 5mJ", 10, "energy > +2%"),
+            ("wakeups > 5%", 11, "a number"),
+            ("too_deep > 5% or so", 15, "nothing more"),
+            ("\u{b5}", 1, "one of"),
+            ("too_deep > 101%", 12, "always 0% to 100%"),
+            ("too_deep > 100%", 12, "always 0% to 100%"),
+            ("too_deep < 101%", 12, "always 0% to 100%"),
+            ("differ>=100.5%", 9, "always 0% to 100%"),
+            ("too_deep < 0%", 12, "always 0% to 100%"),
+            ("too_deep > +101pp", 12, "always -100pp to +100pp"),
+            ("latency_p99 < 0us", 15, "always 0 or more"),
+            ("energy < -100%", 10, "always -100% or more"),
+            ("energy <= -150%", 11, "always -100% or more"),
+        ];
+        for (text, position, words) in cases {
+            let said = read(text).unwrap_err().to_string();
+            assert!(said.contains(&format!("at character {position}:")), "{text}: {said}");
+            assert!(said.contains(words) && said.contains("for example"), "{text}: {said}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in ".*") {
+            let _ = read(&text);
+        }
+
+        #[test]
+        fn nearly_right_text_is_read_or_refused(
+            metric in "too_deep|latency_p99|energy|differ|ticks",
+            op in "[<>=!]{0,3}",
+            value in "[-+]{0,2}[0-9.]{0,400}(us|pp|%|ms|\u{b5}s)?",
+        ) {
+            if let Ok(c) = read(&format!("{metric}{op}{value}")) {
+                prop_assert!(c.value.is_finite());
+            }
+        }
+    }
+}

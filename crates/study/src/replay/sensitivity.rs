@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does the ranking of the governors hang on sleep lengths that the recording does not tell for certain?
+
+use idlewise_model::TapeCpu;
+use idlewise_replay::{SleepLengths, unsure_waits};
+use idlewise_score::Score;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::{CpuRuns, ReplayReport, Stage};
+use idlewise_recording::candidate::{Candidate, chunks};
+use idlewise_recording::{CommandError, Recording};
+
+/// How many waits have a sleep length that is not certain, and, where that was asked for, what hangs on it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// Waits with a sleep length that the recording only bounds, or does not tell at all.
+    pub unsure_waits: u64,
+    /// All waits.
+    pub waits: u64,
+    /// One for each metric; empty where it was not asked for, or nothing is unsure.
+    pub metrics: Vec<MetricSensitivity>,
+}
+
+/// One metric under all sleep lengths that were tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricSensitivity {
+    /// "energy", "too_deep", "too_shallow".
+    pub metric: &'static str,
+    /// One for each governor, in the order asked.
+    pub governors: Vec<GovernorSensitivity>,
+    /// Pairs of governors of which now the one, now the other has less.
+    pub swaps: Vec<[String; 2]>,
+}
+
+/// A governor's value of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GovernorSensitivity {
+    /// The governor with its parameters.
+    pub governor: String,
+    /// With each of [`TRIED`].
+    pub values: Vec<f64>,
+}
+
+/// The sleep lengths that are tried, in order.
+pub const TRIED: [SleepLengths; 3] = [SleepLengths::Least, SleepLengths::Taped, SleepLengths::Most];
+
+type Metric = (&'static str, fn(&Score) -> f64);
+const METRICS: [Metric; 3] =
+    [("energy", |s| s.energy), ("too_deep", |s| s.too_deep_pct), ("too_shallow", |s| s.too_shallow_pct)];
+
+impl Sensitivity {
+    /// Counts the unsure waits of `recording`.
+    pub(super) fn of(recording: &Recording) -> Self {
+        let usable = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+        let (unsure, all) = usable.map(unsure_waits).fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
+        Self { unsure_waits: unsure, waits: all, metrics: Vec::new() }
+    }
+
+    /// Unsure waits, % of all.
+    #[must_use]
+    pub fn unsure_pct(&self) -> f64 {
+        if self.waits == 0 { 0.0 } else { self.unsure_waits as f64 * 100.0 / self.waits as f64 }
+    }
+
+    /// Compares the scores of `names` under each of [`TRIED`]; governors without a score do not take part.
+    fn compare(&mut self, names: &[&str], scores: &[Vec<Score>]) {
+        let scored = |i: &usize| scores.iter().all(|s| s.get(*i).is_some_and(|s| !s.is_nothing()));
+        let known: Vec<(usize, &str)> =
+            names.iter().copied().enumerate().filter(|(i, _)| scored(i)).collect();
+        self.metrics = METRICS
+            .iter()
+            .map(|(metric, get)| {
+                let values = |i: usize| scores.iter().filter_map(|s| s.get(i)).map(get).collect();
+                let governors: Vec<GovernorSensitivity> = known
+                    .iter()
+                    .map(|(i, name)| GovernorSensitivity { governor: (*name).to_owned(), values: values(*i) })
+                    .collect();
+                MetricSensitivity { metric, swaps: swaps(&governors), governors }
+            })
+            .collect();
+    }
+}
+
+impl Stage<'_> {
+    /// Replays with the bounds of the sleep lengths too, where a recording has any that are not certain.
+    pub(super) fn try_bounds(&self, report: &mut ReplayReport) -> Result<(), CommandError> {
+        // The oracle knows when a CPU wakes and asks for no sleep length.
+        let candidates: Vec<&Candidate> =
+            self.candidates.iter().filter(|c| !matches!(c, Candidate::Oracle)).collect();
+        let names: Vec<&str> = candidates.iter().map(|c| c.name()).collect();
+        for (recording, trace) in self.scene.recordings.iter().zip(&mut report.traces) {
+            if trace.sensitivity.unsure_waits == 0 {
+                continue;
+            }
+            let same_machine = self.scene.same_machine(recording);
+            let mut scores = Vec::new();
+            for lengths in TRIED {
+                let workloads = self.scene.workloads_with(recording, lengths)?;
+                let runs = candidates
+                    .par_iter()
+                    .map(|candidate| {
+                        let mut all = CpuRuns::default();
+                        for cpus in chunks(&workloads, candidate.is_foreign()) {
+                            all.merge(self.run_cpus(candidate, &cpus, same_machine)?);
+                        }
+                        Ok(all.score())
+                    })
+                    .collect::<Result<Vec<Score>, CommandError>>()?;
+                scores.push(runs);
+            }
+            trace.sensitivity.compare(&names, &scores);
+        }
+        Ok(())
+    }
+}
+
+fn swaps(governors: &[GovernorSensitivity]) -> Vec<[String; 2]> {
+    let mut out = Vec::new();
+    for (n, a) in governors.iter().enumerate() {
+        for b in governors.iter().skip(n + 1) {
+            let pairs = || a.values.iter().zip(&b.values);
+            if pairs().any(|(x, y)| x < y) && pairs().any(|(x, y)| x > y) {
+                out.push([a.governor.clone(), b.governor.clone()]);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn governor(name: &str, values: [f64; 3]) -> GovernorSensitivity {
+        GovernorSensitivity { governor: name.to_owned(), values: values.to_vec() }
+    }
+
+    #[test]
+    fn a_pair_swaps_when_each_has_less_somewhere() {
+        let all =
+            [governor("a", [1.0, 1.0, 3.0]), governor("b", [2.0, 1.0, 2.0]), governor("c", [2.0, 2.0, 4.0])];
+        assert_eq!(swaps(&all), [["a", "b"].map(str::to_owned)]);
+        assert_eq!(swaps(&all[..1]), [[""; 2]; 0].map(|p| p.map(str::to_owned)));
+    }
+}

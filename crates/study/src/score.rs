@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The choices that the kernel itself made, judged: `idlewise score`.
+
+use std::path::Path;
+
+use idlewise_model::{Ledger, TapeCpu};
+use idlewise_score::{Score, Tally};
+use serde::Serialize;
+
+use crate::doomed::Doomed;
+use crate::replay::Group;
+use idlewise_recording::counters::CounterCheck;
+pub use idlewise_recording::entries::Agreement;
+use idlewise_recording::entries::recorded_entry;
+use idlewise_recording::refused;
+use idlewise_recording::scene::Per;
+use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
+
+/// Version of the JSON that a score gives.
+pub const SCHEMA: &str = "idlewise.score/1";
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScoreReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// The recording.
+    pub head: TraceHead,
+    /// The kernel's idle governor, empty where nobody said.
+    pub governor: String,
+    /// States that no governor can enter, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_entered: Vec<String>,
+    /// All CPUs together.
+    pub score: Score,
+    /// The score broken down.
+    pub groups: Vec<Group>,
+    /// Entries that could not last.
+    pub doomed: Doomed,
+    /// How the verdicts agree with the kernel's own, where the trace has them.
+    pub agreement: Option<Agreement>,
+    /// How the trace agrees with the kernel's counters, where these were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CounterCheck>,
+}
+
+/// Judges the recording at `path`. `counters` are the files of the kernel's counters before and after, if there are; else
+/// those of the side-car are taken, where it has some.
+///
+/// # Errors
+/// [`CommandError`] when the recording, its machine or the counters cannot be read.
+pub fn score(
+    path: &Path,
+    options: &RecordingOptions,
+    per: Per,
+    counters: Option<[&Path; 2]>,
+) -> Result<ScoreReport, CommandError> {
+    let recording = judged(path, options)?;
+    let machine = &recording.machine;
+    let missing = |cpu: u32| {
+        machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
+    };
+    let head = TraceHead::new(&recording, missing);
+    let tallies = tally(&recording);
+    recording.check()?;
+    if tallies.is_empty() {
+        let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
+        return Err(CommandError::Request(format!(
+            "{}: no CPU can be scored. {}",
+            path.display(),
+            why.join("; ")
+        )));
+    }
+    let all: Vec<&Tally<'_>> = tallies.iter().map(|(_, _, t)| t).collect();
+    let groups = match per {
+        Per::All | Per::State => Vec::new(),
+        Per::Cpu => tallies
+            .iter()
+            .map(|(cpu, _, t)| Group { name: format!("cpu {cpu}"), score: Score::of(&[t]) })
+            .collect(),
+        Per::Cluster => clusters(&tallies),
+    };
+    let counters = match counters {
+        Some([before, after]) => Some(CounterCheck::of(&recording, before, after)?),
+        None => recording.looks.as_ref().map(|looks| CounterCheck::between(&recording, looks)).transpose()?,
+    };
+    Ok(ScoreReport {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        governor: recording.tape.source.governor.clone(),
+        not_entered: refused::words(&recording.machine),
+        score: Score::of(&all),
+        groups,
+        doomed: Doomed::of(&recording),
+        agreement: recording.machine_check.agreement,
+        counters,
+        head,
+    })
+}
+
+/// What each CPU of a recording did, by the kernel's own choices.
+pub struct ByCpu {
+    /// The kernel's idle governor, empty where nobody said.
+    pub governor: String,
+    /// From first to last event, ns.
+    pub span_ns: u64,
+    /// CPU, the part of the machine that it belongs to, its score.
+    pub cpus: Vec<(u32, String, Score)>,
+    /// CPUs that are left out, and why.
+    pub left_out: Vec<String>,
+    /// What was assumed about the recording by hand.
+    pub assumption: Option<String>,
+    /// What speaks against its machine.
+    pub warnings: Vec<String>,
+}
+
+/// Judges the recording at `path`, CPU by CPU.
+///
+/// # Errors
+/// As [`score`].
+pub fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, CommandError> {
+    let recording = judged(path, options)?;
+    let head = TraceHead::new(&recording, |_| None);
+    let tallies = tally(&recording);
+    recording.check()?;
+    Ok(ByCpu {
+        governor: recording.tape.source.governor.clone(),
+        span_ns: head.span_ns,
+        cpus: tallies.iter().map(|(cpu, place, t)| (*cpu, (*place).to_owned(), Score::of(&[t]))).collect(),
+        assumption: head.assumption(),
+        warnings: head.warnings,
+        left_out: head.left_out.iter().map(|l| format!("CPU {} is left out: {}", l.cpu, l.why)).collect(),
+    })
+}
+
+/// The recording, if it tells what the kernel chose.
+fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, CommandError> {
+    // What a trace lacks against the counters is part of the judgement.
+    let options = RecordingOptions { whatever_counted: true, ..options.clone() };
+    let recording = Recording::open(path, &options)?;
+    let tells_states = recording.tells_states();
+    recording.check()?;
+    if tells_states { Ok(recording) } else { Err(CommandError::Request(not_scored(path, &recording))) }
+}
+
+/// A tally of each CPU that can be used, with the name of its part of the machine.
+fn tally(recording: &Recording) -> Vec<(u32, &str, Tally<'_>)> {
+    let mut tallies = Vec::new();
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut tally = Tally::new(&place.table, &place.energy);
+        for piece in &cpu.pieces {
+            let entry = recorded_entry(cpu, &piece, &place.table);
+            tally.entry(&entry);
+        }
+        tallies.push((cpu.cpu, place.name.as_str(), tally));
+    }
+    tallies
+}
+
+/// What a recording without the kernel's states leaves open, and what it tells all the same.
+fn not_scored(path: &Path, recording: &Recording) -> String {
+    let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+    let stays: usize = usable().map(|c| c.pieces.len()).sum();
+    let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(|p| p.stay_ns()).sum();
+    format!(
+        "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
+         energy. Known are {stays} idle periods of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \
+         it lets governors choose",
+        path.display(),
+        usable().count(),
+        idle_ns as f64 / 1e9
+    )
+}
+
+fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {
+    let mut names: Vec<&str> = tallies.iter().map(|(_, name, _)| *name).collect();
+    names.dedup();
+    let group = |name: &&str| {
+        let of: Vec<&Tally<'_>> = tallies.iter().filter(|(_, n, _)| n == name).map(|(_, _, t)| t).collect();
+        Group { name: (*name).to_owned(), score: Score::of(&of) }
+    };
+    names.iter().map(group).collect()
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One governor's run cut into waits: what it did, and what that cost, until each of the workload's events came.
+//!
+//! Two governors ask at different times and different numbers of times, but they wait for the same events. So events
+//! are where their runs can be laid side by side.
+
+use idlewise_model::{Entry, IdleTable, Ledger, Miss, Outcome, TickChoice, WakeCause};
+use idlewise_platform::EnergyTable;
+use idlewise_score::entry_fj;
+use serde::{Deserialize, Serialize};
+
+use idlewise_recording::candidate::Book;
+
+/// What a governor did until one event came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Number of its first decision, counted from 0 for each CPU; there are `asks` of them.
+    pub first: u64,
+    /// How often it was asked; 0 where the event came during the exit for another one, or in the polling loop.
+    pub(crate) asks: u32,
+    /// The state of its first choice.
+    pub(crate) state: u8,
+    /// The tick went on running after its first choice.
+    pub(crate) tick_kept: bool,
+    /// All its choices, states and ticks in their order, folded into one number.
+    pub(crate) choices: u64,
+    /// "Too deep" verdicts.
+    pub(crate) above: u32,
+    /// "Too shallow" verdicts.
+    pub(crate) below: u32,
+    /// How long the event had to wait for the CPU, ns.
+    pub latency_ns: u32,
+    /// Energy, fJ or the table's relative equivalent.
+    pub energy_fj: u128,
+}
+
+/// Sorts a run's entries by the event that they wait for.
+pub struct Waits<'w> {
+    table: &'w IdleTable,
+    energy: &'w EnergyTable,
+    decisions: u64,
+    /// The event that is waited for.
+    now: usize,
+    /// One for each event.
+    waits: Vec<Wait>,
+}
+
+/// The 64-bit prime of the Fowler-Noll-Vo hash.
+const FNV_PRIME: u64 = 0x100_0000_01b3;
+
+impl<'w> Waits<'w> {
+    /// Of a workload with so many events.
+    pub fn new(events: usize, table: &'w IdleTable, energy: &'w EnergyTable) -> Self {
+        Self { table, energy, decisions: 0, now: 0, waits: vec![Wait::default(); events] }
+    }
+}
+
+impl Book for Waits<'_> {
+    /// One for each event.
+    type Pages = Vec<Wait>;
+    fn pages(self) -> Vec<Wait> {
+        self.waits
+    }
+}
+
+impl Ledger for Waits<'_> {
+    #[inline]
+    fn waits_for(&mut self, event: usize) {
+        self.now = event;
+    }
+
+    #[inline]
+    fn entry(&mut self, e: &Entry) {
+        let number = self.decisions;
+        self.decisions += 1;
+        let Some(wait) = self.waits.get_mut(self.now) else { return };
+        if wait.asks == 0 {
+            (wait.first, wait.state, wait.tick_kept) = (number, e.selected, e.tick == TickChoice::Kept);
+        }
+        wait.asks += 1;
+        let choice = 1 + u64::from(e.selected) + ((e.tick as u64) << 8);
+        wait.choices = (wait.choices ^ choice).wrapping_mul(FNV_PRIME);
+        wait.energy_fj += entry_fj(self.table, self.energy, e);
+        match e.outcome {
+            Outcome::Stayed { miss: Miss::Above, .. } => wait.above = wait.above.saturating_add(1),
+            Outcome::Stayed { miss: Miss::Below, .. } => wait.below = wait.below.saturating_add(1),
+            Outcome::Stayed { miss: Miss::None, .. } | Outcome::Rejected => {}
+        }
+        if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
+            wait.latency_ns = u32::try_from(e.latency_ns).unwrap_or(u32::MAX);
+        }
+    }
+
+    #[inline]
+    fn overtaken(&mut self, latency_ns: u64) {
+        if let Some(wait) = self.waits.get_mut(self.now) {
+            wait.latency_ns = u32::try_from(latency_ns).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use idlewise_governor::{Instance, Spec};
+    use idlewise_idle::{Hosted, NEVER_AT_NS};
+    use idlewise_model::{IdleState, TickGrid};
+    use idlewise_platform::Fall;
+    use idlewise_replay::{Setting, Workload, WorkloadEvent, run};
+
+    const TICK_NS: u64 = 4_000_000;
+
+    fn table() -> IdleTable {
+        let state = |us: i64| IdleState {
+            name: format!("S{us}"),
+            exit_latency_ns: us * 300,
+            target_residency_ns: us * 1000,
+            entry_ns: 0,
+            polling: false,
+            disabled: false,
+        };
+        IdleTable::new(vec![state(1), state(1000)]).unwrap()
+    }
+
+    /// Each begins 10 us after the one before was over; an interrupt that no timer announced.
+    fn workload(waits_ns: &[u64]) -> Workload {
+        let mut now_ns = 100_000;
+        let event = |wait_ns: &u64| {
+            let start_ns = now_ns;
+            now_ns += wait_ns + 10_000;
+            WorkloadEvent {
+                start_ns,
+                at_ns: start_ns + wait_ns,
+                hrtimer_at_ns: NEVER_AT_NS,
+                wheel_at_ns: NEVER_AT_NS,
+                exit_lag_ns: 0,
+                response_ns: 0,
+                handler_ns: 1_000,
+                entry_lag_ns: 0,
+                util: 0,
+                iowait: 0,
+                state: 0,
+                cause: WakeCause::Irq,
+                visit_start: true,
+                visit_end: true,
+                tick_needed_ns: 0,
+            }
+        };
+        Workload {
+            cpu: 0,
+            grid: TickGrid::from_hz(250),
+            tick_handler_ns: 2_000,
+            events: waits_ns.iter().map(event).collect(),
+            latency: Vec::new(),
+            disabled: Vec::new(),
+            refusals: Vec::new(),
+        }
+    }
+
+    fn waits(governor: &str, workload: &Workload) -> Vec<Wait> {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let mut instance = Instance::load(&governor.parse::<Spec>().unwrap(), TICK_NS).unwrap();
+        let slot = instance.add_cpu(0, &table, 1024).unwrap();
+        let mut ledger = Waits::new(workload.events.len(), &table, &energy);
+        let setting = Setting::new(false, 0);
+        run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger);
+        ledger.pages()
+    }
+
+    #[test]
+    fn every_wait_has_its_asks_and_its_costs() {
+        // The third event comes while the deep state is being left for the second.
+        let workload = workload(&[20_000_000, 2_000_000, 100_000, 500_000]);
+        let deep = waits("deepest", &workload);
+        assert_eq!(deep.iter().map(|w| w.asks).collect::<Vec<_>>(), [1, 1, 0, 1]);
+        assert_eq!(deep.iter().map(|w| w.first).collect::<Vec<_>>(), [0, 1, 0, 2]);
+        assert_eq!((deep[0].latency_ns, deep[0].state, deep[0].tick_kept), (300_000, 1, false));
+        assert_eq!((deep[3].above, deep[0].below), (1, 0));
+        let ticking = waits("shallow:stop_tick=0", &workload);
+        assert_eq!(ticking[0].asks, 6, "five ticks on the way");
+        assert!(ticking[0].tick_kept && ticking[0].below > 0);
+        assert!(ticking[0].energy_fj > deep[0].energy_fj);
+        assert_eq!(deep[0].choices, deep[1].choices);
+        assert_ne!(deep[0].choices, ticking[0].choices);
+    }
+}

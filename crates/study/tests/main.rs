@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    reason = "a test may fail loudly"
+)]
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+
+mod against_the_kernels_counters;
+mod bad_recordings;
+mod every_format;
+mod kernel_sources;
+mod lttng;
+mod replay_reports;
+#[path = "../../tape/tests/common/mod.rs"]
+#[allow(dead_code, reason = "the tests of another program use the rest")]
+mod story;
+mod what_if;
+mod without_idle_events;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the tests of several crates share: where real recordings are, and requests in short.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a test may fail loudly, and says what it skips"
+)]
+
+pub mod kernel_trees;
+
+use std::path::{Path, PathBuf};
+
+use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
+
+/// A file below the folder of recordings that are not part of the project; says so where it is missing.
+pub fn recording(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let path = shared.join("traces").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: no {name} in the folder of recordings (IDLEWISE_SHARED, else ../shared)");
+    None
+}
+
+/// Half a second of timers under menu of Linux 7.3.4 itself on a boot lab's guest of two CPUs of an RK3399, unpacked below `folder`:
+/// what governors were told and chose, and entries and exits.
+pub fn kernels_own_menu(folder: &Path) -> PathBuf {
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab/menu-7.3-timer.txt.xz");
+    let trace = folder.join("menu.txt");
+    let mut unpacked = std::fs::File::create(&trace).unwrap();
+    let packed = liblzma::read::XzDecoder::new(std::fs::File::open(packed).unwrap());
+    std::io::copy(&mut { packed }, &mut unpacked).unwrap();
+    trace
+}
+
+/// The machine of that recording.
+pub fn guest_of_it() -> idlewise_platform::Platform {
+    idlewise_machine::boot::guest(&idlewise_platform::find("rk3399").unwrap(), false)
+}
+
+/// What is known of a recording: its machine, and its governor where one is given.
+pub fn known(platform: &str, governor: &str) -> RecordingOptions {
+    RecordingOptions {
+        recorded_on: Some(platform.to_owned()),
+        kernel_governor: (!governor.is_empty()).then(|| governor.to_owned()),
+        ..RecordingOptions::default()
+    }
+}
+
+pub fn open(path: &Path, platform: &str, governor: &str) -> Recording {
+    Recording::open(path, &known(platform, governor)).unwrap()
+}
+
+/// Replay on the machine that was recorded.
+pub fn request(traces: &[&Path], platform: &str, governor: &str, candidates: &[&str]) -> ReplayRequest {
+    ReplayRequest {
+        traces: traces.iter().map(|p| p.to_path_buf()).collect(),
+        recording: known(platform, governor),
+        governors: candidates.iter().map(|g| (*g).to_owned()).collect(),
+        per: Per::Cpu,
+        seed: 1,
+        ..ReplayRequest::default()
+    }
+}
+
+pub fn run(request: &ReplayRequest) -> ReplayReport {
+    replay(request, &|_, _| ()).unwrap()
+}
+
+/// The words of the error that `request` must give.
+pub fn refused(request: &ReplayRequest) -> String {
+    error_text(replay(request, &|_, _| ()))
+}
+
+pub fn error_text<T>(result: Result<T, CommandError>) -> String {
+    match result {
+        Ok(_) => panic!("no error"),
+        Err(e) => e.to_string(),
+    }
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A comparison as text.
+
+use idlewise_report::{
+    Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
+};
+
+use super::{BREACHES, ReplayedTrace, breach_lines, foreign_line, model_lines, percent_of};
+use crate::tidy;
+use idlewise_study::compare::{
+    Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
+    SMALL_LATENCY_NS, SMALL_PCT, Unit, WaitCounts,
+};
+
+/// The tables of a comparison.
+#[must_use]
+pub fn compare(r: &CompareReport) -> Report {
+    let mut out = Report { data: Some(tidy::compare(r)), ..Report::default() };
+    for trace in &r.traces {
+        let t =
+            ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
+        out.preamble.extend(t.lines(&r.platform, r.request.cluster.as_deref()));
+    }
+    out.preamble.extend(r.foreign.iter().map(foreign_line));
+    out.preamble.extend(model_lines(&r.platform));
+    out.preamble.push(Line::new("A", &r.a));
+    out.preamble.push(Line::new("B", &r.b));
+    for trace in &r.traces {
+        let place = if r.traces.len() > 1 { format!("{}: ", trace.head.name) } else { String::new() };
+        for (name, run) in [(&r.a, &trace.comparison.a), (&r.b, &trace.comparison.b)] {
+            out.preamble.extend(breach_lines(&format!("{place}{name}"), &run.score, run.decisions));
+        }
+    }
+    if let Some(together) = &r.together {
+        for trace in &r.traces {
+            out.tables.push(metric_table(&trace.head.name, &trace.comparison, r));
+        }
+        let title = format!("all {} traces", r.traces.len());
+        out.tables.push(metric_table(&title, together, r));
+    } else if let Some(all) = r.all() {
+        out.tables.push(metric_table("", all, r));
+    }
+    if let Some(all) = r.all() {
+        out.preamble.push(Line::new("events", waits_words(&all.waits, ["A", "B"])));
+        out.tables.push(parting_table(all));
+        out.tables.push(cause_table(all));
+        if !all.groups.is_empty() {
+            out.tables.push(group_table(all));
+        }
+    }
+    let all = r.traces.iter().map(|t| &t.comparison).chain(&r.together);
+    let all = all.flat_map(|c| std::iter::once(c).chain(&c.groups));
+    let scores = all.flat_map(|c| [(r.a.as_str(), &c.a.score), (r.b.as_str(), &c.b.score)]);
+    let why = super::unknown::lines(&out.tables, scores);
+    out.footer = why.into_iter().chain(footer(r)).collect();
+    out
+}
+
+/// At how many wake events the choices before them differ.
+pub(crate) fn waits_words(w: &WaitCounts, [a, b]: [&str; 2]) -> String {
+    let (only_a, only_b) = (format!("only {a} asked"), format!("only {b} asked"));
+    let parts = [
+        (w.other_state, "another state first"),
+        (w.other_tick, "the same state first, but only one keeps the tick"),
+        (w.other_later, "the same first choice, another later"),
+        (w.only_a, only_a.as_str()),
+        (w.only_b, &only_b),
+        (w.neither, "nobody asked"),
+        (w.same, "all choices the same"),
+    ];
+    let part = |(n, what): &(u64, &str)| format!("{what} {n} ({} %)", percent(percent_of(*n, w.all)));
+    let parts: Vec<String> = parts.iter().filter(|p| p.0 > 0).map(part).collect();
+    format!("{} wake events: {}", w.all, parts.join("; "))
+}
+
+/// Metrics down, A and B across.
+fn metric_table(title: &str, c: &Comparison, r: &CompareReport) -> Table {
+    let head = ["metric", &format!("A: {}", r.a), &format!("B: {}", r.b), "change"];
+    let mut t = Table::new(title, head.map(str::to_owned).to_vec());
+    for m in &c.changes {
+        let unit = m.metric.unit();
+        t.rows.push(vec![label(m.metric, c), unit.shown(m.a), unit.shown(m.b), m.words()]);
+        if m.metric == Metric::TooShallow {
+            t.rows.extend(residency_rows(c));
+        }
+        if m.metric == Metric::TickStopped {
+            t.rows.extend(count_row("during an exit", c, |r| r.score.overtaken));
+        }
+    }
+    for (name, of) in BREACHES {
+        t.rows.extend(count_row(name, c, |r| of(&r.score.breaches)));
+    }
+    t
+}
+
+fn label(metric: Metric, c: &Comparison) -> String {
+    match metric {
+        Metric::Wakeups => "wakeups".to_owned(),
+        Metric::TooDeep => "too deep %".to_owned(),
+        Metric::TooShallow => "too shallow %".to_owned(),
+        Metric::Ticks => "tick wakes".to_owned(),
+        Metric::TickStopped => "tick stopped".to_owned(),
+        Metric::LatencyMean => "latency mean".to_owned(),
+        Metric::LatencyP50 => "latency p50".to_owned(),
+        Metric::LatencyP99 => "latency p99".to_owned(),
+        Metric::LatencyMax => "latency max".to_owned(),
+        Metric::Energy => format!("idle energy [{}]", c.a.score.energy_unit),
+        Metric::Differ => "other first choice %".to_owned(),
+    }
+}
+
+fn residency_rows(c: &Comparison) -> Vec<Vec<String>> {
+    let row = |(a, b): (&idlewise_score::StateScore, &idlewise_score::StateScore)| {
+        let change = if a.residency_ns == b.residency_ns {
+            "0".to_owned()
+        } else {
+            signed_points(b.residency_pct - a.residency_pct)
+        };
+        let (a_pct, b_pct) = (percent(a.residency_pct), percent(b.residency_pct));
+        vec![format!("{} % of idle", a.name), a_pct, b_pct, change]
+    };
+    c.a.score.states.iter().zip(&c.b.score.states).map(row).collect()
+}
+
+/// A row for a count that is left out where both are 0.
+fn count_row(name: &str, c: &Comparison, of: impl Fn(&RunScore) -> u64) -> Option<Vec<String>> {
+    let (a, b) = (of(&c.a), of(&c.b));
+    let change = MetricChange::new(Metric::Wakeups, a as f64, b as f64);
+    (a + b > 0).then(|| vec![name.to_owned(), a.to_string(), b.to_string(), change.words()])
+}
+
+fn parting_table(c: &Comparison) -> Table {
+    let mut t = cost_table("where the choices differ", "first choice of A -> B", c);
+    let rows = c.partings.iter().map(|p| cost_row(&parting_words(p), &p.cost, c));
+    t.rows.extend(rows);
+    t.rows.push(cost_row("all", &c.total, c));
+    t
+}
+
+fn parting_words(p: &PartingCost) -> String {
+    let state = |s: &Option<String>| s.as_deref().map(short_name).unwrap_or_default();
+    match (p.kind.as_str(), p.a_keeps_tick) {
+        ("state", _) => format!("{} -> {}", state(&p.a_state), state(&p.b_state)),
+        (_, Some(true)) => format!("{}, tick kept -> stopped", state(&p.a_state)),
+        (_, Some(false)) => format!("{}, tick stopped -> kept", state(&p.a_state)),
+        ("later", _) => "same, another later".to_owned(),
+        ("only-a", _) => "only A asked".to_owned(),
+        ("only-b", _) => "only B asked".to_owned(),
+        ("same", _) => "all choices the same".to_owned(),
+        _ => "nobody asked".to_owned(),
+    }
+}
+
+/// `cpuoff-*` for `cpuoff-l/cpuoff-m/cpuoff-b`: what the clusters' names of a state have in common.
+fn short_name(name: &str) -> String {
+    let mut names = name.split('/');
+    let first = names.next().unwrap_or_default();
+    let common = names.fold(first, |common, other| {
+        let same = common.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+        let bytes: usize = same.map(|(c, _)| c.len_utf8()).sum();
+        common.get(..bytes).unwrap_or_default()
+    });
+    match common.len() {
+        _ if common == name => name.to_owned(),
+        0..3 => name.to_owned(),
+        _ => format!("{common}*"),
+    }
+}
+
+fn cause_table(c: &Comparison) -> Table {
+    let mut t = cost_table("by wake event", "cause", c);
+    t.rows.extend(c.causes.iter().map(|cause| cost_row(&cause.cause, &cause.cost, c)));
+    t.rows.push(cost_row("all", &c.total, c));
+    t
+}
+
+fn cost_table(title: &str, first: &str, c: &Comparison) -> Table {
+    let energy = format!("energy [{}]", c.a.score.energy_unit);
+    let head = [
+        first,
+        "events",
+        "%",
+        "mean idle",
+        "too deep",
+        "too shallow",
+        "latency/event",
+        "latency, sum",
+        &energy,
+        "of A's",
+    ];
+    Table::new(title, head.map(str::to_owned).to_vec())
+}
+
+fn cost_row(name: &str, cost: &Cost, c: &Comparison) -> Vec<String> {
+    let latency_ns = cost.latency_ns() as f64;
+    let energy_fj = cost.energy_fj() as f64;
+    let all_fj = c.total.a.energy_fj as f64;
+    let of_all = if all_fj == 0.0 { 0.0 } else { energy_fj * 100.0 / all_fj };
+    vec![
+        name.to_owned(),
+        cost.waits.to_string(),
+        percent(percent_of(cost.waits, c.waits.all)),
+        duration(cost.mean_wait_ns()),
+        format!("{} -> {}", cost.a.above, cost.b.above),
+        format!("{} -> {}", cost.a.below, cost.b.below),
+        signed_duration(latency_ns / cost.waits.max(1) as f64),
+        signed_duration(latency_ns),
+        if energy_fj == 0.0 { "0".to_owned() } else { format!("{:+.4}", energy_fj / FJ_PER_UNIT) },
+        if energy_fj == 0.0 { "0".to_owned() } else { signed_percent(of_all) },
+    ]
+}
+
+fn group_table(c: &Comparison) -> Table {
+    let shown = [
+        Metric::Wakeups,
+        Metric::TooDeep,
+        Metric::TooShallow,
+        Metric::Ticks,
+        Metric::LatencyMean,
+        Metric::LatencyP99,
+        Metric::Energy,
+    ];
+    let mut head = vec!["CPUs".to_owned(), "events".to_owned(), "other choice %".to_owned()];
+    head.extend(shown.iter().map(|m| label(*m, c).trim_end_matches(" %").to_owned()));
+    let mut t = Table::new("change from A to B", head);
+    for g in c.groups.iter().chain([c]) {
+        let mut row = vec![g.part.clone(), g.waits.all.to_string(), percent(g.waits.differ_pct)];
+        row.extend(shown.iter().map(|m| {
+            let change = g.change(*m);
+            if change.metric.unit() == Unit::Count { change.relative() } else { change.words() }
+        }));
+        t.rows.push(row);
+    }
+    t
+}
+
+fn footer(r: &CompareReport) -> Vec<Line> {
+    let mut out = vec![Line::plain(format!(
+        "changes are from A to B; mean idle: from going idle to the wake event, in the recording; latency and energy in a row: B's less A's, of A's: of A's \
+         whole energy; too deep, too shallow: with A -> with B. Below {SMALL_PCT} % (latency: or {SMALL_LATENCY_NS} \
+         ns) a change counts as none."
+    ))];
+    if r.together.is_some() {
+        out.push(Line::plain(
+            "wake events, differences, causes: of all traces together; JSON and CSV have them for each",
+        ));
+    }
+    out.push(Line::new("verdict", &r.verdict.text));
+    out.extend(r.warnings().into_iter().map(|w| Line::new("WARNING", w)));
+    out.extend(r.verdict.notes.iter().map(|note| Line::new("note", note)));
+    out.extend(check_lines(&r.checks));
+    out
+}
+
+/// The checks, for below the tables.
+pub(super) fn check_lines(checks: &[Check]) -> impl Iterator<Item = Line> {
+    checks.iter().map(|check| Line::new(check_word(check), check_words(check)))
+}
+
+fn check_word(check: &Check) -> &'static str {
+    if check.failed { "FAILED" } else { "ok" }
+}
+
+/// A check in one line: the condition and what was measured.
+fn check_words(check: &Check) -> String {
+    let several = check.measured.len() > 1;
+    let one = |m: &idlewise_study::compare::Measured| {
+        let holds = if several && m.holds { " FAILED" } else { "" };
+        let place = if several { format!("{} ", m.place) } else { String::new() };
+        format!("{place}{}{holds}", m.words)
+    };
+    if check.measured.is_empty() {
+        return format!("{}: nothing of it was measured", check.expression);
+    }
+    let measured: Vec<String> = check.measured.iter().map(one).collect();
+    let assumes = check.assumes.as_ref().map_or_else(String::new, |a| format!(", if {a}"));
+    let warnings: String = check.warnings.iter().map(|w| format!("; WARNING: {w}")).collect();
+    format!("{}: {}{assumes}{warnings}", check.expression, measured.join("; "))
+}
+
+/// The checks of a comparison, one a line, for where the tables are not shown.
+#[must_use]
+pub fn checks(checks: &[Check]) -> String {
+    let line = |c: &Check| format!("{} {}\n", check_word(c), check_words(c));
+    checks.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_state_are_shortened_to_what_they_share() {
+        let names = ["WFI", "cpuoff-l/cpuoff-m/cpuoff-b", "C1/retention", "", "c2/c2-big"];
+        let short = ["WFI", "cpuoff-*", "C1/retention", "", "c2/c2-big"];
+        assert_eq!(names.map(short_name), short);
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Doomed idle entries as text.
+
+use idlewise_model::Confidence;
+use idlewise_report::{Line, Table, duration, percent};
+
+use super::{cpu_list, percent_of};
+use idlewise_study::doomed::Doomed;
+
+/// How many there are, in a sentence.
+pub(super) fn line(d: &Doomed, clock: &str) -> Line {
+    let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
+        let why = "not known: no ipi_send_cpu, ipi_send_cpumask, ipi_raise or sched_waking events show when other CPUs sent these an interrupt";
+        return Line::new("doomed", why);
+    };
+    let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };
+    let but = if d.not_known.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "; not known of CPUs {}: no interrupt that others sent them is recorded",
+            cpu_list(&d.not_known)
+        )
+    };
+    let counted =
+        format!("{doomed} of {} idle entries ({} %)", d.entries, percent(percent_of(doomed, d.entries)));
+    let lost = duration(lost_ns as f64);
+    let is = |grade: Confidence| d.grade == Some(grade.name());
+    let words = if is(Confidence::Recorded) {
+        format!(
+            "{counted} had an interrupt of another CPU on its way already, which then ended them; {lost} in all from entry \
+             to end"
+        )
+    } else if is(Confidence::Derived) {
+        format!(
+            "derived: {counted}, {lost} in all from entry to end: another CPU had sent them an interrupt, and they ended \
+             as soon as the state can be left; when the interrupt came is not recorded"
+        )
+    } else {
+        format!(
+            "bounded: at most {counted}, {lost} in all from entry to end: another CPU had begun to wake a task for them \
+             (sched_waking), and an interrupt ended them; when it was sent is not recorded"
+        )
+    };
+    Line::new("doomed", format!("{words}{but}{skew}"))
+}
+
+/// A row for each CPU and state that has some.
+pub(super) fn table(d: &Doomed) -> Option<Table> {
+    let head = ["CPU", "state", "doomed", "% of the CPU's entries", "time lost"];
+    let mut t = Table::new("doomed entries", head.map(str::to_owned).to_vec());
+    t.text_columns = 2;
+    for cpu in &d.cpus {
+        for s in &cpu.states {
+            t.rows.push(vec![
+                cpu.cpu.to_string(),
+                format!("{} {}", s.state, s.name),
+                s.doomed.to_string(),
+                percent(percent_of(s.doomed, cpu.entries)),
+                duration(s.lost_ns as f64),
+            ]);
+        }
+    }
+    (!t.rows.is_empty()).then_some(t)
+}

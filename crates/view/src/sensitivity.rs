@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What hangs on sleep lengths that are not certain.
+
+use idlewise_report::{Line, share};
+
+use idlewise_study::replay::{MetricSensitivity, Sensitivity, TRIED};
+
+/// Below this share of waits with an uncertain sleep length, %, nothing is said unless asked for.
+const WORTH_A_LINE_PCT: f64 = 5.0;
+
+pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
+    let unsure = format!("not certain for {} % of {} wake events", share(s.unsure_pct(), 0), s.waits);
+    if s.metrics.is_empty() {
+        let worth = s.unsure_pct() >= WORTH_A_LINE_PCT;
+        let hint =
+            format!("sleep lengths are {unsure}: --sensitivity shows whether the ranking depends on them");
+        return if worth { vec![Line::new("bounds", hint)] } else { Vec::new() };
+    }
+    let mut out = vec![Line::new("bounds", format!("sleep lengths are {unsure}; {} tried", TRIED.len()))];
+    out.extend(s.metrics.iter().map(|m| Line::new("", metric(m))));
+    out
+}
+
+fn metric(m: &MetricSensitivity) -> String {
+    let name = m.metric.replace('_', " ");
+    if m.swaps.is_empty() {
+        return format!("the ranking by {name} holds for every sleep length compatible with the trace");
+    }
+    let pairs: Vec<String> = m.swaps.iter().map(|[a, b]| format!("{a} and {b}")).collect();
+    format!(
+        "the ranking by {name} does not hold for every sleep length compatible with the trace: it changes between {}",
+        pairs.join(", ")
+    )
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a replay prove the kernel's choices with the inputs that were recorded beside the trace?
+//!
+//! `inputs/menu.csv` is the beginning of a recording of `crates/live/examples/inputs.rs` on a KVM guest with Linux 6.18.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_study::replay::{ReplayRequest, replay};
+use idlewise_view as view;
+
+/// A recording with a side-car that ends with `more`, and `table` beside it.
+fn beside(folder: &Path, more: &str, table: Option<&str>) -> PathBuf {
+    let path = folder.join("s.dat");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat");
+    fs::copy(data, &path).unwrap();
+    let head = "platform = \"kvm-guest\"\ngovernor = \"menu\"\n[inputs]\nfile = \"s.inputs.csv\"\n";
+    fs::write(folder.join("s.toml"), format!("{head}{more}")).unwrap();
+    if let Some(table) = table {
+        fs::write(folder.join("s.inputs.csv"), table).unwrap();
+    }
+    path
+}
+
+fn table() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/menu.csv")).unwrap()
+}
+
+fn of(path: PathBuf, kernel_governor: Option<&str>) -> idlewise_study::replay::ReplayReport {
+    let mut request = ReplayRequest {
+        traces: vec![path],
+        governors: vec!["shallow".to_owned()],
+        ..ReplayRequest::default()
+    };
+    request.recording.kernel_governor = kernel_governor.map(str::to_owned);
+    replay(&request, &|_, _| ()).unwrap()
+}
+
+#[test]
+fn every_choice_is_made_again_and_it_is_said_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = of(beside(folder.path(), "", Some(&table())), None);
+    let p = &report.traces[0].parity[0];
+    assert_eq!((p.kernel_governor.as_str(), p.governor.as_str()), ("menu", "menu"));
+    assert_eq!((p.recorded, p.cpus.as_slice()), (80, &[0, 1][..]));
+    let c = p.result.as_ref().unwrap();
+    assert_eq!(c.decisions + c.unknown_memory + p.given_up, 80);
+    assert!(c.decisions > 50 && c.same == c.decisions && !p.is_broken(), "{:#?}", c.lines);
+    let first = &view::replay(&report).preamble[0];
+    assert_eq!(first.label(), Some("parity"));
+    let words = view::parity(p);
+    let told =
+        format!("{0} of {0} (100.00 %), fed with the recorded inputs of CPUs 0-1 (s.inputs.csv)", c.same);
+    assert!(words.contains(&told), "{words}");
+}
+
+#[test]
+fn another_governor_or_an_altered_choice_is_told_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = of(beside(folder.path(), "", Some(&table())), Some("shallow"));
+    assert!(report.traces[0].parity[0].is_broken());
+
+    // The last line's keep or stop of the tick.
+    let whole = table();
+    let (before, last) = whole.trim_end().rsplit_once('\n').unwrap();
+    let mut cells: Vec<&str> = last.split(',').collect();
+    let at = whole.lines().next().unwrap().split(',').position(|c| c == "idle_calls_delta").unwrap();
+    cells[at] = if cells[at] == "0" { "1" } else { "0" };
+    let report = of(beside(folder.path(), "", Some(&format!("{before}\n{}\n", cells.join(",")))), None);
+    let p = &report.traces[0].parity[0];
+    let c = p.result.as_ref().unwrap();
+    assert_eq!((c.decisions - c.same, c.other_tick, p.is_broken()), (1, 1, true));
+    assert!(c.lines[0].starts_with("line 81: "), "{:?}", c.lines);
+}
+
+#[test]
+fn what_cannot_be_proved_is_not_claimed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (more, table, wanted) in [
+        ("", None, "s.inputs.csv, which the recording's description names, is not there"),
+        ("unproven = \"the governor changed\"\n", Some(table()), "the governor changed"),
+    ] {
+        let report = of(beside(folder.path(), more, table.as_deref()), None);
+        let p = &report.traces[0].parity[0];
+        assert!(p.result.as_ref().is_err_and(|why| why.contains(wanted)) && !p.is_broken(), "{p:?}");
+    }
+}
+
+#[test]
+fn after_a_gap_a_new_beginning_is_made() {
+    let whole = table();
+    let head: Vec<&str> = whole.lines().next().unwrap().split(',').collect();
+    let end_of = ["exit_rel_ns", "residency_ns"].map(|name| head.iter().position(|h| *h == name).unwrap());
+    // CPU 1, with its 20th row cut off and the next ten missing.
+    let rows: Vec<&str> = whole.lines().skip(1).filter(|l| l.starts_with("1,")).collect();
+    let at = (20..).find(|at| rows[*at].split(',').nth(2) == Some("0")).unwrap();
+    let mut cells: Vec<&str> = rows[at].split(',').collect();
+    end_of.iter().for_each(|i| cells[*i] = "");
+    let cut = cells.join(",");
+    let head = head.join(",");
+    let lines = [&[head.as_str()], &rows[..at], &[cut.as_str()], &rows[at + 10..]].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let report = of(beside(folder.path(), "", Some(&(lines.join("\n") + "\n"))), None);
+    let p = &report.traces[0].parity[0];
+    let c = p.result.as_ref().unwrap();
+    assert_eq!((p.cpus.as_slice(), p.recorded), (&[1][..], rows.len() as u64 - 9));
+    assert!(c.same == c.decisions && c.unknown_memory > 0, "{:?}", c.lines);
+}
