@@ -13,7 +13,7 @@ BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1
 BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test lab beside kills bench reproduce fuzz help
+.PHONY: build demo test boot lab beside kills bench reproduce fuzz help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -40,18 +40,21 @@ test: ## format, lints, all tests; the last line counts them (LINT=no leaves out
 	@tools/need.sh cargo cc trace-cmd perf babeltrace2 cyclictest $(KERNEL)
 	@LINT=$(LINT) tools/test.sh
 
-lab: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)
+boot: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)
 	@tools/need.sh cargo cc $(KERNEL) perl xz
-	$(IDLEWISE) lab matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
+	$(IDLEWISE) boot matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
 		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
-	$(IDLEWISE) lab self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
+	$(IDLEWISE) boot self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
+
+# Its name until it was the command's.
+lab: boot
 
 beside: build ## the simulator against real rt-app in booted kernels: every governor, 3 loads, 2 machines (30 minutes)
 	@tools/need.sh cargo cc $(KERNEL) perl xz
 	@for file in docs/guide/example/beside/*.json; do \
 		load=$$(basename $$file .json); \
 		for platform in rk3399 pixel6; do \
-			$(IDLEWISE) lab run --workload rt-app --rt-app-file $$file --platform $$platform \
+			$(IDLEWISE) boot run --workload rt-app --rt-app-file $$file --platform $$platform \
 				--governor $(BESIDE) --without-true-inputs --seconds 6 --to target/beside/$$load >&2; \
 			echo; echo "$$load on $$platform"; \
 			tree=$$(sed -n 's,^governor = "\(/.*\)/drivers/cpuidle/governors/menu.c"$$,\1,p' \

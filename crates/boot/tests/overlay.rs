@@ -109,7 +109,7 @@ fn a_tree_that_is_too_old_or_was_built_in_place_is_refused() {
 fn a_tree_of_the_users_is_not_changed_unasked() {
     let tree = small_tree();
     let why = KernelTree::of_user(tree.path()).unwrap_err().to_string();
-    assert!(why.contains("idlewise lab overlay"), "{why}");
+    assert!(why.contains("idlewise boot overlay"), "{why}");
     assert_eq!(read(tree.path(), "Kconfig"), KCONFIG);
     install(tree.path()).unwrap();
     KernelTree::of_user(tree.path()).unwrap();

@@ -41,7 +41,7 @@ The running machine: watched, switched between governors around a benchmark, and
   idlewise ab --governors menu,teo -- ./benchmark
   idlewise advise -- ./load
 In a real kernel, booted on a virtual phone with the idle states of a real one:
-  idlewise lab run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+  idlewise boot run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
 A governor's manual page and parameters:
   idlewise governors show teo-util
 
@@ -80,7 +80,8 @@ pub(crate) enum Command {
     Ab(crate::ab::AbArgs),
     Advise(crate::advise::AdviseArgs),
     /// The same governors in a real kernel: build it, boot it as a machine with idle states, judge what it chose
-    Lab(LabArgs),
+    #[command(alias = "lab")]
+    Boot(BootArgs),
     /// Check a governor, or a load-tracking signal, against what was recorded from kernel code, step by step
     Drive(DriveArgs),
     /// List the governors, or show one's manual page and parameters
@@ -621,23 +622,23 @@ impl From<Option<PerArg>> for PerChoice {
 pub(crate) struct PerChoice(pub(crate) Per);
 
 #[derive(Debug, Args)]
-pub(crate) struct LabArgs {
+pub(crate) struct BootArgs {
     #[command(subcommand)]
-    pub(crate) what: LabCommand,
+    pub(crate) what: BootCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum LabCommand {
+pub(crate) enum BootCommand {
     /// Build the guest's kernel with the governors in it
-    Build(LabBuildArgs),
+    Build(BootBuildArgs),
     /// Boot a machine under each governor, let a workload run, and compare what the kernel chose
-    Run(LabRunArgs),
+    Run(BootRunArgs),
     /// As run, for every platform with every workload
-    Matrix(LabRunArgs),
+    Matrix(BootRunArgs),
     /// Does the lab hold here what it claims? KUnit's tests of the governors in a guest; the same run twice, byte by byte
-    SelfTest(LabSelfTestArgs),
+    SelfTest(BootSelfTestArgs),
     /// A shell in a guest (poweroff -f ends it)
-    Shell(LabShellArgs),
+    Shell(BootShellArgs),
     /// Put the governors into a kernel tree of yours, or take them out again
     Overlay {
         /// Top of the tree
@@ -653,8 +654,8 @@ pub(crate) enum LabCommand {
 
 /// Which kernel, and where the lab keeps what it fetched and built.
 #[derive(Debug, Args)]
-pub(crate) struct LabBuildArgs {
-    /// A kernel tree of yours, with the governors put into it by `idlewise lab overlay` [default: Debian's source of the
+pub(crate) struct BootBuildArgs {
+    /// A kernel tree of yours, with the governors put into it by `idlewise boot overlay` [default: Debian's source of the
     /// version that --linux names, fetched if need be]
     #[arg(long, value_name = "TREE")]
     pub(crate) kernel_tree: Option<PathBuf>,
@@ -671,7 +672,7 @@ pub(crate) struct LabBuildArgs {
 
 /// The machine.
 #[derive(Debug, Args)]
-pub(crate) struct LabMachineArgs {
+pub(crate) struct BootMachineArgs {
     /// Platforms: their idle states and CPUs
     #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6")]
     pub(crate) platform: Vec<String>,
@@ -690,14 +691,14 @@ pub(crate) struct LabMachineArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LabRunArgs {
+pub(crate) struct BootRunArgs {
     #[command(flatten)]
-    pub(crate) machine: LabMachineArgs,
+    pub(crate) machine: BootMachineArgs,
     /// Governors: ours with parameters where wanted, the kernel's own as linux/menu, linux/teo, linux/ladder, yours by the
     /// paths of their files, as ./mine.c
     #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
     pub(crate) governor: String,
-    /// Workloads (see `idlewise lab workloads`)
+    /// Workloads (see `idlewise boot workloads`)
     #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "timer")]
     pub(crate) workload: Vec<String>,
     /// How long each workload runs, seconds of the guest
@@ -716,13 +717,13 @@ pub(crate) struct LabRunArgs {
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
     #[command(flatten)]
-    pub(crate) build: LabBuildArgs,
+    pub(crate) build: BootBuildArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LabSelfTestArgs {
+pub(crate) struct BootSelfTestArgs {
     /// Platforms, each booted twice under every idle driver that it can have
     #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6,rk3399")]
     pub(crate) platform: Vec<String>,
@@ -736,17 +737,17 @@ pub(crate) struct LabSelfTestArgs {
     #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
     #[command(flatten)]
-    pub(crate) build: LabBuildArgs,
+    pub(crate) build: BootBuildArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LabShellArgs {
+pub(crate) struct BootShellArgs {
     #[command(flatten)]
-    pub(crate) machine: LabMachineArgs,
+    pub(crate) machine: BootMachineArgs,
     #[command(flatten)]
-    pub(crate) build: LabBuildArgs,
+    pub(crate) build: BootBuildArgs,
 }
 
 /// An idle driver.

@@ -5,6 +5,7 @@ mod ab;
 mod advise;
 mod again;
 mod args;
+mod boot;
 mod compare;
 mod convert;
 mod diff;
@@ -12,7 +13,6 @@ mod drive;
 mod explain;
 mod governors;
 mod info;
-mod lab;
 mod load;
 mod output;
 mod platform;
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Command::Drive(a) => drive::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
-        Command::Lab(a) => lab::run(a.what),
+        Command::Boot(a) => boot::run(a.what),
         Command::Top(a) => top::run(&a),
         Command::Diff(a) => diff::run(a),
         Command::Ab(a) => ab::run(&a),

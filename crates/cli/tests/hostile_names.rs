@@ -181,7 +181,7 @@ fn names_in_errors_are_shown_and_never_obeyed() {
         harmless(&["ab", "--show", file], "");
         harmless(&["advise", "--trace", file, "--no-ab"], "");
         harmless(&["governors", "show", file], "");
-        harmless(&["lab", "build", "--kernel-tree", file], "");
+        harmless(&["boot", "build", "--kernel-tree", file], "");
         harmless(&["top", "--once", "--root", file], "");
         harmless(&["info", file, "--recorded-on", file], "");
     }

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod advising;
+mod boot;
 mod broken_parity;
 mod commands;
 mod common;
@@ -16,7 +17,6 @@ mod hostile_names;
 mod house;
 mod inputs;
 mod killed;
-mod lab;
 mod mishaps;
 mod misuse;
 mod pages;

@@ -110,7 +110,7 @@ fn options_that_would_be_passed_over_are_refused() {
             vec!["explain", &mixed, "-g", "menu", "--decision", "3", "--others", "teo,teo"],
             vec!["teo is named"],
         ),
-        (vec!["lab", "run", "-g", "menu,menu", "--folder", "lab"], vec!["menu is named twice"]),
+        (vec!["boot", "run", "-g", "menu,menu", "--folder", "lab"], vec!["menu is named twice"]),
         (vec!["replay", &mixed, "-g", "menu", "--kernel-tree", "nowhere"], vec!["--kernel-tree", "nowhere"]),
         (vec!["ab", "--show", "x", "--repeat", "3"], vec!["--show", "--repeat"]),
         (vec!["ab", "--resume", "x", "--margin", "3"], vec!["--resume", "--margin"]),
@@ -399,7 +399,7 @@ fn help_texts_use_the_words_of_the_field() {
         texts.push((command.to_owned(), desk.done(&[command, "--help"])));
     }
     for command in ["build", "run", "matrix", "self-test", "shell", "overlay", "workloads"] {
-        texts.push((format!("lab {command}"), desk.done(&["lab", command, "--help"])));
+        texts.push((format!("boot {command}"), desk.done(&["boot", command, "--help"])));
     }
     let mut found = Vec::new();
     for (command, text) in &texts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Governors in a booted kernel: `idlewise lab`.
+//! Governors in a booted kernel: `idlewise boot`.
 
 mod chosen;
 mod self_test;

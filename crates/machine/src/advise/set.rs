@@ -59,7 +59,7 @@ pub fn how_to_get(name: &str) -> Vec<String> {
         "haltpoll" => config("HALTPOLL"),
         "teo" => config("TEO (since Linux 5.1; this form is the newest)"),
         other => vec![format!(
-            "a kernel of yours with {other} put into it: `idlewise lab overlay TREE` (docs/guide/kernel.md)"
+            "a kernel of yours with {other} put into it: `idlewise boot overlay TREE` (docs/guide/kernel.md)"
         )],
     }
 }

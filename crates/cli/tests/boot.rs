@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What does `idlewise lab` say before anything is fetched, built or booted?
+//! What does `idlewise boot` say before anything is fetched, built or booted?
 
 use std::fs;
 use std::process::{Command, Output};
 
-fn lab(arguments: &[&str]) -> Output {
+/// `name` is the command's, or the one that it had.
+fn called(name: &str, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_idlewise"))
-        .arg("lab")
+        .arg(name)
         .args(arguments)
         .env("IDLEWISE_LAB", folder.path())
         .output()
@@ -17,8 +18,12 @@ fn lab(arguments: &[&str]) -> Output {
     output
 }
 
+fn boot(arguments: &[&str]) -> Output {
+    called("boot", arguments)
+}
+
 fn refused(arguments: &[&str]) -> String {
-    let output = lab(arguments);
+    let output = boot(arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
 }
@@ -36,7 +41,7 @@ fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
         (&["run", "--platform", "rk3399", "--cpus", "7"], "it has 6 CPUs"),
         (&["run", "--platform", "skylake-sp", "--driver", "psci"], "use the synthetic driver"),
         (&["run", "--platform", "rk3399", "--driver", "psci", "--reject", "9"], "only the synthetic driver"),
-        (&["run", "--platform", "pixel6,rk3399"], "idlewise lab matrix"),
+        (&["run", "--platform", "pixel6,rk3399"], "idlewise boot matrix"),
         (&["run", "--seconds", "0"], "1..=3600"),
         (&["run", "--governor", "teo-util:nope=5"], "nope"),
         (&["run", "--governor", "teo-util:util_threshold_shift=99"], "util_threshold_shift"),
@@ -70,22 +75,30 @@ fn the_overlay_says_what_it_wrote_and_what_comes_next() {
     fs::write(tree.path().join("drivers/cpuidle/Kconfig"), "if CPU_IDLE\nendif\n").unwrap();
     fs::write(tree.path().join("drivers/cpuidle/governors/Makefile"), "").unwrap();
     let tree = tree.path().to_str().unwrap();
-    let output = lab(&["overlay", tree]);
+    let output = boot(&["overlay", tree]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success() && said.contains("iw-teo-6_1.c") && said.contains("make menuconfig"),
         "{said}"
     );
-    let again = String::from_utf8(lab(&["overlay", tree]).stdout).unwrap();
+    let again = String::from_utf8(boot(&["overlay", tree]).stdout).unwrap();
     assert!(again.starts_with("0 files written"), "{again}");
-    let out = String::from_utf8(lab(&["overlay", "--remove", tree]).stdout).unwrap();
+    let out = String::from_utf8(boot(&["overlay", "--remove", tree]).stdout).unwrap();
     assert!(out.contains("are out"), "{out}");
 }
 
 #[test]
 fn workloads_are_listed() {
-    let said = String::from_utf8(lab(&["workloads"]).stdout).unwrap();
+    let said = String::from_utf8(boot(&["workloads"]).stdout).unwrap();
     for name in ["timer", "frames", "pingpong", "idle", "cyclictest", "hackbench", "fio", "rt-app"] {
         assert!(said.contains(name), "{name}: {said}");
     }
+}
+
+#[test]
+fn its_old_name_is_understood_and_not_shown() {
+    assert_eq!(called("lab", &["workloads"]).stdout, boot(&["workloads"]).stdout);
+    let help = Command::new(env!("CARGO_BIN_EXE_idlewise")).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("\n  boot ") && !help.contains("  lab"), "{help}");
 }

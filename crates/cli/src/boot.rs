@@ -11,35 +11,35 @@ use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::{
-    DriverArg, LabBuildArgs, LabCommand, LabMachineArgs, LabRunArgs, LabSelfTestArgs, PerChoice,
+    BootBuildArgs, BootCommand, BootMachineArgs, BootRunArgs, BootSelfTestArgs, DriverArg, PerChoice,
 };
 use crate::output::{Done, Failure, Progress, deliver, say, say_line, warn};
 
-pub(crate) fn run(what: LabCommand) -> Done {
+pub(crate) fn run(what: BootCommand) -> Done {
     match what {
-        LabCommand::Build(a) => build(&a),
-        LabCommand::Run(a) => {
+        BootCommand::Build(a) => build(&a),
+        BootCommand::Run(a) => {
             if a.machine.platform.len() > 1 || a.workload.len() > 1 {
                 return Err(Failure::Error(
-                    "one platform and one workload; for several say: idlewise lab matrix".to_owned(),
+                    "one platform and one workload; for several say: idlewise boot matrix".to_owned(),
                 ));
             }
             matrix(&a)
         }
-        LabCommand::Matrix(a) => matrix(&a),
-        LabCommand::SelfTest(a) => self_test(a),
-        LabCommand::Shell(a) => {
+        BootCommand::Matrix(a) => matrix(&a),
+        BootCommand::SelfTest(a) => self_test(a),
+        BootCommand::Shell(a) => {
             let request = request(&a.machine, &a.build);
             let watcher = Watcher::new()?;
             boot::shell(&request, &watcher)?;
             Ok(true)
         }
-        LabCommand::Overlay { tree, remove } => overlay(&tree, remove),
-        LabCommand::Workloads => workloads(),
+        BootCommand::Overlay { tree, remove } => overlay(&tree, remove),
+        BootCommand::Workloads => workloads(),
     }
 }
 
-fn build(a: &LabBuildArgs) -> Done {
+fn build(a: &BootBuildArgs) -> Done {
     let watcher = Watcher::new()?;
     let (kernel, log) = boot::build(&build_request(a), &watcher)?;
     drop(watcher);
@@ -53,7 +53,7 @@ fn build(a: &LabBuildArgs) -> Done {
     Ok(true)
 }
 
-fn build_request(a: &LabBuildArgs) -> BuildRequest {
+fn build_request(a: &BootBuildArgs) -> BuildRequest {
     BuildRequest {
         folder: a.folder.clone(),
         kernel_tree: a.kernel_tree.clone(),
@@ -62,7 +62,7 @@ fn build_request(a: &LabBuildArgs) -> BuildRequest {
     }
 }
 
-fn request(machine: &LabMachineArgs, build: &LabBuildArgs) -> BootRequest {
+fn request(machine: &BootMachineArgs, build: &BootBuildArgs) -> BootRequest {
     BootRequest {
         build: build_request(build),
         platforms: machine.platform.clone(),
@@ -77,7 +77,7 @@ fn request(machine: &LabMachineArgs, build: &LabBuildArgs) -> BootRequest {
     }
 }
 
-fn run_request(a: &LabRunArgs) -> BootRequest {
+fn run_request(a: &BootRunArgs) -> BootRequest {
     let PerChoice(per) = a.per.into();
     BootRequest {
         governors: split_governors(&a.governor),
@@ -91,7 +91,7 @@ fn run_request(a: &LabRunArgs) -> BootRequest {
     }
 }
 
-fn self_test(a: LabSelfTestArgs) -> Done {
+fn self_test(a: BootSelfTestArgs) -> Done {
     a.output.check()?;
     let request = SelfTestRequest {
         build: build_request(&a.build),
@@ -107,7 +107,7 @@ fn self_test(a: LabSelfTestArgs) -> Done {
     Ok(report.checks.iter().all(|c| c.holds))
 }
 
-fn matrix(a: &LabRunArgs) -> Done {
+fn matrix(a: &BootRunArgs) -> Done {
     a.output.check()?;
     let request = run_request(a);
     let watcher = Watcher::new()?;
