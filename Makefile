@@ -85,12 +85,11 @@ reproduce: build ## every published experiment, and the guide that tells of them
 
 fuzz: ## broken files of every kind through their readers, every check on: INPUTS of each, 100000 unless told
 	@tools/need.sh cargo cc
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-trace \
-		--test trace hostile_
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-workload --test workload hostile_text::
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-tape --test tape_files
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test trace hostile_
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test workload hostile_text::
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test tape_files
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-live --lib journal
-	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-view --test view hostile_files::
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test view hostile_files::
 
 help: ## this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -84,7 +84,7 @@ named() { # A "--test=NAME" for each test program of the crates that match.
 }
 # Tests of live commands mostly wait: they run while the others compute, and what they print comes after the others. What
 # compares this machine with itself comes last, alone.
-waiting='cli|live' quiet=on_a_quiet_machine
+waiting='cli|live|recorder|ab' quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
 mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting" | paste -sd '|')")
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &

@@ -32,7 +32,13 @@ impl LabFolder {
             .ok_or_else(|| {
                 BootError::Request("no folder for the lab: say --folder, or set IDLEWISE_LAB".to_owned())
             })?;
-        fs::create_dir_all(&folder).map_err(BootError::io(&folder))?;
+        fs::create_dir_all(&folder).map_err(|why| {
+            let folder = folder.display();
+            BootError::Request(format!(
+                "{folder}: {why}; sources, builds and guests are kept there, some 3 GB: name another folder with --folder or \
+                 IDLEWISE_LAB"
+            ))
+        })?;
         let folder = folder.canonicalize().map_err(BootError::io(&folder))?;
         remove_leftovers(&folder)?;
         Ok(Self(folder))

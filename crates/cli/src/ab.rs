@@ -4,7 +4,7 @@ mod resume;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use idlewise_live::ab::{self, AbRequest, Benchmark, Stop, Work};
+use idlewise_ab::{self as ab, AbRequest, Benchmark, Stop, Work};
 use idlewise_live::load::{self, LOADS};
 use idlewise_live::{Host, LiveError};
 use idlewise_machine::ab::{AbAnswer, understand};

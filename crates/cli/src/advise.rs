@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
+use idlewise_ab::{self as ab, AbReport, AbRequest, Benchmark, Work};
 use idlewise_governor::RecordedName;
-use idlewise_live::ab::{self, AbReport, AbRequest, Benchmark, Work};
-use idlewise_live::record::{Stop, Stopper};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
 use idlewise_machine::advise::{Candidate, Evidence, Situation, candidates, entered, judge, specs};
 use idlewise_machine::record::{RecordRequest, record};
+use idlewise_recorder::record::{Stop, Stopper};
 use idlewise_recording::{DatForm, Recording, RecordingOptions};
 use idlewise_report::lines;
 use idlewise_study::replay::{ReplayReport, ReplayRequest, replay, split_governors};

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use clap::Args;
 use idlewise_live::Host;
-use idlewise_live::record::{Stop, messages};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_machine::record::{RecordReport, RecordRequest, Taken, inputs_beside, overhead, record};
+use idlewise_recorder::record::{Stop, messages};
 use idlewise_recording::DatForm;
 use idlewise_report::{Format, Report};
 use idlewise_view as view;

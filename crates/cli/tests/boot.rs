@@ -88,6 +88,12 @@ fn the_overlay_says_what_it_wrote_and_what_comes_next() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_named_with_the_way_out() {
+    let said = refused(&["build", "--folder", "/proc/idlewise"]);
+    assert!(said.contains("/proc/idlewise: ") && said.contains("--folder or IDLEWISE_LAB"), "{said}");
+}
+
+#[test]
 fn workloads_are_listed() {
     let said = String::from_utf8(boot(&["workloads"]).stdout).unwrap();
     for name in ["timer", "frames", "pingpong", "idle", "cyclictest", "hackbench", "fio", "rt-app"] {

@@ -12,8 +12,4 @@
 
 mod fidelity;
 mod golden;
-#[path = "../../live/tests/common/mixed.rs"]
-#[allow(dead_code, reason = "the tests of another program use the rest")]
-mod mixed;
-mod recorded_inputs;
 mod true_inputs;

@@ -17,10 +17,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_idle::Limits;
+use idlewise_parts::{Machine, SimError};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
-use idlewise_sim::{Machine, Outcome, Setting, Signal, SimError};
+use idlewise_sim::{Outcome, Setting, Signal};
 use idlewise_workload::{Random, Workload};
 use rayon::prelude::*;
 
@@ -252,7 +253,7 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
 
 /// What to know of clusters of which no clock is known.
 fn without_clock(machine: &Machine<'_>) -> Option<String> {
-    let fixed = |c: &&idlewise_sim::ClockSpec<'_>| c.points.len() < 2;
+    let fixed = |c: &&idlewise_parts::ClockSpec<'_>| c.points.len() < 2;
     let mut names: Vec<&str> =
         machine.clocks.iter().filter(fixed).map(|c| machine.clusters[c.cluster].name.as_str()).collect();
     names.dedup();

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 const NUMBER_BYTES: usize = 32;
 
 /// The first line of a file; `None` where it cannot be read.
-pub(crate) fn line(path: &Path) -> Option<String> {
+pub fn line(path: &Path) -> Option<String> {
     let text = idlewise_files::read_to_string(path).ok()?;
     Some(text.lines().next().unwrap_or_default().trim().to_string())
 }
@@ -20,7 +20,7 @@ pub(crate) fn line(path: &Path) -> Option<String> {
 /// The whole number that a file holds; `None` where it cannot be read or is none. One open, one read, one close: a look at
 /// a large machine reads some ten thousand of them. What stands in a copied tree and is no file of sysfs (a pipe) is not
 /// waited for.
-pub(crate) fn number(path: &Path) -> Option<u64> {
+pub fn number(path: &Path) -> Option<u64> {
     let mut bytes = [0; NUMBER_BYTES];
     let at_once = OFlags::NONBLOCK.bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(at_once).open(path).ok()?;
@@ -29,7 +29,7 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
 }
 
 /// The names in a folder, sorted; none where it cannot be read.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
+pub fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.filter_map(|e| Some(e.ok()?.file_name().to_string_lossy().into_owned())).collect();

@@ -3,16 +3,13 @@
 //!
 //! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
 
-pub mod ab;
-pub mod bpf;
-mod clock;
+pub mod clock;
 mod error;
-mod files;
+pub mod files;
 mod host;
 pub mod journal;
 pub mod load;
 pub mod power;
-pub mod record;
 pub mod tracefs;
 pub mod watch;
 

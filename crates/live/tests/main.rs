@@ -4,12 +4,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
-mod bpf_instructions;
-mod kernel_types;
-#[path = "common/mixed.rs"]
-mod mixed;
 mod power;
-mod recorder;
-mod switching;
 mod watch;
-mod what_recording_needs;

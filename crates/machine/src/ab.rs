@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What an A/B comparison on the running machine must not show: `idlewise ab --fail-if`.
 
-use idlewise_live::ab::{AbReport, Cell, MetricReport, Verdict};
+use idlewise_ab::{AbReport, Cell, MetricReport, Verdict};
 use serde::Serialize;
 
 use idlewise_recording::CommandError;

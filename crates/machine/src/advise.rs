@@ -14,7 +14,7 @@ mod untested;
 
 use std::collections::BTreeSet;
 
-use idlewise_live::ab::{AbReport, Verdict};
+use idlewise_ab::{AbReport, Verdict};
 use idlewise_report::percent;
 use serde::Serialize;
 

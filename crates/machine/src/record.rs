@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use idlewise_live::Host;
-use idlewise_live::bpf::RecorderOptions;
 use idlewise_live::journal::{Journal, PutBack};
-use idlewise_live::record::{Companion, Ended, Inputs, Plan, Progress, Recorded, Stop, record as capture};
 use idlewise_live::tracefs::Tracefs;
 use idlewise_platform::{Platform, Roots};
+use idlewise_recorder::bpf::RecorderOptions;
+use idlewise_recorder::record::{
+    Companion, Ended, Inputs, Plan, Progress, Recorded, Stop, record as capture,
+};
 use idlewise_trace::write::DatForm;
 
 use idlewise_recording::CommandError;
@@ -62,7 +64,7 @@ pub struct Taken {
 /// Records on `host`.
 ///
 /// # Errors
-/// [`CommandError`] when something is missing or refused; see [`idlewise_live::record::record`]. What is missing for the governor's
+/// [`CommandError`] when something is missing or refused; see [`idlewise_recorder::record::record`]. What is missing for the governor's
 /// inputs is said before anything on the machine is changed.
 pub fn record(
     host: &Host,
@@ -148,7 +150,7 @@ impl Taken {
     }
 
     fn looks(&self) -> Looks {
-        let look = |l: &idlewise_live::record::Look| (l.at_ns.clone(), l.counters.clone());
+        let look = |l: &idlewise_recorder::record::Look| (l.at_ns.clone(), l.counters.clone());
         Looks { name: PathBuf::new(), before: look(&self.recorded.before), after: look(&self.recorded.after) }
     }
 

@@ -25,7 +25,8 @@ use std::time::Instant;
 
 use common::{MS, Nobody, US, platform, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};
-use idlewise_sim::{Costs, Machine, simulate};
+use idlewise_parts::{Costs, Machine};
+use idlewise_sim::simulate;
 
 const ROUNDS: usize = 5;
 

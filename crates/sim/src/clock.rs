@@ -6,9 +6,9 @@ use idlewise_freq::{Answer, Change, Config, Driver, Event, Hook, Limits, Policy,
 use crate::cpu::Mode;
 use crate::engine::Sim;
 use crate::load::View;
-use crate::queue::What;
-use crate::watch::{Seen, Watch};
-use crate::{Machine, SimError};
+use idlewise_parts::queue::What;
+use idlewise_parts::watch::{Seen, Watch};
+use idlewise_parts::{Machine, SimError};
 
 /// A clock and who sets it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Clock {
     /// The clocks of `machine`, each under a governor of `config`. They begin at their lowest point, as where nothing has
     /// run for long.
     pub(crate) fn all(machine: &Machine<'_>, config: &Config) -> Result<Vec<Self>, SimError> {
-        let clock = |spec: &crate::ClockSpec<'_>| {
+        let clock = |spec: &idlewise_parts::ClockSpec<'_>| {
             let known = machine.clusters.get(spec.cluster).and_then(|c| c.clock.as_ref());
             let Some(clock) = known.filter(|_| spec.points.len() > 1) else {
                 return Ok(Self { policy: None, point: 0, turn: 0, done_turn: 0 });

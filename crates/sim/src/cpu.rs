@@ -4,10 +4,10 @@ use idlewise_idle::IdleCpu;
 use idlewise_model::WakeCause;
 use idlewise_signal::pelt::Rq;
 
-use crate::fair::FairQueue;
-use crate::queue::Irq;
-use crate::timers::{NEVER_NS, Timers};
 use crate::turns::Share;
+use idlewise_parts::fair::FairQueue;
+use idlewise_parts::queue::Irq;
+use idlewise_parts::timers::{NEVER_NS, Timers};
 
 /// What a CPU is doing; a *segment* is a part of it that ends at a known time unless something comes between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use idlewise_model::Counted;
 use idlewise_workload::{Arrivals, Completion, Distribution, Random, Workload};
 
 use crate::engine::Sim;
-use crate::queue::{Irq, What};
-use crate::timers::Waiter;
-use crate::watch::Watch;
+use idlewise_parts::queue::{Irq, What};
+use idlewise_parts::timers::Waiter;
+use idlewise_parts::watch::Watch;
 
 /// Streams of chance of devices and sources, apart from those of tasks.
 const DEVICES: u64 = 1 << 40;

@@ -17,16 +17,16 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::cpu::{Cpu, Mode, Then};
 use crate::device::{Devices, Sources};
-use crate::energy::{Energy, Meter};
 use crate::load::{Load, Signal};
 use crate::place::Placer;
-use crate::program::Program;
-use crate::queue::{Irq, Queue, What};
 use crate::task::{Left, State, Task, TaskSeen, Tasks};
-use crate::timers::{NEVER_NS, Waiter};
 use crate::turns::Turns;
-use crate::watch::{IrqKind, Seen, Watch};
-use crate::{Machine, SimError};
+use idlewise_parts::energy::{Energy, Meter};
+use idlewise_parts::program::Program;
+use idlewise_parts::queue::{Irq, Queue, What};
+use idlewise_parts::timers::{NEVER_NS, Waiter};
+use idlewise_parts::watch::{IrqKind, Seen, Watch};
+use idlewise_parts::{Machine, SimError};
 
 /// How a run is set up beside machine and workload.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use idlewise_model::{TickChoice, WakeCause};
 
 use crate::cpu::{Mode, Stay, Then};
 use crate::engine::Sim;
-use crate::queue::Irq;
-use crate::watch::{Seen, Watch};
+use idlewise_parts::queue::Irq;
+use idlewise_parts::watch::{Seen, Watch};
 
 impl<W: Watch> Sim<'_, W> {
     /// The idle task was switched in.

@@ -8,7 +8,7 @@ use idlewise_signal::walt::{self, Walt};
 
 use crate::cpu::Cpu;
 use crate::task::{Task, Tasks};
-use crate::{Machine, SimError};
+use idlewise_parts::{Machine, SimError};
 
 /// What frequency governors read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

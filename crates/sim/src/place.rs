@@ -25,57 +25,14 @@ use idlewise_signal::pelt;
 
 use crate::engine::{Setting, Sim};
 use crate::load::View;
-use crate::watch::Watch;
-use crate::{Machine, SimError};
+use idlewise_parts::watch::Watch;
+use idlewise_parts::{Machine, Placement, Placing, SimError};
 
 /// A time that a CPU's idle times are averaged to at most, ns: twice the cost of a migration (`sched_migration_cost_ns`).
 const AVG_IDLE_MAX_NS: u64 = 1_000_000;
 
 /// Most that an energy model of 6.1 may have: domains times states and CPUs.
 const COMPLEXITY_MAX: usize = 2048;
-
-/// Whether waking tasks are placed by energy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placement {
-    /// As the kernel decides: if capacities differ, every clock has an energy model, counts in the signal (frequency
-    /// invariance) and is set by schedutil.
-    #[default]
-    Auto,
-    /// They are, whatever the governor; every clock needs an energy model.
-    EnergyAware,
-    /// They are not.
-    Plain,
-}
-
-/// How tasks are given CPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placing {
-    /// Whether by energy.
-    pub placement: Placement,
-    /// By cluster: what the powers of its energy model are multiplied by for placement, thousandths; 1000 where the list
-    /// ends. The energy that a run is charged is not touched.
-    pub model_scale: Vec<u32>,
-    /// Utilisations for energy-aware placement are WALT's, if the run has WALT. Else they are PELT's.
-    pub by_walt: bool,
-    /// What looking for work in one domain costs a CPU that runs dry, ns: one whose idle times are shorter on average does
-    /// not look. The kernel measures it; this one is assumed.
-    pub newidle_cost_ns: u64,
-    /// A CPU that stopped its tick makes the next busy tick wake an idle CPU, to work out when idle CPUs look for work
-    /// next; as from Linux 5.15 on.
-    pub kick_for_next: bool,
-}
-
-impl Default for Placing {
-    fn default() -> Self {
-        Self {
-            placement: Placement::default(),
-            model_scale: Vec::new(),
-            by_walt: false,
-            newidle_cost_ns: 20_000,
-            kick_for_next: true,
-        }
-    }
-}
 
 /// What placing and balancing keep.
 #[derive(Debug)]
@@ -128,10 +85,10 @@ impl Placer {
         for (c, spec) in machine.cpus.iter().enumerate() {
             clusters[spec.cache].push(c);
         }
-        let capacity = |c: &crate::CpuSpec<'_>| c.capacity;
+        let capacity = |c: &idlewise_parts::CpuSpec<'_>| c.capacity;
         let asymmetric = machine.cpus.iter().map(capacity).min() != machine.cpus.iter().map(capacity).max();
         let config = pelt::Config { limits_apart: true, ..*setting.pelt.config() };
-        let per_cpu = |spec: &crate::CpuSpec<'_>| PerCpu {
+        let per_cpu = |spec: &idlewise_parts::CpuSpec<'_>| PerCpu {
             avg_idle_ns: AVG_IDLE_MAX_NS,
             idle_since_ns: None,
             misfit: 0,

@@ -6,11 +6,11 @@ use idlewise_signal::pelt::{Leave, Next};
 
 use crate::cpu::{Mode, Then};
 use crate::engine::Sim;
-use crate::program::Class;
-use crate::queue::{Irq, What};
 use crate::task::{Left, State};
-use crate::timers::Waiter;
-use crate::watch::{Seen, Watch};
+use idlewise_parts::program::Class;
+use idlewise_parts::queue::{Irq, What};
+use idlewise_parts::timers::Waiter;
+use idlewise_parts::watch::{Seen, Watch};
 
 /// How long one of equal real-time tasks runs before another's turn, ns (`sched_rr_timeslice_ms`).
 const TURN_NS: u64 = 100_000_000;

@@ -3,15 +3,15 @@
 
 use idlewise_workload::{ResourceKind, SleepTimer, TimerMode};
 
-use crate::SimError;
 use crate::cpu::Then;
 use crate::device::sample;
 use crate::engine::Sim;
-use crate::program::{Step, TimerAt};
-use crate::queue::What;
 use crate::task::Left;
-use crate::timers::Waiter;
-use crate::watch::{Seen, Watch};
+use idlewise_parts::SimError;
+use idlewise_parts::program::{Step, TimerAt};
+use idlewise_parts::queue::What;
+use idlewise_parts::timers::Waiter;
+use idlewise_parts::watch::{Seen, Watch};
 
 /// So many steps that take no time, one after the other, are a loop that never ends.
 const PATIENCE: u32 = 100_000;

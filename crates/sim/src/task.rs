@@ -4,9 +4,9 @@ use idlewise_signal::pelt;
 use idlewise_workload::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::fair;
-use crate::fair::{Entities, Entity};
-use crate::program::{Clamps, Class};
+use idlewise_parts::fair;
+use idlewise_parts::fair::{Entities, Entity};
+use idlewise_parts::program::{Clamps, Class};
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@
 
 use crate::cpu::Mode;
 use crate::engine::Sim;
-use crate::queue::What;
 use crate::task::Left;
-use crate::timers::NEVER_NS;
-use crate::watch::Watch;
+use idlewise_parts::queue::What;
+use idlewise_parts::timers::NEVER_NS;
+use idlewise_parts::watch::Watch;
 
 /// How long a CPU spins before it lets the others go on, ns: sixteen looks at the clock in the boot lab's idle driver.
 const SPIN_NS: u64 = 3_300;

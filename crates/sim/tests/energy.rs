@@ -4,8 +4,9 @@
 use crate::common;
 
 use common::{Log, MS, US, run_with, setting, sleep, task, work, workload};
+use idlewise_parts::{Costs, Machine, Seen, UPDATE_NS};
 use idlewise_platform::Platform;
-use idlewise_sim::{Costs, Machine, Seen, Setting, UPDATE_NS};
+use idlewise_sim::Setting;
 
 /// Running draws 100 mW, WFI 10 mW, the deeper state nothing: to enter that costs 10 mW for 1200 us.
 const RUNNING_UW: u64 = 100_000;

@@ -7,7 +7,7 @@ use common::{
     MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
 use idlewise_model::Counted;
-use idlewise_sim::{Costs, Machine, Seen};
+use idlewise_parts::{Costs, Machine, Seen};
 use idlewise_workload::{Event, Resource, ResourceId, ResourceKind};
 
 fn without_costs(platform: &idlewise_platform::Platform) -> Machine<'_> {

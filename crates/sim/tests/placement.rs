@@ -6,8 +6,9 @@ use crate::common;
 use common::{
     Log, MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
+use idlewise_parts::{Machine, Placement, Placing, Seen, SimError};
 use idlewise_platform::{Platform, find};
-use idlewise_sim::{Machine, Outcome, Placement, Placing, Seen, Setting, Signal, SimError};
+use idlewise_sim::{Outcome, Setting, Signal};
 use idlewise_workload::{Event, Policy, Sched, Task, Workload};
 use proptest::prelude::*;
 

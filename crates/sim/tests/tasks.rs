@@ -6,8 +6,9 @@ use crate::common;
 use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::Counted;
+use idlewise_parts::{Costs, Machine, Seen};
 use idlewise_platform::Platform;
-use idlewise_sim::{Costs, Machine, Outcome, Seen, simulate};
+use idlewise_sim::{Outcome, simulate};
 use idlewise_workload::{
     Arrivals, Completion, Device, DeviceId, Distribution, Event, Frame, FrameId, IrqCpu, Policy, Resource,
     ResourceId, ResourceKind, Sched, SleepTimer, Source, SourceId, Task, TimerMode, Workload,

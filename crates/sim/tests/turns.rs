@@ -5,8 +5,8 @@ use crate::common;
 
 use common::{Log, MS, US, platform, run, sleep, task, work, workload};
 use idlewise_model::Counted;
+use idlewise_parts::{Costs, Machine, Seen};
 use idlewise_platform::Platform;
-use idlewise_sim::{Costs, Machine, Seen};
 use idlewise_workload::{Task, Workload};
 
 fn on_one_thread(cpus: u32) -> Platform {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_live::ab::{AbReport, BenchmarkReport, Cell, MetricReport};
+use idlewise_ab::{AbReport, BenchmarkReport, Cell, MetricReport};
 use idlewise_report::{Line, Report, Table, number, percent, share, signed};
 use idlewise_stats::{Interval, Median};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Advice on one page.
 
-use idlewise_live::ab::Verdict;
+use idlewise_ab::Verdict;
 use idlewise_report::{
     Line, Report, Table, duration, number, percent, share, signed_duration, signed_percent,
 };

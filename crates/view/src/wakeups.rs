@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_live::ab::{AbReport, Run, Waits, Wakeups};
+use idlewise_ab::{AbReport, Run, Waits, Wakeups};
 use idlewise_report::{Line, Table, percent};
 
 use idlewise_report::number;

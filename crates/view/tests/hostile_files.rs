@@ -530,7 +530,7 @@ fn sessions_of_comparisons() {
     let text = lines.iter().map(|l| l.replace('\n', "") + "\n").collect::<String>();
     damaged(600, &text, |text| {
         fs::write(folder.path().join("session.jsonl"), text).unwrap();
-        let Ok(report) = idlewise_live::ab::report(folder.path()) else { return false };
+        let Ok(report) = idlewise_ab::report(folder.path()) else { return false };
         let answer = AbAnswer::new(report, &[]).unwrap();
         assert!(!view::ab(&answer, true).render(Format::Table, &answer).unwrap().is_empty());
         serde_json::to_string(&answer).is_ok()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay prove the kernel's choices with the inputs that were recorded beside the trace?
 //!
-//! `inputs/menu.csv` is the beginning of a recording of `crates/live/examples/inputs.rs` on a KVM guest with Linux 6.18.
+//! `inputs/menu.csv` is the beginning of a recording of `crates/recorder/examples/inputs.rs` on a KVM guest with Linux 6.18.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use idlewise_live::ab::{self, AbRequest, Benchmark, Work};
+use idlewise_ab::{self as ab, AbRequest, Benchmark, Work};
 use idlewise_study::replay::split_governors;
 
 use super::{AbArgs, benchmarks, built_in};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::{Entry, Ledger};
+use idlewise_parts::{Machine, Watch};
 use idlewise_score::{Counts, Tally};
-use idlewise_sim::{Machine, Watch};
 
 /// A tally for each CPU of a simulated machine.
 pub(crate) struct Books<'m> {
@@ -12,7 +12,7 @@ pub(crate) struct Books<'m> {
 
 impl<'m> Books<'m> {
     pub(crate) fn new(machine: &Machine<'m>) -> Self {
-        let tally = |c: &idlewise_sim::CpuSpec<'m>| {
+        let tally = |c: &idlewise_parts::CpuSpec<'m>| {
             // Idle energy is counted by the simulator, at the clock of the moment; this is of the table.
             Tally::new(c.table, &machine.clusters[c.cluster].energy)
         };

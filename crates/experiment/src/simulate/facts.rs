@@ -2,8 +2,9 @@
 //! A run as a list of numbers, the same list for each run of a request.
 
 use idlewise_model::{Counted, nth};
+use idlewise_parts::Machine;
 use idlewise_score::{Counts, Score, Tally};
-use idlewise_sim::{Machine, Outcome};
+use idlewise_sim::Outcome;
 use idlewise_workload::Workload;
 use serde::{Deserialize, Serialize};
 

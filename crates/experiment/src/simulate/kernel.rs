@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `--kernel` and `--signal` mean.
 
+use idlewise_parts::FairKind;
 use idlewise_signal::pelt::{Config, HalfLife, Pelt, PeltError, known_kernel};
 use idlewise_signal::walt;
-use idlewise_sim::{FairKind, Signal};
+use idlewise_sim::Signal;
 
 use idlewise_recording::CommandError;
 

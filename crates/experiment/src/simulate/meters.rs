@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What meters of real machines would have shown of a run: RAPL's counters, a battery's fuel gauge.
 
+use idlewise_parts::{Machine, UPDATE_NS};
 use idlewise_platform::{Battery, EnergyGrade, EnergyTable, Platform, cpu_list};
-use idlewise_sim::{Machine, Outcome, UPDATE_NS};
+use idlewise_sim::Outcome;
 use serde::Serialize;
 
 use super::facts::{FactUnit, Facts};
@@ -129,7 +130,7 @@ impl PackageMeter {
         let points = || clocks.iter().filter_map(|c| machine.clocks.get(*c)).flat_map(|c| &c.points);
         let mut numbers: Vec<u32> = cpus().map(|c| c.number).collect();
         numbers.sort_unstable();
-        let place = |(place, c): (usize, &idlewise_sim::CpuSpec<'_>)| (c.cache == domain).then_some(place);
+        let place = |(place, c): (usize, &idlewise_parts::CpuSpec<'_>)| (c.cache == domain).then_some(place);
         Some(Self {
             name: names.join("+"),
             cpus: cpu_list(&numbers),

@@ -2,7 +2,7 @@
 //! How long clocks need up and down.
 
 use idlewise_model::{Counted, Entry, Ledger};
-use idlewise_sim::{Machine, Seen, Watch};
+use idlewise_parts::{Machine, Seen, Watch};
 use serde::{Deserialize, Serialize};
 
 /// The ways of one clock from end to end, ns.
@@ -41,8 +41,8 @@ struct Clock {
 
 impl Ramps {
     pub(crate) fn new(machine: &Machine<'_>) -> Self {
-        let clock = |c: &idlewise_sim::ClockSpec<'_>| {
-            let khz = |p: Option<&idlewise_sim::Point<'_>>| p.map_or(0, |p| p.khz);
+        let clock = |c: &idlewise_parts::ClockSpec<'_>| {
+            let khz = |p: Option<&idlewise_parts::Point<'_>>| p.map_or(0, |p| p.khz);
             let lowest_khz = khz(c.points.first());
             Clock { lowest_khz, highest_khz: khz(c.points.last()), khz: lowest_khz, ..Clock::default() }
         };

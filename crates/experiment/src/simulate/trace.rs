@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use idlewise_model::{
     Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags,
 };
-use idlewise_sim::{IrqKind, Machine, Seen, Watch};
+use idlewise_parts::{IrqKind, Machine, Seen, Watch};
 use idlewise_trace::TraceMeta;
 use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
 use idlewise_workload::Workload;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use idlewise_live::ab::{AbReport, Verdict};
+use idlewise_ab::{AbReport, Verdict};
 use idlewise_model::{PieceFlags, TapeCpu};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;

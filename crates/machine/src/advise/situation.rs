@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_ab as ab;
+use idlewise_live::Host;
 use idlewise_live::power::Meters;
-use idlewise_live::record::Facts;
-use idlewise_live::{Host, ab};
 use idlewise_platform::{Cluster, Platform, Roots};
+use idlewise_recorder::record::Facts;
 use serde::Serialize;
 
 /// The machine that advice is for.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_live::ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
+use idlewise_ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
 use idlewise_stats::{Change, signed_rank};
 
 use super::*;
@@ -42,7 +42,7 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
     };
     let metrics = metrics.iter().map(metric).collect();
     AbReport {
-        schema: idlewise_live::ab::SCHEMA,
+        schema: idlewise_ab::SCHEMA,
         version: "",
         machine: String::new(),
         order: String::new(),
@@ -173,7 +173,7 @@ fn a_governor_that_the_kernel_lacks_is_named_with_how_to_get_it() {
     assert!(a.answer.because.contains("none of this kernel's other governors"), "{}", a.answer.because);
     assert_eq!((tried(&a), a.trying[0].in_kernel), (vec!["teo"], Some(false)));
     assert!(a.trying[0].because.contains("a reason to build it"), "{}", a.trying[0].because);
-    assert!(how_to_get("teo-fixed")[0].contains("lab overlay"));
+    assert!(how_to_get("teo-fixed")[0].contains("boot overlay"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use idlewise_live::bpf::{self, Counts};
+use idlewise_recorder::bpf::{self, Counts};
 use serde::Serialize;
 
 use super::Taken;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_live::record::{Ended, Recorded};
 use idlewise_platform::{Platform, cpu_list};
+use idlewise_recorder::record::{Ended, Recorded};
 use serde::Serialize;
 
 use super::RecordRequest;

@@ -6,10 +6,10 @@ use std::fs;
 use std::time::Duration;
 
 use idlewise_live::Host;
-use idlewise_live::bpf::RecorderOptions;
 use idlewise_live::journal::Journal;
-use idlewise_live::record::{Companion, Costs, Inputs, RunTime, Stop, costs};
 use idlewise_live::tracefs::Tracefs;
+use idlewise_recorder::bpf::RecorderOptions;
+use idlewise_recorder::record::{Companion, Costs, Inputs, RunTime, Stop, costs};
 use idlewise_stats::Summary;
 use serde::Serialize;
 

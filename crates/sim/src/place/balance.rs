@@ -4,7 +4,7 @@
 use super::imbalance::{Amount, Between, Group, amount};
 use super::util::{Fit, is_greater};
 use super::{AVG_IDLE_MAX_NS, Sim};
-use crate::watch::Watch;
+use idlewise_parts::watch::Watch;
 
 /// How many times longer busy CPUs wait (`busy_factor`).
 const BUSY_FACTOR: u64 = 16;

@@ -7,7 +7,7 @@ use idlewise_platform::{EnergyModel, Kernel};
 use super::util::Fit;
 use crate::engine::Sim;
 use crate::load::View;
-use crate::watch::Watch;
+use idlewise_parts::watch::Watch;
 
 /// What has to be known of CPUs and of the task.
 trait Question {

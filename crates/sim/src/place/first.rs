@@ -2,7 +2,7 @@
 //! Real-time and deadline tasks: one that cannot run where it is goes to a CPU that does something less urgent.
 
 use crate::engine::Sim;
-use crate::watch::Watch;
+use idlewise_parts::watch::Watch;
 
 impl<W: Watch> Sim<'_, W> {
     /// The highest rank that runs or waits on a CPU; 0 for fair tasks and for nothing.

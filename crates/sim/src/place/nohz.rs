@@ -3,7 +3,7 @@
 //! averages of all and looks for work for all (`signals.md` A7, D4).
 
 use super::Sim;
-use crate::watch::Watch;
+use idlewise_parts::watch::Watch;
 
 /// How often blocked load is aged, ns: a half-life's periods taken as ms.
 const AGE_EVERY_NS: u64 = 32_000_000;

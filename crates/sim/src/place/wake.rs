@@ -3,7 +3,7 @@
 
 use super::util::Fit;
 use crate::engine::Sim;
-use crate::watch::Watch;
+use idlewise_parts::watch::Watch;
 
 impl<W: Watch> Sim<'_, W> {
     /// The CPU for a task that ran last on `prev` and is woken up on `waker`: a free one near the better of the two, or

@@ -4,9 +4,10 @@
 
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::{Entry, Ledger};
+use idlewise_parts::{Machine, Seen, Watch};
 use idlewise_platform::Platform;
 use idlewise_signal::pelt::Pelt;
-use idlewise_sim::{Machine, Outcome, Seen, Setting, Signal, Watch, simulate};
+use idlewise_sim::{Outcome, Setting, Signal, simulate};
 use idlewise_workload::{Calibration, Distribution, Event, Global, Phase, Sched, SleepTimer, Task, Workload};
 
 pub(crate) const US: u64 = 1_000;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The parts of a simulated machine that know nothing of its run: energy, queues, programs, timers.
+
+pub mod energy;
+pub mod error;
+pub mod fair;
+pub mod machine;
+pub mod program;
+pub mod queue;
+pub mod timers;
+pub mod watch;
+
+pub use energy::{Counters, Energy, UPDATE_NS};
+pub use error::SimError;
+pub use idlewise_platform::Costs;
+pub use machine::{ClockSpec, CpuSpec, FairKind, Machine, Placement, Placing, Point};
+pub use watch::{IrqKind, Seen, Watch};

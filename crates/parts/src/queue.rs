@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is still to come.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(
+    missing_docs,
+    reason = "CPUs, tasks, clocks and sources are places; `turn` counts how often it was set anew"
+)]
+pub enum What {
+    /// What a CPU does now comes to its end, unless `turn` is over.
+    Segment { cpu: u32, turn: u32 },
+    /// The timer of a CPU fires, unless it was set anew.
+    Timer { cpu: u32, turn: u32 },
+    /// An interrupt reaches a CPU.
+    Interrupt { cpu: u32, irq: Irq },
+    /// A task is made.
+    Start { task: u32 },
+    /// A change of a clock is done, unless `turn` is over.
+    ClockSet { clock: u32, turn: u32 },
+    /// A frequency governor wants to be asked, unless `turn` is over.
+    ClockTimer { clock: u32, turn: u32 },
+    /// A request arrives; `left` more of its burst follow.
+    Arrival { source: u32, left: u32 },
+    /// A CPU's turn on the machine's one thread is over, unless `turn` is over.
+    Turn { turn: u32 },
+    /// The run ends.
+    End,
+}
+
+/// An interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "devices, tasks and sources are places")]
+pub enum Irq {
+    /// The CPU's own timer.
+    Timer,
+    /// Another CPU wants this one to look at its queue.
+    Ipi,
+    /// A device has finished the request of `task`.
+    Device { device: u32, task: u32 },
+    /// A request came in.
+    Request { source: u32 },
+}
+
+/// Events in order of time; of the same time, in the order in which they were announced.
+#[derive(Debug, Default)]
+pub struct Queue {
+    heap: BinaryHeap<Reverse<(u64, u64, What)>>,
+    announced: u64,
+}
+
+impl Queue {
+    /// Announces `what` for `at_ns`.
+    #[inline]
+    pub fn push(&mut self, at_ns: u64, what: What) {
+        self.announced += 1;
+        self.heap.push(Reverse((at_ns, self.announced, what)));
+    }
+
+    /// What comes next, and when, ns.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(u64, What)> {
+        self.heap.pop().map(|Reverse((at_ns, _, what))| (at_ns, what))
+    }
+}

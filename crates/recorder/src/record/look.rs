@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A look at every CPU's own counters, taken by a task that runs on that CPU: so the CPU is awake, its state is known to the
+//! trace, and every idle stay is on one side of the look.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use idlewise_platform::{SysfsCounters, SysfsDump, cpu_list};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+use idlewise_live::Host;
+
+/// What the kernel had counted, CPU by CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// When each CPU was looked at, ns on CLOCK_MONOTONIC, which is the trace's clock.
+    pub at_ns: BTreeMap<u32, u64>,
+    /// By CPU and state. Empty where the kernel has no idle states.
+    pub counters: SysfsCounters,
+    /// CPUs that we may not run on: their counters were read from elsewhere, and they may have slept meanwhile.
+    pub not_visited: Vec<u32>,
+}
+
+impl Look {
+    /// Visits the CPUs one after the other.
+    #[must_use]
+    pub fn take(host: &Host, cpus: &[u32]) -> Self {
+        let mut look = Self::default();
+        let home = sched_getaffinity(None);
+        for &cpu in cpus {
+            let mut only = CpuSet::new();
+            let there = usize::try_from(cpu).ok().filter(|c| *c < CpuSet::MAX_CPU).is_some_and(|c| {
+                only.set(c);
+                sched_setaffinity(None, &only).is_ok()
+            });
+            if !there {
+                look.not_visited.push(cpu);
+            }
+            look.at_ns.insert(cpu, now_ns());
+            if let Ok(dump) = SysfsDump::read_cpu(&host.sys, cpu) {
+                look.counters.cpus.extend(dump.counters().cpus);
+            }
+        }
+        if let Ok(home) = home {
+            // Where the CPUs that we came from are gone, the kernel has found others.
+            let _ = sched_setaffinity(None, &home);
+        }
+        look
+    }
+}
+
+/// CLOCK_MONOTONIC.
+pub(crate) fn monotonic() -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// The same in ns.
+pub fn now_ns() -> u64 {
+    u64::try_from(monotonic().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The CPUs that are online.
+pub fn online(host: &Host) -> Vec<u32> {
+    let text = fs::read_to_string(host.sys.join("devices/system/cpu/online")).unwrap_or_default();
+    parse_list(&text)
+}
+
+/// What to know of CPUs that the machine has and that were not recorded throughout; `before` were online when it began.
+pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
+    let present = fs::read_to_string(host.sys.join("devices/system/cpu/present")).unwrap_or_default();
+    let now = online(host);
+    let at_once: Vec<u32> = parse_list(&present).into_iter().filter(|c| !before.contains(c)).collect();
+    let (came, away): (Vec<u32>, Vec<u32>) = at_once.into_iter().partition(|c| now.contains(c));
+    let went: Vec<u32> = before.iter().copied().filter(|c| !now.contains(c)).collect();
+    let cases = [
+        (away, "was offline: nothing of it is recorded", "were offline: nothing of them is recorded"),
+        (
+            went,
+            "went offline meanwhile: it is recorded until then",
+            "went offline meanwhile: they are recorded until then",
+        ),
+        (
+            came,
+            "came online meanwhile: its idle state at the start is not known",
+            "came online meanwhile: their idle states at the start are not known",
+        ),
+    ];
+    let note = |(cpus, one, several): (Vec<u32>, &str, &str)| match cpus.as_slice() {
+        [] => None,
+        [cpu] => Some(format!("CPU {cpu} {one}")),
+        all => Some(format!("CPUs {} {several}", cpu_list(all))),
+    };
+    cases.into_iter().filter_map(note).collect()
+}
+
+/// A kernel's list of CPUs: "0-3,6". What makes no sense is left out.
+fn parse_list(text: &str) -> Vec<u32> {
+    /// More CPUs than any kernel has.
+    const MOST: u32 = 16_384;
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(MOST))
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_as_kernels_write_them() {
+        assert_eq!(parse_list("0-3,6\n"), [0, 1, 2, 3, 6]);
+        assert_eq!(parse_list("0\n"), [0]);
+        assert_eq!(parse_list("\n"), [0; 0]);
+    }
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A recording of the running machine: tracing in an instance of our own while a command runs, the kernel's counters before
+//! and after, and all that has to be known beside them.
+//!
+//! One thread does it all, and sleeps until there is something to do: the command ends, a signal comes, the time is up, or a
+//! buffer is half full. So it wakes no CPU that would otherwise sleep, unless a buffer would overflow.
+
+mod cost;
+mod facts;
+mod inputs;
+pub mod look;
+mod messages;
+pub mod spool;
+mod stop;
+mod wait;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
+
+use idlewise_live::tracefs::{CLOCK, Instance, Tracefs};
+use idlewise_live::{Host, LiveError};
+
+pub use cost::{Costs, NewCompanion, RunTime, costs};
+pub use facts::{Facts, Topology};
+pub use inputs::Inputs;
+pub use look::Look;
+pub use messages::messages;
+pub use stop::{Stop, Stopper};
+pub use wait::{Ended, Progress};
+
+use spool::Spool;
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The command and its arguments; none records until it is stopped.
+    pub command: Vec<OsString>,
+    /// How long at most; the command is then ended.
+    pub limit: Option<Duration>,
+    /// Trace buffer of each CPU, KiB; none takes what suits the machine.
+    pub buffer_kib: Option<u64>,
+    /// The folder for the pages until the recording is written.
+    pub parts: PathBuf,
+    /// Overwrite what a killed recording left in that folder; else it is moved aside.
+    pub force: bool,
+    /// Look up every second, to tell how far it is; else nothing wakes the machine.
+    pub tell: bool,
+}
+
+/// Something else that records at the same time, such as the governor's inputs by BPF. Who hands it in keeps it, and asks it
+/// for its records after the recording.
+pub trait Companion {
+    /// Called with tracing on, before the command starts.
+    ///
+    /// # Errors
+    /// When it cannot record; the recording ends then.
+    fn start(&mut self) -> Result<(), LiveError>;
+
+    /// Called after the command has ended, with tracing still on.
+    ///
+    /// # Errors
+    /// When its records are lost; those of the trace are kept.
+    fn stop(&mut self) -> Result<(), LiveError>;
+}
+
+/// A recording that is over; its pages wait to be written.
+#[derive(Debug)]
+pub struct Recorded {
+    parts: PathBuf,
+    pages: Vec<(u32, PathBuf)>,
+    head: DatHead,
+    /// What is to be known of the machine.
+    pub facts: Facts,
+    /// The CPUs that were online, by the kernel's counters before.
+    pub before: Look,
+    /// And after.
+    pub after: Look,
+    /// How the command ended.
+    pub ended: Ended,
+    /// From tracing on to tracing off, ns.
+    pub span_ns: u64,
+    /// Events in the buffers, by the kernel's count.
+    pub events: u64,
+    /// Events that did not fit, by the kernel's count.
+    pub lost: u64,
+    /// Buffer of each CPU, KiB.
+    pub buffer_kib: u64,
+    /// What was recorded: systems, and single events.
+    pub recorded: Vec<String>,
+    /// What this kernel does not have.
+    pub missing: Vec<String>,
+    /// Where that is now which a killed recording had left in the folder for the pages.
+    pub moved: Option<PathBuf>,
+    /// The kernel hides the names of its functions.
+    pub nameless: bool,
+    /// What went wrong beside the trace itself.
+    pub notes: Vec<String>,
+}
+
+/// Records. `made` is told of the trace instance before it is made, so that somebody removes it whatever happens to us;
+/// this function leaves it to them.
+///
+/// # Errors
+/// [`LiveError`] when something is missing or refused. Pages that were captured are kept in the folder `plan.parts`, and the
+/// error says so.
+pub fn record(
+    host: &Host,
+    plan: &Plan,
+    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    companion: Option<&mut dyn Companion>,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Recorded, LiveError> {
+    let tracefs = Tracefs::of(host)?;
+    let moved = spool::make_folder(&plan.parts, plan.force)?;
+    match into_parts(host, &tracefs, plan, made, companion, stop, progress) {
+        Ok(recorded) => Ok(Recorded { moved, ..recorded }),
+        Err(e) if spool::holds_pages(&plan.parts) => {
+            Err(LiveError::Request(format!("{e}. {}", kept(&plan.parts))))
+        }
+        Err(e) => {
+            let _ = spool::remove(&plan.parts);
+            Err(e)
+        }
+    }
+}
+
+/// Where what was captured is, in words.
+#[must_use]
+fn kept(parts: &Path) -> String {
+    let parts = parts.display();
+    format!("What was captured is kept in {parts}: `idlewise info {parts}` reads it")
+}
+
+fn into_parts(
+    host: &Host,
+    tracefs: &Tracefs,
+    plan: &Plan,
+    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    mut companion: Option<&mut dyn Companion>,
+    stop: &mut Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Recorded, LiveError> {
+    let cpus = look::online(host);
+    let facts = Facts::of(host, &cpus);
+    let path = tracefs.own_instance();
+    let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
+    made(&path)?;
+    let instance = Instance::make(path, buffer_kib)?;
+    let mut head = describe(host, tracefs, &instance, &facts)?;
+    spool::describe(&plan.parts, &head)?;
+    let mut spool = Spool::new(&plan.parts, &instance, head.page_size())?;
+
+    instance.record(true)?;
+    let start_ns = look::now_ns();
+    let before = Look::take(host, &cpus);
+    if let Some(c) = companion.as_mut() {
+        c.start()?;
+    }
+    let ended = wait::through(plan, &mut spool, stop, progress)?;
+    let companion = companion.map_or(Ok(()), Companion::stop);
+    let after = Look::take(host, &cpus);
+    instance.record(false)?;
+    let span_ns = look::now_ns() - start_ns;
+
+    let pages = spool.finish()?;
+    let mut notes: Vec<String> = companion.err().map(|e| e.to_string()).into_iter().collect();
+    notes.extend(look::offline(host, &cpus));
+    let (events, lost, stats) = totals(&instance)?;
+    head.stats = stats;
+    head.saved_cmdlines = tracefs.read("saved_cmdlines").unwrap_or_default();
+    if events == 0 {
+        let why = "no event at all was recorded, though tracing was on; is another tracer in the way (tracing_on, lockdown)?";
+        return Err(LiveError::Request(why.to_owned()));
+    }
+    let nameless = UsedSymbols::new(&head.kallsyms).is_empty();
+    let (recorded, missing) = (instance.recorded.clone(), instance.missing.clone());
+    let parts = plan.parts.clone();
+    Ok(Recorded {
+        parts,
+        pages,
+        head,
+        facts,
+        before,
+        after,
+        ended,
+        span_ns,
+        events,
+        lost,
+        buffer_kib,
+        recorded,
+        missing,
+        moved: None,
+        nameless,
+        notes,
+    })
+}
+
+/// What the kernel counted of a CPU's buffer.
+pub struct BufferCount {
+    /// Events that are in the buffer, or were.
+    pub events: u64,
+    /// Those that did not fit.
+    pub lost: u64,
+    /// The kernel's own words.
+    text: String,
+}
+
+/// The same of all buffers, by CPU.
+pub fn buffer_counts(instance: &Instance) -> Result<BTreeMap<u32, BufferCount>, LiveError> {
+    let mut out = BTreeMap::new();
+    for cpu in instance.cpus()? {
+        let text = instance.stats(cpu)?;
+        let count = |key: &str| {
+            let line = text.lines().filter_map(|l| l.split_once(':')).find(|(k, _)| *k == key);
+            line.and_then(|(_, n)| n.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        let events = count("entries") + count("read events");
+        let lost = count("overrun") + count("commit overrun") + count("dropped events");
+        out.insert(cpu, BufferCount { events, lost, text });
+    }
+    Ok(out)
+}
+
+/// What the kernel counted of all buffers: events, lost ones, and its own words by CPU.
+fn totals(instance: &Instance) -> Result<(u64, u64, BTreeMap<u32, String>), LiveError> {
+    let counts = buffer_counts(instance)?;
+    let sum = |get: fn(&BufferCount) -> u64| counts.values().map(get).sum();
+    let (events, lost) = (sum(|c| c.events), sum(|c| c.lost));
+    Ok((events, lost, counts.into_iter().map(|(cpu, c)| (cpu, c.text)).collect()))
+}
+
+/// All that describes the pages.
+fn describe(
+    host: &Host,
+    tracefs: &Tracefs,
+    instance: &Instance,
+    facts: &Facts,
+) -> Result<DatHead, LiveError> {
+    let mut head = DatHead {
+        header_page: tracefs.read("events/header_page")?,
+        header_event: tracefs.read("events/header_event")?,
+        kallsyms: fs::read_to_string(host.proc.join("kallsyms")).unwrap_or_default(),
+        printk_formats: tracefs.read("printk_formats").unwrap_or_default(),
+        clock: CLOCK.to_owned(),
+        // The host's name is nobody's business.
+        uname: format!("Linux localhost {} {}", facts.kernel, facts.machine),
+        recorder: concat!("idlewise ", env!("CARGO_PKG_VERSION")).to_owned(),
+        ..DatHead::default()
+    };
+    for system in instance.systems.iter().map(String::as_str).chain(["ftrace"]) {
+        let formats = tracefs.formats(system)?.into_iter().map(|(_, text)| text).collect();
+        head.formats.insert(system.to_owned(), formats);
+    }
+    Ok(head)
+}
+
+impl Recorded {
+    /// Writes the recording as a `trace.dat` to `file`, which is empty, with `description` in it. Of the kernel's symbols
+    /// those are kept that the pages refer to.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written; the pages are kept, and the error says where.
+    pub fn write(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
+        self.pack(form, description, file)
+            .map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
+    }
+
+    fn pack(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
+        let mut symbols = UsedSymbols::new(&self.head.kallsyms);
+        let mut buffer = vec![0; 64 * self.head.page_size()];
+        let mut pages = Vec::new();
+        for (cpu, path) in &self.pages {
+            let open = || File::open(path).map_err(LiveError::io(path));
+            let mut pages_of = open()?;
+            loop {
+                let n = pages_of.read(&mut buffer).map_err(LiveError::io(path))?;
+                if n == 0 {
+                    break;
+                }
+                symbols.look(buffer.get(..n).unwrap_or_default());
+            }
+            pages.push((*cpu, open()?));
+        }
+        let (kallsyms, description) = (symbols.text(), description.to_owned());
+        let head = DatHead { kallsyms, description, ..self.head.clone() };
+        head.write(form, &mut pages, file).map_err(LiveError::io(&self.parts))
+    }
+
+    /// Where the pages are until they are written.
+    #[must_use]
+    pub fn parts(&self) -> &Path {
+        &self.parts
+    }
+
+    /// Removes the pages: the recording is written.
+    pub fn done(self) {
+        // A folder that stays does no harm; the next recording to the same file says so.
+        let _ = spool::remove(&self.parts);
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where pages go while a recording runs: a folder beside the file that is to be, which can be read by itself if it comes to
+//! nothing.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use idlewise_trace::write::DatHead;
+
+use idlewise_live::tracefs::Instance;
+use idlewise_live::{Host, LiveError};
+
+/// What is read at once and written at once, bytes.
+const AT_ONCE: usize = 256 << 10;
+/// Where in a page of the ring buffer the kernel says how much of it is used, and the bits that say so.
+const COMMIT_AT: usize = 8;
+const COMMIT_BITS: u64 = (1 << 20) - 1;
+
+/// The folder by which one that a recording has made is known: descriptions of events.
+const KNOWN_BY: &str = "events";
+
+/// One CPU's buffer and the file that takes what is read from it.
+struct Lane {
+    cpu: u32,
+    pages: File,
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+/// The folder, and a lane for each CPU.
+pub struct Spool {
+    lanes: Vec<Lane>,
+    page: usize,
+    buffer: Vec<u8>,
+}
+
+/// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
+/// aside, and where to is told. Who calls this is the only session that records.
+pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
+    let mut moved = None;
+    if folder.symlink_metadata().is_ok() {
+        if !is_ours(folder) {
+            return Err(LiveError::Request(format!(
+                "{}: is in the way of what is recorded, and nothing that a recording has left; move it, or name another file",
+                folder.display()
+            )));
+        }
+        if holds_pages(folder) && !force {
+            let aside = aside(folder);
+            fs::rename(folder, &aside).map_err(LiveError::io(folder))?;
+            moved = Some(aside);
+        } else {
+            remove(folder).map_err(LiveError::io(folder))?;
+        }
+    }
+    // The kernel's symbols and all that happened are nobody else's business until the recording is written.
+    DirBuilder::new().mode(0o700).create(folder).map_err(LiveError::io(folder))?;
+    Ok(moved)
+}
+
+/// `folder` with the first number behind its name that is free.
+fn aside(folder: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = folder.as_os_str().to_owned();
+        name.push(format!(".{n}"));
+        PathBuf::from(name)
+    };
+    let mut n = 1;
+    while n < u32::MAX && numbered(n).symlink_metadata().is_ok() {
+        n += 1;
+    }
+    numbered(n)
+}
+
+/// Removes what a recording has made, the folder by which it is known for one last: who is killed meanwhile leaves what the next
+/// recording takes for one's, too.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() != KNOWN_BY {
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?
+            } else {
+                fs::remove_file(entry.path())?
+            }
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// Whether a recording has made `folder`: it is empty, or holds the descriptions of events.
+fn is_ours(folder: &Path) -> bool {
+    let real = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
+    real && (folder.join(KNOWN_BY).is_dir()
+        || fs::read_dir(folder).is_ok_and(|mut list| list.next().is_none()))
+}
+
+/// Whether any CPU's file in the folder holds pages.
+pub(super) fn holds_pages(folder: &Path) -> bool {
+    let Ok(mut list) = fs::read_dir(folder) else { return true };
+    list.any(|entry| {
+        let Ok(entry) = entry else { return true };
+        let is_pages = entry.file_name().to_string_lossy().starts_with("cpu");
+        is_pages && entry.metadata().is_ok_and(|m| m.len() > 0)
+    })
+}
+
+/// Writes the descriptions beside the pages, where the reader of raw ring buffers looks for them.
+pub fn describe(folder: &Path, head: &DatHead) -> Result<(), LiveError> {
+    let put = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        // The folder may be opened to others, or moved to where they read: the kernel tells its symbols to root only.
+        let new = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let written = made.and_then(|()| new()?.write_all(text.as_bytes()));
+        written.map_err(LiveError::io(&path))
+    };
+    put("events/header_page", &head.header_page)?;
+    put("printk_formats", &head.printk_formats)?;
+    put("saved_cmdlines", &head.saved_cmdlines)?;
+    put("kallsyms", &head.kallsyms)?;
+    put("trace_clock", &head.clock)?;
+    // The reader wants release and machine only.
+    put("uname", head.uname.splitn(3, ' ').nth(2).unwrap_or_default())?;
+    for (system, formats) in &head.formats {
+        for (n, text) in formats.iter().enumerate() {
+            put(&format!("events/{system}/{n}/format"), text)?;
+        }
+    }
+    Ok(())
+}
+
+impl Spool {
+    /// A file below `folder` for each CPU of `instance`; `page` bytes are read at a time.
+    pub fn new(folder: &Path, instance: &Instance, page: usize) -> Result<Self, LiveError> {
+        let mut lanes = Vec::new();
+        for cpu in instance.cpus()? {
+            let path = folder.join(format!("cpu{cpu}"));
+            let file = File::create(&path).map_err(LiveError::io(&path))?;
+            lanes.push(Lane { cpu, pages: instance.pages(cpu)?, path, file, bytes: 0 });
+        }
+        let pages_at_once = (AT_ONCE / page.max(1)).max(1);
+        Ok(Self { lanes, page, buffer: vec![0; pages_at_once * page] })
+    }
+
+    /// The files to wait for.
+    pub(super) fn pages(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.lanes.iter().map(|l| l.pages.as_fd())
+    }
+
+    /// Bytes taken so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.lanes.iter().map(|l| l.bytes).sum()
+    }
+
+    /// Takes what the lane number `at` has; `all` until nothing is left, else up to the page that is being written. Gives
+    /// the number of pages.
+    pub(super) fn take(&mut self, at: usize, all: bool) -> Result<u64, LiveError> {
+        let (page, buffer) = (self.page, &mut self.buffer);
+        let Some(lane) = self.lanes.get_mut(at) else { return Ok(0) };
+        let before = lane.bytes;
+        loop {
+            let (filled, more) =
+                fill(&mut lane.pages, buffer, page, all).map_err(LiveError::io(&lane.path))?;
+            let taken = buffer.get(..filled).unwrap_or_default();
+            lane.file.write_all(taken).map_err(LiveError::io(&lane.path))?;
+            lane.bytes += filled as u64;
+            if !more {
+                return Ok((lane.bytes - before) / page.max(1) as u64);
+            }
+        }
+    }
+
+    /// Takes all that is left of all CPUs, and closes their buffers. Gives the files with the pages.
+    pub fn finish(mut self) -> Result<Vec<(u32, PathBuf)>, LiveError> {
+        for at in 0..self.lanes.len() {
+            self.take(at, true)?;
+        }
+        Ok(self.lanes.into_iter().map(|l| (l.cpu, l.path)).collect())
+    }
+}
+
+/// Fills `buffer` page by page, as the kernel gives them. Says how many bytes, and whether more may be there.
+fn fill(pages: &mut File, buffer: &mut [u8], page: usize, all: bool) -> io::Result<(usize, bool)> {
+    let mut filled = 0;
+    for room in buffer.chunks_exact_mut(page) {
+        match pages.read(room) {
+            Ok(0) => return Ok((filled, false)),
+            Ok(n) => {
+                // The rest of a page that came short is unused.
+                room.get_mut(n..).unwrap_or_default().fill(0);
+                filled += page;
+                if !all && is_partial(room) {
+                    return Ok((filled, false));
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((filled, false)),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            // The buffer of a CPU that was never online.
+            Err(e) if matches!(e.raw_os_error(), Some(code) if code == rustix::io::Errno::NODEV.raw_os_error()) =>
+            {
+                return Ok((filled, false));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok((filled, true))
+}
+
+/// Whether a quarter of a page is unused: it is the last that there is.
+fn is_partial(page: &[u8]) -> bool {
+    let word = page.get(COMMIT_AT..).and_then(|p| p.first_chunk::<8>());
+    let used = word.map_or(0, |w| u64::from_ne_bytes(*w) & COMMIT_BITS);
+    used < page.len() as u64 * 3 / 4
+}
+
+/// The buffer for each CPU that suits the machine, KiB: 64 MiB, and an eighth of the memory that is free for all of them at most.
+pub fn buffer_kib(host: &Host, cpus: usize) -> u64 {
+    const USUAL: u64 = 64 << 10;
+    const LEAST: u64 = 1 << 10;
+    let text = fs::read_to_string(host.proc.join("meminfo")).unwrap_or_default();
+    let kib = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let kib = kib.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(USUAL, |kib| (kib / 8 / cpus.max(1) as u64).clamp(LEAST, USUAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(parent: &Path, pages: &[u8]) -> PathBuf {
+        let folder = parent.join("x.dat.parts");
+        fs::create_dir_all(folder.join("events")).unwrap();
+        fs::write(folder.join("cpu0"), pages).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_a_killed_recording_left_is_in_nobodys_way_and_not_lost() {
+        let parent = tempfile::tempdir().unwrap();
+        for (pages, force, moved) in [
+            (&b""[..], false, None),
+            (b"p", false, Some(".1")),
+            (b"q", false, Some(".2")),
+            (b"r", true, None),
+        ] {
+            let folder = left(parent.path(), pages);
+            let aside = make_folder(&folder, force).unwrap();
+            let wanted = moved.map(|n| parent.path().join(format!("x.dat.parts{n}")));
+            assert_eq!(aside, wanted);
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+            if let Some(aside) = &aside {
+                assert_eq!(fs::read(aside.join("cpu0")).unwrap(), pages);
+            }
+        }
+        // One that is removed goes whole.
+        let folder = left(parent.path(), b"p");
+        fs::create_dir_all(folder.join("events/power")).unwrap();
+        remove(&folder).unwrap();
+        assert!(!folder.exists());
+        let other = parent.path().join("other");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("cpu0"), "p").unwrap();
+        for force in [false, true] {
+            let why = make_folder(&other, force).unwrap_err().to_string();
+            assert!(why.contains("nothing that a recording has left"), "{why}");
+        }
+    }
+}
