@@ -68,14 +68,14 @@ fn describe(a: &ConvertArgs, carried: &Carried) -> Result<String, Failure> {
             "not carried over: what is known of the recording ({what}); a file gets it as a side-car (--output FILE)"
         ));
     }
-    let beside = a.output.with_extension("toml");
-    let shown = beside.display();
-    if !beside.exists() {
-        write_new(&beside, carried.text.as_bytes(), false)?;
+    let sidecar = a.output.with_extension("toml");
+    let shown = sidecar.display();
+    if !sidecar.exists() {
+        write_new(&sidecar, carried.text.as_bytes(), false)?;
         return Ok(format!("{shown}: what is known of the recording ({what})"));
     }
     let is_that =
-        |its: &PathBuf| matches!((its.canonicalize(), beside.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        |its: &PathBuf| matches!((its.canonicalize(), sidecar.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if carried.sidecar.as_ref().is_some_and(is_that) {
         return Ok(format!("{shown}: describes the new file, too ({what})"));
     }

@@ -106,7 +106,7 @@ fn columns_words(found: &[String]) -> String {
 
 /// A golden file, read.
 pub struct GoldenFile {
-    /// What stands beside it.
+    /// Its side-car.
     pub car: SideCar,
     /// Its decisions.
     pub rows: Vec<Row>,
@@ -320,7 +320,7 @@ pub struct Row {
     pub line: u64,
     /// States that were off, a bit each.
     pub disabled: u16,
-    /// What the governor was told.
+    /// The inputs that the governor was given.
     pub inputs: Inputs,
     pub(crate) busy_ns: i64,
     /// The state that the kernel chose.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Simulated runs, published experiments, and both beside real runs.
+//! Simulated runs, published experiments, and both compared with real runs.
 
 pub mod again;
 pub mod beside;

@@ -123,7 +123,7 @@ pub(crate) fn may_hold<'n>(mut event_names: impl Iterator<Item = &'n String>) ->
 }
 
 impl Decided {
-    /// What the governor was told.
+    /// The inputs that the governor was given.
     pub fn inputs(&self) -> Inputs {
         Inputs {
             now_ns: self.clock_ns,

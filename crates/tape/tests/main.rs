@@ -11,6 +11,7 @@ mod long_recordings;
 mod older_states;
 mod recordings_that_lack_something;
 mod stories;
+mod stories_of_visits;
 mod timers_of_older_kernels;
 mod timers_that_nobody_armed;
 mod without_idle_events;
