@@ -200,8 +200,8 @@ impl<'a> Build<'a> {
         fs::rename(&new, &fragment).map_err(BootError::io(&fragment))
     }
 
-    /// Compiles the overlay alone, with every warning that the kernel's build knows (`W=1`), and those of sparse where it
-    /// is installed.
+    /// Compiles what is new or changed of the overlay alone, with every warning that the kernel's build knows (`W=1`), and those
+    /// of sparse where it is installed.
     ///
     /// # Errors
     /// [`BootError`] when it does not compile.
@@ -214,7 +214,7 @@ impl<'a> Build<'a> {
         self.watch.doing("compiling the overlay");
         let mut arguments = vec!["W=1", GOVERNORS_FOLDER];
         if on_path("sparse") {
-            arguments.push("C=2");
+            arguments.push("C=1");
         }
         let mut warnings = Vec::new();
         self.job("compiling the overlay", self.make(&arguments), |line| {
