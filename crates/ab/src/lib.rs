@@ -13,6 +13,7 @@ mod metric;
 mod plan;
 mod printed;
 mod report;
+mod resume;
 mod run;
 mod session;
 mod slowed;
@@ -22,10 +23,14 @@ mod wakeups;
 mod warnings;
 mod watcher;
 
+use std::path::Path;
+
+use idlewise_live::{LiveError, load};
 use serde::{Deserialize, Serialize};
 
 pub use arm::available;
 pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady, metrics, report};
+pub use resume::{Given, rest};
 pub use run::{Run, StateUse};
 pub use session::{Head, Stop, Work, free_folder, run};
 pub use stored::{Stored, stored};
@@ -77,4 +82,32 @@ pub struct Benchmark {
     pub command: Vec<String>,
     /// The name of a load of ours, if it is one: its results are known, its run time is fixed.
     pub load: Option<String>,
+}
+
+impl Benchmark {
+    /// A command of the user's, by the name of its program; `None` for no words.
+    #[must_use]
+    pub fn of_command(command: &[String]) -> Option<Self> {
+        let first = command.first()?;
+        let name =
+            Path::new(first).file_name().map_or_else(|| first.clone(), |n| n.to_string_lossy().into_owned());
+        Some(Self { name, command: command.to_owned(), load: None })
+    }
+
+    /// The load `name` that ships with idlewise: this program as a process that is the load, for `seconds`.
+    ///
+    /// # Errors
+    /// [`LiveError`] when there is none of that name; it lists them.
+    pub fn of_load(name: &str, seconds: u32, seed: u64) -> Result<Self, LiveError> {
+        let load = load::find(name)?;
+        let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
+        let seconds = seconds.to_string();
+        let seed = seed.to_string();
+        let words = [&this.to_string_lossy(), "load", load.name, "--seconds", &seconds, "--seed", &seed];
+        Ok(Self {
+            name: load.name.to_owned(),
+            command: words.map(str::to_owned).into(),
+            load: Some(load.name.to_owned()),
+        })
+    }
 }

@@ -108,7 +108,9 @@ impl KernelTree {
             let log = lab.path().join("source.log");
             let mut tar = Command::new("tar");
             tar.arg("-xJf").arg(&archive).arg("--strip-components=1").arg("-C").arg(to);
-            tar.args(UNUSED.iter().flat_map(|f| SOURCES.map(|end| format!("--exclude=linux-source-*/{f}/*{end}"))));
+            tar.args(
+                UNUSED.iter().flat_map(|f| SOURCES.map(|end| format!("--exclude=linux-source-*/{f}/*{end}"))),
+            );
             Job { what: "unpacking the kernel's sources", command: tar, log: &log, watch, patience: None }
                 .run(|_| ())?;
             if archive.starts_with(to) {

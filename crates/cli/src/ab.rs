@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-mod resume;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use idlewise_ab::{self as ab, AbRequest, Benchmark, Stop, Work};
-use idlewise_live::load::{self, LOADS};
-use idlewise_live::{Host, LiveError};
+use idlewise_ab::{self as ab, AbRequest, Benchmark, Given, Stop, Work};
+use idlewise_live::Host;
+use idlewise_live::load::LOADS;
 use idlewise_machine::ab::{AbAnswer, understand};
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
@@ -175,7 +173,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
 
 fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
     let (work, folder) = match &a.resume {
-        Some(folder) => (resume::rest(a, folder)?, folder.clone()),
+        Some(folder) => (ab::rest(folder, &given(a)?, &mut warn)?, folder.clone()),
         None => {
             let to = a.to.clone().unwrap_or_else(|| ab::free_folder(Path::new(""), "ab"));
             (Work::New(request(a)?), to)
@@ -239,10 +237,22 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
     })
 }
 
+fn given(a: &AbArgs) -> Result<Given, Failure> {
+    Ok(Given {
+        benchmarks: benchmarks(a)?,
+        arms: a.governors.as_deref().map(split_governors),
+        repeat: a.repeat,
+        seed: a.seed,
+        seconds: a.seconds,
+        set: a.set.clone(),
+        as_recorded: a.as_recorded,
+    })
+}
+
 /// What this command line names to be run.
 fn benchmarks(a: &AbArgs) -> Result<Vec<Benchmark>, Failure> {
     let mut benchmarks = Vec::new();
-    benchmarks.extend(of_command(&a.command));
+    benchmarks.extend(Benchmark::of_command(&a.command));
     for text in &a.benchmark {
         let (name, shell) = text
             .split_once('=')
@@ -252,29 +262,7 @@ fn benchmarks(a: &AbArgs) -> Result<Vec<Benchmark>, Failure> {
         benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
     }
     for name in &a.load {
-        benchmarks.push(built_in(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed.unwrap_or(0))?);
+        benchmarks.push(Benchmark::of_load(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed.unwrap_or(0))?);
     }
     Ok(benchmarks)
-}
-
-/// A command of the user's, by the name of its program.
-pub(crate) fn of_command(command: &[String]) -> Option<Benchmark> {
-    let first = command.first()?;
-    let name =
-        Path::new(first).file_name().map_or_else(|| first.clone(), |n| n.to_string_lossy().into_owned());
-    Some(Benchmark { name, command: command.to_owned(), load: None })
-}
-
-/// This program as a process that is the load.
-pub(crate) fn built_in(name: &str, seconds: u32, seed: u64) -> Result<Benchmark, LiveError> {
-    let load = load::find(name)?;
-    let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
-    let seconds = seconds.to_string();
-    let seed = seed.to_string();
-    let words = [&this.to_string_lossy(), "load", load.name, "--seconds", &seconds, "--seed", &seed];
-    Ok(Benchmark {
-        name: load.name.to_owned(),
-        command: words.map(str::to_owned).into(),
-        load: Some(load.name.to_owned()),
-    })
 }

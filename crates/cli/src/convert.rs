@@ -8,7 +8,7 @@ use idlewise_study::replay::split_governors;
 
 use crate::args::{ConvertArgs, ConvertTo};
 use crate::output::{
-    Done, Failure, Progress, check_beside, is_stdout, none_failed, say_beside, write_new, write_new_with,
+    Done, Failure, Progress, check_new_from, is_stdout, none_failed, say_beside, write_new, write_new_with,
 };
 
 /// So many kinds of events that lost their fields are named.
@@ -34,7 +34,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         }
         Some(_) => {}
     }
-    check_beside(&a.output, a.force, &a.trace)?;
+    check_new_from(&a.output, a.force, &a.trace)?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
+use idlewise_files::new_file::{self, WriteError, end_without_unfinished};
 use idlewise_live::LiveError;
 use idlewise_recording::CommandError;
 use idlewise_report::{Format, Report, lines, message, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+
+pub(crate) use idlewise_files::new_file::{check_new, check_new_from, check_writable, is_stdout};
 
 use crate::args::OutputArgs;
 
@@ -30,7 +31,19 @@ pub(crate) type Done = Result<bool, Failure>;
 
 impl From<CommandError> for Failure {
     fn from(e: CommandError) -> Self {
-        Self::Error(e.to_string())
+        match e {
+            CommandError::Write(e) => e.into(),
+            e => Self::Error(e.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(e: WriteError) -> Self {
+        match e {
+            WriteError::Closed => Self::Closed,
+            WriteError::Refused(why) => Self::Error(why),
+        }
     }
 }
 
@@ -91,11 +104,6 @@ pub(crate) fn none_failed(failures: &[&str]) -> Done {
     Err(Failure::Error((*last).to_owned()))
 }
 
-/// Whether `path` stands for standard output, as it does wherever a file is written; a file of that name is `./-`.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
 /// Says where a result of several files went, which standard output cannot take.
 pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     if !is_stdout(path) {
@@ -138,7 +146,7 @@ impl OutputArgs {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let Some(path) = self.output.as_deref() else { return Ok(()) };
         check_new(path, false)?;
-        check_writable(path)
+        Ok(check_writable(path)?)
     }
 }
 
@@ -152,172 +160,48 @@ pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) 
     Ok(true)
 }
 
-/// Writes to `path`, whole or not at all; an existing file is left alone unless `force`.
-pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    write_new_with(path, force, |file| file.write_all(bytes).map_err(|e| failed(path, &e)))
-}
-
-fn failed(path: &Path, e: &io::Error) -> Failure {
-    if is_stdout(path) {
-        return match e.kind() {
-            io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::Error(format!("standard output: {e}")),
-        };
-    }
-    Failure::Error(format!("{}: {e}", path.display()))
-}
-
-/// Whether `path` may be written, asked before the work begins: it is new, or an ordinary file and `force` is given.
-pub(crate) fn check_new(path: &Path, force: bool) -> Result<(), Failure> {
-    if is_stdout(path) {
-        return Ok(());
-    }
-    let refuse = |why: &str| Err(Failure::Error(format!("{}: {why}", path.display())));
-    match fs::metadata(path) {
-        Ok(there) if !there.is_file() => {
-            return refuse("is a directory, a device or a pipe; name a file");
-        }
-        Ok(_) if !force => return refuse("exists; name another file or remove it"),
-        Ok(_) => {}
-        Err(_) if fs::symlink_metadata(path).is_ok() => {
-            return refuse("is a symbolic link to nowhere; name another file or remove it");
-        }
-        Err(_) => {}
-    }
-    if !folder(path).is_dir() {
-        return refuse("its directory does not exist; make it first, or name a file elsewhere");
-    }
-    Ok(())
-}
-
-/// Whether the folder of `path` takes files. Found out by doing it: what a mode, a read-only file system or a quota says, it says
-/// now and not after the work.
-pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    if is_stdout(path) {
-        return Ok(());
-    }
-    tempfile::tempfile_in(folder(path)).map(drop).map_err(|e| {
-        Failure::Error(format!(
-            "{}: nothing can be written there: {e}; name a file elsewhere",
-            path.display()
-        ))
-    })
-}
-
-/// [`check_new`] of a file that is made of `trace`, which is not overwritten even by `force`.
-pub(crate) fn check_beside(path: &Path, force: bool, trace: &Path) -> Result<(), Failure> {
-    check_new(path, force)?;
-    let place = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
-    if place(path).is_some_and(|of| place(trace) == Some(of)) {
-        let why = "is the trace itself, which would be lost; name another file";
-        return Err(Failure::Error(format!("{}: {why}", path.display())));
-    }
-    Ok(())
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A file that is removed when a signal (SIGINT, SIGTERM, SIGHUP) ends the command, as nobody would find it later.
-struct Unfinished;
-
-/// What is to be removed then.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Exit status of a command that a signal ended, as shells have it for SIGINT.
 const INTERRUPTED: i32 = 130;
 
-impl Unfinished {
-    fn keep(path: &Path) -> Self {
-        static ONCE: Once = Once::new();
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
-        // Where no handler can be set, a signal ends the command as it always does.
-        ONCE.call_once(|| {
-            let _ = ctrlc::set_handler(|| interrupted());
-        });
-        Self
-    }
-}
-
-/// Ends the command because of a signal; what is unfinished goes.
+/// Ends the command because of a signal. The file that is being written is removed.
 pub(crate) fn interrupted() -> ! {
-    // The lock is kept: no file comes into being between this and the end.
-    let path = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = path.as_deref() {
-        let _ = fs::remove_file(path);
-    }
-    process::exit(INTERRUPTED)
+    end_without_unfinished(|| process::exit(INTERRUPTED))
 }
 
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+/// From now on a signal (SIGINT, SIGTERM, SIGHUP) removes the file that is being written, as nobody would find it later. A handler
+/// that the command has set before stays.
+fn remove_when_interrupted() {
+    static ONCE: Once = Once::new();
+    // Where no handler can be set, a signal ends the command as it always does.
+    ONCE.call_once(|| {
+        let _ = ctrlc::set_handler(|| interrupted());
+    });
 }
 
-/// As [`write_new`], with bytes that `write` writes one after the other; asked before it begins.
+/// [`new_file::write_new`], interruptible.
+pub(crate) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    remove_when_interrupted();
+    Ok(new_file::write_new(path, bytes, force)?)
+}
+
+/// [`new_file::write_new_with`], interruptible.
 pub(crate) fn write_new_with<T>(
     path: &Path,
     force: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    write_new_file(path, force, |file| {
-        let mut file = io::BufWriter::new(Reader { file, left: false });
-        let result = write(&mut file);
-        let flushed = if result.is_ok() { file.flush() } else { Ok(()) };
-        // What is left in the buffer goes nowhere, and is not tried again.
-        let (reader, _) = file.into_parts();
-        if reader.left && is_stdout(path) {
-            return Err(Failure::Closed);
-        }
-        flushed.map_err(|e| failed(path, &e))?;
-        result
-    })
+    remove_when_interrupted();
+    new_file::write_new_with(path, force, write)
 }
 
-/// A file that may be a pipe; knows whether its reader has left.
-struct Reader<'f> {
-    file: &'f fs::File,
-    left: bool,
-}
-
-impl Write for Reader<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes);
-        self.left |= written.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
-        written
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-/// As [`write_new`], with a file that `write` fills; asked before it begins.
+/// [`new_file::write_new_file`], interruptible.
 pub(crate) fn write_new_file<T>(
     path: &Path,
     force: bool,
     write: impl FnOnce(&fs::File) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let fail = |e: io::Error| failed(path, &e);
-    if is_stdout(path) {
-        let out = io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
-        return write(&fs::File::from(out));
-    }
-    check_new(path, force)?;
-    // Of a symbolic link the file that it leads to is replaced, not the link.
-    let to = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    // A temporary file is readable by its owner only; a result is an ordinary file, as the umask has it.
-    let ordinary = fs::Permissions::from_mode(0o666);
-    let file = tempfile::Builder::new().permissions(ordinary).tempfile_in(folder(&to)).map_err(fail)?;
-    let _unfinished = Unfinished::keep(file.path());
-    let result = write(file.as_file())?;
-    if force {
-        file.persist(&to).map_err(|e| fail(e.error))?;
-    } else {
-        file.persist_noclobber(&to).map_err(|e| fail(e.error))?;
-    }
-    Ok(result)
+    remove_when_interrupted();
+    new_file::write_new_file(path, force, write)
 }
 
 /// Progress on standard error, shown only on a terminal and only when it takes longer than a second.

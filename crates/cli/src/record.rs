@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
-use idlewise_machine::record::{RecordReport, RecordRequest, Taken, inputs_beside, overhead, record};
+use idlewise_machine::record::{RecordRequest, inputs_beside, overhead, record};
 use idlewise_recorder::record::{Stop, messages};
 use idlewise_recording::DatForm;
 use idlewise_report::{Format, Report};
@@ -19,7 +18,7 @@ use idlewise_view as view;
 
 use crate::output::{
     Failure, Progress, check_new, check_writable, interrupted, refuse_stdout, show_progress, warn,
-    warn_lines, write_new, write_new_file,
+    warn_lines, write_new,
 };
 use crate::put_back;
 
@@ -156,42 +155,16 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     put_back::tell(after, false);
     let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
     let code = taken.ended().code();
-    let report = keep(taken, &a.output, a.force, form)?;
+    let report = {
+        let progress = Progress::new("writing");
+        taken.keep(&a.output, a.force, form, &|what| progress.say(what))?
+    };
+    show(&view::record(&report))?;
     if let Some(path) = &a.json {
         let text = view::record(&report).render(Format::Json, &report).map_err(|e| e.to_string())?;
         write_new(path, text.as_bytes(), a.force)?;
     }
     Ok(code)
-}
-
-/// Writes a recording and what belongs beside it, and says what it is good for.
-pub(crate) fn keep(taken: Taken, to: &Path, force: bool, form: DatForm) -> Result<RecordReport, Failure> {
-    let beside = to.with_extension("toml");
-    let report = {
-        let progress = Progress::new("writing");
-        let kept = format!("what was captured is kept in {}", taken.parts().display());
-        let written = write_new_file(to, force, |file| Ok(taken.write(form, file)?));
-        let written = written.and_then(|()| {
-            if taken.has_inputs() {
-                write_new_file(&inputs_beside(to), force, |file| Ok(taken.write_inputs(file)?))?;
-            }
-            // Of the recording that was overwritten.
-            if force && beside.is_file() {
-                fs::remove_file(&beside).map_err(|e| format!("{}: {e}", beside.display()))?;
-            }
-            Ok(())
-        });
-        written.map_err(|e| match e {
-            Failure::Error(why) if !why.contains("captured is kept") => {
-                Failure::Error(format!("{why}; {kept}"))
-            }
-            other => other,
-        })?;
-        progress.say("checking");
-        taken.finish(to)
-    };
-    tell_of(&view::record(&report))?;
-    Ok(report)
 }
 
 fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Stop) -> Result<u8, Failure> {
@@ -205,11 +178,11 @@ fn measured(host: &Host, mut request: RecordRequest, blocks: u16, stop: &mut Sto
             progress.step("running", done, of)
         })?
     };
-    tell_of(&view::overhead(&result))?;
+    show(&view::overhead(&result))?;
     Ok(0)
 }
 
-fn tell_of(report: &Report) -> Result<(), Failure> {
+pub(crate) fn show(report: &Report) -> Result<(), Failure> {
     let text = report.render(Format::Table, &()).map_err(|e| e.to_string())?;
     warn_lines(&text);
     Ok(())

@@ -4,10 +4,10 @@ use std::fs;
 use idlewise_recording::{Recording, TraceHead};
 
 use crate::args::TapeArgs;
-use crate::output::{Done, Progress, check_beside, say_beside, write_new};
+use crate::output::{Done, Progress, check_new_from, say_beside, write_new};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
-    check_beside(&a.output, a.force, &a.trace)?;
+    check_new_from(&a.output, a.force, &a.trace)?;
     let progress = Progress::new("reading");
     let recording = Recording::open(&a.trace, &a.recording.options())?;
     let bytes = recording.tape_bytes()?;

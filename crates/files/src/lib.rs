@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Opens the files that users name: ordinary files only, and never waits for one.
+//! Opens the files that users name: ordinary files only, and never waits for one. [`new_file`] writes those that they ask for.
 //!
 //! A pipe (FIFO) that nobody writes to would hold whoever opens it forever, a device may have no end, and opening one may
 //! start something. Traces, side-cars, platform files, workloads, tables and sessions all go through here, and what is read whole
 //! is read here, within a limit; `crates/cli/tests/inputs.rs` checks both.
+
+pub mod new_file;
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read as _};

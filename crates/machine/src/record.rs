@@ -7,10 +7,12 @@ mod made;
 pub mod overhead;
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fmt::Display;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use idlewise_files::new_file::{WriteError, write_new_file};
 use idlewise_live::Host;
 use idlewise_live::journal::{Journal, PutBack};
 use idlewise_live::tracefs::Tracefs;
@@ -124,12 +126,42 @@ fn machine(host: &Host) -> Option<Platform> {
 }
 
 impl Taken {
-    /// Writes the trace to `file`, which is empty, and into it all else that is to be known of the recording.
+    /// Writes the recording to `to`, the governor's inputs next to it, and reports what the file is good for. With `force` what is
+    /// there is replaced, and a side-car of the recording before is removed. `doing` hears of each further step.
     ///
     /// # Errors
     /// When a file cannot be read or written, or the machine not be described. What was captured is kept then, and the error says where.
-    pub fn write(&self, form: DatForm, file: &File) -> Result<(), CommandError> {
-        self.recorded.write(form, &self.description()?, file).map_err(CommandError::other)
+    pub fn keep(
+        self,
+        to: &Path,
+        force: bool,
+        form: DatForm,
+        doing: &dyn Fn(&str),
+    ) -> Result<RecordReport, CommandError> {
+        let kept = |why: &dyn Display| {
+            let parts = self.recorded.parts().display();
+            CommandError::Request(format!("{why}; what was captured is kept in {parts}"))
+        };
+        let description = self.description().map_err(|e| kept(&e))?;
+        let written = write_new_file(to, force, |file| {
+            // Its errors say where what was captured is.
+            self.recorded.write(form, &description, file).map_err(CommandError::other)
+        });
+        written.map_err(|e| match e {
+            CommandError::Write(WriteError::Refused(why)) => kept(&why),
+            other => other,
+        })?;
+        if let Some(inputs) = &self.inputs {
+            write_new_file(&inputs_beside(to), force, |file| inputs.write(file)).map_err(|e| kept(&e))?;
+        }
+        let sidecar = to.with_extension("toml");
+        if force && sidecar.is_file() {
+            fs::remove_file(&sidecar).map_err(|e| kept(&CommandError::file(&sidecar, e)))?;
+        }
+        doing("checking");
+        let report = RecordReport::of(to, &self);
+        self.recorded.done();
+        Ok(report)
     }
 
     /// What a side-car would say of it.
@@ -158,19 +190,5 @@ impl Taken {
     #[must_use]
     pub fn ended(&self) -> Ended {
         self.recorded.ended
-    }
-
-    /// Where what was captured lies until [`Taken::finish`].
-    #[must_use]
-    pub fn parts(&self) -> &Path {
-        self.recorded.parts()
-    }
-
-    /// Forgets what was captured, since it is written to `path` now, and says what that file is good for.
-    #[must_use]
-    pub fn finish(self, path: &Path) -> RecordReport {
-        let report = RecordReport::of(path, &self);
-        self.recorded.done();
-        report
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why a command could not be done.
 
+use idlewise_files::new_file::WriteError;
 use idlewise_governor::GovernorError;
 use idlewise_platform::PlatformError;
 use idlewise_tape::TapeError;
@@ -19,6 +20,9 @@ pub enum CommandError {
         /// What the system said, and what to do.
         why: String,
     },
+    /// A result cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -2,7 +2,7 @@
 use idlewise_governor::{Offered, RecordedName, Spec};
 use serde::Serialize;
 
-use super::Situation;
+use super::situation::Situation;
 use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::governors::offered;
 use idlewise_recording::limits;

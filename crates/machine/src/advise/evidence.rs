@@ -8,7 +8,28 @@ use idlewise_model::{PieceFlags, TapeCpu};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
 
-use super::{Candidate, Evidence, NEVER_ENTERED_PCT};
+use super::candidate::Candidate;
+use super::situation::Situation;
+
+/// A row rests on states that the kernel never entered where more of its idle time, or of its stays, is in them, %.
+const NEVER_ENTERED_PCT: f64 = 1.0;
+
+/// All that is known.
+#[derive(Clone, Debug)]
+pub struct Evidence<'e> {
+    /// The machine.
+    pub situation: Situation,
+    /// What ran on it, in words.
+    pub load: String,
+    /// The governors in question, the one in force first.
+    pub candidates: Vec<Candidate>,
+    /// The idle states that can be entered, as far as the recording shows it ([`entered`]); nothing without one.
+    pub entered: Option<BTreeSet<usize>>,
+    /// The replay of a recording of the load, with [`specs`]; why there is none.
+    pub replay: Result<&'e ReplayReport, String>,
+    /// The comparison on the running kernel, arms named as the candidates; why there is none.
+    pub ab: Result<&'e AbReport, String>,
+}
 use idlewise_recording::Recording;
 use idlewise_recording::candidate::ORACLE;
 use idlewise_study::replay::{GovernorResult, ReplayReport};

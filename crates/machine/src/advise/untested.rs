@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Evidence, Row};
+use super::evidence::{Evidence, Row};
 use idlewise_study::replay::TraceResult;
 
 /// Something that was not tested.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use idlewise_recorder::bpf::{self, Counts};
 use serde::Serialize;
 
-use super::Taken;
 use idlewise_recording::CommandError;
 use idlewise_recording::sidecar::InputsBeside;
 
@@ -77,23 +76,11 @@ impl TakenInputs {
             unproven: self.recorded.unproven.clone(),
         }
     }
-}
 
-impl Taken {
-    /// Whether there are inputs to write.
-    #[must_use]
-    pub fn has_inputs(&self) -> bool {
-        self.inputs.is_some()
-    }
-
-    /// Writes the governor's inputs to `file`, which is empty.
-    ///
-    /// # Errors
-    /// When they cannot be read again or written.
-    pub fn write_inputs(&self, file: &File) -> Result<(), CommandError> {
-        let Some(inputs) = &self.inputs else { return Ok(()) };
-        let fail = |e: io::Error| CommandError::file(&inputs.captured, e);
-        let mut from = File::open(&inputs.captured).map_err(fail)?;
+    /// Copies the captured table to `file`, which is empty.
+    pub(super) fn write(&self, file: &File) -> Result<(), CommandError> {
+        let fail = |e: io::Error| CommandError::file(&self.captured, e);
+        let mut from = File::open(&self.captured).map_err(fail)?;
         io::copy(&mut from, &mut &*file).map(drop).map_err(fail)
     }
 }

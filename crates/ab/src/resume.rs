@@ -1,33 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A session's folder names commands that are run, and files of the kernel that are written, both as root. It may come from
-//! anywhere: what it names is shown, and done only where this command line names it, too, or allows all of it. Loads that
-//! ship with us, governors, states and haltpoll's limits go without saying.
+//! What an interrupted session still has to do, and may do.
+//!
+//! A session's folder names commands that run, and files of the kernel that are written, both as root. It may come from anywhere.
+//! What it names is printed, and is done only where the user names it, too, or allows all of it. Loads that ship with idlewise,
+//! governors, states and haltpoll's limits need no permission.
 
 use std::path::Path;
 
-use idlewise_ab::{self as ab, AbRequest, Benchmark, Work};
-use idlewise_study::replay::split_governors;
+use idlewise_live::LiveError;
 
-use super::{AbArgs, benchmarks, built_in};
-use crate::output::{Failure, warn};
+use super::session::Work;
+use super::stored::stored;
+use super::{AbRequest, Benchmark};
+
+/// What the user names of a session that is resumed.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Commands and loads.
+    pub benchmarks: Vec<Benchmark>,
+    /// The governors, if any are named.
+    pub arms: Option<Vec<String>>,
+    /// Runs of each benchmark under each arm.
+    pub repeat: Option<u32>,
+    /// Which arm begins.
+    pub seed: Option<u64>,
+    /// How long loads run, s.
+    pub seconds: Option<u32>,
+    /// Parameters of kernel modules: `guest_halt_poll_ns=200000`.
+    pub set: Vec<String>,
+    /// Allows whatever the folder names.
+    pub as_recorded: bool,
+}
 
 /// Settings of an arm that are no parameter of a kernel module, and the prefix of haltpoll's parameters.
 const PLAIN: [&str; 2] = ["disable", "latency_limit_us"];
 const HALTPOLL: &str = "guest_halt_poll_";
 
-/// What is left of the session in `folder`.
-pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
-    let recorded = ab::stored(folder)?.head.request;
-    let refuse = |why: String| Err(Failure::Error(format!("{}: {why}", folder.display())));
+/// What is left of the session in `folder`, as far as `given` allows it. `say` hears each command that the folder names.
+///
+/// # Errors
+/// [`LiveError`] when the folder holds no session, names what is not given again, or has other settings than those given.
+pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<Work, LiveError> {
+    let recorded = stored(folder)?.head.request;
+    let refuse = |why: String| Err(LiveError::Request(format!("{}: {why}", folder.display())));
     for benchmark in &recorded.benchmarks {
-        warn(&format!("{} runs {}", folder.display(), shown(&benchmark.command)));
+        say(&format!("{} runs {}", folder.display(), shown(&benchmark.command)));
     }
-    let given = benchmarks(a)?;
     let mut run = Vec::new();
     for benchmark in &recorded.benchmarks {
         if let Some(ours) = shipped(benchmark) {
             run.push(ours);
-        } else if a.as_recorded || given.iter().any(|g| g.command == benchmark.command) {
+        } else if given.as_recorded || given.benchmarks.iter().any(|g| g.command == benchmark.command) {
             run.push(benchmark.clone());
         } else {
             return refuse(format!(
@@ -39,22 +62,20 @@ pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
     }
     let runs =
         |g: &&Benchmark| run.iter().any(|b| b.command == g.command || (b.load.is_some() && b.load == g.load));
-    if let Some(other) = given.iter().find(|g| !runs(g)) {
+    if let Some(other) = given.benchmarks.iter().find(|g| !runs(g)) {
         return refuse(format!(
             "its session does not run {}; leave it out, or begin a new session",
             shown(&other.command)
         ));
     }
-    if let Some(governors) = &a.governors
-        && split_governors(governors) != recorded.arms
-    {
-        return refuse(format!("its session compares {}, not {governors}", recorded.arms.join(",")));
+    if let Some(arms) = given.arms.as_ref().filter(|arms| **arms != recorded.arms) {
+        return refuse(format!("its session compares {}, not {}", recorded.arms.join(","), arms.join(",")));
     }
-    if let Some(why) = differs(a, &recorded) {
+    if let Some(why) = differs(given, &recorded) {
         return refuse(format!("{why}; leave it out, or begin a new session"));
     }
-    let repeated = |setting: &&str| a.set.iter().any(|s| s == setting) || a.governors.is_some();
-    if let Some(setting) = parameters(&recorded).into_iter().find(|s| !a.as_recorded && !repeated(s)) {
+    let repeated = |setting: &&str| given.set.iter().any(|s| s == setting) || given.arms.is_some();
+    if let Some(setting) = parameters(&recorded).into_iter().find(|s| !given.as_recorded && !repeated(s)) {
         return refuse(format!(
             "the parameter {setting:?} is from this folder, and is not set unless you give it again (--set, --governors) or \
              allow what the folder says with --as-recorded"
@@ -63,8 +84,8 @@ pub(super) fn rest(a: &AbArgs, folder: &Path) -> Result<Work, Failure> {
     Ok(Work::Rest { recorded, benchmarks: run })
 }
 
-/// What of this command line the session `recorded` does otherwise: a session goes on as it began.
-fn differs(a: &AbArgs, recorded: &AbRequest) -> Option<String> {
+/// How the session `recorded` differs from what is given: a session goes on as it began.
+fn differs(given: &Given, recorded: &AbRequest) -> Option<String> {
     let other = |what: &str, was: u64, asked: Option<u64>| {
         let asked = asked.filter(|asked| *asked != was)?;
         Some(format!("its session has {what} {was}, not {asked}"))
@@ -72,21 +93,21 @@ fn differs(a: &AbArgs, recorded: &AbRequest) -> Option<String> {
     let of_load = |b: &Benchmark| {
         let words = b.command.iter().skip_while(|w| *w != "--seconds");
         let was = words.skip(1).find_map(|w| w.parse().ok())?;
-        b.load.as_ref().filter(|load| a.load.contains(load))?;
-        other("--seconds", was, a.seconds.map(u64::from))
+        b.load.as_ref().filter(|load| given.benchmarks.iter().any(|g| g.load.as_ref() == Some(load)))?;
+        other("--seconds", was, given.seconds.map(u64::from))
     };
     let set = || {
-        let setting = a.set.iter().find(|s| !recorded.set.contains(s))?;
+        let setting = given.set.iter().find(|s| !recorded.set.contains(s))?;
         let sets = if recorded.set.is_empty() { "nothing".to_owned() } else { recorded.set.join(", ") };
         Some(format!("its session has --set of {sets}, not {setting:?}"))
     };
-    other("--repeat", recorded.repeat.into(), a.repeat.map(u64::from))
-        .or_else(|| other("--seed", recorded.seed, a.seed))
+    other("--repeat", recorded.repeat.into(), given.repeat.map(u64::from))
+        .or_else(|| other("--seed", recorded.seed, given.seed))
         .or_else(|| recorded.benchmarks.iter().find_map(of_load))
         .or_else(set)
 }
 
-/// A load of ours, run by this program whatever the folder calls it; nothing if it is none.
+/// A load that ships with idlewise, run by this program whatever the folder calls it; `None` for anything else.
 fn shipped(benchmark: &Benchmark) -> Option<Benchmark> {
     let name = benchmark.load.as_deref()?;
     let [_, word, load, seconds_word, seconds, seed_word, seed] = benchmark.command.as_slice() else {
@@ -95,7 +116,7 @@ fn shipped(benchmark: &Benchmark) -> Option<Benchmark> {
     if [word, load, seconds_word, seed_word] != ["load", name, "--seconds", "--seed"] {
         return None;
     }
-    let ours = built_in(name, seconds.parse().ok()?, seed.parse().ok()?).ok()?;
+    let ours = Benchmark::of_load(name, seconds.parse().ok()?, seed.parse().ok()?).ok()?;
     (ours.name == benchmark.name).then_some(ours)
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use idlewise_ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
 use idlewise_stats::{Change, signed_rank};
 
 use super::*;
+use crate::advise::candidate::{Candidate, candidates, specs};
+use crate::advise::evidence::entered;
 use idlewise_recording::{Recording, RecordingOptions};
 use idlewise_study::replay::{ReplayRequest, TraceResult, replay};
 
