@@ -32,8 +32,8 @@
  *
  * Lineage: Linux 3.8; written anew in 4.3; exact since 4.13; util_est 4.17; time
  * scaled instead of contributions 5.1; runnable 5.7; util_est in one field 6.8.
- * Half-lives of 16 and 8 ms are Android's. Groups are not here. Written from
- * signals.md, A1 to A14.
+ * Half-lives of 16 and 8 ms are Android's. Groups are not here. Rules: section A
+ * of docs/reference/signal-behaviour.md.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>

@@ -32,10 +32,10 @@
  * demand was used to place tasks.
  *
  * Lineage: Qualcomm's kernels, then Android 3.18 and 4.4 (Pixel, Pixel 2), 4.9
- * and 4.14, posted for Linux 4.8 in an RFC of October 2016 (seed 001) that has
- * the busy time of CPUs only; never merged. Later vendor trees went on with
- * cycle counters, groups of tasks and predicted demand, which are not here.
- * Written from signals.md, B1 to B11.
+ * and 4.14, posted for Linux 4.8 in an RFC of October 2016 that has the busy time
+ * of CPUs only; never merged. Later vendor trees went on with cycle counters,
+ * groups of tasks and predicted demand, which are not here. Rules: section B of
+ * docs/reference/signal-behaviour.md.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>

@@ -17,8 +17,8 @@
  *
  * Parameters: rate_limit_us, the pause; 0, the default, for the driver's own.
  *
- * Lineage: as seed 001 and Android's trees feed schedutil with WALT. Written
- * from signals.md, B8, C1 and C2.
+ * Lineage: as the RFC of October 2016 and Android's trees feed schedutil with
+ * WALT. Rules: docs/reference/signal-behaviour.md, B8, C1 and C2.
  */
 #include <linux/cpufreq.h>
 #include <linux/irq_work.h>

@@ -7,7 +7,7 @@ use idlewise_platform::{ClockPolicy, Cluster, EnergyModel, Flag, Kernel, Platfor
 
 use crate::BootError;
 
-/// The interrupt controller with which PSCI's idle states work has room for so many CPUs (kernel-lab.md, section 5).
+/// The interrupt controller with which PSCI's idle states work has room for so many CPUs (boot-behaviour.md, 3).
 pub const MAX_CPUS: u32 = 8;
 /// CPUs of a platform that leaves their number open.
 const USUAL_CPUS: u32 = 4;
@@ -259,7 +259,7 @@ fn psci_states(platform: &Platform, at: usize, nodes: &mut String) -> Result<Str
              \t\t\t\t\texit-latency-us = <{}>;\n\t\t\t\t\tmin-residency-us = <{}>;\n",
             node_name(&state.name),
             state.name,
-            // A standby state: QEMU returns to the caller, as from WFI (kernel-lab.md, section 5).
+            // A standby state: QEMU returns to the caller, as from WFI (boot-behaviour.md, 3).
             (at + 1) * 16 + i,
             entry / 1000,
             exit / 1000,

@@ -10,7 +10,7 @@ use crate::{BootError, LabFolder, Watch};
 
 const PROGRAM: &str = "qemu-system-aarch64";
 /// Since this version each CPU has an instruction budget of its own; before, one CPU could starve the others
-/// (kernel-lab.md, section 4).
+/// (boot-behaviour.md, 2).
 const OLDEST: (u32, u32) = (8, 1);
 /// The Debian release whose QEMU is new enough, and runs by its own loader and libraries on any other.
 const SUITE: &str = "trixie";

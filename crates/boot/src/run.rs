@@ -30,7 +30,7 @@ const TRACE_MIB: u64 = 120;
 /// clock, busy ones ten times slower.
 const PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE_PER_SECOND: Duration = Duration::from_secs(30);
-/// Virtual CPUs run at 1 GHz shifted right by this (kernel-lab.md, section 4).
+/// Virtual CPUs run at 1 GHz shifted right by this (boot-behaviour.md, 2).
 const SHIFT: u32 = 2;
 
 /// What replay needs to reconstruct a governor's inputs, as far as every kernel has it.
@@ -229,7 +229,7 @@ impl<'a> Lab<'a> {
         ])
     }
 
-    /// QEMU with everything that makes a run repeatable to the bit (kernel-lab.md, section 4), in the folder `work`.
+    /// QEMU with everything that makes a run repeatable to the bit (boot-behaviour.md, 2), in the folder `work`.
     fn command(
         &self,
         machine: &Machine,

@@ -650,16 +650,16 @@ fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
 #[test]
 fn published_tables_are_listed_and_laid_beside_ours() {
     let list = out(&idlewise(&["reproduce", "--list"]));
-    assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains("001, lines 73")), "{list}");
+    assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains("1, table 1.2")), "{list}");
     let table = out(&idlewise(&["reproduce", "pelt-times"]));
-    for words in ["document 001, lines 59-60", "rise to 80 % [ms]", "74.30", "matches", "differs"] {
+    for words in ["document 1, table 1.1", "rise to 80 % [ms]", "74.30", "matches", "differs"] {
         assert!(table.contains(words), "{words}: {table}");
     }
     let csv = out(&idlewise(&["reproduce", "pelt-times", "--format", "csv"]));
     assert_eq!(csv.lines().count(), 1 + 4 * 7, "{csv}");
     let json: serde_json::Value =
         serde_json::from_str(&out(&idlewise(&["reproduce", "pelt-times", "-f", "json"]))).unwrap();
-    assert_eq!(json["schema"], "idlewise.reproduce/2");
+    assert_eq!(json["schema"], "idlewise.reproduce/3");
     assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
     refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
 }

@@ -49,12 +49,12 @@ const UNSAFE: [&str; 6] = [
     "crates/signal/src/c.rs",
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Files below `folder` with one of the endings, without what a build or git leaves behind.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -71,7 +71,7 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     out
 }
 
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().display().to_string()
 }
 

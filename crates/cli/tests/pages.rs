@@ -10,14 +10,10 @@ use idlewise_governor::{GovernorInfo, Instance, Param, Spec, catalog};
 
 const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n";
 
-/// What the pages call seeds.
-const SEEDS: &str = "\
-Seeds are the documents that this project started from. Of governors these tell:
-
-* 000: \"[RFC PATCH 0/1] cpuidle: teo: Introduce optional util-awareness\", Kajetan Puchalski, 15 September 2022
-* 002: \"[PATCH 0/6] cpuidle: teo: fixes and improvements\", Christian Loehle, 6 June 2024
-* 003: \"[RFC 0/1] Weighted approach to gather and use history in TEO governor\", Pratik Rajesh Sampat, 22 February 2020
-* 004: \"cpuidle: teo: Introduce util-awareness\", commit 9ce0f7c4bc, Kajetan Puchalski, 10 January 2023
+/// Where the index leads on to.
+const SOURCES: &str = "\
+What each governor does, version by version, is in [governor behaviour](../reference/governor-behaviour.md); the postings that
+some of them come from are in [published documents](../reference/published-documents.md).
 ";
 
 fn root() -> PathBuf {
@@ -177,7 +173,7 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
         out += &format!("| [{0}]({0}.md) | {1} | {stands_for} |\n", info.id, info.summary);
     }
     out += "\n`oracle`, which knows every wake in advance, is part of the engine and has no page.\n\n";
-    out += SEEDS;
+    out += SOURCES;
     out += "\n## What grew from what\n\n```\n";
     tree(stories, None, "", &mut out);
     out + "```\n"

@@ -24,7 +24,7 @@ use runs::Runs;
 pub use runs::simulate_once;
 
 /// Version of the JSON that this gives.
-pub const SCHEMA: &str = "idlewise.reproduce/2";
+pub const SCHEMA: &str = "idlewise.reproduce/3";
 
 /// What to repeat.
 #[derive(Clone, Debug, PartialEq, Serialize)]

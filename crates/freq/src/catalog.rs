@@ -13,7 +13,7 @@ pub struct GovernorInfo {
     pub fed_by: &'static str,
     /// When it evaluates.
     pub evaluates: &'static str,
-    /// The section of signals.md that says what it does.
+    /// The section of docs/reference/signal-behaviour.md that says what it does: `C2`.
     pub source: &'static str,
     /// What may be set.
     pub params: &'static [ParamInfo],

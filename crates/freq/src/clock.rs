@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::{FreqError, Limits, Relation, Table};
 
-/// How the driver sets the clock, and what the machine says about it (signals.md C1).
+/// How the driver sets the clock, and what the machine says about it (signal-behaviour.md C1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// How long a slow switch takes, ns.
@@ -201,7 +201,7 @@ impl Clock {
     }
 }
 
-/// Which kernel's rule makes a rate limit of the driver's latency (signals.md C1, `D`).
+/// Which kernel's rule makes a rate limit of the driver's latency (signal-behaviour.md C1, `D`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateRule {
     /// 6.12: one and a half times the latency, 1 ms if it is not known.

@@ -6,7 +6,7 @@ use crate::{Config, Hook, Relation, Signals};
 /// kHz, where the percentage makes none.
 const LEAST_STEP: u32 = 5;
 
-/// A step up, a step down (signals.md C8).
+/// A step up, a step down (signal-behaviour.md C8).
 #[derive(Clone, Debug)]
 pub(crate) struct Conservative {
     pub(crate) sampler: Sampler,

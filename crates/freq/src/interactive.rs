@@ -5,7 +5,7 @@ use crate::sampler::idle_us;
 use crate::{Config, Relation, Signals, Steps};
 
 /// Android's governor until schedutil: each CPU looks at itself every 20 ms while it is awake and asks for a clock at which
-/// it would be busy to 90 %; the policy takes the highest (signals.md C9).
+/// it would be busy to 90 %; the policy takes the highest (signal-behaviour.md C9).
 #[derive(Clone, Debug)]
 pub(crate) struct Interactive {
     rate_ns: u64,

@@ -7,7 +7,7 @@ const LEAST: u64 = 128;
 const SCALE: u64 = 1024;
 
 /// The boost of a CPU on which tasks wake up from I/O again and again: doubles with each such wake-up, halves with each
-/// evaluation without one (signals.md C2).
+/// evaluation without one (signal-behaviour.md C2).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IowaitBoost {
     boost: u64,

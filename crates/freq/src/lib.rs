@@ -31,7 +31,7 @@
 //! ```
 //!
 //! Clocks are kHz, times ns, utilisations and capacities 0 to 1024. Whatever numbers come in, nothing panics: what would
-//! overflow stays at the largest number. Section numbers (C2) are those of the project's specification of signals.
+//! overflow stays at the largest number. Section numbers (C2) are those of docs/reference/signal-behaviour.md.
 
 mod catalog;
 mod clock;

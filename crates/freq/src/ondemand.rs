@@ -3,7 +3,8 @@ use crate::clock::{Change, Clock};
 use crate::sampler::Sampler;
 use crate::{Config, Hook, Relation, Signals};
 
-/// To the highest clock as soon as a sample is nearly all busy, else in proportion to the load (signals.md C7).
+/// To the highest clock as soon as a sample is nearly all busy, else in proportion to the load (signal-behaviour.md
+/// C7).
 #[derive(Clone, Debug)]
 pub(crate) struct Ondemand {
     pub(crate) sampler: Sampler,

@@ -3,7 +3,7 @@ use crate::clock::{Change, Clock, RateRule, passed};
 use crate::{Config, Hook, Signals};
 
 /// How ondemand and conservative look at their CPUs: from time to time, how much of the time since was not idle
-/// (signals.md C7). The hook drives it, so that nothing is looked at while all CPUs idle.
+/// (signal-behaviour.md C7). The hook drives it, so that nothing is looked at while all CPUs idle.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     /// us.

@@ -7,7 +7,7 @@ use crate::{Config, Event, Relation, Signals};
 const SCALE: u64 = 1024;
 
 /// Android's governor before schedutil, `sched`: each class publishes what it wants of its CPU, a thread sets the clock
-/// (signals.md C6).
+/// (signal-behaviour.md C6).
 #[derive(Clone, Debug)]
 pub(crate) struct SchedFreq {
     /// As in 4.4, not 3.18.

@@ -6,7 +6,7 @@ use crate::{Config, Hook, Relation, Signals};
 /// What differs between the kernels that this file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// 6.12 (signals.md C2): headroom on the utilisation, limits beside it, runnable boost.
+    /// 6.12 (signal-behaviour.md C2): headroom on the utilisation, limits beside it, runnable boost.
     V6_12,
     /// 6.1 (C3): one utilisation, headroom on the frequency; also the base of Pixel's governor (C5).
     V6_1,

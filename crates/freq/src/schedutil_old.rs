@@ -13,7 +13,8 @@ enum Iowait {
     Ramp,
 }
 
-/// schedutil as it was when the hook handed the utilisation over: 4.7 to 4.9 (signals.md C4), and Android's 4.4 (C5).
+/// schedutil as it was when the hook handed the utilisation over: 4.7 to 4.9 (signal-behaviour.md C4), and Android's
+/// 4.4 (C5).
 #[derive(Clone, Debug)]
 pub(crate) struct OldSchedutil {
     android: bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/// How fast a CPU has to be, on its own capacity's scale (signals.md A14, kernels from 6.8).
+/// How fast a CPU has to be, on its own capacity's scale (signal-behaviour.md A14, kernels from 6.8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     /// For the work that there is, 0 to its capacity.
@@ -72,7 +72,7 @@ pub trait Signals {
     }
 }
 
-/// A call of the scheduler's utilisation hook (signals.md A7 says where they come from).
+/// A call of the scheduler's utilisation hook (signal-behaviour.md A7 says where they come from).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hook {
     /// The CPU whose utilisation changed.
@@ -97,7 +97,7 @@ impl Hook {
     }
 }
 
-/// What the scheduler did, for `sched-freq`, which has call sites of its own and no hook (signals.md C6).
+/// What the scheduler did, for `sched-freq`, which has call sites of its own and no hook (signal-behaviour.md C6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task woke up or a new one was enqueued.

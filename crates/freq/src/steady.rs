@@ -2,7 +2,7 @@
 use crate::Relation;
 use crate::clock::{Change, Clock};
 
-/// The governors that read nothing (signals.md C10).
+/// The governors that read nothing (signal-behaviour.md C10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steady {
     /// `performance`: the highest clock allowed.

@@ -2,7 +2,7 @@
 use crate::config::number;
 
 /// A step function of the clock as interactive's parameters have it: `85 1500000:90 1800000:99` is 85 below 1.5 GHz, 90
-/// from there, 99 from 1.8 GHz (signals.md C9). Between the numbers stand spaces or colons.
+/// from there, 99 from 1.8 GHz (signal-behaviour.md C9). Between the numbers stand spaces or colons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     first: u64,

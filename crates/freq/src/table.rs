@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::FreqError;
 
-/// The clocks that a driver can set, ascending; some may be marked inefficient (signals.md C1).
+/// The clocks that a driver can set, ascending; some may be marked inefficient (signal-behaviour.md C1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     all: Vec<u32>,
@@ -22,8 +22,8 @@ impl Limits {
     pub const NONE: Self = Self { min_khz: 0, max_khz: u32::MAX };
 }
 
-/// Which entry a target means (signals.md C1). The `Efficient` forms pass over entries that are marked inefficient, unless
-/// the limits leave nothing else.
+/// Which entry a target means (signal-behaviour.md C1). The `Efficient` forms pass over entries that are marked
+/// inefficient, unless the limits leave nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Lowest entry at or above the target: the kernel's L.

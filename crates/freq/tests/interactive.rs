@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When does interactive look, and where does it go? Worked out by hand from signals.md C9.
+//! When does interactive look, and where does it go? Worked out by hand from signal-behaviour.md C9.
 
 use crate::common;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long does a task that never sleeps need to the highest clock? The rows of signals.md C11 with this project's PELT and
-//! WALT, ticks and windows in all phases against each other.
+//! How long does a task that never sleeps need to the highest clock? The rows of signal-behaviour.md C11 with this
+//! project's PELT and WALT, ticks and windows in all phases against each other.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What do ondemand and conservative make of the share of time that was not idle? (signals.md C7, C8, F14)
+//! What do ondemand and conservative make of the share of time that was not idle? (signal-behaviour.md C7, C8)
 
 use crate::common;
 

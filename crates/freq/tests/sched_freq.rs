@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What does Android's governor before schedutil publish, and when does its thread act? (signals.md C6)
+//! What does Android's governor before schedutil publish, and when does its thread act? (signal-behaviour.md C6)
 
 use crate::common;
 

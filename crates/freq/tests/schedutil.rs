@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What do schedutil of 6.12 and of 6.1 ask for, and when? (signals.md C2, C3, F11 to F13)
+//! What do schedutil of 6.12 and of 6.1 ask for, and when? (signal-behaviour.md C2, C3)
 
 use crate::common;
 
@@ -45,7 +45,7 @@ fn headroom_is_not_put_on_the_lower_limit_and_stops_at_the_upper() {
 
 #[test]
 fn a_request_that_stays_the_same_leaves_the_rate_limit_open() {
-    // D is 15 us at a latency of 10 us (F12).
+    // D is 15 us at a latency of 10 us (C1).
     let mut p = policy(setup(2, &BIG, fast()), "schedutil");
     let d = 15_000;
     assert!(matches!(hook(&mut p, MS, &Said::util(300)), Change::Now { .. }));
@@ -90,7 +90,7 @@ fn a_busy_cpu_with_a_clock_of_its_own_is_not_clocked_down() {
 
 #[test]
 fn waiting_for_io_doubles_the_boost_and_halves_it_without() {
-    // F13: 128, 256, 512, 1024, then 512, 256, 128, 0; clocks are chosen so that each shows. Headroom makes 160 of 128.
+    // C2: 128, 256, 512, 1024, then 512, 256, 128, 0; clocks are chosen so that each shows. Headroom makes 160 of 128.
     let khz: Vec<u32> = [1, 160, 320, 640, 1024].map(|k| k * 1000).to_vec();
     let mut p = policy(setup(2, &khz, fast()), "schedutil");
     let idle = Said::util(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What do the schedutils before 4.14 ask for, and Android's? (signals.md C4, C5, F12)
+//! What do the schedutils before 4.14 ask for, and Android's? (signal-behaviour.md C4, C5)
 
 use crate::common;
 

@@ -19,13 +19,14 @@ const FLAG_POLLING: c_uint = 1;
 pub struct Inputs {
     /// The CPU's clock, ns (`local_clock()`).
     pub now_ns: u64,
-    /// Time to the next event if the tick is stopped, ns; may be negative (`governors.md` 1.8).
+    /// Time to the next event if the tick is stopped, ns; may be negative (`governor-behaviour.md` 1.8).
     pub sleep_length_ns: i64,
     /// Time to the next event if the tick is kept, ns; may be negative.
     pub delta_tick_ns: i64,
-    /// Largest exit latency allowed, ns; [`idlewise_model::NO_LATENCY_LIMIT_NS`] without a limit (`governors.md` 1.7).
+    /// Largest exit latency allowed, ns; [`idlewise_model::NO_LATENCY_LIMIT_NS`] without a limit
+    /// (`governor-behaviour.md` 1.7).
     pub latency_limit_ns: i64,
-    /// Utilisation of the CPU, 0..=1024 (`governors.md` 8.3).
+    /// Utilisation of the CPU, 0..=1024 (`governor-behaviour.md` 8.3).
     pub util: u32,
     /// Tasks that wait for I/O and belong to this CPU.
     pub iowait: u32,
@@ -41,13 +42,13 @@ pub struct Inputs {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Device {
-    /// How long the last stay was by the core's measure, ns; 0 after a rejected entry (`governors.md` 1.4).
+    /// How long the last stay was by the core's measure, ns; 0 after a rejected entry (`governor-behaviour.md` 1.4).
     pub last_residency_ns: i64,
-    /// Limit of the polling loop, ns; 0 until it is computed (`governors.md` 1.6).
+    /// Limit of the polling loop, ns; 0 until it is computed (`governor-behaviour.md` 1.6).
     pub poll_limit_ns: u64,
     /// The last run of the polling loop ended at its limit.
     pub poll_time_limit: bool,
-    /// The tick's handler ran since a governor asked for it; asking clears it (`governors.md` 1.8).
+    /// The tick's handler ran since a governor asked for it; asking clears it (`governor-behaviour.md` 1.8).
     pub got_tick: bool,
     last_state_idx: c_int,
     disable: [u64; MAX_STATES],

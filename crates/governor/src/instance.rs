@@ -64,7 +64,7 @@ pub struct Instance {
 impl Instance {
     /// Loads a copy of a governor of ours, sets its parameters and lets it register.
     ///
-    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governors.md` 1.9).
+    /// `tick_period_ns` is the kernel's `TICK_NSEC` (`governor-behaviour.md` 1.9).
     ///
     /// # Errors
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not allow loading

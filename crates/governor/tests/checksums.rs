@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Do our governors reproduce the checksums of `governors.md` section 15, which were made with compiled kernel code?
+//! Do our governors reproduce the checksums of `governor-behaviour.md` section 15, which were made with compiled
+//! kernel code?
 
 use idlewise_governor::{GovernorError, Inputs, Instance, Slot, Spec, catalog};
 use idlewise_model::{IdleState, IdleTable};

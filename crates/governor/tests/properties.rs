@@ -8,7 +8,7 @@ use idlewise_governor::{Choice, GovernorError, Inputs, Instance, Slot, Spec, cat
 use idlewise_model::{IdleTable, MAX_STATES, NO_LATENCY_LIMIT_NS};
 use life::{TICK_NS, live, live_all, load, state, story, table, tables};
 
-/// Governors that choose a disabled state in a kernel too (`governors.md` 2, quirk 2, and 3).
+/// Governors that choose a disabled state in a kernel too (`governor-behaviour.md` 2, quirk 2, and 3).
 const MAY_CHOOSE_DISABLED: [&str; 2] = ["haltpoll", "ladder"];
 
 #[test]

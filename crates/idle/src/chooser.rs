@@ -21,7 +21,7 @@ pub trait Chooser {
 pub struct TickAhead {
     /// When it is due, ns; [`crate::NEVER_AT_NS`] while it is stopped.
     pub due_ns: u64,
-    /// Whether the core would stop it if asked (`governors.md` 1.3).
+    /// Whether the core would stop it if asked (`governor-behaviour.md` 1.3).
     pub may_stop: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's idle loop around a governor, once (design D3; `governors.md` section 1).
+//! The kernel's idle loop around a governor, once (`governor-behaviour.md` 1).
 //!
 //! [`IdleCpu`] is one CPU in its idle task: it asks the governor, stops or keeps the tick, enters a state, measures
 //! the stay as the kernel does, passes the core's verdict and reflects. It does not know what wakes the CPU: replay
@@ -54,7 +54,7 @@ pub struct Moment {
     pub start_ns: u64,
     /// Pending timers.
     pub timers: Timers,
-    /// Latency limit in force, ns (`governors.md` 1.7).
+    /// Latency limit in force, ns (`governor-behaviour.md` 1.7).
     pub latency_limit_ns: i64,
     /// Effective utilisation of the CPU, 0..=1024.
     pub util: u32,
@@ -201,7 +201,8 @@ impl<'t> IdleCpu<'t> {
     }
 
     /// When a stay in `state` that began at `start_ns` and met its wake event at `wake_at_ns` is left, ns: a state is
-    /// entered completely before it can be left (`governors.md` 1.4; the split of the exit latency is the platform's).
+    /// entered completely before it can be left (`governor-behaviour.md` 1.4; the split of the exit latency is the
+    /// platform's).
     #[inline]
     #[must_use]
     pub fn exit_at_ns(&self, state: usize, start_ns: u64, wake_at_ns: u64) -> u64 {
@@ -210,7 +211,7 @@ impl<'t> IdleCpu<'t> {
     }
 
     /// One iteration's first half: asks the governor, stops or keeps the tick, enters the state
-    /// (`governors.md` 1.2, 1.3, 1.8).
+    /// (`governor-behaviour.md` 1.2, 1.3, 1.8).
     #[inline(always)]
     pub fn enter<C: Chooser>(&mut self, chooser: &mut C, moment: &Moment) -> Entered {
         let query = self.sleep_length(&moment.timers);
@@ -261,7 +262,7 @@ impl<'t> IdleCpu<'t> {
     }
 
     /// One iteration's second half: measures the stay, passes the core's verdict, writes the ledger, reflects
-    /// (`governors.md` 1.4, 1.5).
+    /// (`governor-behaviour.md` 1.4, 1.5).
     #[inline(always)]
     pub fn leave<C: Chooser, L: Ledger>(&mut self, chooser: &mut C, left: &Left, ledger: &mut L) {
         let residency_ns = left.exit_at_ns.wrapping_sub(self.stay.start_ns) as i64;
@@ -346,7 +347,7 @@ impl<'t> IdleCpu<'t> {
         }
     }
 
-    /// `governors.md` 1.8.
+    /// `governor-behaviour.md` 1.8.
     #[inline]
     fn sleep_length(&self, timers: &Timers) -> Query {
         match *timers {
@@ -371,7 +372,8 @@ impl<'t> IdleCpu<'t> {
         }
     }
 
-    /// The polling loop begins: the flag is cleared and the limit cached, as the kernel does (`governors.md` 1.6).
+    /// The polling loop begins: the flag is cleared and the limit cached, as the kernel does (`governor-behaviour.md`
+    /// 1.6).
     fn start_polling<C: Chooser>(&mut self, chooser: &mut C, start_ns: u64) -> u64 {
         let device = chooser.device();
         self.before_polling = Some((device.poll_time_limit, device.poll_limit_ns));

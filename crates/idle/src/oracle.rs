@@ -5,9 +5,10 @@ use idlewise_model::IdleTable;
 use crate::{Chooser, Moment, TickAhead};
 
 /// Knows when the next event comes and takes the deepest enabled state that keeps the latency limit and pays for
-/// itself (`governors.md` 12.1). It stops the tick whenever the event lies beyond the next tick; where the core
-/// keeps the tick all the same, it counts with it. Under the core's own accounting it has no miss, as long as exit latencies
-/// are as declared; but a polling loop goes on after an interrupt that wakes nobody, which it does not foresee.
+/// itself (`governor-behaviour.md` 12.1). It stops the tick whenever the event lies beyond the next tick; where the
+/// core keeps the tick all the same, it counts with it. Under the core's own accounting it has no miss, as long as
+/// exit latencies are as declared; but a polling loop goes on after an interrupt that wakes nobody, which it does not
+/// foresee.
 #[derive(Debug)]
 pub struct Oracle<'t> {
     table: &'t IdleTable,

@@ -37,7 +37,8 @@ impl States {
         for (i, (to, from)) in states.iter_mut().zip(table.states()).enumerate() {
             let enabled = |i: &usize| disabled >> i & 1 == 0;
             let deeper = (i + 1..table.len()).find(enabled).and_then(|i| table.states().get(i));
-            // Both of `governors.md` 1.5: more than the exit latency, and enough for the next state beyond it.
+            // Both of `governor-behaviour.md` 1.5: more than the exit latency, and enough for the next state beyond
+            // it.
             let pays = |next: i64| from.exit_latency_ns.saturating_add(next.max(1));
             *to = State {
                 entry_ns: from.entry_ns.unsigned_abs(),

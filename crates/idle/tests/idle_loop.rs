@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does the idle loop do what a kernel's does around a governor? Expected values are from `governors.md`, section 1.
+//! Does the idle loop do what a kernel's does around a governor? Expected values are from `governor-behaviour.md`,
+//! section 1.
 
 use crate::common;
 

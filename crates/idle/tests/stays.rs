@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What does a stay leave behind: the residency, the verdict, what the governor is told (`governors.md` 1.4, 1.5)?
+//! What does a stay leave behind: the residency, the verdict, what the governor is told (`governor-behaviour.md` 1.4,
+//! 1.5)?
 
 use crate::common;
 

@@ -28,7 +28,7 @@ pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_tes
 /// Version of the JSON that booted runs give.
 pub const SCHEMA: &str = "idlewise.lab/1";
 
-/// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (kernel-lab.md, section 4).
+/// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (boot-behaviour.md, 2).
 const HZ: u32 = 1000;
 
 /// Of all the guest's CPUs.

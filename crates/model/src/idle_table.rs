@@ -6,7 +6,8 @@ use crate::Breach;
 /// Most states a cpuidle driver can have (`CPUIDLE_STATE_MAX`).
 pub const MAX_STATES: usize = 10;
 
-/// Below this target residency, ns, a state does not limit the polling loop (kernels since 5.11, `governors.md` 1.6).
+/// Below this target residency, ns, a state does not limit the polling loop (kernels since 5.11,
+/// `governor-behaviour.md` 1.6).
 const POLL_LIMIT_MIN_RESIDENCY_NS: i64 = 10_000;
 
 /// One idle state as the cpuidle core sees it.
@@ -111,7 +112,7 @@ impl StateIndex {
     }
 }
 
-/// The verdict of the cpuidle core on one stay (`governors.md` 1.5).
+/// The verdict of the cpuidle core on one stay (`governor-behaviour.md` 1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Miss {
     /// The state was right, or no better one was enabled.
@@ -221,8 +222,8 @@ impl IdleTable {
     }
 
     /// The verdict of the cpuidle core on a stay of `residency_ns` in state `entered` while the states in the
-    /// bit mask `disabled` were off (`governors.md` 1.5). "Too deep" compares the raw residency; "too shallow"
-    /// subtracts the exit latency and looks at the next enabled deeper state only.
+    /// bit mask `disabled` were off (`governor-behaviour.md` 1.5). "Too deep" compares the raw residency; "too
+    /// shallow" subtracts the exit latency and looks at the next enabled deeper state only.
     #[inline]
     #[must_use]
     pub fn verdict(&self, entered: usize, residency_ns: i64, disabled: u16) -> Miss {
@@ -260,7 +261,7 @@ impl IdleTable {
     }
 
     /// How long the polling loop spins before it gives up, ns, where no governor set a limit
-    /// (`governors.md` 1.6, kernels since 5.11).
+    /// (`governor-behaviour.md` 1.6, kernels since 5.11).
     #[must_use]
     pub fn poll_limit_ns(&self, disabled: u16, tick_period_ns: u64) -> u64 {
         let cap = tick_period_ns / 16;

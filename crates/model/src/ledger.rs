@@ -16,7 +16,7 @@ pub enum TickChoice {
     Unknown,
 }
 
-/// What is wrong with a choice that the core carries out all the same (`governors.md` 1.2).
+/// What is wrong with a choice that the core carries out all the same (`governor-behaviour.md` 1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breach {
     /// A state that is switched off, although another is on.

@@ -33,7 +33,7 @@ pub use tick::{HZ, TickGrid};
 pub use wake::WakeCause;
 
 /// The latency limit in force when nobody asked for one, ns: the global CPU latency class has 2 000 000 000 us
-/// for "no constraint" and the smaller of the device's and the global limit counts (`governors.md` 1.7).
+/// for "no constraint" and the smaller of the device's and the global limit counts (`governor-behaviour.md` 1.7).
 pub const NO_LATENCY_LIMIT_NS: i64 = 2_000_000_000_000;
 
 /// All times of a recording are before this, ns: no clock of a kernel counts 73 years. Sums of two such times fit everywhere.

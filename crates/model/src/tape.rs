@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Confidence, Health, Pieces, TickGrid, WakeCause};
 
-/// What a governor would have seen during a recording, and what the kernel chose (design D4).
+/// What a governor would have seen during a recording, and what the kernel chose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tape {
     /// Where it came from.
@@ -147,7 +147,7 @@ pub struct Piece {
     pub response_ns: u32,
     /// From the exit to the end of the interrupt handlers that ran then.
     pub handler_ns: u32,
-    /// From the time that the kernel took for "now" to the entry (`idle_entrytime`, `governors.md` 1.8).
+    /// From the time that the kernel took for "now" to the entry (`idle_entrytime`, `governor-behaviour.md` 1.8).
     pub entry_lag_ns: u32,
     /// Share of time that the CPU was busy, by PELT, 0..=1024; times the capacity it is the utilisation.
     pub util: u16,

@@ -22,7 +22,7 @@ impl TickGrid {
         Self { period_ns: Self::period_of(hz), phase_ns: 0 }
     }
 
-    /// The kernel's `TICK_NSEC` for `hz`, ns (`governors.md` 1.9). An `hz` of 0 counts as 1.
+    /// The kernel's `TICK_NSEC` for `hz`, ns (`governor-behaviour.md` 1.9). An `hz` of 0 counts as 1.
     #[must_use]
     pub fn period_of(hz: u32) -> u64 {
         let hz = u64::from(hz.max(1));

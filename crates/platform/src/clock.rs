@@ -121,8 +121,8 @@ pub(crate) fn points(
     entries.iter().map(point).collect()
 }
 
-/// What is assumed where no power is published (`platforms.md` 14: P ~ f V^2, V linear from 0.6 to 1.05 V over the
-/// range; polling draws what running does at the same clock).
+/// What is assumed where no power is published (`signal-behaviour.md` D6: P ~ f V^2, V linear from 0.6 to 1.05 V over
+/// the range; polling draws what running does at the same clock).
 mod estimate {
     use idlewise_model::IdleTable;
 

@@ -38,7 +38,8 @@ impl EnergyGrade {
     }
 }
 
-/// How the assumed powers fall where nothing is known (`platforms.md` 14). A conclusion worth keeping survives both.
+/// How the assumed powers fall where nothing is known (`signal-behaviour.md` D6). A conclusion worth keeping survives
+/// both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fall {
     /// Each state has the same fraction of the power of the one above it.
@@ -51,8 +52,8 @@ pub enum Fall {
 /// The energy of one CPU's idle states: `E(t) = transition + power * max(t, entry)`.
 ///
 /// Transition energies make each state's target residency the exact break-even against its shallower neighbour:
-/// `X_j = X_i + (P_i - P_j) * T_j`, `X_0 = 0` (`signals.md` D5). So the model favours no governor: it says what
-/// the table says.
+/// `X_j = X_i + (P_i - P_j) * T_j`, `X_0 = 0` (`signal-behaviour.md` D5). So the model favours no governor: it says
+/// what the table says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnergyTable {
     /// One entry per state of the idle table.
@@ -65,8 +66,8 @@ pub struct EnergyTable {
     pub basis: String,
 }
 
-/// The assumptions of a table for which nothing is published; `platforms.md` 14 ("WFI : C2 : C3 = 1 : 0.3 : 0.05",
-/// "polling power = active power") and the WFI/active ratios of the one phone with public curves (1 to 18 %).
+/// The assumptions of a table for which nothing is published; `signal-behaviour.md` D6 ("WFI : C2 : C3 = 1 : 0.3 :
+/// 0.05", "polling power = active power") and the WFI/active ratios of the one phone with public curves (1 to 18 %).
 mod assumed {
     /// The shallowest state that sleeps defines the unit.
     pub(super) const SHALLOWEST: u64 = 1000;

@@ -26,8 +26,8 @@ pub struct EnergyState {
     pub inefficient: bool,
 }
 
-/// The kernel's energy model of a cluster (`signals.md` D1), in its own integers. It knows busy energy only: no idle
-/// states, nothing shared, no transitions.
+/// The kernel's energy model of a cluster (`signal-behaviour.md` D1), in its own integers. It knows busy energy only:
+/// no idle states, nothing shared, no transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnergyModel {
     /// By rising clock; at least one.

@@ -88,7 +88,7 @@ fn wfi_and_the_way_down_cost_what_the_clock_makes_them_cost() {
     let big = cluster("pixel6", 2);
     let first = big.energy_at_point(0);
     let top = big.energy_at_point(16);
-    // 16.14 and 121.43 mW for 3.5 ms: 56.5 and 425.0 uJ (`platforms.md` 2, column X).
+    // 16.14 and 121.43 mW for 3.5 ms: 56.5 and 425.0 uJ (`signal-behaviour.md` D5).
     assert_eq!((powers(first), first.states[1].transition_fj), (vec![16_140, 0], 56_490_000_000));
     assert_eq!((powers(top), top.states[1].transition_fj), (vec![121_430, 0], 425_005_000_000));
     assert_eq!((first.active_power_uw, top.active_power_uw), (87_310, 1_942_890));

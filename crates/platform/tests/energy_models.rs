@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Are the kernel's energy models those that the specification computed from the same numbers?
+//! Are the kernel's energy models those that were computed separately from the same numbers?
 
 use idlewise_platform::{EnergyGrade, EnergyModel, Kernel, find};
 
-/// MHz, performance, cost and whether inefficient, of `platforms.md` 2; Linux 6.12.
+/// MHz, performance, cost and whether inefficient, computed separately from the published curves; Linux 6.12.
 type Row = (u64, u64, u64, bool);
 
 const MID: &[Row] = &[
@@ -68,7 +68,7 @@ fn pixel6_has_the_costs_and_the_inefficient_points_of_the_published_curves() {
         for (s, row) in em.states.iter().zip(rows) {
             let ours = (s.khz / 1000, s.performance, s.cost, s.inefficient);
             if ours != *row {
-                wrong.push(format!("cluster {cluster}: {ours:?}, the specification has {row:?}"));
+                wrong.push(format!("cluster {cluster}: {ours:?}, computed separately {row:?}"));
             }
         }
     }
@@ -116,7 +116,7 @@ fn rk3399_has_the_powers_of_voltage_clock_and_coefficient() {
         assert!(em.computed && em.grade == EnergyGrade::PublishedRelative);
         em.states.iter().map(|s| (s.khz / 1000, s.performance, s.power_uw)).collect()
     };
-    // `platforms.md` 4.
+    // Computed separately from the coefficients and voltages of rk3399.dtsi.
     let a53 = [
         (408, 109, 27_769),
         (600, 161, 40_837),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_platform::{EnergyGrade, Origin, Platform, PlatformError, Severity, cpu_list, find, shipped};
 
-/// The folder with the specification and the public recordings, where this machine has it.
+/// A file of the public recordings, where this machine has them.
 fn shared(path: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let root = std::env::var_os("IDLEWISE_SHARED").map_or(beside, PathBuf::from);
@@ -157,39 +157,15 @@ fn an_unknown_name_lists_the_known_and_the_nearest() {
     assert!(matches!(find(""), Err(PlatformError::Unknown { .. })));
 }
 
-/// The published block calls some machines and states by other names.
-fn shipped_name(platform: &str) -> &str {
-    match platform {
-        "snb" => "sandy-bridge",
-        "skl" => "skylake",
-        "skx" => "skylake-sp",
-        "icx" => "ice-lake-sp",
-        "spr" => "sapphire-rapids",
-        "adl" => "alder-lake",
-        "adl_l" => "alder-lake-mobile",
-        "zen-epyc" => "zen-server",
-        "kvm-haltpoll" => "kvm-guest",
-        "msm8996-upstream" => "msm8996",
-        other => other,
-    }
-}
-
+/// The same numbers, read from the sources a second time.
 #[test]
-fn the_numbers_are_those_of_the_specification() {
-    let Some(file) = shared("spec/platforms.md") else { return };
-    let text = std::fs::read_to_string(file).unwrap();
-    let block = text.split("platform,cpus,idx,name,exit_latency,residency,entry,polling\n").nth(1).unwrap();
-    let block = block.split("```").next().unwrap();
+fn the_numbers_are_those_of_the_sources() {
     let mut compared = 0;
-    for row in block.lines() {
+    for row in include_str!("idle_tables.csv").lines().skip(2) {
         let f: Vec<&str> = row.split(',').collect();
-        // The vendor's own governor of that phone is not a cpuidle table.
-        if f[0].starts_with("msm8996-lpm") {
-            continue;
-        }
-        let platform = find(shipped_name(f[0])).unwrap_or_else(|e| panic!("{row}: {e}"));
+        let platform = find(f[0]).unwrap_or_else(|e| panic!("{row}: {e}"));
         for c in platform.clusters.iter().filter(|c| f[1] == "all" || c.name == f[1]) {
-            // The block leaves out states that start disabled.
+            // The rows leave out states that start disabled.
             let states: Vec<_> = c.table.states().iter().filter(|s| !s.disabled).collect();
             let s = states[f[2].parse::<usize>().unwrap()];
             let word = |t: &str| t.to_lowercase().replace('_', " ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What stands at the top of every result: the recording, how well it is known, what is assumed (design D5).
+//! What stands at the top of every result: the recording, how well it is known, what is assumed.
 
 use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
 use idlewise_replay::Fidelity;

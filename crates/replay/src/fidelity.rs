@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::parting::{Circumstances, PartingKind};
 
-/// How far a replayed governor makes the choices that the kernel made (design 4.7).
+/// How far a replayed governor makes the choices that the kernel made.
 ///
-/// What the kernel's governor remembered from before the recording is not known (`governors.md` 13.5). So two copies
-/// follow the recording, one fresh, one that has been through all of it before: where they choose differently, the
-/// choice hangs on that memory, and it is counted apart.
+/// What the kernel's governor remembered from before the recording is not known (`governor-behaviour.md` 13). So two
+/// copies follow the recording, one fresh, one that has been through all of it before: where they choose differently,
+/// the choice hangs on that memory, and it is counted apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Choices compared.

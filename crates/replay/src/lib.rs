@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A tape driven through the idle loop under any governor (design, section 4).
+//! A tape driven through the idle loop under any governor: docs/concepts/replay.md.
 //!
 //! [`Workload`] is a CPU's tape with the ticks taken out: what would have happened whatever governor ran.
 //! [`run`] puts a governor under it and lets the tick come back where the governor keeps it. [`fidelity`] follows the

@@ -314,7 +314,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     }
 
     /// The polling loop: interrupts are handled inside it, and those that wake nobody do not end it; it ends with the
-    /// visit or at its limit (`governors.md` 1.4, 1.6).
+    /// visit or at its limit (`governor-behaviour.md` 1.4, 1.6).
     fn poll(&mut self, first: usize, entered: &Entered) -> Polled {
         let mut n = first;
         // The loop looks at the clock again when the last handler is done.

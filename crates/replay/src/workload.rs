@@ -98,8 +98,8 @@ impl Workload {
     }
 }
 
-/// How long a refused entry takes where the recording has none, ns: those of a MediaTek MT8196 take 34 us at most
-/// (`governors.md` 1.4 says nothing of it).
+/// How long a refused entry takes where the recording has none, ns. No kernel bounds it; those of a MediaTek MT8196
+/// take 34 us at most.
 const REFUSED_NS: u64 = 20_000;
 
 impl Workload {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a ledger to numbers (design 5). A recording, a replay and a simulation are judged by the same code.
+//! From a ledger to numbers. A recording, a replay and a simulation are judged by the same code.
 //!
 //! A [`Tally`] takes the entries of one CPU as they happen; [`Score`] is what a table shows of one or more tallies.
 

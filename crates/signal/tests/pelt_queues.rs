@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does each rule of signals.md, A3 to A8, hold by itself? The numbers are worked out by hand.
+//! Does each rule of signal-behaviour.md, A3 to A8, hold by itself? The numbers are worked out by hand.
 
 use idlewise_signal::pelt::{Avg, Config, Leave, Next, Pelt, Rq, Speed, Task};
 
@@ -87,7 +87,8 @@ fn weight_makes_load_of_a_task_and_is_in_the_sum_of_a_queue() {
     assert_eq!((task.util, task.runnable), (0, 21));
 }
 
-/// signals.md A12: 4.12 adds the closing piece before it decays, then whole periods from a table, and divides by 47742.
+/// signal-behaviour.md A12: 4.12 adds the closing piece before it decays, then whole periods from a table, and
+/// divides by 47742.
 #[test]
 fn a_kernel_before_4_13_adds_in_another_order() {
     let (pelt, mut avg) = (kernel(4, 12), Avg::default());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Are estimates and utilisations as signals.md, A13 and A14, have them? The numbers are worked out by hand.
+//! Are estimates and utilisations as signal-behaviour.md, A13 and A14, have them? The numbers are worked out by hand.
 
 use idlewise_signal::pelt::{Config, Leave, Limits, Need, Next, Pelt, Place, Rq, Speed, Task};
 

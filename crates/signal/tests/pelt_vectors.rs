@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does PELT compute what signals.md, A1, A2, A10, A11 and A15 say, which was compared with a kernel's own code?
+//! Does PELT compute what signal-behaviour.md, A1, A2, A10, A11 and A15 say, which was compared with a kernel's own
+//! code?
 
 use idlewise_signal::pelt::{Avg, Config, HalfLife, Pelt, PeltError, Rq, Speed};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does WALT keep the accounts of signals.md, B11, which were checked against a kernel's own code?
+//! Does WALT keep the accounts of signal-behaviour.md, B11, which were checked against a kernel's own code?
 
 use crate::common;
 

@@ -78,7 +78,7 @@ fn misses_in_the_trace_stay_within_the_counters_too() {
     }
 }
 
-/// Verdicts by `governors.md` 1.5 from nothing but the trace's own events, and the kernel's.
+/// Verdicts by `governor-behaviour.md` 1.5 from nothing but the trace's own events, and the kernel's.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Verdicts {
     below: u64,

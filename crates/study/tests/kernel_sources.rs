@@ -159,7 +159,7 @@ fn all_golden() -> Vec<PathBuf> {
         }
     }
     all.retain(|f| f.to_str().is_some_and(|n| n.ends_with(".csv.gz")));
-    // Where there is one state, the idle loop of 7.3 asks no governor (governors.md, 4.5).
+    // Where there is one state, the idle loop of 7.3 asks no governor (governor-behaviour.md, 4.5).
     all.retain(|f| {
         let car = fs::read_to_string(f.to_str().unwrap().replace(".csv.gz", ".json")).unwrap();
         let car: Value = serde_json::from_str(&car).unwrap();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a recorded trace to a tape: what a governor would have seen, each input with its confidence (design D4 and 4).
+//! From a recorded trace to a tape: what a governor would have seen, each input with its confidence:
+//! docs/concepts/inputs.md.
 //!
 //! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock ([`offset`](crate::offset)), the tick's [`grid`](crate::grid), timers that
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;

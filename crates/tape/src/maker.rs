@@ -25,7 +25,7 @@ use crate::survey::Facts;
 use crate::util::Utilisation;
 use quiet::Quiet;
 
-/// Global latency limit that means none, us (`governors.md` 1.7).
+/// Global latency limit that means none, us (`governor-behaviour.md` 1.7).
 const NO_LIMIT_US: i32 = 2_000_000_000;
 
 /// Makes a tape from the events of a trace in order of time.

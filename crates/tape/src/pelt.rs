@@ -28,7 +28,7 @@ impl Pelt {
         self.avg.util as u16
     }
 
-    /// So long has it run that a clock that goes on would only take from it (`signals.md` A6).
+    /// So long has it run that a clock that goes on would only take from it (`signal-behaviour.md` A6).
     pub(crate) fn is_full(&self) -> bool {
         let most = self.rules.config().sum_max;
         self.avg.util_sum >= self.least_divider() * FULL as u32 - most
@@ -40,7 +40,7 @@ impl Pelt {
         self.avg.util_sum = self.avg.util as u32 * self.rules.divider(&self.avg);
     }
 
-    /// Becomes part of `queue`, with its average as it is (`signals.md` A8, attach).
+    /// Becomes part of `queue`, with its average as it is (`signal-behaviour.md` A8, attach).
     pub(crate) fn attach_to(&mut self, queue: &mut Self) {
         (self.avg.last_ns, self.avg.frac) = (queue.avg.last_ns, queue.avg.frac);
         self.set(self.util());
@@ -48,7 +48,7 @@ impl Pelt {
         queue.avg.util_sum = queue.avg.util_sum.saturating_add(self.avg.util_sum);
     }
 
-    /// Is no part of `queue` any more (`signals.md` A8).
+    /// Is no part of `queue` any more (`signal-behaviour.md` A8).
     pub(crate) fn detach_from(&self, queue: &mut Self) {
         let part = self.avg.util as u32 * queue.rules.divider(&queue.avg);
         queue.avg.util = queue.avg.util.saturating_sub(self.avg.util);
@@ -66,7 +66,7 @@ impl Pelt {
 mod tests {
     use super::*;
 
-    /// `signals.md` A15 (a): rise from zero, one update a millisecond.
+    /// `signal-behaviour.md` A15 (a): rise from zero, one update a millisecond.
     #[test]
     fn the_rise_is_the_kernels() {
         let mut pelt = Pelt::default();
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(got, golden);
     }
 
-    /// `signals.md` A15 (d): decay from full.
+    /// `signal-behaviour.md` A15 (d): decay from full.
     #[test]
     fn the_decay_is_the_kernels() {
         let mut pelt = Pelt::default();

@@ -14,8 +14,8 @@ use crate::leaving::Leaving;
 use crate::offset::{OffsetFinder, Offsets};
 use crate::unseen::{Finder, Found, Unseen};
 
-/// Functions that handle the tick's hrtimer: the older and the newer name (`governors.md` 14), and the one that 6.8 and 6.9
-/// have in between.
+/// Functions that handle the tick's hrtimer: the older and the newer name (`governor-behaviour.md` 14), and the one
+/// that 6.8 and 6.9 have in between.
 const TICK_HANDLERS: [&str; 3] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler"];
 /// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
 const REALTIME_NS: i64 = 1_000_000_000_000_000_000;

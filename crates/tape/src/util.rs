@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Utilisation of CPUs as their governors see it: the root run queue's average of fair tasks, and real-time tasks
-//! beside it, on a clock that goes with the CPU's speed (`signals.md` A6 to A8). Tasks that move take theirs along.
+//! beside it, on a clock that goes with the CPU's speed (`signal-behaviour.md` A6 to A8). Tasks that move take theirs
+//! along.
 //!
 //! A CPU that a wakeup takes out of idling is busy from the wakeup on, as in the kernel, not from the switch.
 //!
@@ -269,7 +270,7 @@ mod tests {
         u.switch(0, ts_ns, (pid, 1), (0, NORMAL));
     }
 
-    /// `signals.md` A10: 1024 * (1 - 2^(-t/32)), a little more than 1 ms to the period.
+    /// `signal-behaviour.md` A10: 1024 * (1 - 2^(-t/32)), a little more than 1 ms to the period.
     #[test]
     fn running_for_32_periods_makes_half() {
         let mut u = two_cpus(1024, 0);
@@ -296,7 +297,7 @@ mod tests {
         assert!(busy(1_000_000, 4) < fast / 2 + 40);
     }
 
-    /// `signals.md` F 4: a task that runs all the time at half speed, then idle: no jump.
+    /// `signal-behaviour.md` A6: a task that runs all the time at half speed, then idle: no jump.
     #[test]
     fn a_full_cpu_loses_nothing_when_it_goes_idle() {
         let mut u = two_cpus(1024, 2_000_000);
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(u.of(0), 1024, "a share of what it can do");
     }
 
-    /// `signals.md` F 5.
+    /// `signal-behaviour.md` A8: two CPUs, and a task that changes from one to the other.
     #[test]
     fn a_task_takes_its_utilisation_along() {
         let mut u = two_cpus(1024, 0);

@@ -39,7 +39,7 @@ fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;
     let mut out = vec![Line::new("table", format!("{}: {}", e.id, e.title))];
     let d = &e.document;
-    out.push(Line::new("published", format!("document {}, lines {}: {}", d.number, d.lines, d.title)));
+    out.push(Line::new("published", format!("document {}, table {}: {}", d.number, d.tables, d.title)));
     out.push(Line::new("set-up", setup_words(&e.setup)));
     for c in e.column.iter().filter(|c| c.setup != Setup::default()) {
         let baseline = if c.baseline { " (baseline)" } else { "" };
@@ -190,7 +190,7 @@ fn summary(r: &ReproduceReport) -> Table {
         let mut n: Vec<usize> = grades.iter().map(|g| one.count(*g)).collect();
         n.push(e.not_reproduced.len());
         sums.iter_mut().zip(&n).for_each(|(sum, n)| *sum += n);
-        let mut row = vec![e.id.clone(), format!("{}: {}", e.document.number, e.document.lines)];
+        let mut row = vec![e.id.clone(), e.document.tables.clone()];
         row.extend(n.iter().map(usize::to_string));
         t.rows.push(row);
     }
@@ -217,7 +217,7 @@ fn tidy(r: &ReproduceReport) -> Table {
     let head = [
         "experiment",
         "document",
-        "lines",
+        "tables",
         "row",
         "column",
         "unit",
@@ -241,7 +241,7 @@ fn tidy(r: &ReproduceReport) -> Table {
             t.rows.push(vec![
                 e.id.clone(),
                 e.document.number.clone(),
-                e.document.lines.clone(),
+                e.document.tables.clone(),
                 c.row.clone(),
                 c.column.clone(),
                 c.unit.clone(),

@@ -13,9 +13,9 @@ format = 1
 id = "small"
 title = "a small one"
 [document]
-number = "000"
+number = "9"
 title = "none"
-lines = "1"
+tables = "9.1"
 [setup]
 platform = "sandy-bridge"
 kernel = "4.8"
@@ -188,7 +188,7 @@ fn a_cell_without_a_published_number_is_shown_and_not_graded() {
     assert!(r.experiments[0].cells.iter().all(|c| c.row != "running" || c.column == "other"));
 }
 
-/// signals.md A16: the published times are periods of the formula, called milliseconds.
+/// signal-behaviour.md A16: the published times are periods of the formula, called milliseconds.
 #[test]
 fn the_times_of_pelt_are_those_worked_out_by_hand() {
     let request = ReproduceRequest { experiments: vec!["pelt-times".to_owned()], fit: false };

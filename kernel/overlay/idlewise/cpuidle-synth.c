@@ -22,7 +22,7 @@
  * state is refused, as firmware does; 0 for none. On the kernel's command line:
  * cpuidle_synth.tables=... Without it the driver stays away.
  *
- * Written from kernel-lab.md, section 2, and governors.md, 1.4 and 1.6.
+ * Rules: docs/reference/boot-behaviour.md, 1; governor-behaviour.md, 1.4 and 1.6.
  */
 #include <linux/compiler.h>
 #include <linux/cpu.h>

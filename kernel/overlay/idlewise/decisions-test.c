@@ -5,9 +5,9 @@
  *
  * A generator of 64-bit numbers makes up 5000 situations one after the other,
  * each following from what the governor chose in the one before, on four tables
- * of idle states (governors.md, section 15). All that was chosen goes into one
- * hash. What the hash must be is in decisions-expected.h, which idlewise writes
- * from its own runs.
+ * of idle states (docs/reference/governor-behaviour.md, section 15). All that
+ * was chosen goes into one hash. What the hash must be is in
+ * decisions-expected.h, which idlewise writes from its own runs.
  */
 #include <kunit/test.h>
 #include <linux/bits.h>

@@ -56,12 +56,13 @@ pub struct Experiment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Its number among those that are repeated: `001`.
+    /// Its number in `docs/reference/published-documents.md`: `1`.
     pub number: String,
     /// Its title and date.
     pub title: String,
-    /// The lines with the numbers: `176-202`.
-    pub lines: String,
+    /// The sections there with its tables: `1.1, 1.2`. Older files say `lines`.
+    #[serde(alias = "lines")]
+    pub tables: String,
 }
 
 /// What is simulated. Of a cell, the row's set-up overrides the table's, and the column's overrides both.

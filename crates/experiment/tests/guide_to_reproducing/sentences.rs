@@ -137,24 +137,24 @@ pub(crate) const SENTENCES: &[(&str, &str, &[Copied])] = &[
     (
         "pixel6-geekbench",
         "the latency of the thread that shows progress worst ({} us, 76 published)",
-        &[Ours("wakeup latency, asynctask (000)", "menu", 1.0, 0)],
+        &[Ours("wakeup latency, asynctask (2022)", "menu", 1.0, 0)],
     ),
     (
         "pixel6-geekbench",
         "under TEO they hardly move (gb5 {} us, 74 published). They scatter much: five runs say {} us under menu",
         &[
-            Ours("wakeup latency, gb5 (000)", "teo", 1.0, 0),
-            Ours("wakeup latency, gb5 (000)", "menu", 1.0, 0),
+            Ours("wakeup latency, gb5 (2022)", "teo", 1.0, 0),
+            Ours("wakeup latency, gb5 (2022)", "menu", 1.0, 0),
         ],
     ),
     (
         "pixel6-geekbench",
         "Too deep is {} % under TEO (9.6 published) and {} % with utilisation (4.2), too shallow {} (5.5) and {} (15.3)",
         &[
-            Ours("too deep (000)", "teo", 1.0, 1),
-            Ours("too deep (000)", "teo + util", 1.0, 1),
-            Ours("too shallow (000)", "teo", 1.0, 1),
-            Ours("too shallow (000)", "teo + util", 1.0, 1),
+            Ours("too deep (2022)", "teo", 1.0, 1),
+            Ours("too deep (2022)", "teo + util", 1.0, 1),
+            Ours("too shallow (2022)", "teo", 1.0, 1),
+            Ours("too shallow (2022)", "teo + util", 1.0, 1),
         ],
     ),
     (

@@ -97,7 +97,7 @@ impl Signals for Said {
     }
 }
 
-/// The desktop of signals.md C11, kHz.
+/// The desktop of signal-behaviour.md C11, kHz.
 pub(crate) const I7: [u32; 16] = [
     1_600_000, 1_700_000, 1_900_000, 2_000_000, 2_100_000, 2_200_000, 2_400_000, 2_500_000, 2_600_000,
     2_800_000, 2_900_000, 3_000_000, 3_100_000, 3_300_000, 3_400_000, 3_401_000,

@@ -60,7 +60,7 @@ pub enum Memory {
     Ladder(Vec<(u32, u32)>),
 }
 
-/// What menu remembers; `governors.md`'s names in brackets.
+/// What menu remembers (`governor-behaviour.md` 4.1); the kernel's names in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
     /// The sleep length that it was told (next_timer_ns); nothing where it did not ask.

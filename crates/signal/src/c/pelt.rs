@@ -80,7 +80,7 @@ pub(crate) enum Class {
 // one is borrowed alone, so that no two point to the same memory; C keeps no pointer, accepts any values in averages,
 // queues and tasks, and asks for a configuration that was checked, which `Pelt` holds.
 
-/// The kernel that `signals.md` describes last.
+/// The latest kernel that `signal-behaviour.md` describes.
 const LATEST: (u32, u32) = (6, 12);
 
 /// Fills it for any version; false if there is none of that version.

@@ -78,7 +78,7 @@ impl Config {
         c::android()
     }
 
-    /// WALT as posted for Linux 4.8 (seed 001): windows of 10 ms, busy time of CPUs only.
+    /// WALT as posted for Linux 4.8 (`published-documents.md` 1): windows of 10 ms, busy time of CPUs only.
     #[must_use]
     pub fn rfc() -> Self {
         c::rfc()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Balancing: a CPU takes tasks from busier ones of its cluster, then of the machine (`signals.md` D4).
+//! Balancing: a CPU takes tasks from busier ones of its cluster, then of the machine (`signal-behaviour.md` D4).
 
 use super::imbalance::{Amount, Between, Group, amount};
 use super::util::{Fit, is_greater};

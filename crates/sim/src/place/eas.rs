@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where a waking task costs least energy (`signals.md` D2): of each clock's CPUs the one with most room is a candidate,
-//! beside the one where the task ran last, and what the model says of the clock with and without the task is compared.
+//! Where a waking task costs least energy (`signal-behaviour.md` D2): of each clock's CPUs the one with most room is
+//! a candidate, beside the one where the task ran last, and what the model says of the clock with and without the
+//! task is compared.
 
 use idlewise_platform::{EnergyModel, Kernel};
 

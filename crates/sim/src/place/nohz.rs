@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is done for CPUs whose tick is stopped: a busy CPU wakes one of them up at its tick, and that one ages the
-//! averages of all and looks for work for all (`signals.md` A7, D4).
+//! averages of all and looks for work for all (`signal-behaviour.md` A7, D4).
 
 use super::Sim;
 use idlewise_parts::watch::Watch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How full CPUs are and how large tasks are, as placement asks (`signals.md` A14, B8 and the helpers of D2).
+//! How full CPUs are and how large tasks are, as placement asks (`signal-behaviour.md` A14, B8 and the helpers of D2).
 
 use idlewise_signal::pelt::Place;
 use idlewise_signal::walt::Walt;

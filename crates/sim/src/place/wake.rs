@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Placement of fair tasks without an energy model (`signals.md` D3).
+//! Placement of fair tasks without an energy model (`signal-behaviour.md` D3).
 
 use super::util::Fit;
 use crate::engine::Sim;

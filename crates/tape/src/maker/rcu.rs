@@ -30,9 +30,9 @@ pub(super) fn horizon_ns(grid: TickGrid) -> u64 {
     longest_wait_ns(grid).max(grid.period_ns + AFTER_TICK_NS)
 }
 
-/// A CPU with RCU callbacks keeps its tick (`governors.md` 1.8, step 3). No event says so at the entry, but when their
-/// time has come a tick that was kept for them asks for RCU's softirq. A stay before that which nothing but the tick ended
-/// waited for the same, and so did all after it: none can have stopped its tick.
+/// A CPU with RCU callbacks keeps its tick (`governor-behaviour.md` 1.8, step 3). No event says so at the entry, but
+/// when their time has come a tick that was kept for them asks for RCU's softirq. A stay before that which nothing
+/// but the tick ended waited for the same, and so did all after it: none can have stopped its tick.
 pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[Request]) {
     for piece in pieces {
         if piece.flags.has(PieceFlags::STOPPED_AFTER) {

@@ -52,7 +52,7 @@ impl Maker<'_> {
         }
         let inside = seen.first.map(|(_, ts)| ts).filter(|ts| *ts <= exit_ns);
         let shown_ns = inside.unwrap_or(exit_ns).saturating_sub(piece.start_ns);
-        // Menu's own estimate of the part of a stay that is exit latency (`governors.md` 4.2).
+        // Menu's own estimate of the part of a stay that is exit latency (`governor-behaviour.md` 4.2).
         let share_ns = if shown_ns > 2 * declared_ns { declared_ns } else { shown_ns / 2 };
         let by_latency = piece.start_ns + (shown_ns - share_ns);
         let by_timer = match piece.cause {
