@@ -31,7 +31,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
 fn list() -> Done {
     for (id, _) in shipped() {
         let e = find(id)?;
-        say_line(&format!("{id:<18} {}, table {}: {}", e.document.number, e.document.tables, e.title))?;
+        say_line(&format!("{id:<18} {}: {}", e.document.tables, e.title))?;
     }
     Ok(true)
 }

@@ -650,7 +650,7 @@ fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
 #[test]
 fn published_tables_are_listed_and_laid_beside_ours() {
     let list = out(&idlewise(&["reproduce", "--list"]));
-    assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains("1, table 1.2")), "{list}");
+    assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains(" 1.2: Ramp of a task")), "{list}");
     let table = out(&idlewise(&["reproduce", "pelt-times"]));
     for words in ["document 1, table 1.1", "rise to 80 % [ms]", "74.30", "matches", "differs"] {
         assert!(table.contains(words), "{words}: {table}");

@@ -39,7 +39,10 @@ fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;
     let mut out = vec![Line::new("table", format!("{}: {}", e.id, e.title))];
     let d = &e.document;
-    out.push(Line::new("published", format!("document {}, table {}: {}", d.number, d.tables, d.title)));
+    let counted =
+        |what: &str, list: &str| format!("{what}{} {list}", if list.contains(", ") { "s" } else { "" });
+    let (document, tables) = (counted("document", &d.number), counted("table", &d.tables));
+    out.push(Line::new("published", format!("{document}, {tables}: {}", d.title)));
     out.push(Line::new("set-up", setup_words(&e.setup)));
     for c in e.column.iter().filter(|c| c.setup != Setup::default()) {
         let baseline = if c.baseline { " (baseline)" } else { "" };
