@@ -170,7 +170,7 @@ fn no_text_names_a_document_that_is_not_here() {
     let elsewhere =
         [concat!("seed", " 00"), concat!("seeds", " 00"), concat!("seeds", "/"), concat!("(des", "ign")];
     let mut wrong = Vec::new();
-    for (name, text) in texts().into_iter().filter(|(name, _)| !NOT_YET.iter().any(|f| name.starts_with(f))) {
+    for (name, text) in texts() {
         for (at, _) in text.match_indices(".md") {
             let before = &text[..at];
             let start = before.rfind(|c: char| !c.is_ascii_alphanumeric() && !['-', '_', '.'].contains(&c));
@@ -184,7 +184,10 @@ fn no_text_names_a_document_that_is_not_here() {
             wrong.push(format!("{name}: `{words}`"));
         }
     }
+    let all = wrong.len();
+    wrong.retain(|line| !NOT_YET.iter().any(|folder| line.starts_with(folder)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(all > 0, "{NOT_YET:?} name no document that is not here: remove NOT_YET");
 }
 
 #[test]
