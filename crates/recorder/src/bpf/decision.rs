@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::layout::{Layout, MemoryLayout, MenuLayout, head};
+use super::layout::{Layout, MemoryLayout, MenuLayout, Place, head};
 use super::program::NO_OWN_LIMIT;
 
 /// A governor's decision with what the kernel told it, and what came of it.
@@ -348,7 +348,7 @@ fn memory(layout: &Layout, bytes: &[u8]) -> Option<Memory> {
         MemoryLayout::None => Memory::None,
         MemoryLayout::Menu(menu) => Memory::Menu(menu_of(menu, bytes)?),
         MemoryLayout::Ladder(ladder) => {
-            let count = |place: super::layout::Place| place.read(bytes).map(|n| n as u32);
+            let count = |place: Place| place.read(bytes).map(|n| n as u32);
             let counts = ladder.counts.iter().map(|(up, down)| Some((count(*up)?, count(*down)?)));
             Memory::Ladder(counts.collect::<Option<_>>()?)
         }
@@ -356,8 +356,8 @@ fn memory(layout: &Layout, bytes: &[u8]) -> Option<Memory> {
 }
 
 fn menu_of(menu: &MenuLayout, bytes: &[u8]) -> Option<Menu> {
-    let word = |place: super::layout::Place| place.read(bytes).map(|n| n as u32);
-    let words = |places: &[super::layout::Place]| places.iter().map(|p| word(*p)).collect::<Option<Vec<_>>>();
+    let word = |place: Place| place.read(bytes).map(|n| n as u32);
+    let words = |places: &[Place]| places.iter().map(|p| word(*p)).collect::<Option<Vec<_>>>();
     let sleep_length_ns = menu.next_timer.read(bytes)?.cast_signed();
     Some(Menu {
         sleep_length_ns: (sleep_length_ns != NEVER_NS).then_some(sleep_length_ns),

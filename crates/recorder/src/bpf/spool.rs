@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Decision, Recorded, Recorder, RecorderOptions, Table};
+use super::decision::Decision;
+use super::recorder::{Recorded, Recorder, RecorderOptions};
+use super::table::Table;
 use idlewise_live::{Host, LiveError};
 
 /// The rings are looked after at least and at most this often: often enough that they do not fill, and else seldom, since it wakes

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::decision::{Decision, Memory};
+use super::decision::{Decision, Memory, NEVER_NS};
 
 /// Writes decisions as CSV, one row each.
 pub struct Table<W> {
@@ -133,5 +133,5 @@ fn push(row: &mut String, d: &Decision) {
 
 /// `time` from `since` on; empty for no timer.
 fn relative(time: i64, since: i64) -> String {
-    if time == super::decision::NEVER_NS { String::new() } else { time.wrapping_sub(since).to_string() }
+    if time == NEVER_NS { String::new() } else { time.wrapping_sub(since).to_string() }
 }

@@ -3,10 +3,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::look::monotonic;
+use super::buffers::totals;
+use super::facts::Facts;
+use super::look::{self, monotonic};
+use super::plan::{Companion, Plan};
+use super::session::describe;
 use super::spool::{self, Spool};
-use super::{Companion, Ended, Plan, Stop, describe, look, totals, wait};
-use crate::record::Facts;
+use super::stop::Stop;
+use super::wait::{self, Ended};
 use idlewise_live::tracefs::{Instance, Tracefs};
 use idlewise_live::{Host, LiveError};
 
@@ -28,7 +32,7 @@ pub struct Costs {
     pub events: u64,
     /// Events lost in all runs.
     pub lost: u64,
-    /// As in [`super::Recorded`].
+    /// As in [`super::session::Recorded`].
     pub moved: Option<PathBuf>,
 }
 
@@ -36,7 +40,7 @@ pub struct Costs {
 pub type NewCompanion<'c> = dyn FnMut() -> Result<Option<Box<dyn Companion>>, LiveError> + 'c;
 
 /// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `made` as
-/// in [`super::record`]; `companion` is asked before each run with recording.
+/// in [`super::session::record`]; `companion` is asked before each run with recording.
 ///
 /// # Errors
 /// [`LiveError`] when something is missing or refused, the command fails or is stopped.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::{Path, PathBuf};
 
-use super::Companion;
+use super::plan::Companion;
 use crate::bpf::{self, Recorder, RecorderOptions, Spool};
 use idlewise_live::{Host, LiveError};
 

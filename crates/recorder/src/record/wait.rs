@@ -11,8 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::look::monotonic;
+use super::plan::Plan;
 use super::spool::Spool;
-use super::{Plan, Stop};
+use super::stop::Stop;
 use idlewise_live::LiveError;
 
 /// How long a command that was asked to end may take.

@@ -1,73 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A recording of the running machine: tracing in an instance of our own while a command runs, the kernel's counters before
-//! and after, and all that has to be known beside them.
-//!
-//! One thread does it all, and sleeps until there is something to do: the command ends, a signal comes, the time is up, or a
-//! buffer is half full. So it wakes no CPU that would otherwise sleep, unless a buffer would overflow.
-
-mod cost;
-mod facts;
-mod inputs;
-pub mod look;
-mod messages;
-pub mod spool;
-mod stop;
-mod wait;
-
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
 
+use super::buffers::totals;
+use super::facts::Facts;
+use super::look::{self, Look};
+use super::plan::{Companion, Plan};
+use super::spool::{self, Spool};
+use super::stop::Stop;
+use super::wait::{self, Ended, Progress};
 use idlewise_live::tracefs::{CLOCK, Instance, Tracefs};
 use idlewise_live::{Host, LiveError};
-
-pub use cost::{Costs, NewCompanion, RunTime, costs};
-pub use facts::{Facts, Topology};
-pub use inputs::Inputs;
-pub use look::Look;
-pub use messages::messages;
-pub use stop::{Stop, Stopper};
-pub use wait::{Ended, Progress};
-
-use spool::Spool;
-
-/// What to record.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The command and its arguments; none records until it is stopped.
-    pub command: Vec<OsString>,
-    /// How long at most; the command is then ended.
-    pub limit: Option<Duration>,
-    /// Trace buffer of each CPU, KiB; none takes what suits the machine.
-    pub buffer_kib: Option<u64>,
-    /// The folder for the pages until the recording is written.
-    pub parts: PathBuf,
-    /// Overwrite what a killed recording left in that folder; else it is moved aside.
-    pub force: bool,
-    /// Look up every second, to tell how far it is; else nothing wakes the machine.
-    pub tell: bool,
-}
-
-/// Something else that records at the same time, such as the governor's inputs by BPF. Who hands it in keeps it, and asks it
-/// for its records after the recording.
-pub trait Companion {
-    /// Called with tracing on, before the command starts.
-    ///
-    /// # Errors
-    /// When it cannot record; the recording ends then.
-    fn start(&mut self) -> Result<(), LiveError>;
-
-    /// Called after the command has ended, with tracing still on.
-    ///
-    /// # Errors
-    /// When its records are lost; those of the trace are kept.
-    fn stop(&mut self) -> Result<(), LiveError>;
-}
 
 /// A recording that is over; its pages wait to be written.
 #[derive(Debug)]
@@ -202,42 +148,8 @@ fn into_parts(
     })
 }
 
-/// What the kernel counted of a CPU's buffer.
-pub struct BufferCount {
-    /// Events that are in the buffer, or were.
-    pub events: u64,
-    /// Those that did not fit.
-    pub lost: u64,
-    /// The kernel's own words.
-    text: String,
-}
-
-/// The same of all buffers, by CPU.
-pub fn buffer_counts(instance: &Instance) -> Result<BTreeMap<u32, BufferCount>, LiveError> {
-    let mut out = BTreeMap::new();
-    for cpu in instance.cpus()? {
-        let text = instance.stats(cpu)?;
-        let count = |key: &str| {
-            let line = text.lines().filter_map(|l| l.split_once(':')).find(|(k, _)| *k == key);
-            line.and_then(|(_, n)| n.trim().parse::<u64>().ok()).unwrap_or(0)
-        };
-        let events = count("entries") + count("read events");
-        let lost = count("overrun") + count("commit overrun") + count("dropped events");
-        out.insert(cpu, BufferCount { events, lost, text });
-    }
-    Ok(out)
-}
-
-/// What the kernel counted of all buffers: events, lost ones, and its own words by CPU.
-fn totals(instance: &Instance) -> Result<(u64, u64, BTreeMap<u32, String>), LiveError> {
-    let counts = buffer_counts(instance)?;
-    let sum = |get: fn(&BufferCount) -> u64| counts.values().map(get).sum();
-    let (events, lost) = (sum(|c| c.events), sum(|c| c.lost));
-    Ok((events, lost, counts.into_iter().map(|(cpu, c)| (cpu, c.text)).collect()))
-}
-
 /// All that describes the pages.
-fn describe(
+pub(super) fn describe(
     host: &Host,
     tracefs: &Tracefs,
     instance: &Instance,
