@@ -8,6 +8,7 @@ pub mod asm;
 pub mod btf;
 mod decision;
 mod layout;
+pub mod listing;
 mod program;
 mod recorder;
 mod spool;

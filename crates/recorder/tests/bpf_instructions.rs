@@ -14,7 +14,7 @@ fn insn(opcode: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] {
 fn code(write: impl FnOnce(&mut Assembler)) -> Vec<[u8; 8]> {
     let mut a = Assembler::default();
     write(&mut a);
-    a.finish().unwrap()
+    a.finish().unwrap().insns
 }
 
 #[test]

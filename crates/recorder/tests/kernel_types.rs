@@ -6,56 +6,7 @@ use std::fs;
 use idlewise_recorder::bpf::btf::{Btf, BtfError, Field};
 use proptest::prelude::*;
 
-const INT: u32 = 1;
-const PTR: u32 = 2;
-const ARRAY: u32 = 3;
-const STRUCT: u32 = 4;
-const UNION: u32 = 5;
-const TYPEDEF: u32 = 8;
-const CONST: u32 = 10;
-const FUNC_PROTO: u32 = 13;
-const VAR: u32 = 14;
-const DATASEC: u32 = 15;
-
-/// BTF in the making.
-#[derive(Default)]
-struct Blob {
-    types: Vec<u32>,
-    strings: Vec<u8>,
-    count: u32,
-}
-
-impl Blob {
-    fn name(&mut self, name: &str) -> u32 {
-        if name.is_empty() {
-            return 0;
-        }
-        let at = self.strings.len().max(1) as u32;
-        self.strings.resize(at as usize, 0);
-        self.strings.extend(name.bytes().chain([0]));
-        at
-    }
-
-    /// A type with `more` words behind its head; its number.
-    fn add(&mut self, name: &str, kind: u32, flag: bool, count: u32, size_or_type: u32, more: &[u32]) -> u32 {
-        let name = self.name(name);
-        self.types.extend([name, u32::from(flag) << 31 | kind << 24 | count, size_or_type]);
-        self.types.extend(more);
-        self.count += 1;
-        self.count
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let (types, strings) = (4 * self.types.len() as u32, self.strings.len() as u32);
-        let mut bytes = Vec::from(0xeb9f_u16.to_ne_bytes());
-        bytes.extend([1, 0]);
-        for word in [24, 0, types, types, strings].iter().chain(&self.types) {
-            bytes.extend(word.to_ne_bytes());
-        }
-        bytes.extend(&self.strings);
-        bytes
-    }
-}
+use crate::btf_blob::{ARRAY, Blob, CONST, DATASEC, FUNC_PROTO, INT, PTR, STRUCT, TYPEDEF, UNION, VAR};
 
 /// A struct with everything that kernels have in theirs, a per-CPU variable of it, and a tracepoint.
 fn small() -> Blob {

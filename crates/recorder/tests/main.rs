@@ -5,6 +5,8 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod bpf_instructions;
+mod bpf_listing;
+mod btf_blob;
 mod kernel_types;
 #[path = "common/mixed.rs"]
 mod mixed;

@@ -41,10 +41,20 @@ const MAP_FD: u8 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
+/// A program that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// As the kernel takes them.
+    pub insns: Vec<[u8; 8]>,
+    /// What a reader is told before the instruction with that number.
+    pub notes: Vec<(usize, String)>,
+}
+
 /// A program in the making.
 #[derive(Default)]
 pub struct Assembler {
     code: Vec<[u8; 8]>,
+    notes: Vec<(usize, String)>,
     /// Where each label stands, once it does.
     labels: Vec<Option<usize>>,
     jumps: Vec<(usize, Label)>,
@@ -114,6 +124,12 @@ impl Assembler {
         self.set(0, 0).put(JMP | EXIT, 0, 0, 0, 0)
     }
 
+    /// Says in the listing what the instructions from here on are for.
+    pub fn note(&mut self, text: impl Into<String>) -> &mut Self {
+        self.notes.push((self.code.len(), text.into()));
+        self
+    }
+
     /// A label that stands nowhere yet.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
@@ -161,7 +177,7 @@ impl Assembler {
 
     /// The program; nothing where a label stands nowhere or too far away.
     #[must_use]
-    pub fn finish(mut self) -> Option<Vec<[u8; 8]>> {
+    pub fn finish(mut self) -> Option<Code> {
         for (at, label) in &self.jumps {
             let target = (*self.labels.get(label.0)?)? as i64;
             let distance = i16::try_from(target - *at as i64 - 1).ok()?;
@@ -169,6 +185,6 @@ impl Assembler {
             let insn = self.code.get_mut(*at)?;
             (insn[2], insn[3]) = (low, high);
         }
-        Some(self.code)
+        Some(Code { insns: self.code, notes: self.notes })
     }
 }

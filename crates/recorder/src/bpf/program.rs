@@ -3,7 +3,7 @@
 //!
 //! Registers throughout: 6 the argument, then the chosen state; 7 what the CPU keeps; 8 the record; 9 the CPU's own variables.
 
-use super::asm::{Assembler, FRAME, Label, Reg, Width};
+use super::asm::{Assembler, Code, FRAME, Label, Reg, Width};
 use super::layout::{Layout, LimitPath, Window, head, kept};
 
 // Numbers of helpers, from the header `linux/bpf.h`.
@@ -15,6 +15,21 @@ const TASK: i32 = 35;
 const READ_KERNEL: i32 = 113;
 const RESERVE: i32 = 131;
 const SUBMIT: i32 = 132;
+
+/// The name of a helper that the programs call.
+pub(super) fn helper(number: i32) -> Option<&'static str> {
+    Some(match number {
+        LOOKUP => "bpf_map_lookup_elem",
+        TIME => "bpf_ktime_get_ns",
+        THIS_CPU => "bpf_get_smp_processor_id",
+        PID_AND_GROUP => "bpf_get_current_pid_tgid",
+        TASK => "bpf_get_current_task",
+        READ_KERNEL => "bpf_probe_read_kernel",
+        RESERVE => "bpf_ringbuf_reserve",
+        SUBMIT => "bpf_ringbuf_submit",
+        _ => return None,
+    })
+}
 
 /// `BPF_RB_NO_WAKEUP`: who reads comes by himself.
 const NO_WAKEUP: i32 = 1;
@@ -40,10 +55,9 @@ pub(super) struct Maps {
     pub(super) rings: i32,
 }
 
-pub(super) type Code = Vec<[u8; 8]>;
-
 /// Begins a program: register 6 is its argument, 7 what the CPU keeps.
 fn begin(a: &mut Assembler, maps: Maps, out: Label) {
+    a.note("r7 = what this CPU keeps");
     a.copy(6, 1).store_imm(Width::Word, FRAME, stack::KEY, 0);
     a.copy(2, FRAME).add(2, stack::KEY.into()).map(1, maps.kept).call(LOOKUP);
     a.go_if_is(0, 0, out).copy(7, 0);
@@ -66,16 +80,20 @@ pub(super) fn find_base(layout: &Layout, maps: Maps) -> Option<Code> {
     let mut a = Assembler::default();
     let out = a.label();
     begin(&mut a, maps, out);
+    a.note("the base is known: nothing to do");
     a.load(Width::Double, 1, 7, kept::BASE).go_if_not(1, 0, out);
+    a.note("r8 = hrtimer.base->cpu_base, in the CPU's own variables");
     a.load(Width::Double, 8, 6, 0);
     follow(&mut a, 8, 8, layout.timer.base, out);
     follow(&mut a, 8, 8, layout.timer.cpu_base, out);
     a.copy(1, FRAME).add(1, stack::CPU.into());
     read(&mut a, 8, layout.timer.cpu, 4);
-    // A timer may be put on another CPU.
+    a.note("a timer may be put on another CPU");
     a.call(THIS_CPU).load(Width::Word, 1, FRAME, stack::CPU).go_if_halves_differ(0, 1, out);
+    a.note("r9 = where the CPU's own variables begin");
     a.copy(9, 8).add(9, -(layout.bases as i32));
     if let Some(path) = &layout.own_limit {
+        a.note("keep the CPU's struct device");
         follow(&mut a, 8, 9, path.devices, out);
         a.store(Width::Double, 7, kept::DEVICE, 8);
     }
@@ -92,10 +110,12 @@ pub(super) fn find_limit(path: &LimitPath, found: i32, file: u32) -> Option<Code
     a.store_imm(Width::Word, FRAME, stack::KEY, 0);
     a.copy(2, FRAME).add(2, stack::KEY.into()).map(1, found).call(LOOKUP);
     a.go_if_is(0, 0, out).copy(7, 0);
+    a.note("r8 = current->files->fdt->fd[file]->private_data->qos");
     a.call(TASK).copy(8, 0);
     for offset in [path.files, path.table, path.array, file.checked_mul(8)?, path.private, path.qos] {
         follow(&mut a, 8, 8, offset, out);
     }
+    a.note("the address of target_value, and its value");
     a.add(8, path.target as i32).store(Width::Double, 7, 0, 8);
     a.copy(1, 7).add(1, 8);
     read(&mut a, 8, 0, 4);
@@ -108,11 +128,14 @@ pub(super) fn idle(layout: &Layout, maps: Maps, limit: Option<u64>) -> Option<Co
     let mut a = Assembler::default();
     let (out, left) = (a.label(), a.label());
     begin(&mut a, maps, out);
+    a.note("r9 = the CPU's own variables");
     a.load(Width::Double, 9, 7, kept::BASE).go_if_is(9, 0, out);
+    a.note("r6 = the state; -1 when it is left");
     a.load(Width::Double, 6, 6, 0).go_if_half_is(6, EXIT, left);
     record(&mut a, layout, maps, limit, head::ENTERED, out);
     a.go(out);
-    a.here(left).call(TIME).store(Width::Double, 7, kept::EXIT, 0);
+    a.here(left).note("left: keep the time");
+    a.call(TIME).store(Width::Double, 7, kept::EXIT, 0);
     a.here(out).leave();
     a.finish()
 }
@@ -121,10 +144,14 @@ pub(super) fn idle(layout: &Layout, maps: Maps, limit: Option<u64>) -> Option<Co
 pub(super) fn schedule(layout: &Layout, maps: Maps, limit: Option<u64>) -> Option<Code> {
     let mut a = Assembler::default();
     let out = a.label();
+    a.note("the idle task only");
     a.copy(6, 1).call(PID_AND_GROUP).go_if_not(0, 0, out).copy(1, 6);
     begin(&mut a, maps, out);
+    a.note("r9 = the CPU's own variables");
     a.load(Width::Double, 9, 7, kept::BASE).go_if_is(9, 0, out);
+    a.note("one idle visit more");
     a.load(Width::Double, 1, 7, kept::VISITS).add(1, 1).store(Width::Double, 7, kept::VISITS, 1);
+    a.note("cpuidle_devices->last_residency_ns; not 0: the state was entered");
     follow(&mut a, 8, 9, layout.devices, out);
     a.copy(1, FRAME).add(1, stack::POINTER.into());
     read(&mut a, 8, layout.device.residency_offset, 8);
@@ -138,52 +165,62 @@ pub(super) fn schedule(layout: &Layout, maps: Maps, limit: Option<u64>) -> Optio
 /// Writes a record with the state in register 6.
 fn record(a: &mut Assembler, layout: &Layout, maps: Maps, limit: Option<u64>, kind: u32, out: Label) {
     let (dropped, done) = (a.label(), a.label());
-    // The time first: what follows takes its own.
+    a.note("the time first: what follows takes its own");
     a.call(TIME).store(Width::Double, FRAME, stack::TIME, 0);
+    a.note("r8 = room for a record in this CPU's ring");
     a.call(THIS_CPU).store(Width::Word, FRAME, stack::CPU, 0);
     a.copy(2, FRAME).add(2, stack::CPU.into()).map(1, maps.rings).call(LOOKUP);
     a.go_if_is(0, 0, out);
     a.copy(1, 0).set(2, layout.record as i32).set(3, 0).call(RESERVE);
     a.go_if_is(0, 0, dropped).copy(8, 0);
 
+    a.note("the record's head: time, kind, state, exit, visits, CPU, drops");
     a.load(Width::Double, 1, FRAME, stack::TIME).store(Width::Double, 8, head::TIME, 1);
     a.store_imm(Width::Word, 8, head::KIND, kind as i32).store(Width::Word, 8, head::STATE, 6);
     a.load(Width::Double, 1, 7, kept::EXIT).store(Width::Double, 8, head::EXIT, 1);
     a.load(Width::Double, 1, 7, kept::VISITS).store(Width::Word, 8, head::VISITS, 1);
     a.load(Width::Word, 1, FRAME, stack::CPU).store(Width::Word, 8, head::CPU, 1);
     a.load(Width::Double, 1, 7, kept::DROPS).store(Width::Double, 8, head::DROPS, 1);
+    a.note("exit and visits start anew");
     a.store_imm(Width::Double, 7, kept::EXIT, 0).store_imm(Width::Double, 7, kept::VISITS, 0);
 
     limits(a, layout, limit);
-    copy(a, 9, layout.tick_variable, layout.tick.window);
+    copy(a, "tick_cpu_sched", 9, layout.tick_variable, layout.tick.window);
     if let Some(window) = layout.memory.window() {
-        copy(a, 9, layout.memory.variable(), window);
+        copy(a, "the governor's per-CPU variable", 9, layout.memory.variable(), window);
     }
     // The driver has its devices where it likes; without one the record has zeros there.
+    a.note("r6 = cpuidle_devices");
     a.copy(1, FRAME).add(1, stack::POINTER.into());
     read(a, 9, layout.devices, 8);
     a.load(Width::Double, 6, FRAME, stack::POINTER);
-    copy(a, 6, 0, layout.device.window);
+    copy(a, "struct cpuidle_device", 6, 0, layout.device.window);
 
+    a.note("submit; wakes nobody");
     a.copy(1, 8).set(2, NO_WAKEUP).call(SUBMIT).go(done);
-    a.here(dropped).load(Width::Double, 1, 7, kept::DROPS).add(1, 1).store(Width::Double, 7, kept::DROPS, 1);
+    a.here(dropped).note("no room: one drop more");
+    a.load(Width::Double, 1, 7, kept::DROPS).add(1, 1).store(Width::Double, 7, kept::DROPS, 1);
     a.here(done);
 }
 
-/// Copies `window` of the struct at register `base` + `offset` into the record.
-fn copy(a: &mut Assembler, base: Reg, offset: u32, window: Window) {
-    a.copy(1, 8).add(1, window.at as i32);
-    read(a, base, offset + window.from, window.len);
+/// Copies `window` of the struct `what` at register `base` + `offset` into the record.
+fn copy(a: &mut Assembler, what: &str, base: Reg, offset: u32, window: Window) {
+    let Window { from, len, at } = window;
+    a.note(format!("record[{at}..{}] = {what}[{from}..{}]", at + len, from + len));
+    a.copy(1, 8).add(1, at as i32);
+    read(a, base, offset + from, len);
 }
 
 /// Puts both latency limits into the record.
 fn limits(a: &mut Assembler, layout: &Layout, limit: Option<u64>) {
+    a.note("the global latency limit; -1: not known");
     a.store_imm(Width::Word, 8, head::LIMIT, -1).store_imm(Width::Word, 8, head::OWN_LIMIT, NO_OWN_LIMIT);
     if let Some(address) = limit {
         a.copy(1, 8).add(1, head::LIMIT.into()).set(2, 4).set_wide(3, address).call(READ_KERNEL);
     }
     let Some(path) = &layout.own_limit else { return };
     let (none, there) = (a.label(), a.label());
+    a.note("the CPU's own latency limit: device.power.qos->resume_latency.target_value");
     a.store(Width::Double, FRAME, stack::TIME, 6)
         .load(Width::Double, 6, 7, kept::DEVICE)
         .go_if_is(6, 0, none);

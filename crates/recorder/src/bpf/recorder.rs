@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use super::asm::Code;
 use super::btf::{Btf, BtfError};
 use super::decision::{Counts, Decision, Reader, time_of};
 use super::layout::{Layout, MemoryLayout, kept};
-use super::program::{self, Code, Maps};
+use super::listing;
+use super::program::{self, Maps};
 use super::sys::{Map, Program, Purpose, Ring, count_run_time};
 use idlewise_live::{Host, LiveError};
 
@@ -176,6 +178,16 @@ impl Recorder {
             }
         }
         Ok(())
+    }
+
+    /// The programs that [`Self::start`] would load into this kernel now, as [`listing::programs`] writes them. Loads nothing,
+    /// and takes no permission but to read the kernel's types.
+    ///
+    /// # Errors
+    /// [`LiveError`] that says what this kernel lacks.
+    pub fn programs(host: &Host) -> Result<String, LiveError> {
+        let (governor, btf) = (governor_of(host)?, kernel_types(host)?);
+        listing::programs(&btf, &governor, states_of(host)?).map_err(|e| lacking(&e))
     }
 
     /// The governor that was in charge at the start.
@@ -371,7 +383,7 @@ fn rings(possible: &[u32], bytes: u32) -> io::Result<(Map, Vec<Cpu>)> {
 fn load(purpose: Purpose, what: &str, code: Option<Code>) -> Result<Program, LiveError> {
     let code = code
         .ok_or_else(|| LiveError::Request(format!("the program for {what} has a jump that leads nowhere")))?;
-    Program::load(purpose, &code).map_err(|(error, log)| {
+    Program::load(purpose, &code.insns).map_err(|(error, log)| {
         let LiveError::Request(said) = refused(error) else { return LiveError::Request(log) };
         let last = log.lines().rev().find(|l| !l.starts_with("processed")).unwrap_or_default();
         LiveError::Request(format!("{said}; the kernel did not take the program for {what}: {last}"))
