@@ -102,8 +102,8 @@ fn page() -> String {
          `idlewise record --inputs` writes four programs for the kernel that it finds, from that kernel's BTF. This page lists them\n\
          as decoded from their bytes, for the structs of a build of Linux 6.18 for x86-64, under menu with four idle states.\n\
          `cargo run -p idlewise-recorder --example programs` lists those for the running kernel; it loads nothing.\n\n\
-         The programs store to three places only: the stack (`r10`), what each CPU keeps (`r7`), and the record (`r8`). They read\n\
-         kernel memory with `bpf_probe_read_kernel` only. They call eight helpers, and have no loop. A test checks each of these.\n\
+         The programs store to three places only: the stack (`r10`), their map's value (`r7`), and the record (`r8`). They read kernel\n\
+         memory with `bpf_probe_read_kernel` only. They call eight helpers, and have no loop. A test checks each of these.\n\
          [Reading a governor's true inputs](../concepts/true-inputs.md) says why each value is read where it is.\n\n\
          | program | runs | does |\n\
          |---|---|---|\n\

@@ -107,6 +107,7 @@ pub(super) fn find_base(layout: &Layout, maps: Maps) -> Option<Code> {
 pub(super) fn find_limit(path: &LimitPath, found: i32, file: u32) -> Option<Code> {
     let mut a = Assembler::default();
     let out = a.label();
+    a.note("r7 = the map's value");
     a.store_imm(Width::Word, FRAME, stack::KEY, 0);
     a.copy(2, FRAME).add(2, stack::KEY.into()).map(1, found).call(LOOKUP);
     a.go_if_is(0, 0, out).copy(7, 0);
