@@ -3,8 +3,9 @@
 //! that command. `IDLEWISE_UPDATE_DOCS=1 cargo test -p idlewise-cli --test cli docs::` writes the blocks anew; read them then.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
 const DOCUMENTS: [(&str, Part); 7] = [
@@ -34,19 +35,34 @@ fn printed(command: &str, part: Part) -> String {
     // What a command writes does not belong among the sources.
     let folder = tempfile::tempdir().unwrap();
     let place = format!("{}/", folder.path().display());
-    let mut args: Vec<String> = command.split_whitespace().skip(2).map(str::to_owned).collect();
+    let (run, filter) = command.split_once(" | ").map_or((command, None), |(run, filter)| (run, Some(filter)));
+    let mut args: Vec<String> = run.split_whitespace().skip(2).map(str::to_owned).collect();
     if let Some(at) = args.iter().position(|arg| arg == "-o") {
         args[at + 1].insert_str(0, &place);
     }
     let o = Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).current_dir(root()).output().unwrap();
     assert!(o.status.success(), "{command}: {}", String::from_utf8_lossy(&o.stderr));
     let all = String::from_utf8(o.stdout).unwrap().replace(&place, "");
+    if let Some(filter) = filter {
+        return filtered(&all, filter);
+    }
     let shown = match part {
         Part::Whole => all.as_str(),
         Part::Table if !HEADED.iter().any(|c| command.contains(c)) => all.as_str(),
         Part::Table => &all[all.find("\n\n").unwrap() + 2..],
     };
     shown.trim_end().to_owned() + "\n"
+}
+
+/// What a filter of the reader's shell, such as `grep`, leaves of an output.
+fn filtered(all: &str, filter: &str) -> String {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", filter]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(all.as_bytes()).unwrap();
+    let o = child.wait_with_output().unwrap();
+    assert!(o.status.success(), "{filter}: nothing is left");
+    String::from_utf8(o.stdout).unwrap()
 }
 
 #[test]

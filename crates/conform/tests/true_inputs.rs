@@ -30,7 +30,7 @@ struct Floor {
     unexplained: u64,
 }
 
-/// Reached when this was written: see the table in `docs/concepts/inputs.md`.
+/// Reached when this was written: see the table in `docs/validation/inputs-against-the-kernel.md`.
 const FLOORS: [Floor; 7] = [
     Floor {
         name: "cyclictest_cpu0",

@@ -35,7 +35,7 @@ const HZ: u32 = 1000;
 const SPEED: u32 = 1024;
 
 /// Time that the guest's kernel takes where every event of a stock kernel is recorded: medians of recordings under the kernel's
-/// menu (docs/concepts/simulation.md, "Beside a real run"). An instruction takes 4 ns there, a recorded event about 3 us; rt-app
+/// menu (docs/validation/simulation-against-real-runs.md). An instruction takes 4 ns there, a recorded event about 3 us; rt-app
 /// itself takes `user_ns` to each event of its file that sleeps or waits, `loop_ns` to the next round.
 const GUEST_COSTS: Costs = Costs {
     irq_ns: 15_700,

@@ -19,7 +19,7 @@ pub fn beside(r: &BesideReport) -> Report {
         "both runs from the first task's start to the last one's end, read from their traces by the same code",
     ));
     out.footer
-        .push(Line::new("gaps", "where they come from: docs/concepts/simulation.md, \"Beside a real run\""));
+        .push(Line::new("gaps", "where they come from: docs/validation/simulation-against-real-runs.md"));
     out
 }
 
