@@ -79,7 +79,7 @@ pub(crate) const SENTENCES: &[(&str, &str, &[Copied])] = &[
     ),
     (
         "walt-desktop",
-        "pgbench differs by a hair with ondemand: {} % above PELT",
+        "pgbench differs narrowly with ondemand: {} % above PELT",
         &[Change("phoronix pgbench", "ondemand", 1)],
     ),
     ("walt-mobile", "With eight parameters the model leaves {} % of PELT's own numbers unmet", &[Left(0)]),
@@ -105,7 +105,7 @@ pub(crate) const SENTENCES: &[(&str, &str, &[Copied])] = &[
     reads!("| all but 5 | {} | {} | {} |", "all but 5"),
     (
         "rk3399-timer",
-        "Too shallow are {} % of menu's, {} % of TEO's and {} % with the fixes (published 3.1, 77 and 1.1).",
+        "Of menu's idle periods {} % are too shallow, of TEO's {} % and with the fixes {} % (published 3.1, 77 and 1.1).",
         &[
             Ours("below (too shallow)", "menu", 1.0, 0),
             Ours("below (too shallow)", "teo mainline", 1.0, 0),
