@@ -35,7 +35,8 @@ fn printed(command: &str, part: Part) -> String {
     // What a command writes does not belong among the sources.
     let folder = tempfile::tempdir().unwrap();
     let place = format!("{}/", folder.path().display());
-    let (run, filter) = command.split_once(" | ").map_or((command, None), |(run, filter)| (run, Some(filter)));
+    let (run, filter) =
+        command.split_once(" | ").map_or((command, None), |(run, filter)| (run, Some(filter)));
     let mut args: Vec<String> = run.split_whitespace().skip(2).map(str::to_owned).collect();
     if let Some(at) = args.iter().position(|arg| arg == "-o") {
         args[at + 1].insert_str(0, &place);

@@ -292,3 +292,158 @@ fn no_room_is_too_large_to_know() {
         assert!(lines <= LARGEST, "crates/{room}: {lines} lines, {LARGEST} at most: divide it");
     }
 }
+
+/// The pages that a newcomer reads first have a limit, lines.
+const FRONT_PAGE: usize = 120;
+const CONCEPT: usize = 100;
+
+/// Pages below the repository's root that people write; those of governors and signals are written from their sources.
+fn pages() -> Vec<PathBuf> {
+    let written = |p: &PathBuf| !["docs/governors/", "docs/signals/"].iter().any(|f| shown(p).starts_with(f));
+    files(&root(), &[".md"]).into_iter().filter(written).collect()
+}
+
+/// The prose of a page: what stands between the fences of its examples and outputs is left out.
+fn prose(page: &str) -> String {
+    let mut outside = true;
+    let mut kept = String::new();
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            outside = !outside;
+        } else if outside {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+#[test]
+fn front_page_and_concepts_are_short() {
+    let lines = |path: &Path| fs::read_to_string(path).unwrap().lines().count();
+    assert!(lines(&root().join("README.md")) <= FRONT_PAGE, "README.md: {FRONT_PAGE} lines at most");
+    let concepts = files(&root().join("docs/concepts"), &[".md"]);
+    assert!(!concepts.is_empty());
+    for page in concepts {
+        let n = lines(&page);
+        let page = shown(&page);
+        assert!(n <= CONCEPT, "{page}: {n} lines, {CONCEPT} at most: evidence belongs in docs/validation");
+    }
+}
+
+/// Phrases that have a word of the field, or plainer ones.
+const PHRASES: [(&str, &str); 26] = [
+    ("hang on", "depend on"),
+    ("hangs on", "depends on"),
+    ("rest on", "depend on, use"),
+    ("rests on", "depends on, uses"),
+    ("laid open", "read, explained"),
+    ("lays open", "reads, explains"),
+    ("work off", "run"),
+    ("works off", "runs"),
+    ("worked off", "ran"),
+    ("dearer", "more expensive"),
+    ("dearest", "most expensive"),
+    ("manieth", "every Nth"),
+    ("come along", "ship with"),
+    ("comes along", "ships with"),
+    ("came along", "shipped with"),
+    ("put back", "restore"),
+    ("puts back", "restores"),
+    ("held against", "compared with"),
+    ("holds against", "compares with"),
+    ("is told", "gets, was given"),
+    ("are told", "get, were given"),
+    ("was told", "was given"),
+    ("were told", "were given"),
+    ("be told", "be given, be known"),
+    ("been told", "been given"),
+    ("in so many words", "itself"),
+];
+
+/// How often the phrases stand in sources; who removes some lowers it. Half of it may go before it has to follow.
+const PHRASES_IN_SOURCES: usize = 218;
+
+/// The phrases in a text, whatever breaks its lines: a comment's marks, a string's backslash.
+fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
+    let marks = |c: char| c.is_whitespace() || "/*!#\\".contains(c);
+    let words = text.lines().flat_map(|l| l.trim_matches(marks).split_whitespace());
+    let flat = words.collect::<Vec<_>>().join(" ").to_lowercase();
+    let alone = |at: usize, phrase: &str| {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        !flat[..at].ends_with(is_part) && !flat[at + phrase.len()..].starts_with(is_part)
+    };
+    let found = |(phrase, instead): &(&'static str, &'static str)| {
+        let n = flat.match_indices(phrase).filter(|(at, _)| alone(*at, phrase)).count();
+        vec![(*phrase, *instead); n]
+    };
+    PHRASES.iter().flat_map(found).collect()
+}
+
+#[test]
+fn phrases_are_found_across_lines_and_only_as_words() {
+    let text = "// What it hangs\n    /// on: \"dearest\" \\\n    and this told";
+    assert_eq!(phrases(text).iter().map(|(p, _)| *p).collect::<Vec<_>>(), ["hangs on", "dearest"]);
+}
+
+#[test]
+fn pages_are_written_in_the_fields_words() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        for (phrase, instead) in phrases(&prose(&fs::read_to_string(&page).unwrap())) {
+            wrong.push(format!("{}: `{phrase}`: {instead}", shown(&page)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn sources_come_nearer_to_the_fields_words() {
+    let mut found = Vec::new();
+    for path in files(&root(), &[".rs", ".c", ".h", ".toml", ".sh", ".py", ".json", "Makefile"]) {
+        if path.ends_with("house.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let here = phrases(&text);
+        found.extend(here.iter().map(|(p, instead)| format!("{}: `{p}`: {instead}", shown(&path))));
+    }
+    let n = found.len();
+    assert!(n <= PHRASES_IN_SOURCES, "{n}, {PHRASES_IN_SOURCES} at most\n{}", found.join("\n"));
+    assert!(n * 2 >= PHRASES_IN_SOURCES, "only {n} are left: lower PHRASES_IN_SOURCES");
+}
+
+/// A heading's name in links, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for page in files(&root(), &[".md"]) {
+        let text = prose(&fs::read_to_string(&page).unwrap());
+        for link in text.split("](").skip(1).filter_map(|l| l.split(')').next()) {
+            if link.starts_with("http") {
+                continue;
+            }
+            seen += 1;
+            let (path, name) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let there = match (target.exists(), name) {
+                (there, "") => there,
+                (false, _) => false,
+                _ => {
+                    let other = prose(&fs::read_to_string(&target).unwrap());
+                    other.lines().any(|l| l.starts_with('#') && anchor(l) == name)
+                }
+            };
+            if !there {
+                wrong.push(format!("{}: {link}", shown(&page)));
+            }
+        }
+    }
+    assert!(seen > 200 && wrong.is_empty(), "{seen} links; these lead nowhere:\n{}", wrong.join("\n"));
+}
