@@ -295,6 +295,7 @@ fn no_room_is_too_large_to_know() {
 
 /// The pages that a newcomer reads first have a limit, lines.
 const FRONT_PAGE: usize = 120;
+const FIRST_OUTPUT: usize = 15;
 const CONCEPT: usize = 100;
 
 /// Pages below the repository's root that people write; those of governors and signals are written from their sources.
@@ -322,6 +323,9 @@ fn prose(page: &str) -> String {
 fn front_page_and_concepts_are_short() {
     let lines = |path: &Path| fs::read_to_string(path).unwrap().lines().count();
     assert!(lines(&root().join("README.md")) <= FRONT_PAGE, "README.md: {FRONT_PAGE} lines at most");
+    let page = fs::read_to_string(root().join("README.md")).unwrap();
+    let output = page.split("\n```\n```\n").nth(1).unwrap().split("\n```").next().unwrap();
+    assert!(output.lines().count() <= FIRST_OUTPUT, "README.md: {FIRST_OUTPUT} lines of output at most");
     let concepts = files(&root().join("docs/concepts"), &[".md"]);
     assert!(!concepts.is_empty());
     for page in concepts {
