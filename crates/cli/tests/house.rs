@@ -298,9 +298,9 @@ const FRONT_PAGE: usize = 120;
 const FIRST_OUTPUT: usize = 15;
 const CONCEPT: usize = 100;
 
-/// Pages below the repository's root that people write; those of governors and signals are written from their sources.
+/// Pages that people write; those of governors are made from their sources.
 fn pages() -> Vec<PathBuf> {
-    let written = |p: &PathBuf| !["docs/governors/", "docs/signals/"].iter().any(|f| shown(p).starts_with(f));
+    let written = |p: &PathBuf| !shown(p).starts_with("docs/governors/");
     files(&root(), &[".md"]).into_iter().filter(written).collect()
 }
 
