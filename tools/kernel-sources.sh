@@ -63,7 +63,6 @@ fetch() { # PACKAGE VERSION [SUITE]
 			return 0
 		}
 	done
-	mkdir -p "$folder"
 	work=$(mktemp -d "$folder/.new-XXXXXX")
 	say "downloading $1 for the tests"
 	if [ -n "$suite" ] && ! apt-cache show "$1" >/dev/null 2>&1; then
@@ -91,6 +90,10 @@ fetch() { # PACKAGE VERSION [SUITE]
 	rm -rf "$work"
 }
 
+mkdir -p "$folder"
+# Another clone's tests may be at it.
+exec 9>"$folder/.lock"
+flock 9
 fetch linux-source-6.1 6.1.192
 fetch linux-source-6.12 6.12.117
 fetch linux-source-7.3 7.3.4 trixie-backports

@@ -32,30 +32,42 @@ lint() { # COMPONENT COMMAND...
 
 shared=${IDLEWISE_SHARED:-../shared}
 [ -d "$shared" ] || notes+=("not run: what needs the kernel decisions and recordings of $shared (IDLEWISE_SHARED)")
-# Kernels' own governors, compiled by the tests.
-if [ -z "${IDLEWISE_KERNEL_SOURCES-}" ]; then
-	export IDLEWISE_KERNEL_SOURCES=$PWD/target/kernel-sources
-	tools/kernel-sources.sh "$IDLEWISE_KERNEL_SOURCES"
-fi
-for tree in linux-source-6.1 linux-source-6.12 linux-source-7.3; do
-	[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
-		notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
-done
+# What comes from the network is fetched once for all clones of this user, while the tests are built. What is missing after that
+# is named at the end.
+cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/idlewise
+fetching=()
+fetch() { # NAME VARIABLE: into target/NAME, by tools/NAME.sh, unless VARIABLE names another folder
+	local folder=$PWD/target/$1
+	[ -z "${!2-}" ] || return 0
+	export "$2=$folder"
+	if [ ! -e "$folder" ]; then
+		mkdir -p target
+		! mkdir -p "$cache/$1" 2>/dev/null || [ ! -w "$cache/$1" ] || ln -sfn "$cache/$1" "$folder"
+	fi
+	"tools/$1.sh" "$folder" &
+	fetching+=($!)
+}
+# Kernels' own governors, compiled by the tests; Perfetto's own messages, read by Python.
+fetch kernel-sources IDLEWISE_KERNEL_SOURCES
+fetch python-perfetto IDLEWISE_PYTHON_PERFETTO
 # A whole tree, prepared, in which the overlay is compiled.
 export IDLEWISE_LAB=${IDLEWISE_LAB:-$PWD/target/lab}
-for tool in aarch64-linux-gnu-gcc bison flex bc dtc; do
-	command -v $tool >/dev/null || notes+=("not run: what the boot lab needs $tool for (not installed)")
-done
-# Perfetto's own messages, read by Python.
-if [ -z "${IDLEWISE_PYTHON_PERFETTO-}" ]; then
-	export IDLEWISE_PYTHON_PERFETTO=$PWD/target/python-perfetto
-	tools/python-perfetto.sh "$IDLEWISE_PYTHON_PERFETTO"
-fi
-[ -x "$IDLEWISE_PYTHON_PERFETTO/bin/python" ] ||
-	notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
-command -v trace-cmd >/dev/null || notes+=("not run: comparisons with trace-cmd (not installed)")
-command -v perf >/dev/null || notes+=("not run: comparisons with perf (not installed)")
-command -v babeltrace2 >/dev/null || notes+=("not run: comparisons with babeltrace2 (not installed)")
+
+not_there() { # Notes for the end: what is missing, and which tests were not run without it.
+	local tree tool
+	for tree in linux-source-6.1 linux-source-6.12 linux-source-7.3; do
+		[ -f "$IDLEWISE_KERNEL_SOURCES/$tree/Makefile" ] ||
+			notes+=("not run: governors of a kernel, compiled from $IDLEWISE_KERNEL_SOURCES/$tree (not there; tools/kernel-sources.sh says why)")
+	done
+	[ -x "$IDLEWISE_PYTHON_PERFETTO/bin/python" ] ||
+		notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
+	for tool in aarch64-linux-gnu-gcc bison flex bc dtc; do
+		command -v $tool >/dev/null || notes+=("not run: what the boot lab needs $tool for (not installed)")
+	done
+	for tool in trace-cmd perf babeltrace2; do
+		command -v $tool >/dev/null || notes+=("not run: comparisons with $tool (not installed)")
+	done
+}
 
 lint rustfmt cargo fmt --all --check
 lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -77,6 +89,8 @@ tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
 
 echo "== tests"
 cargo test --workspace --locked --no-run || true
+[ ${#fetching[@]} -eq 0 ] || wait "${fetching[@]}" || true
+not_there
 named() { # A "--test=NAME" for each test program of the crates that match.
 	for file in crates/*/Cargo.toml; do
 		[[ $file =~ ^crates/($1)/ ]] && sed -n '/^\[\[test\]\]/ { n; s/^name = "\(.*\)"/--test=\1/p }' "$file"
