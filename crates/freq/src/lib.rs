@@ -33,29 +33,26 @@
 //! Clocks are kHz, times ns, utilisations and capacities 0 to 1024. Whatever numbers come in, nothing panics: what would
 //! overflow stays at the largest number. Section numbers (C2) are those of docs/reference/signal-behaviour.md.
 
-mod catalog;
 mod clock;
 mod config;
-mod conservative;
 mod error;
-mod interactive;
+mod governor;
+mod governors;
 mod iowait;
-mod ondemand;
+mod params;
 mod policy;
 mod sampler;
-mod sched_freq;
-mod schedutil;
-mod schedutil_old;
 mod signals;
-mod steady;
 mod steps;
 mod table;
 
-pub use catalog::{Default as ParamDefault, GovernorInfo, Kind as ParamKind, ParamInfo, list};
 pub use clock::{Change, Driver, Moving, RateRule, Setup};
 pub use config::Config;
 pub use error::FreqError;
-pub use policy::{Answer, Policy};
+pub use governor::{Answer, GovernorInfo};
+pub use governors::list;
+pub use params::{Default as ParamDefault, Kind as ParamKind, ParamInfo};
+pub use policy::Policy;
 pub use signals::{Event, Hook, Need, Signals};
 pub use steps::Steps;
 pub use table::{Limits, Relation, Table};

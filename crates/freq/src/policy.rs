@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::clock::{Change, Clock, Moving, Setup};
-use crate::conservative::Conservative;
-use crate::interactive::Interactive;
-use crate::ondemand::Ondemand;
-use crate::sched_freq::SchedFreq;
-use crate::schedutil::{Kernel, Schedutil};
-use crate::schedutil_old::OldSchedutil;
-use crate::steady::Steady;
+use crate::clock::{Clock, Moving, Setup};
+use crate::governor::{Answer, Governor};
 use crate::{Config, Event, FreqError, Hook, Limits, Signals, Table};
 
 /// One clock, the CPUs that share it, and the governor that sets it.
 ///
 /// The caller owns time. It says what happens, does what the answer says, and asks [`Policy::next_timer`] after any call
 /// whose answer has `timers`. Every call is cheap and allocates nothing; calls about a CPU of another policy do nothing.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Policy {
     clock: Clock,
-    governor: Governor,
+    governor: Box<dyn Governor>,
     id: &'static str,
-}
-
-/// What the caller has to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use]
-pub struct Answer {
-    /// About the clock.
-    pub change: Change,
-    /// Timers may have moved: ask [`Policy::next_timer`] again.
-    pub timers: bool,
-}
-
-impl From<Change> for Answer {
-    fn from(change: Change) -> Self {
-        Self { change, timers: false }
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Governor {
-    Steady(Steady),
-    Schedutil(Schedutil),
-    OldSchedutil(OldSchedutil),
-    SchedFreq(SchedFreq),
-    Ondemand(Ondemand),
-    Conservative(Conservative),
-    Interactive(Interactive),
 }
 
 impl Policy {
@@ -54,75 +21,34 @@ impl Policy {
     /// If the setup makes no sense.
     pub fn new(setup: Setup, config: &Config) -> Result<Self, FreqError> {
         let clock = Clock::new(setup)?;
-        let id = config.info().id;
-        let governor = match id {
-            "performance" => Governor::Steady(Steady::Highest),
-            "powersave" => Governor::Steady(Steady::Lowest),
-            "fixed" => {
-                let Some(khz) = config.khz("khz") else { unreachable!("{id} is not read without khz") };
-                Governor::Steady(Steady::At(khz))
-            }
-            "schedutil" => Governor::Schedutil(Schedutil::new(Kernel::V6_12, config, &clock)),
-            "schedutil-6.1" | "sched-pixel" => {
-                Governor::Schedutil(Schedutil::new(Kernel::V6_1, config, &clock))
-            }
-            "sched-freq" => Governor::SchedFreq(SchedFreq::new(false, config, &clock)),
-            "sched-freq-4.4" => Governor::SchedFreq(SchedFreq::new(true, config, &clock)),
-            "ondemand" => Governor::Ondemand(Ondemand::new(config, &clock)),
-            "conservative" => Governor::Conservative(Conservative::new(config, &clock)),
-            "interactive" => Governor::Interactive(Interactive::new(config, &clock)),
-            "schedutil-4.8" => Governor::OldSchedutil(OldSchedutil::new(false, config, &clock)),
-            "schedutil-android-4.4" => Governor::OldSchedutil(OldSchedutil::new(true, config, &clock)),
-            _ => unreachable!("{id} is in the catalogue, and no policy is made for it"),
-        };
-        Ok(Self { clock, governor, id })
+        let info = config.info();
+        let governor = (info.new)(config.params(), &clock);
+        Ok(Self { clock, governor, id: info.id })
     }
 
     /// The governor takes over. To be called once, before anything else.
-    pub fn start(&mut self, t_ns: u64, signals: &impl Signals) -> Answer {
-        match &mut self.governor {
-            Governor::Steady(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::Ondemand(g) => {
-                g.sampler.start(&self.clock, t_ns, signals);
-                Answer::default()
-            }
-            Governor::Conservative(g) => {
-                g.sampler.start(&self.clock, t_ns, signals);
-                Answer::default()
-            }
-            Governor::Interactive(g) => g.start(&self.clock, t_ns, signals),
-            Governor::Schedutil(_) | Governor::OldSchedutil(_) | Governor::SchedFreq(_) => Answer::default(),
-        }
+    pub fn start(&mut self, t_ns: u64, signals: &dyn Signals) -> Answer {
+        self.governor.start(&mut self.clock, t_ns, signals)
     }
 
     /// The scheduler's utilisation hook. Read by schedutil of all kernels and by the samplers.
     #[inline]
-    pub fn hook(&mut self, hook: &Hook, signals: &impl Signals) -> Answer {
-        match &mut self.governor {
-            Governor::Schedutil(g) => g.hook(&mut self.clock, hook, signals).into(),
-            Governor::OldSchedutil(g) => g.hook(&mut self.clock, hook, signals).into(),
-            Governor::Ondemand(g) => g.hook(&mut self.clock, hook, signals).into(),
-            Governor::Conservative(g) => g.hook(&mut self.clock, hook, signals).into(),
-            Governor::Steady(_) | Governor::SchedFreq(_) | Governor::Interactive(_) => Answer::default(),
-        }
+    pub fn hook(&mut self, hook: &Hook, signals: &dyn Signals) -> Answer {
+        self.governor.hook(&mut self.clock, hook, signals).into()
     }
 
     /// Something that only `sched-freq` listens to.
     #[inline]
-    pub fn event(&mut self, cpu: u32, t_ns: u64, event: Event, signals: &impl Signals) -> Answer {
-        match &mut self.governor {
-            Governor::SchedFreq(g) => g.event(&mut self.clock, cpu, t_ns, event, signals),
-            _ => Answer::default(),
-        }
+    pub fn event(&mut self, cpu: u32, t_ns: u64, event: Event, signals: &dyn Signals) -> Answer {
+        let Some(at) = self.clock.index(cpu) else { return Answer::default() };
+        self.governor.event(&mut self.clock, at, t_ns, event, signals)
     }
 
     /// A CPU stops idling. Only `interactive` listens.
     #[inline]
-    pub fn idle_end(&mut self, cpu: u32, t_ns: u64, signals: &impl Signals) -> Answer {
-        match &self.governor {
-            Governor::Interactive(_) => self.timer(cpu, t_ns, signals),
-            _ => Answer::default(),
-        }
+    pub fn idle_end(&mut self, cpu: u32, t_ns: u64, signals: &dyn Signals) -> Answer {
+        let Some(at) = self.clock.index(cpu) else { return Answer::default() };
+        self.governor.idle_end(&mut self.clock, at, t_ns, signals)
     }
 
     /// When the governor next wants [`Policy::timer`] for this CPU, ns. With `idle` only timers that wake an idle CPU
@@ -132,69 +58,37 @@ impl Policy {
     /// not. `sched-freq`'s thread sleeps on a timer that is the policy's first CPU's.
     #[must_use]
     pub fn next_timer(&self, cpu: u32, idle: bool) -> Option<u64> {
-        match &self.governor {
-            Governor::Interactive(g) => g.next_timer(self.clock.index(cpu)?, idle),
-            Governor::SchedFreq(g) => g.next_timer().filter(|_| self.clock.cpus.first() == Some(&cpu)),
-            _ => None,
-        }
+        self.governor.next_timer(self.clock.index(cpu)?, idle)
     }
 
-    /// The time that [`Policy::next_timer`] said has come. Coming early does no harm.
-    pub fn timer(&mut self, cpu: u32, t_ns: u64, signals: &impl Signals) -> Answer {
-        match &mut self.governor {
-            Governor::Interactive(g) => match self.clock.index(cpu) {
-                Some(at) => g.run(&mut self.clock, at, t_ns, signals),
-                None => Answer::default(),
-            },
-            Governor::SchedFreq(g) => g.run_thread(&mut self.clock, t_ns),
-            _ => Answer::default(),
-        }
+    /// The time that [`Policy::next_timer`] returned has come. Coming early does no harm.
+    pub fn timer(&mut self, cpu: u32, t_ns: u64, signals: &dyn Signals) -> Answer {
+        let Some(at) = self.clock.index(cpu) else { return Answer::default() };
+        self.governor.timer(&mut self.clock, at, t_ns, signals)
     }
 
-    /// The switch that [`Change::Start`] began is over. Another may begin at once.
-    pub fn transition_done(&mut self, t_ns: u64, signals: &impl Signals) -> Answer {
+    /// The switch that [`Change::Start`](crate::Change::Start) began is over. Another may begin at once.
+    pub fn transition_done(&mut self, t_ns: u64, signals: &dyn Signals) -> Answer {
         if self.clock.moving.is_none() {
             return Answer::default();
         }
-        match &mut self.governor {
-            Governor::SchedFreq(g) => return g.done(&mut self.clock, t_ns),
-            Governor::Interactive(g) => g.before_change(&self.clock, t_ns, signals),
-            _ => {}
-        }
-        self.clock.done(t_ns).into()
+        self.governor.transition_done(&mut self.clock, t_ns, signals)
     }
 
     /// New limits, see [`Table::fit`]. With fast switching schedutil follows at its next hook only; all else at once.
     pub fn set_limits(&mut self, limits: Limits, t_ns: u64) -> Answer {
         self.clock.limits = self.clock.table.fit(limits);
-        match &mut self.governor {
-            Governor::Steady(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::Schedutil(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::OldSchedutil(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::SchedFreq(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::Ondemand(g) => g.limits(&mut self.clock, t_ns).into(),
-            Governor::Conservative(g) => g.sampler.limits(&mut self.clock, t_ns).into(),
-            Governor::Interactive(g) => g.limits(&mut self.clock, t_ns).into(),
-        }
+        self.governor.limits(&mut self.clock, t_ns).into()
     }
 
     /// User space reports a touch. Only `interactive` listens (`boostpulse`).
     pub fn boost_pulse(&mut self, t_ns: u64) -> Answer {
-        match &mut self.governor {
-            Governor::Interactive(g) => g.pulse(&mut self.clock, t_ns).into(),
-            _ => Answer::default(),
-        }
+        self.governor.boost_pulse(&mut self.clock, t_ns).into()
     }
 
     /// User space writes a clock. Only `fixed` listens.
     pub fn set_speed(&mut self, khz: u32, t_ns: u64) -> Answer {
-        match &mut self.governor {
-            Governor::Steady(g @ Steady::At(_)) => {
-                *g = Steady::At(khz);
-                g.limits(&mut self.clock, t_ns).into()
-            }
-            _ => Answer::default(),
-        }
+        self.governor.set_speed(&mut self.clock, khz, t_ns).into()
     }
 
     /// The clock now, kHz.

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::clock::{Change, Clock, RateRule, passed};
-use crate::{Config, Hook, Signals};
+use crate::params::{Default, ParamInfo, Params, period, switch};
+use crate::{Hook, Signals};
+
+/// As ondemand and conservative declare it.
+pub(crate) const SAMPLING_RATE: ParamInfo = period(
+    "sampling_rate",
+    Default::Derived("two ticks, or 1.5 x latency if that is longer"),
+    "from one sample to the next",
+);
+
+/// As all governors declare it that read idle times.
+pub(crate) const IO_IS_BUSY: ParamInfo =
+    switch("io_is_busy", 0, "1: waiting for I/O counts as busy; the kernel's default for ondemand on Intel");
 
 /// How ondemand and conservative look at their CPUs: from time to time, how much of the time since was not idle
 /// (signal-behaviour.md C7). The hook drives it, so that nothing is looked at while all CPUs idle.
@@ -35,20 +47,20 @@ pub(crate) struct Sample {
 }
 
 impl Sampler {
-    pub(crate) fn new(config: &Config, clock: &Clock) -> Self {
+    pub(crate) fn new(params: &Params, clock: &Clock) -> Self {
         let least = clock.tick_ns.saturating_mul(2) / 1000;
         let derived = least.max(RateRule::Kernel6_12.limit_us(&clock.driver));
-        let rate_us = config.number("sampling_rate").unwrap_or(derived).max(1);
+        let rate_us = params.if_known("sampling_rate").unwrap_or(derived).max(1);
         Self {
             rate_us,
             delay_ns: rate_us.saturating_mul(1000),
             last_ns: 0,
-            io_is_busy: config.number("io_is_busy") == Some(1),
+            io_is_busy: params.is_on("io_is_busy"),
             cpus: vec![PerCpu::default(); clock.cpus.len()],
         }
     }
 
-    pub(crate) fn start(&mut self, clock: &Clock, t_ns: u64, signals: &impl Signals) {
+    pub(crate) fn start(&mut self, clock: &Clock, t_ns: u64, signals: &dyn Signals) {
         let io_is_busy = self.io_is_busy;
         for (this, &cpu) in self.cpus.iter_mut().zip(&clock.cpus) {
             *this =
@@ -80,7 +92,7 @@ impl Sampler {
         clock: &Clock,
         t_ns: u64,
         period_us: u64,
-        signals: &impl Signals,
+        signals: &dyn Signals,
     ) -> Sample {
         let mut found = Sample::default();
         let io_is_busy = self.io_is_busy;
@@ -110,7 +122,7 @@ impl Sampler {
 }
 
 /// Idle time as the samplers count it, us.
-pub(crate) fn idle_us(signals: &impl Signals, cpu: u32, t_ns: u64, io_is_busy: bool) -> u64 {
+pub(crate) fn idle_us(signals: &dyn Signals, cpu: u32, t_ns: u64, io_is_busy: bool) -> u64 {
     let iowait = if io_is_busy { 0 } else { signals.iowait_ns(cpu, t_ns) };
     signals.idle_ns(cpu, t_ns).saturating_add(iowait) / 1000
 }

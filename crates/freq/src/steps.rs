@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::config::number;
-
 /// A step function of the clock as interactive's parameters have it: `85 1500000:90 1800000:99` is 85 below 1.5 GHz, 90
 /// from there, 99 from 1.8 GHz (signal-behaviour.md C9). Between the numbers stand spaces or colons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,4 +38,9 @@ impl Steps {
         let below = self.rest.partition_point(|(from, _)| *from <= khz);
         below.checked_sub(1).and_then(|i| self.rest.get(i)).map_or(self.first, |step| step.1)
     }
+}
+
+/// A whole number, digits only: no sign, no space.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) { text.parse().ok() } else { None }
 }

@@ -1,60 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Clocks: each asks its frequency governor, and changes when it says so.
 
-use idlewise_freq::{Answer, Change, Config, Driver, Event, Hook, Limits, Policy, Setup, Table};
+use idlewise_freq::{Answer, Change, Event, Hook, Policy};
 
-use crate::cpu::Mode;
-use crate::engine::Sim;
-use crate::load::View;
+use crate::state::Sim;
+use crate::state::cpu::Mode;
+use crate::state::load::View;
 use idlewise_parts::queue::What;
 use idlewise_parts::watch::{Seen, Watch};
-use idlewise_parts::{Machine, SimError};
-
-/// A clock and who sets it.
-#[derive(Debug)]
-pub(crate) struct Clock {
-    /// Nothing where the platform knows one point only.
-    policy: Option<Policy>,
-    point: usize,
-    /// Announcements of timers before are over.
-    turn: u32,
-    done_turn: u32,
-}
-
-impl Clock {
-    /// The clocks of `machine`, each under a governor of `config`. They begin at their lowest point, as where nothing has
-    /// run for long.
-    pub(crate) fn all(machine: &Machine<'_>, config: &Config) -> Result<Vec<Self>, SimError> {
-        let clock = |spec: &idlewise_parts::ClockSpec<'_>| {
-            let known = machine.clusters.get(spec.cluster).and_then(|c| c.clock.as_ref());
-            let Some(clock) = known.filter(|_| spec.points.len() > 1) else {
-                return Ok(Self { policy: None, point: 0, turn: 0, done_turn: 0 });
-            };
-            let khz: Vec<u32> = spec.points.iter().map(|p| p.khz).collect();
-            let (lowest, highest) = (khz.first().copied().unwrap_or(0), khz.last().copied());
-            let driver = Driver {
-                transition_latency_ns: clock.transition_latency_ns,
-                transition_delay_us: clock.transition_delay_us,
-                fast_switch: clock.fast_switch,
-                invariant: clock.invariant,
-                reference_khz: highest.filter(|_| clock.invariant),
-                any_cpu: true,
-                ..Driver::default()
-            };
-            let setup = Setup {
-                cpus: spec.cpus.iter().map(|c| *c as u32).collect(),
-                table: Table::new(khz)?,
-                limits: Limits::NONE,
-                start_khz: lowest,
-                driver,
-                tick_ns: machine.grid.period_ns,
-            };
-            let policy = Some(Policy::new(setup, config)?);
-            Ok(Self { policy, point: 0, turn: 0, done_turn: 0 })
-        };
-        machine.clocks.iter().map(clock).collect()
-    }
-}
 
 impl<W: Watch> Sim<'_, W> {
     /// The governors take over, and the CPUs have the speeds of their clocks.

@@ -1,89 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Block devices and sources of requests.
 
-use std::collections::VecDeque;
+use idlewise_workload::{Arrivals, Completion, Distribution, Random};
 
-use idlewise_model::Counted;
-use idlewise_workload::{Arrivals, Completion, Distribution, Random, Workload};
-
-use crate::engine::Sim;
+use crate::state::Sim;
 use idlewise_parts::queue::{Irq, What};
 use idlewise_parts::timers::Waiter;
 use idlewise_parts::watch::Watch;
 
-/// Streams of chance of devices and sources, apart from those of tasks.
-const DEVICES: u64 = 1 << 40;
-const SOURCES: u64 = 1 << 41;
-
 /// A drawn time, ns.
 pub(crate) fn sample(distribution: &Distribution, random: &mut Random) -> u64 {
     distribution.sample_ns(&mut || random.draw())
-}
-
-/// The block devices.
-#[derive(Debug)]
-pub(crate) struct Devices(Vec<Device>);
-
-#[derive(Debug)]
-struct Device {
-    random: Random,
-    /// Requests that it works on.
-    busy: u32,
-    /// Requests that wait for it: task, the CPU that asked.
-    waiting: VecDeque<(u32, u32)>,
-    /// When each request in work or waiting was made: task, ns.
-    asked: Vec<(u32, u64)>,
-    latency_ns: Counted,
-}
-
-impl Devices {
-    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
-        let device = |i: usize| Device {
-            random: Random::stream(seed, DEVICES + i as u64),
-            busy: 0,
-            waiting: VecDeque::new(),
-            asked: Vec::new(),
-            latency_ns: Counted::default(),
-        };
-        Self((0..workload.devices.len()).map(device).collect())
-    }
-
-    pub(crate) fn latencies(self) -> Vec<Counted> {
-        self.0.into_iter().map(|d| d.latency_ns).collect()
-    }
-}
-
-/// The sources of requests.
-#[derive(Debug)]
-pub(crate) struct Sources(Vec<Source>);
-
-#[derive(Debug)]
-struct Source {
-    random: Random,
-    /// When requests that wait came, ns.
-    waiting: VecDeque<u64>,
-    /// Requests on their way to the CPU that takes them in.
-    coming: VecDeque<u64>,
-    /// Tasks that wait for one.
-    takers: VecDeque<u32>,
-    latency_ns: Counted,
-}
-
-impl Sources {
-    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
-        let source = |i: usize| Source {
-            random: Random::stream(seed, SOURCES + i as u64),
-            waiting: VecDeque::new(),
-            coming: VecDeque::new(),
-            takers: VecDeque::new(),
-            latency_ns: Counted::default(),
-        };
-        Self((0..workload.sources.len()).map(source).collect())
-    }
-
-    pub(crate) fn latencies(self) -> Vec<Counted> {
-        self.0.into_iter().map(|s| s.latency_ns).collect()
-    }
 }
 
 impl<W: Watch> Sim<'_, W> {

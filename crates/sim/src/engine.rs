@@ -12,67 +12,22 @@ use idlewise_idle::{Hosted, IdleCpu};
 use idlewise_model::{Counted, WakeCause};
 use idlewise_signal::pelt;
 use idlewise_workload::{Random, Workload};
-use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
-use crate::cpu::{Cpu, Mode, Then};
-use crate::device::{Devices, Sources};
-use crate::load::{Load, Signal};
-use crate::place::Placer;
-use crate::task::{Left, State, Task, TaskSeen, Tasks};
-use crate::turns::Turns;
-use idlewise_parts::energy::{Energy, Meter};
+use crate::run::{Outcome, Setting};
+use crate::state::Sim;
+use crate::state::clock::Clock;
+use crate::state::cpu::{Cpu, Mode, Then};
+use crate::state::device::{Devices, Sources};
+use crate::state::load::Load;
+use crate::state::placer::Placer;
+use crate::state::task::{Left, State, Task, TaskSeen, Tasks};
+use crate::state::turns::Turns;
+use idlewise_parts::energy::Meter;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::{Irq, Queue, What};
 use idlewise_parts::timers::{NEVER_NS, Waiter};
 use idlewise_parts::watch::{IrqKind, Seen, Watch};
 use idlewise_parts::{Machine, SimError};
-
-/// How a run is set up beside machine and workload.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// How long it runs, ns.
-    pub duration_ns: u64,
-    /// Seed of all chance.
-    pub seed: u64,
-    /// Which kernel's PELT the scheduler has.
-    pub pelt: pelt::Pelt,
-    /// What frequency governors read.
-    pub signal: Signal,
-    /// The frequency governor.
-    pub frequency: idlewise_freq::Config,
-    /// Tasks begin one after the other, each up to so much later than the one before, ns, by chance.
-    pub stagger_ns: u64,
-}
-
-/// What came out of a run, beside what was watched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// When it ended, ns: all tasks were gone, or the time was over.
-    pub end_ns: u64,
-    /// Events that were worked off.
-    pub events: u64,
-    /// Times the governor was asked.
-    pub decisions: u64,
-    /// Answers that were no state of the table; the nearest was taken.
-    pub out_of_range: u64,
-    /// By task program: what was seen of all its instances.
-    pub tasks: Vec<TaskSeen>,
-    /// By CPU: time that it ran tasks, the kernel's work for them included, ns.
-    pub busy_ns: Vec<u64>,
-    /// What was drawn.
-    pub energy: Energy,
-    /// By device: times from asking to answer, ns, of those answered.
-    pub devices: Vec<Counted>,
-    /// By source: times from arrival to answer, ns.
-    pub requests: Vec<Counted>,
-    /// By frame kind: how long frames took, ns.
-    pub frames: Vec<Counted>,
-    /// When the last task was gone, ns, if all were.
-    pub finished_ns: Option<u64>,
-    /// Task programs that never let time pass, and were stopped.
-    pub stuck: Vec<u32>,
-}
 
 /// Runs `workload` on `machine` with `governor` for the time of `setting`.
 ///
@@ -92,47 +47,6 @@ pub fn simulate<W: Watch>(
         Some(why) => Err(why),
         None => Ok(sim.finish()),
     }
-}
-
-pub(crate) struct Sim<'a, W> {
-    pub(crate) now_ns: u64,
-    pub(crate) machine: &'a Machine<'a>,
-    pub(crate) workload: &'a Workload,
-    pub(crate) program: &'a Program,
-    pub(crate) governor: &'a mut Instance,
-    pub(crate) watch: &'a mut W,
-    pub(crate) queue: Queue,
-    pub(crate) cpus: Vec<Cpu<'a>>,
-    pub(crate) tasks: Tasks,
-    pub(crate) load: Load,
-    pub(crate) placer: Placer,
-    pub(crate) clocks: Vec<Clock>,
-    pub(crate) meter: Meter,
-    /// Whose turn it is, where CPUs take turns on one thread.
-    pub(crate) turns: Option<Turns>,
-    pub(crate) devices: Devices,
-    pub(crate) sources: Sources,
-    /// Tasks that wait in each queue, in order of coming.
-    pub(crate) waiters: Vec<Vec<u32>>,
-    /// Who has each mutex, and who waits for it.
-    pub(crate) mutexes: Vec<(Option<u32>, Vec<u32>)>,
-    /// Who waits at each barrier.
-    pub(crate) barriers: Vec<Vec<u32>>,
-    /// Frames that have begun, by kind: when, ns.
-    pub(crate) frames: Vec<VecDeque<u64>>,
-    /// When each timer that tasks share last expired, ns.
-    pub(crate) timers: Vec<Option<u64>>,
-    /// Random numbers for governors that ask.
-    pub(crate) chance: Random,
-    /// Seed of streams.
-    pub(crate) seed: u64,
-    /// Tasks that are not gone.
-    pub(crate) alive: u32,
-    /// Tasks that the workload begins with.
-    pub(crate) begun: u32,
-    /// Why it cannot go on.
-    pub(crate) failure: Option<SimError>,
-    pub(crate) out: Outcome,
 }
 
 impl<'a, W: Watch> Sim<'a, W> {

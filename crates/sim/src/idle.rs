@@ -4,8 +4,8 @@
 use idlewise_idle::{Hosted, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{TickChoice, WakeCause};
 
-use crate::cpu::{Mode, Stay, Then};
-use crate::engine::Sim;
+use crate::state::Sim;
+use crate::state::cpu::{Mode, Stay, Then};
 use idlewise_parts::queue::Irq;
 use idlewise_parts::watch::{Seen, Watch};
 

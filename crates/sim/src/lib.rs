@@ -8,17 +8,17 @@
 //! the same to the byte wherever it runs.
 
 mod clock;
-mod cpu;
 mod device;
 mod engine;
 mod idle;
-mod load;
 mod place;
+mod run;
 mod sched;
+mod state;
 mod steps;
-mod task;
 mod turns;
 
-pub use engine::{Outcome, Setting, simulate};
-pub use load::Signal;
-pub use task::TaskSeen;
+pub use engine::simulate;
+pub use run::{Outcome, Setting};
+pub use state::load::Signal;
+pub use state::task::TaskSeen;

@@ -4,9 +4,9 @@
 use idlewise_freq::Event;
 use idlewise_signal::pelt::{Leave, Next};
 
-use crate::cpu::{Mode, Then};
-use crate::engine::Sim;
-use crate::task::{Left, State};
+use crate::state::Sim;
+use crate::state::cpu::{Mode, Then};
+use crate::state::task::{Left, State};
 use idlewise_parts::program::Class;
 use idlewise_parts::queue::{Irq, What};
 use idlewise_parts::timers::Waiter;
@@ -261,7 +261,7 @@ impl<W: Watch> Sim<'_, W> {
 
     fn switch_load(&mut self, c: usize, prev: Option<u32>, next: Option<u32>) {
         let cpu = &mut self.cpus[c];
-        let is_fair = |t: u32, tasks: &crate::task::Tasks| tasks[t].is_fair();
+        let is_fair = |t: u32, tasks: &crate::state::task::Tasks| tasks[t].is_fair();
         let fair_prev = prev.filter(|p| is_fair(*p, &self.tasks));
         let fair_next = next.filter(|n| is_fair(*n, &self.tasks));
         let faded = next.is_none() && self.load.pelt.age(&mut cpu.pelt);
@@ -410,7 +410,7 @@ impl<W: Watch> Sim<'_, W> {
         let t = &mut self.tasks[task];
         let started = t.entity;
         t.class = class;
-        t.entity = crate::task::Task::entity_of(class).started_as(&started);
+        t.entity = crate::state::task::Task::entity_of(class).started_as(&started);
         t.budget_ns = match class {
             Class::RoundRobin(_) => TURN_NS,
             Class::Deadline { runtime_ns, .. } => runtime_ns,

@@ -3,10 +3,10 @@
 
 use idlewise_workload::{ResourceKind, SleepTimer, TimerMode};
 
-use crate::cpu::Then;
 use crate::device::sample;
-use crate::engine::Sim;
-use crate::task::Left;
+use crate::state::Sim;
+use crate::state::cpu::Then;
+use crate::state::task::Left;
 use idlewise_parts::SimError;
 use idlewise_parts::program::{Step, TimerAt};
 use idlewise_parts::queue::What;

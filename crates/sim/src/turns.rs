@@ -7,9 +7,10 @@
 //! So does one that spins through an idle state's latency or polls, every [`SPIN_NS`]; it looks at the clock when it comes next.
 //! A timer that is set to come before all others ends the turn, since the time to the next timer is another one then.
 
-use crate::cpu::Mode;
-use crate::engine::Sim;
-use crate::task::Left;
+use crate::state::Sim;
+use crate::state::cpu::Mode;
+use crate::state::task::Left;
+use crate::state::turns::Share;
 use idlewise_parts::queue::What;
 use idlewise_parts::timers::NEVER_NS;
 use idlewise_parts::watch::Watch;
@@ -18,42 +19,6 @@ use idlewise_parts::watch::Watch;
 const SPIN_NS: u64 = 3_300;
 /// No turn is shorter, ns. An emulator's get as short as some instructions; that would be nothing but many events.
 const SHORTEST_NS: u64 = 1_000;
-
-/// Whose turn it is.
-#[derive(Debug)]
-pub(crate) struct Turns {
-    holder: Option<usize>,
-    /// Where the round goes on.
-    next: usize,
-    /// When the turn began, ns.
-    since_ns: u64,
-    /// How long turns are, ns.
-    slice_ns: u64,
-    /// In the rest of this round, that is looked at anew for each.
-    anew: bool,
-    /// When the turn's end was announced for, ns; announcements before `turn` are over.
-    end_ns: u64,
-    turn: u32,
-}
-
-impl Turns {
-    /// Nobody's turn yet.
-    pub(crate) fn new() -> Self {
-        Self { holder: None, next: 0, since_ns: 0, slice_ns: 0, anew: false, end_ns: NEVER_NS, turn: 0 }
-    }
-}
-
-/// What a CPU does that takes turns, beside its mode.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Share {
-    /// When its segment ends, ns, if it keeps its turn for so long.
-    ends_ns: u64,
-    /// What was left of it when it lost its turn, ns, and when that was.
-    left_ns: u64,
-    stopped_ns: u64,
-    /// It has begun to leave its idle state.
-    leaves: bool,
-}
 
 impl<W: Watch> Sim<'_, W> {
     /// Whether the CPU can do anything now.

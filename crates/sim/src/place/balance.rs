@@ -3,7 +3,8 @@
 
 use super::imbalance::{Amount, Between, Group, amount};
 use super::util::{Fit, is_greater};
-use super::{AVG_IDLE_MAX_NS, Sim};
+use crate::state::Sim;
+use crate::state::placer::AVG_IDLE_MAX_NS;
 use idlewise_parts::watch::Watch;
 
 /// How many times longer busy CPUs wait (`busy_factor`).
@@ -11,25 +12,6 @@ const BUSY_FACTOR: u64 = 16;
 
 /// Most tasks that are looked at in one go (`sched_nr_migrate`).
 const LOOK_MAX: usize = 32;
-
-/// When a CPU balances one of its domains.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    /// Tick of the last time.
-    last: u64,
-    /// Ms to the next: from the number of CPUs to twice that.
-    wait_ms: u64,
-    least_ms: u64,
-    /// Times in a row that nothing could be moved.
-    failed: u32,
-}
-
-impl Level {
-    pub(super) fn new(cpus: usize) -> Self {
-        let ms = cpus as u64;
-        Self { last: 0, wait_ms: ms, least_ms: ms, failed: 0 }
-    }
-}
 
 /// Why a CPU balances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +70,7 @@ impl<W: Watch> Sim<'_, W> {
     pub(crate) fn take_push(&mut self, c: usize) -> Option<(u32, u32)> {
         let (task, to) = self.placer.cpus[c].push.take()?;
         let t = &self.tasks[task];
-        let runs = self.cpus[c].curr == Some(task) && t.state == crate::task::State::Running;
+        let runs = self.cpus[c].curr == Some(task) && t.state == crate::state::task::State::Running;
         (runs && t.is_fair() && t.may_run_on(to)).then_some((task, to))
     }
 

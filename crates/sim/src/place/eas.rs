@@ -6,8 +6,8 @@
 use idlewise_platform::{EnergyModel, Kernel};
 
 use super::util::Fit;
-use crate::engine::Sim;
-use crate::load::View;
+use crate::state::Sim;
+use crate::state::load::View;
 use idlewise_parts::watch::Watch;
 
 /// What has to be known of CPUs and of the task.

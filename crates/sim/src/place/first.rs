@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Real-time and deadline tasks: one that cannot run where it is goes to a CPU that does something less urgent.
 
-use crate::engine::Sim;
+use crate::state::Sim;
 use idlewise_parts::watch::Watch;
 
 impl<W: Watch> Sim<'_, W> {

@@ -2,7 +2,8 @@
 //! What is done for CPUs whose tick is stopped: a busy CPU wakes one of them up at its tick, and that one ages the
 //! averages of all and looks for work for all (`signal-behaviour.md` A7, D4).
 
-use super::Sim;
+use crate::state::Sim;
+use crate::state::placer::Kick;
 use idlewise_parts::watch::Watch;
 
 /// How often blocked load is aged, ns: a half-life's periods taken as ms.
@@ -10,17 +11,6 @@ const AGE_EVERY_NS: u64 = 32_000_000;
 
 /// Idle times below this on average are too short to age others in, ns (`sched_migration_cost_ns`).
 const AGE_IDLE_NS: u64 = 500_000;
-
-/// What an idle CPU is woken up for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kick {
-    /// To age the averages of idle CPUs.
-    age: bool,
-    /// To look for work for them.
-    balance: bool,
-    /// To work out when to look next.
-    next: bool,
-}
 
 impl<W: Watch> Sim<'_, W> {
     fn sleeps_without_tick(&self, c: usize) -> bool {

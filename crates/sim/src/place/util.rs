@@ -4,7 +4,7 @@
 use idlewise_signal::pelt::Place;
 use idlewise_signal::walt::Walt;
 
-use crate::load::View;
+use crate::state::load::View;
 
 /// Whether an amount of work fits a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //! Placement of fair tasks without an energy model (`signal-behaviour.md` D3).
 
 use super::util::Fit;
-use crate::engine::Sim;
+use crate::state::Sim;
 use idlewise_parts::watch::Watch;
 
 impl<W: Watch> Sim<'_, W> {

@@ -4,7 +4,7 @@ use idlewise_idle::IdleCpu;
 use idlewise_model::WakeCause;
 use idlewise_signal::pelt::Rq;
 
-use crate::turns::Share;
+use crate::state::turns::Share;
 use idlewise_parts::fair::FairQueue;
 use idlewise_parts::queue::Irq;
 use idlewise_parts::timers::{NEVER_NS, Timers};

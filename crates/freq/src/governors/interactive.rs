@@ -1,13 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::clock::{Change, Clock, passed};
-use crate::policy::Answer;
-use crate::sampler::idle_us;
-use crate::{Config, Relation, Signals, Steps};
+use crate::governor::{Answer, Governor, GovernorInfo};
+use crate::params::{Default, HOUR_US, Kind, ParamInfo, Params, khz, percent, period, switch, us};
+use crate::sampler::{IO_IS_BUSY, idle_us};
+use crate::{Relation, Signals, Steps};
+
+pub(super) const INFO: GovernorInfo = GovernorInfo {
+    id: "interactive",
+    summary: "Android's of old: timers on each CPU, fast up to a clock for interaction, slowly beyond",
+    kernel: "Android 3.x to 4.9",
+    fed_by: "idle_ns, iowait_ns",
+    evaluates: "a timer on each CPU while it is awake; at the end of idling if overdue",
+    notes: "The only one with timers on the CPUs. They wait while a CPU idles; above the lowest clock a second one, \
+            `timer_slack` later, wakes it up. `target_loads` and `above_hispeed_delay` may be steps: \
+            `85 1500000:90 1800000:99` is 85 below 1.5 GHz, 90 from there, 99 from 1.8 GHz. Timers are exact; a kernel's \
+            fire with the next tick.",
+    follows_scheduler: false,
+    params: &[
+        period("timer_rate", Default::Number(20_000), "from one sample to the next"),
+        us(
+            "timer_slack",
+            Default::Number(80_000),
+            "how much later a timer wakes an idle CPU up for a sample, above the lowest clock",
+        ),
+        ParamInfo {
+            name: "target_loads",
+            kind: Kind::Steps { min: 1, max: 100 },
+            default: Default::Number(90),
+            unit: "%",
+            help: "the load to aim at; may differ from clock to clock",
+        },
+        percent("go_hispeed_load", 1, 100, 99, "a load of this asks for hispeed_freq"),
+        khz(
+            "hispeed_freq",
+            Default::Derived("the highest clock allowed at the start"),
+            "the clock for interaction",
+        ),
+        ParamInfo {
+            name: "above_hispeed_delay",
+            kind: Kind::Steps { min: 0, max: HOUR_US },
+            default: Default::Number(20_000),
+            unit: "us",
+            help: "how long to stay at hispeed_freq or above before going further up; may differ from clock to clock",
+        },
+        us("min_sample_time", Default::Number(80_000), "how long a clock stays before it falls"),
+        us("boostpulse_duration", Default::Number(80_000), "how long a touch keeps hispeed_freq"),
+        switch("boost", 0, "1: hispeed_freq or above always"),
+        IO_IS_BUSY,
+    ],
+    contradiction: None,
+    new: |params, clock| Box::new(Interactive::new(params, clock)),
+};
 
 /// Android's governor until schedutil: each CPU looks at itself every 20 ms while it is awake and asks for a clock at which
 /// it would be busy to 90 %; the policy takes the highest (signal-behaviour.md C9).
 #[derive(Clone, Debug)]
-pub(crate) struct Interactive {
+struct Interactive {
     rate_ns: u64,
     slack_ns: u64,
     target_loads: Steps,
@@ -45,50 +93,27 @@ struct PerCpu {
 }
 
 impl Interactive {
-    pub(crate) fn new(config: &Config, clock: &Clock) -> Self {
+    fn new(params: &Params, clock: &Clock) -> Self {
         Self {
-            rate_ns: config.us("timer_rate").unwrap_or(20_000_000),
-            slack_ns: config.us("timer_slack").unwrap_or(80_000_000),
-            target_loads: config.steps("target_loads").unwrap_or(Steps::constant(90)),
-            go_hispeed_load: config.number("go_hispeed_load").unwrap_or(99),
-            hispeed_khz: config.khz("hispeed_freq"),
-            above_hispeed_delay_us: config.steps("above_hispeed_delay").unwrap_or(Steps::constant(20_000)),
-            min_sample_ns: config.us("min_sample_time").unwrap_or(80_000_000),
-            boosted: config.number("boost") == Some(1),
-            pulse_ns: config.us("boostpulse_duration").unwrap_or(80_000_000),
+            rate_ns: params.us("timer_rate"),
+            slack_ns: params.us("timer_slack"),
+            target_loads: params.steps("target_loads"),
+            go_hispeed_load: params.number("go_hispeed_load"),
+            hispeed_khz: params.khz_if_known("hispeed_freq"),
+            above_hispeed_delay_us: params.steps("above_hispeed_delay"),
+            min_sample_ns: params.us("min_sample_time"),
+            boosted: params.is_on("boost"),
+            pulse_ns: params.us("boostpulse_duration"),
             pulse_until: 0,
-            io_is_busy: config.number("io_is_busy") == Some(1),
+            io_is_busy: params.is_on("io_is_busy"),
             floor_time: 0,
             hispeed_time: 0,
             cpus: vec![PerCpu::default(); clock.cpus.len()],
         }
     }
 
-    pub(crate) fn start(&mut self, clock: &Clock, t_ns: u64, signals: &impl Signals) -> Answer {
-        // The limit at the start, as the kernel keeps it, unless a clock was given.
-        self.hispeed_khz = self.hispeed_khz.or(Some(clock.limits.max_khz));
-        self.floor_time = t_ns;
-        self.hispeed_time = t_ns;
-        for at in 0..self.cpus.len() {
-            if let Some(this) = self.cpus.get_mut(at) {
-                this.target = clock.cur;
-                this.floor = clock.cur;
-                this.floor_time = t_ns;
-                this.hispeed_time = t_ns;
-            }
-            self.arm(clock, at, t_ns, signals);
-        }
-        Answer { change: Change::None, timers: true }
-    }
-
-    /// When the CPU wants to be called, awake or idle.
-    pub(crate) fn next_timer(&self, at: usize, idle: bool) -> Option<u64> {
-        let this = self.cpus.get(at)?;
-        if idle { this.slack } else { Some(this.timer) }
-    }
-
     /// The CPU's timer, its slack timer, or the end of its idling: looks if it is time to.
-    pub(crate) fn run(&mut self, clock: &mut Clock, at: usize, t_ns: u64, signals: &impl Signals) -> Answer {
+    fn run(&mut self, clock: &mut Clock, at: usize, t_ns: u64, signals: &dyn Signals) -> Answer {
         if self.cpus.get(at).is_none_or(|this| t_ns < this.timer) {
             return Answer::default();
         }
@@ -98,41 +123,11 @@ impl Interactive {
         Answer { change, timers: true }
     }
 
-    /// The clock is about to change: what was counted so far was at the old one.
-    pub(crate) fn before_change(&mut self, clock: &Clock, t_ns: u64, signals: &impl Signals) {
-        for at in 0..self.cpus.len() {
-            self.update(clock, at, t_ns, signals);
-        }
-    }
-
-    pub(crate) fn limits(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
-        let (min, max) = (clock.limits.min_khz, clock.limits.max_khz);
-        for this in &mut self.cpus {
-            this.target = this.target.clamp(min, max);
-        }
-        clock.apply_limits(t_ns)
-    }
-
-    /// A touch: hispeed at once, and for a while (`boostpulse`).
-    pub(crate) fn pulse(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
-        self.pulse_until = t_ns.saturating_add(self.pulse_ns);
-        let hispeed = self.hispeed(clock);
-        for this in &mut self.cpus {
-            if this.target < hispeed {
-                this.target = hispeed;
-                this.hispeed_time = t_ns;
-            }
-            this.floor = hispeed;
-            this.floor_time = t_ns;
-        }
-        self.thread(clock, t_ns)
-    }
-
     fn hispeed(&self, clock: &Clock) -> u32 {
         self.hispeed_khz.unwrap_or(clock.limits.max_khz)
     }
 
-    fn update(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &impl Signals) {
+    fn update(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &dyn Signals) {
         let Some((this, &cpu)) = self.cpus.get_mut(at).zip(clock.cpus.get(at)) else { return };
         let now_us = t_ns / 1000;
         let idle = idle_us(signals, cpu, t_ns, self.io_is_busy);
@@ -144,7 +139,7 @@ impl Interactive {
     }
 
     /// Counts from now on, and sets the timers. A CPU at the lowest clock may idle as long as it likes.
-    fn arm(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &impl Signals) {
+    fn arm(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &dyn Signals) {
         let Some((this, &cpu)) = self.cpus.get_mut(at).zip(clock.cpus.get(at)) else { return };
         this.at_us = t_ns / 1000;
         this.since_us = this.at_us;
@@ -155,7 +150,7 @@ impl Interactive {
     }
 
     /// Whether the CPU's target changed, or has to be seen to.
-    fn sample(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &impl Signals) -> bool {
+    fn sample(&mut self, clock: &Clock, at: usize, t_ns: u64, signals: &dyn Signals) -> bool {
         self.update(clock, at, t_ns, signals);
         let hispeed = self.hispeed(clock);
         let boosted = self.boosted || t_ns < self.pulse_until;
@@ -247,5 +242,68 @@ impl Interactive {
             self.hispeed_time = at_target.map(|c| c.hispeed_time).min().unwrap_or(t_ns);
         }
         clock.drive(t_ns, target, Relation::High)
+    }
+}
+
+impl Governor for Interactive {
+    fn start(&mut self, clock: &mut Clock, t_ns: u64, signals: &dyn Signals) -> Answer {
+        // The limit at the start, as the kernel keeps it, unless a clock was given.
+        self.hispeed_khz = self.hispeed_khz.or(Some(clock.limits.max_khz));
+        self.floor_time = t_ns;
+        self.hispeed_time = t_ns;
+        for at in 0..self.cpus.len() {
+            if let Some(this) = self.cpus.get_mut(at) {
+                this.target = clock.cur;
+                this.floor = clock.cur;
+                this.floor_time = t_ns;
+                this.hispeed_time = t_ns;
+            }
+            self.arm(clock, at, t_ns, signals);
+        }
+        Answer { change: Change::None, timers: true }
+    }
+
+    fn idle_end(&mut self, clock: &mut Clock, at: usize, t_ns: u64, signals: &dyn Signals) -> Answer {
+        self.run(clock, at, t_ns, signals)
+    }
+
+    fn next_timer(&self, at: usize, idle: bool) -> Option<u64> {
+        let this = self.cpus.get(at)?;
+        if idle { this.slack } else { Some(this.timer) }
+    }
+
+    fn timer(&mut self, clock: &mut Clock, at: usize, t_ns: u64, signals: &dyn Signals) -> Answer {
+        self.run(clock, at, t_ns, signals)
+    }
+
+    /// The clock is about to change: what was counted so far was at the old one.
+    fn transition_done(&mut self, clock: &mut Clock, t_ns: u64, signals: &dyn Signals) -> Answer {
+        for at in 0..self.cpus.len() {
+            self.update(clock, at, t_ns, signals);
+        }
+        clock.done(t_ns).into()
+    }
+
+    fn limits(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
+        let (min, max) = (clock.limits.min_khz, clock.limits.max_khz);
+        for this in &mut self.cpus {
+            this.target = this.target.clamp(min, max);
+        }
+        clock.apply_limits(t_ns)
+    }
+
+    /// A touch: hispeed at once, and for a while (`boostpulse`).
+    fn boost_pulse(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
+        self.pulse_until = t_ns.saturating_add(self.pulse_ns);
+        let hispeed = self.hispeed(clock);
+        for this in &mut self.cpus {
+            if this.target < hispeed {
+                this.target = hispeed;
+                this.hispeed_time = t_ns;
+            }
+            this.floor = hispeed;
+            this.floor_time = t_ns;
+        }
+        self.thread(clock, t_ns)
     }
 }

@@ -1,6 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::clock::{Change, Clock, RateRule, passed, since};
-use crate::{Config, Hook, Relation, Signals};
+use crate::governor::{Governor, GovernorInfo};
+use crate::params::{Default, Params, percent, switch, us};
+use crate::{Hook, Relation, Signals};
+
+pub(super) const V4_8: GovernorInfo = GovernorInfo {
+    id: "schedutil-4.8",
+    summary: "schedutil of 2016: the fair class alone, evaluations at a fixed distance",
+    kernel: "4.7 to 4.9",
+    fed_by: "util: fair class; flags of the others",
+    evaluates: "hook, a rate limit after the last evaluation",
+    notes: "Every evaluation starts the rate limit, so evaluations keep a distance: with the 10 ms that a latency of 10 us \
+            makes, and ticks of 4 ms, 12 ms. A CPU without a call during the last tick does not count. While a slow \
+            driver is at work it does not evaluate. `iowait_boost=1` is 4.9: the highest clock at once, halved with each \
+            evaluation. Without invariance, the base is the present clock; with `highest_base=1` it is the highest, which \
+            published numbers of 2016 agree with ([reproducing](../guide/reproducing.md)).",
+    follows_scheduler: true,
+    params: &[
+        us("rate_limit_us", Default::Derived("latency x 1000"), "least time between two evaluations"),
+        switch("iowait_boost", 0, "1: a task that waited for I/O asks for the highest clock, as in 4.9"),
+        switch(
+            "highest_base",
+            0,
+            "1: the base is the highest clock, as if utilisation were scaled by the clock",
+        ),
+    ],
+    contradiction: None,
+    new: |params, clock| Box::new(OldSchedutil::new(false, params, clock)),
+};
+
+pub(super) const ANDROID_4_4: GovernorInfo = GovernorInfo {
+    id: "schedutil-android-4.4",
+    summary: "Android's early schedutil: one rate limit up, one down",
+    kernel: "Android 4.4, 4.9",
+    fed_by: "util: fair class or WALT; rt_util with PELT",
+    evaluates: "hook, after the shorter rate limit",
+    notes: "It drops a change that comes before its limit; time counts from the last change. The boost for I/O starts at \
+            the lowest clock allowed and doubles.",
+    params: &[
+        us("up_rate_limit_us", Default::Derived("latency x 1000"), "least time before the request may rise"),
+        us(
+            "down_rate_limit_us",
+            Default::Derived("latency x 1000"),
+            "least time before the request may fall",
+        ),
+        percent(
+            "boost",
+            0,
+            100,
+            0,
+            "added to the utilisation: this percentage of the difference between it and 1024",
+        ),
+    ],
+    new: |params, clock| Box::new(OldSchedutil::new(true, params, clock)),
+    ..V4_8
+};
 
 /// What to do about tasks that wake up from I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +70,7 @@ enum Iowait {
 /// schedutil as it was when the hook handed the utilisation over: 4.7 to 4.9 (signal-behaviour.md C4), and Android's
 /// 4.4 (C5).
 #[derive(Clone, Debug)]
-pub(crate) struct OldSchedutil {
+struct OldSchedutil {
     android: bool,
     iowait: Iowait,
     up_ns: u64,
@@ -45,16 +99,16 @@ struct PerCpu {
 }
 
 impl OldSchedutil {
-    pub(crate) fn new(android: bool, config: &Config, clock: &Clock) -> Self {
-        let limit = config
-            .us("rate_limit_us")
+    fn new(android: bool, params: &Params, clock: &Clock) -> Self {
+        let limit = params
+            .us_if_known("rate_limit_us")
             .unwrap_or(RateRule::Kernel4_7.limit_us(&clock.driver).saturating_mul(1000));
-        let up_ns = config.us("up_rate_limit_us").unwrap_or(limit);
-        let down_ns = config.us("down_rate_limit_us").unwrap_or(limit);
-        let iowait = match (android, config.number("iowait_boost")) {
+        let up_ns = params.us_if_known("up_rate_limit_us").unwrap_or(limit);
+        let down_ns = params.us_if_known("down_rate_limit_us").unwrap_or(limit);
+        let iowait = match (android, params.is_on("iowait_boost")) {
             (true, _) => Iowait::Ramp,
-            (false, Some(1)) => Iowait::Full,
-            (false, _) => Iowait::None,
+            (false, true) => Iowait::Full,
+            (false, false) => Iowait::None,
         };
         Self {
             android,
@@ -62,8 +116,8 @@ impl OldSchedutil {
             up_ns,
             down_ns,
             evaluate_ns: up_ns.min(down_ns),
-            boost_pct: config.number("boost").unwrap_or(0),
-            highest_base: config.number("highest_base") == Some(1),
+            boost_pct: params.if_known("boost").unwrap_or(0),
+            highest_base: params.is_on("highest_base"),
             next_khz: None,
             last_ns: 0,
             need_update: false,
@@ -71,29 +125,8 @@ impl OldSchedutil {
         }
     }
 
-    pub(crate) fn limits(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
-        self.need_update = true;
-        if clock.driver.fast_switch { Change::None } else { clock.apply_limits(t_ns) }
-    }
-
-    pub(crate) fn hook(&mut self, clock: &mut Clock, hook: &Hook, signals: &impl Signals) -> Change {
-        let Some(at) = clock.index(hook.cpu) else { return Change::None };
-        self.note(clock, at, hook, signals);
-        if !clock.hears(hook.from) || clock.busy() {
-            return Change::None;
-        }
-        if self.need_update {
-            self.need_update = false;
-            self.next_khz = None;
-        } else if !passed(hook.t_ns, self.last_ns, self.evaluate_ns) {
-            return Change::None;
-        }
-        let next = self.next(clock, at, hook.t_ns);
-        self.commit(clock, hook.t_ns, next)
-    }
-
     /// Keeps what the call says of its CPU.
-    fn note(&mut self, clock: &Clock, at: usize, hook: &Hook, signals: &impl Signals) {
+    fn note(&mut self, clock: &Clock, at: usize, hook: &Hook, signals: &dyn Signals) {
         let highest = u64::from(clock.table.highest());
         let lowest = u64::from(clock.limits.min_khz);
         let (android, iowait, boost_pct) = (self.android, self.iowait, self.boost_pct);
@@ -178,6 +211,29 @@ impl OldSchedutil {
         self.next_khz = Some(next);
         self.last_ns = t_ns;
         clock.switch(t_ns, next)
+    }
+}
+
+impl Governor for OldSchedutil {
+    fn limits(&mut self, clock: &mut Clock, t_ns: u64) -> Change {
+        self.need_update = true;
+        if clock.driver.fast_switch { Change::None } else { clock.apply_limits(t_ns) }
+    }
+
+    fn hook(&mut self, clock: &mut Clock, hook: &Hook, signals: &dyn Signals) -> Change {
+        let Some(at) = clock.index(hook.cpu) else { return Change::None };
+        self.note(clock, at, hook, signals);
+        if !clock.hears(hook.from) || clock.busy() {
+            return Change::None;
+        }
+        if self.need_update {
+            self.need_update = false;
+            self.next_khz = None;
+        } else if !passed(hook.t_ns, self.last_ns, self.evaluate_ns) {
+            return Change::None;
+        }
+        let next = self.next(clock, at, hook.t_ns);
+        self.commit(clock, hook.t_ns, next)
     }
 }
 

@@ -6,8 +6,8 @@ use idlewise_freq::{Need, Signals};
 use idlewise_signal::pelt::{Limits, Pelt};
 use idlewise_signal::walt::{self, Walt};
 
-use crate::cpu::Cpu;
-use crate::task::{Task, Tasks};
+use crate::state::cpu::Cpu;
+use crate::state::task::{Task, Tasks};
 use idlewise_parts::{Machine, SimError};
 
 /// What frequency governors read.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a run keeps. The files beside this one say what happens to it: `engine` first.
+
+pub(crate) mod clock;
+pub(crate) mod cpu;
+pub(crate) mod device;
+pub(crate) mod load;
+pub(crate) mod placer;
+pub(crate) mod task;
+pub(crate) mod turns;
+
+use std::collections::VecDeque;
+
+use idlewise_governor::Instance;
+use idlewise_workload::{Random, Workload};
+
+use crate::run::Outcome;
+use idlewise_parts::energy::Meter;
+use idlewise_parts::program::Program;
+use idlewise_parts::queue::Queue;
+use idlewise_parts::{Machine, SimError};
+
+use clock::Clock;
+use cpu::Cpu;
+use device::{Devices, Sources};
+use load::Load;
+use placer::Placer;
+use task::Tasks;
+use turns::Turns;
+
+pub(crate) struct Sim<'a, W> {
+    pub(crate) now_ns: u64,
+    pub(crate) machine: &'a Machine<'a>,
+    pub(crate) workload: &'a Workload,
+    pub(crate) program: &'a Program,
+    pub(crate) governor: &'a mut Instance,
+    pub(crate) watch: &'a mut W,
+    pub(crate) queue: Queue,
+    pub(crate) cpus: Vec<Cpu<'a>>,
+    pub(crate) tasks: Tasks,
+    pub(crate) load: Load,
+    pub(crate) placer: Placer,
+    pub(crate) clocks: Vec<Clock>,
+    pub(crate) meter: Meter,
+    /// Whose turn it is, where CPUs take turns on one thread.
+    pub(crate) turns: Option<Turns>,
+    pub(crate) devices: Devices,
+    pub(crate) sources: Sources,
+    /// Tasks that wait in each queue, in order of coming.
+    pub(crate) waiters: Vec<Vec<u32>>,
+    /// Who has each mutex, and who waits for it.
+    pub(crate) mutexes: Vec<(Option<u32>, Vec<u32>)>,
+    /// Who waits at each barrier.
+    pub(crate) barriers: Vec<Vec<u32>>,
+    /// Frames that have begun, by kind: when, ns.
+    pub(crate) frames: Vec<VecDeque<u64>>,
+    /// When each timer that tasks share last expired, ns.
+    pub(crate) timers: Vec<Option<u64>>,
+    /// Random numbers for governors that ask.
+    pub(crate) chance: Random,
+    /// Seed of streams.
+    pub(crate) seed: u64,
+    /// Tasks that are not gone.
+    pub(crate) alive: u32,
+    /// Tasks that the workload begins with.
+    pub(crate) begun: u32,
+    /// Why it cannot go on.
+    pub(crate) failure: Option<SimError>,
+    pub(crate) out: Outcome,
+}
