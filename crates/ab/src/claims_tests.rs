@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a test says what it measured")]
 
 use super::plan::order;
-use super::report::{judge, of_benchmark};
+use super::summary::{judge, of_benchmark};
 use super::{AbRequest, Benchmark, Head, Run, Verdict};
 
 /// Sessions of each situation.

@@ -18,6 +18,11 @@ pub(super) struct Metric {
 /// The name of the metric that every command has.
 pub(super) const TIME: &str = "time";
 
+/// A meter's name among the metrics.
+pub(super) fn meter_name(source: &str, name: &str) -> String {
+    format!("{source} {name}")
+}
+
 impl Metric {
     /// The metrics of `benchmark`: its run time and those of `given` (`NAME=REGEX`, `NAME:higher=REGEX`), or what a load
     /// of ours measures.

@@ -8,10 +8,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::foreign::CpuTime;
-use super::metric::Metric;
+use super::metric::{Metric, meter_name};
 use super::printed::Printed;
-use super::report::meter_name;
-use super::session::Stop;
+use super::stop::Stop;
 use super::wakeups::{METRICS, Tracer, Wakeups};
 use super::watcher::Watcher;
 use super::{AbRequest, Benchmark};

@@ -3,19 +3,17 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use idlewise_report::share;
-use rustix::process::{Pid, Signal, kill_process_group};
-use serde::{Deserialize, Serialize};
 
 use super::arm::Arms;
 use super::metric::Metric;
 use super::plan::{Turn, order};
 use super::run::{Run, Runner};
-use super::stored::{FILE, SCHEMA, Stored, stored};
+use super::stop::Stop;
+use super::stored::{FILE, Head, SCHEMA, Stored, stored};
 use super::wakeups::Tracer;
 use super::{AbRequest, Benchmark};
 use idlewise_live::journal::PutBack;
@@ -25,67 +23,6 @@ use idlewise_live::{Host, Journal, LiveError, clock};
 
 /// The longest rest before a run that is made again, unless a longer one is asked for.
 const LONGEST_REST_MS: u64 = 10_000;
-
-/// The first line of a session's file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// Version of the file.
-    pub schema: String,
-    /// What was asked for.
-    pub request: AbRequest,
-    /// The kernel's version.
-    pub kernel: String,
-    /// The cpuidle driver.
-    pub driver: String,
-    /// CPUs with idle states.
-    pub cpus: usize,
-    /// The governor before the session.
-    pub governor: String,
-}
-
-/// Ends a session from another thread: what runs is killed, then the session puts everything back and returns.
-#[derive(Debug, Default)]
-pub struct Stop {
-    asked: AtomicBool,
-    child: AtomicU32,
-}
-
-impl Stop {
-    /// A session that goes on.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { asked: AtomicBool::new(false), child: AtomicU32::new(0) }
-    }
-
-    /// Ends it.
-    pub fn now(&self) {
-        self.asked.store(true, Ordering::SeqCst);
-        self.kill();
-    }
-
-    pub(super) fn is_set(&self) -> bool {
-        self.asked.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn watch(&self, child: u32) {
-        self.child.store(child, Ordering::SeqCst);
-        // Asked for between the last look and now.
-        if self.is_set() {
-            self.kill();
-        }
-    }
-
-    pub(super) fn forget(&self) {
-        self.child.store(0, Ordering::SeqCst);
-    }
-
-    fn kill(&self) {
-        let child = self.child.load(Ordering::SeqCst).cast_signed();
-        if let Some(pid) = Pid::from_raw(child) {
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
-    }
-}
 
 /// What a session is to do.
 #[derive(Clone, Debug)]
@@ -300,14 +237,6 @@ fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
         true => (head, vec![Run { left_out: Some("nothing yet".to_owned()), ..Run::default() }]),
     };
     Ok((head, runs))
-}
-
-/// The name of the machine in a report: kernel and driver.
-pub(super) fn machine(head: &Head) -> String {
-    format!(
-        "Linux {}, driver {}, {} CPUs, governor before: {}",
-        head.kernel, head.driver, head.cpus, head.governor
-    )
 }
 
 /// A folder in `parent` that is not there yet: `NAME-1`, `NAME-2` and so on.

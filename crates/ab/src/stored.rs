@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::metric::TIME;
-use super::session::Head;
 use super::wakeups::METRICS;
 use super::{AbRequest, Benchmark, Run, Waits, Wakeups};
 use idlewise_live::LiveError;
@@ -33,6 +34,23 @@ const MOST_EVENTS: u64 = 1 << 43;
 const LONGEST_WAIT_NS: u32 = u32::MAX;
 const MOST_STEPS: usize = (u32::BITS - (LONGEST_WAIT_NS / 1000).leading_zeros()) as usize + 1;
 
+/// The first line of a session's file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Version of the file.
+    pub schema: String,
+    /// What was asked for.
+    pub request: AbRequest,
+    /// The kernel's version.
+    pub kernel: String,
+    /// The cpuidle driver.
+    pub driver: String,
+    /// CPUs with idle states.
+    pub cpus: usize,
+    /// The governor before the session.
+    pub governor: String,
+}
+
 /// What a session's file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
@@ -42,6 +60,14 @@ pub struct Stored {
     pub runs: Vec<Run>,
     /// Lines that are no run of this session, and are left out: how many, and what is wrong with the first.
     pub odd: Option<String>,
+}
+
+/// The name of the machine in a report: kernel and driver.
+pub(super) fn machine(head: &Head) -> String {
+    format!(
+        "Linux {}, driver {}, {} CPUs, governor before: {}",
+        head.kernel, head.driver, head.cpus, head.governor
+    )
 }
 
 /// The session in `folder`. A line that was cut off when the session died is none.

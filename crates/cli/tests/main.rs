@@ -7,6 +7,7 @@
 mod advising;
 mod boot;
 mod broken_parity;
+mod circles;
 mod citations;
 mod commands;
 mod common;

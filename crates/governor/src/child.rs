@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::isolate::Position;
+use crate::position::Position;
 
 /// How often the parent looks after a child that it waits for, ms.
 const LOOK_MS: i32 = 100;
@@ -197,6 +197,15 @@ fn marked(leader: u32) -> Vec<libc::pid_t> {
 fn has_ended(pid: u32) -> bool {
     let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     about.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']) || rest.is_empty())
+}
+
+/// What a foreign governor may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// CPU time for one step, s.
+    pub(crate) patience_s: u64,
+    /// Memory beyond what this process has, bytes.
+    pub(crate) memory: u64,
 }
 
 /// Memory of a process, bytes.

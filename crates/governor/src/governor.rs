@@ -6,7 +6,7 @@ use std::sync::Arc;
 use idlewise_model::near;
 
 use crate::catalog::{GovernorInfo, catalog, find};
-use crate::isolate::Bounds;
+use crate::child::Bounds;
 use crate::kernel_tree::{Version, label};
 use crate::source::{GovernorSource, SourceFile};
 use crate::spec::no_c;

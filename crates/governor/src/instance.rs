@@ -4,10 +4,10 @@ use idlewise_model::{IdleTable, near};
 use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::error::GovernorError;
 use crate::governor::Governor;
-use crate::isolate::Position;
 use crate::memory::{Layout, Variable};
-use crate::object::Object;
+use crate::object::{Choice, Object};
 use crate::param::{Kind, Param};
+use crate::position::Position;
 use crate::source::GovernorSource;
 use crate::spec::Spec;
 
@@ -28,17 +28,6 @@ impl Slot {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// What a governor decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The state. Governors of this project return one that exists; a foreign one may not, as in a kernel.
-    pub index: i32,
-    /// The tick shall be stopped.
-    pub stop_tick: bool,
-    /// The governor asked for the sleep length, which costs time in a kernel and has side effects there.
-    pub asked_sleep_length: bool,
 }
 
 /// What is needed to set up a CPU again.

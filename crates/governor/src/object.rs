@@ -17,10 +17,9 @@ use crate::abi::{
     ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
     ReflectFn, SelectFn, layout,
 };
-use crate::instance::Choice;
-use crate::isolate::{Position, Stage};
 use crate::memory::{Layout, Variable};
 use crate::param::Kind;
+use crate::position::{Position, Stage};
 
 /// Held around every call of the dynamic linker and every fork, so that no child is born while the linker is at work:
 /// the linker's own locks would stay locked in it for ever.
@@ -38,6 +37,17 @@ const LINE: usize = 64;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
+
+/// What a governor decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The state. Governors of this project return one that exists; a foreign one may not, as in a kernel.
+    pub index: i32,
+    /// The tick shall be stopped.
+    pub stop_tick: bool,
+    /// The governor asked for the sleep length, which costs time in a kernel and has side effects there.
+    pub asked_sleep_length: bool,
+}
 
 /// What a decision needs of a CPU.
 #[derive(Clone, Copy)]

@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::child::Bounds;
 use crate::diagnostics::{Problem, problems};
-use crate::isolate::Bounds;
 use crate::kernel_tree::Version;
 use crate::toolchain::Toolchain;
 use crate::{GovernorError, command, shim};

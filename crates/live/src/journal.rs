@@ -30,7 +30,7 @@ use crate::{Host, LiveError};
 use entry::Entry;
 use guard::Guard;
 pub use guard::guard;
-use place::Found;
+use place::{Found, needs_root};
 pub use undo::PutBack;
 
 /// The subcommand that makes an `idlewise` process a guard: `idlewise put-back JOURNAL`.
@@ -214,17 +214,6 @@ fn take_lock(path: &Path) -> Result<File, LiveError> {
     let holder = format!("{}: {}\n", process::id(), words.join(" "));
     lock.set_len(0).and_then(|()| lock.write_all(holder.as_bytes())).map_err(LiveError::io(path))?;
     Ok(lock)
-}
-
-/// As [`LiveError::io`], and says what helps where the system denies it.
-fn needs_root(path: &Path) -> impl FnOnce(std::io::Error) -> LiveError {
-    let path = path.to_owned();
-    move |error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => {
-            LiveError::Request(format!("{}: {error}; changing the machine needs root", path.display()))
-        }
-        _ => LiveError::Io { path, error },
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use thiserror::Error;
 
-use crate::Breach;
+use crate::ledger::{Breach, Miss};
 
 /// Most states a cpuidle driver can have (`CPUIDLE_STATE_MAX`).
 pub const MAX_STATES: usize = 10;
@@ -110,18 +110,6 @@ impl StateIndex {
     pub fn get(self) -> usize {
         self.0.into()
     }
-}
-
-/// The verdict of the cpuidle core on one stay (`governor-behaviour.md` 1.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub enum Miss {
-    /// The state was right, or no better one was enabled.
-    #[default]
-    None,
-    /// Too deep: the stay was shorter than the entered state's target residency.
-    Above,
-    /// Too shallow: the stay would have paid for the next enabled deeper state.
-    Below,
 }
 
 /// The idle states of one CPU, shallow to deep; at least one, at most [`MAX_STATES`].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::{Miss, WakeCause};
+use crate::WakeCause;
 
 /// What happened to the tick at one idle entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,18 @@ pub enum TickChoice {
     WasStopped,
     /// The recording does not tell.
     Unknown,
+}
+
+/// The verdict of the cpuidle core on one stay (`governor-behaviour.md` 1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Miss {
+    /// The state was right, or no better one was enabled.
+    #[default]
+    None,
+    /// Too deep: the stay was shorter than the entered state's target residency.
+    Above,
+    /// Too shallow: the stay would have paid for the next enabled deeper state.
+    Below,
 }
 
 /// What is wrong with a choice that the core carries out all the same (`governor-behaviour.md` 1.2).

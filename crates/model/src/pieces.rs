@@ -220,7 +220,7 @@ fn refill(kept: &Kept, at: &mut usize, block: &mut Vec<Piece>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tape::EMPTY;
+    use crate::piece::EMPTY;
 
     fn piece(start_ns: u64) -> Piece {
         Piece { start_ns, ..EMPTY }

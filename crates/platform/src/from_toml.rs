@@ -15,12 +15,14 @@ use crate::{
 
 mod blocks;
 mod clock;
+mod reader;
+
+use reader::{Reader, SEE};
 
 /// The one version of the format there is.
 pub(crate) const FORMAT: i64 = 1;
 /// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
 const HZ_MAX: i64 = 10_000;
-const SEE: &str = "see docs/reference/platform-format.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -171,44 +173,7 @@ pub(crate) fn refusing(table: IdleTable, info: &[StateInfo]) -> IdleTable {
     table.refusing(refused.map(|(i, _)| 1 << i).sum())
 }
 
-/// Knows the text, so that an error can say the line.
-struct Reader<'a> {
-    text: &'a str,
-    file: &'a str,
-}
-
 impl Reader<'_> {
-    fn err(&self, span: &Range<usize>, what: String, hint: &str) -> PlatformError {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-        PlatformError::Toml { file: self.file.to_string(), line, what, hint: hint.to_string() }
-    }
-
-    fn syntax(&self, e: &toml::de::Error) -> PlatformError {
-        if self.text.trim().is_empty() {
-            return self.err(&(0..0), "the file is empty".to_string(), SEE);
-        }
-        let what = e.message().trim_end().replace('\n', ", ");
-        let what = what.replace("expected i64", "expected a whole number");
-        self.err(&e.span().unwrap_or(0..0), what, SEE)
-    }
-
-    fn number(
-        &self,
-        value: &Spanned<i64>,
-        key: &str,
-        unit: &str,
-        low: i64,
-        high: i64,
-    ) -> Result<i64, PlatformError> {
-        let v = *value.get_ref();
-        if (low..=high).contains(&v) {
-            return Ok(v);
-        }
-        let what = format!("{key} is {v}, expected {unit} from {low} to {high}");
-        Err(self.err(&value.span(), what, "correct the number or its unit"))
-    }
-
     fn clusters(&self, raw: &[Spanned<RawCluster>]) -> Result<Vec<Cluster>, PlatformError> {
         let mut owner: BTreeMap<u32, &str> = BTreeMap::new();
         let mut names: BTreeSet<&str> = BTreeSet::new();

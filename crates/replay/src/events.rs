@@ -6,8 +6,8 @@ use std::fmt;
 
 use idlewise_model::{Piece, PieceFlags, PieceIter, Pieces, WakeCause};
 
+use crate::event::{WorkloadEvent, unsure};
 use crate::sleep_lengths::SleepLengths;
-use crate::workload::{WorkloadEvent, unsure};
 
 /// Events that are put together from the tape at a time.
 const WINDOW: usize = 512;

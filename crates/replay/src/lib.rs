@@ -7,6 +7,7 @@
 //!
 //! Replay is an open loop: events do not move in time when a state is slower.
 
+mod event;
 mod events;
 mod fidelity;
 mod parting;
@@ -14,9 +15,10 @@ mod run;
 mod sleep_lengths;
 mod workload;
 
+pub use event::WorkloadEvent;
 pub use events::{EventIter, Events};
 pub use fidelity::{Fidelity, fidelity};
 pub use parting::PartingKind;
 pub use run::{OutOfRange, RunCounts, Setting, run};
 pub use sleep_lengths::SleepLengths;
-pub use workload::{Refusal, Workload, WorkloadEvent, unsure_waits};
+pub use workload::{Refusal, Workload, unsure_waits};

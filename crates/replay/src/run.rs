@@ -6,8 +6,9 @@ use idlewise_model::{IdleTable, Ledger, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::WorkloadEvent;
 use crate::events::{Ahead, Window};
-use crate::workload::{Refusal, Workload, WorkloadEvent};
+use crate::workload::{Refusal, Workload};
 
 /// How a run is set up beside governor and workload.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 use idlewise_idle::NEVER_AT_NS;
 use serde::{Deserialize, Serialize};
 
-use crate::workload::WorkloadEvent;
+use crate::event::WorkloadEvent;
 
 /// A choice among the sleep lengths that are compatible with a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

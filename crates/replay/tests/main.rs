@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-#[path = "../../idle/tests/common/mod.rs"]
+#[path = "../../idle/tests/common.rs"]
 #[allow(dead_code, reason = "the tests of another program use the rest")]
 mod common;
 mod replay_by_hand;

@@ -13,7 +13,7 @@
     reason = "a benchmark looks at the clock, prints, and stops where something is wrong"
 )]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/common.rs"]
 #[allow(dead_code, reason = "the tests of another program use the rest")]
 mod common;
 

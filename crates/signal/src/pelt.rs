@@ -35,8 +35,9 @@ use crate::c::pelt::{self as c, Class};
 
 mod account;
 mod config;
+mod made;
 
-pub use account::{Avg, Clock, Limits, Need, Rq, Task};
+pub use account::{Avg, Clock, Leave, Limits, Need, Place, Rq, Task};
 pub use config::{Config, Estimate, HalfLife, Speed};
 
 /// Why there is no such PELT.
@@ -53,20 +54,6 @@ pub enum PeltError {
     Kernel(u32, u32),
 }
 
-/// Why a task leaves its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Leave {
-    /// It waits for something.
-    Sleeps,
-    /// The same, but it stays queued for a while, as from 6.12 on.
-    Lags,
-    /// It goes to another CPU, and takes its part of the sums along.
-    Migrates,
-    /// It will be queued here again at once.
-    Returns,
-}
-
 /// What a CPU runs from now on.
 #[derive(Debug)]
 pub enum Next<'a> {
@@ -78,15 +65,6 @@ pub enum Next<'a> {
     RealTime,
     /// A deadline task.
     Deadline,
-}
-
-/// Where a task is, seen from a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// It runs, waits or ran last here.
-    pub is_here: bool,
-    /// It will.
-    pub goes_here: bool,
 }
 
 /// PELT as a kernel has it.
@@ -271,14 +249,6 @@ impl Pelt {
     #[must_use]
     pub fn busy(&self, rq: &Rq) -> u64 {
         c::busy(&self.config, rq)
-    }
-}
-
-impl Limits {
-    /// With a bandwidth of deadline tasks: the sum of run time by period of those that are active, times 2^20.
-    #[must_use]
-    pub fn with_running_bandwidth(self, running_bw: u64) -> Self {
-        Self { deadline_bandwidth: c::deadline_bandwidth(running_bw), ..self }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::{Distribution, ResourceId};
+use crate::Distribution;
+use crate::ids::ResourceId;
 
 /// A block device.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,40 +86,4 @@ pub enum Arrivals {
         /// Ns.
         think: Distribution,
     },
-}
-
-/// Index into [`Workload::devices`](crate::Workload::devices).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeviceId(pub u32);
-
-/// Index into [`Workload::frames`](crate::Workload::frames).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FrameId(pub u32);
-
-/// Index into [`Workload::sources`](crate::Workload::sources).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SourceId(pub u32);
-
-impl DeviceId {
-    /// The index into [`Workload::devices`](crate::Workload::devices).
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl FrameId {
-    /// The index into [`Workload::frames`](crate::Workload::frames).
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl SourceId {
-    /// The index into [`Workload::sources`](crate::Workload::sources).
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
 }

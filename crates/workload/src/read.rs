@@ -2,14 +2,17 @@
 //! From texts to a [`Workload`]: each part of the file has a module, all go through one [`Reader`].
 
 mod check;
+mod distribution;
 mod events;
 mod extension;
+mod fields;
 mod global;
+mod keys;
 mod names;
 mod reader;
 mod tasks;
 
-use crate::json::{Member, Place, Value, parse};
+use crate::json::{Member, parse};
 use crate::{Fault, Workload, WorkloadError};
 use names::Names;
 use reader::Reader;
@@ -75,20 +78,5 @@ impl Workload {
             global,
             notes: r.notes(),
         })
-    }
-}
-
-/// Where a value is: its own place, or that of its key when it has none.
-fn place(member: &Member) -> Place {
-    member.value.as_ref().map_or(member.at, |v| v.at)
-}
-
-/// The text of a value for a message.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Number(n) => crate::json::short(n),
-        Value::Text(t) => format!("\"{}\"", crate::json::short(t)),
-        Value::Bool(b) => b.to_string(),
-        other => other.kind().to_string(),
     }
 }

@@ -88,18 +88,6 @@ pub enum Policy {
     },
 }
 
-/// Index into [`Workload::tasks`](crate::Workload::tasks).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TaskId(pub u32);
-
-impl TaskId {
-    /// The index into [`Workload::tasks`](crate::Workload::tasks).
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 impl Default for Sched {
     fn default() -> Self {
         Self { policy: Policy::Other { nice: 0, slice_ns: None }, util_min: None, util_max: None }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use crate::ids::ResourceId;
 use crate::{Device, Frame, Source, Task};
 
 /// What a set of tasks does, and what they share.
@@ -52,10 +53,6 @@ pub enum ResourceKind {
     },
 }
 
-/// Index into [`Workload::resources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ResourceId(pub u32);
-
 /// What holds for the whole workload; the `global` object of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
@@ -92,13 +89,5 @@ impl Workload {
     #[must_use]
     pub fn resource(&self, id: ResourceId) -> Option<&Resource> {
         self.resources.get(id.index())
-    }
-}
-
-impl ResourceId {
-    /// The index into [`Workload::resources`].
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
     }
 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Counted, Event, EventKind, nth};
 
-use super::{Waits, Wakeups};
+use super::waits::{Waits, Wakeups};
 
 /// A CPU of which tracing hides more than one beginning in so many is left out. Fewer happen on a CPU that is complete but for
 /// what some other task is switched from.

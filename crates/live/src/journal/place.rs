@@ -28,13 +28,13 @@ pub(super) enum Found {
 /// Makes the folder `run` for its owner alone, whatever the umask, or holds one that is there against that.
 pub(super) fn make(run: &Path) -> Result<Found, LiveError> {
     if let Some(parent) = run.parent() {
-        fs::create_dir_all(parent).map_err(super::needs_root(parent))?;
+        fs::create_dir_all(parent).map_err(needs_root(parent))?;
     }
     match DirBuilder::new().mode(PRIVATE).create(run) {
         // The umask may have taken more away.
         Ok(()) => fs::set_permissions(run, Permissions::from_mode(PRIVATE)).map_err(LiveError::io(run))?,
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(super::needs_root(run)(e)),
+        Err(e) => return Err(needs_root(run)(e)),
     }
     check(run)
 }
@@ -42,7 +42,7 @@ pub(super) fn make(run: &Path) -> Result<Found, LiveError> {
 /// Whether `run` is a folder of who asks, closed to all others from now on.
 pub(super) fn check(run: &Path) -> Result<Found, LiveError> {
     let refuse = |why: &str| Err(LiveError::Request(format!("{}: {why}", run.display())));
-    let about = fs::symlink_metadata(run).map_err(super::needs_root(run))?;
+    let about = fs::symlink_metadata(run).map_err(needs_root(run))?;
     if !about.is_dir() {
         return refuse("is no directory (a symbolic link is none either); remove it");
     }
@@ -117,4 +117,15 @@ fn numbered(name: &str, word: &str) -> bool {
 
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// As [`LiveError::io`], and says what helps where the system denies it.
+pub(super) fn needs_root(path: &Path) -> impl FnOnce(std::io::Error) -> LiveError {
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            LiveError::Request(format!("{}: {error}; changing the machine needs root", path.display()))
+        }
+        _ => LiveError::Io { path, error },
+    }
 }

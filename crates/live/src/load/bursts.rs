@@ -3,7 +3,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{Chance, LoadRequest, broken, percentile_us, work};
+use super::kit::{Chance, LoadRequest, broken, percentile_us, work};
 use crate::{LiveError, clock};
 
 const WORKERS: usize = 4;

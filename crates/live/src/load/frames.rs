@@ -3,7 +3,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LoadRequest, broken, percentile_us, work};
+use super::kit::{LoadRequest, broken, percentile_us, work};
 use crate::{LiveError, clock};
 
 const PERIOD: Duration = Duration::from_nanos(16_666_667);

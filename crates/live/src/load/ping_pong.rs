@@ -2,7 +2,7 @@
 use std::io::{Read, Write, pipe};
 use std::thread;
 
-use super::{LoadRequest, allowed_cpus, broken, pin};
+use super::kit::{LoadRequest, allowed_cpus, broken, pin};
 use crate::{LiveError, clock};
 
 /// Trips between two looks at the clock.

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use rustix::fs::OFlags;
 
-use super::{Chance, LoadRequest, percentile_us};
+use super::kit::{Chance, LoadRequest, percentile_us};
 use crate::{LiveError, clock};
 
 const BLOCK: usize = 4096;

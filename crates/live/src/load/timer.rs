@@ -2,7 +2,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Chance, LoadRequest, percentile_us};
+use super::kit::{Chance, LoadRequest, percentile_us};
 use crate::{LiveError, clock};
 
 /// Shortest sleep, µs; the longest is 400 times that, and each power of two between is as frequent.

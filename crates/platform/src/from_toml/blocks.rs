@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::{Battery, Costs, PlatformError};
 
 /// A kernel that takes longer for one thing is no kernel.

@@ -7,7 +7,7 @@ use idlewise_model::IdleTable;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Reader, SEE};
+use super::reader::{Reader, SEE};
 use crate::clock::{Entry, points};
 use crate::{Clock, ClockPolicy, PlatformError, PowerData};
 

@@ -2,7 +2,6 @@
 //! What PELT keeps of a task and of a CPU, as C lays it out.
 
 use super::config::Speed;
-use crate::c::pelt as c;
 
 /// Sums that decay, and the averages last published from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,12 +31,6 @@ impl Avg {
     pub fn at(last_ns: u64) -> Self {
         Self { last_ns, ..Self::default() }
     }
-
-    /// Whether nothing is left to decay.
-    #[must_use]
-    pub fn is_faded(&self) -> bool {
-        c::faded(self)
-    }
 }
 
 /// The times that a CPU's averages are kept on, ns.
@@ -58,14 +51,6 @@ pub struct Clock {
     pub idle_wall_ns: u64,
     /// The averages' time then.
     pub idle_now_ns: u64,
-}
-
-impl Clock {
-    /// The averages' time.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        c::clock_now(self)
-    }
 }
 
 /// A fair task.
@@ -102,12 +87,6 @@ impl Task {
         lags: false,
         running: false,
     };
-
-    /// A task that was made and has not been woken up yet. A `weight` is 1024 for nice 0, and at least 2.
-    #[must_use]
-    pub fn new(weight: u32) -> Self {
-        c::task(weight)
-    }
 
     /// Its own averages, as old as its last event.
     #[must_use]
@@ -189,18 +168,6 @@ impl Rq {
         class: 0,
         gone: false,
     };
-
-    /// An idle CPU at full speed on which nothing has happened; its clocks begin at 0. A `capacity` is taken into 1 to 1024.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
-        c::rq(capacity)
-    }
-
-    /// The CPU has changed its speed. Time since the last [`Pelt::pass`](super::Pelt::pass) will count at the new one.
-    #[inline]
-    pub fn set_speed(&mut self, speed: Speed) {
-        c::set_speed(self, speed);
-    }
 
     /// How fast it is.
     #[must_use]
@@ -296,4 +263,27 @@ pub struct Need {
     pub min: u64,
     /// No more than this; the capacity where limits are not told apart.
     pub max: u64,
+}
+
+/// Why a task leaves its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Leave {
+    /// It waits for something.
+    Sleeps,
+    /// The same, but it stays queued for a while, as from 6.12 on.
+    Lags,
+    /// It goes to another CPU, and takes its part of the sums along.
+    Migrates,
+    /// It will be queued here again at once.
+    Returns,
+}
+
+/// Where a task is, seen from a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// It runs, waits or ran last here.
+    pub is_here: bool,
+    /// It will.
+    pub goes_here: bool,
 }

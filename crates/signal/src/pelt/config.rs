@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which kernel's PELT it is, and how fast a CPU is.
 
-use crate::c::pelt as c;
-
 /// How fast history fades; a period is 1.048576 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -75,28 +73,10 @@ impl Config {
         limits_apart: false,
     };
 
-    /// PELT as the kernel of that version has it; nothing for kernels before 4.3, which had another one.
-    #[must_use]
-    pub fn kernel(major: u32, minor: u32) -> Option<Self> {
-        c::kernel(major, minor)
-    }
-
-    /// The same with another half-life, chosen when a kernel is compiled.
-    #[must_use]
-    pub fn with_half_life(self, half_life: HalfLife) -> Self {
-        c::with_half_life(self, half_life)
-    }
-
     /// The same with a clock that is so much faster, chosen when a kernel runs: half-lives of 32, 16 and 8 ms for 0, 1, 2.
     #[must_use]
     pub fn with_clock_shift(self, clock_shift: u32) -> Self {
         Self { clock_shift, ..self }
-    }
-
-    /// Whether every field is in its range and goes with the others.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        c::valid(self)
     }
 }
 

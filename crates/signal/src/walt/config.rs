@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which WALT it is, and on which CPUs.
 
-use crate::c;
-
 /// How a task's demand follows from its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -71,31 +69,6 @@ impl Config {
         place_by_busy_time: false,
         exact_util: false,
     };
-
-    /// WALT as in Android 4.4: windows of 20 ms, demand of tasks, busy time that follows them.
-    #[must_use]
-    pub fn android() -> Self {
-        c::android()
-    }
-
-    /// WALT as posted for Linux 4.8 (`published-documents.md` 1): windows of 10 ms, busy time of CPUs only.
-    #[must_use]
-    pub fn rfc() -> Self {
-        c::rfc()
-    }
-
-    /// The same with a window of whole ticks of `1/hz` seconds, as Android 4.14 has it.
-    #[must_use]
-    pub fn in_ticks(self, hz: u32) -> Self {
-        let tick_ns = 1_000_000_000u32.checked_div(hz).unwrap_or(0);
-        Self { window_ns: c::window_in_ticks(self.window_ns, tick_ns), ..self }
-    }
-
-    /// Whether every field is in its range.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        c::valid(self)
-    }
 }
 
 /// A CPU as it is built.

@@ -2,11 +2,12 @@
 //! Events. rt-app knows an event by how its key begins, so that keys can be made unique: `run`, `run1`, `run_b`.
 
 use super::check::Later;
-use super::extension::distribution;
+use super::distribution::distribution;
+use super::fields::{fields, need};
+use super::keys::TASK;
 use super::names::{Names, known};
 use super::reader::{Reader, nearest};
-use super::tasks;
-use crate::json::{Member, Node, Value, short};
+use crate::json::{Member, Value, short};
 use crate::{Distribution, Event, ResourceId, SleepTimer, TaskId, TimerMode, WorkloadError};
 
 /// Of two that a key begins with, the longer comes first.
@@ -185,7 +186,7 @@ impl Context<'_> {
 /// The event that a key stands for.
 fn kind(r: &mut Reader<'_>, m: &Member) -> Result<&'static str, WorkloadError> {
     let key = m.key.as_str();
-    let words = || EVENTS.into_iter().chain(tasks::properties()).collect::<Vec<_>>();
+    let words = || EVENTS.into_iter().chain(TASK).collect::<Vec<_>>();
     let Some((event, rest)) = EVENTS.iter().find_map(|e| Some((*e, key.strip_prefix(e)?))) else {
         return Err(r.unknown_key(m.at, key, &words()));
     };
@@ -199,43 +200,4 @@ fn kind(r: &mut Reader<'_>, m: &Member) -> Result<&'static str, WorkloadError> {
     }
     r.note(format!("`{}` is the event `{event}`, as rt-app goes by how a key begins", short(key)));
     Ok(event)
-}
-
-/// The values of an object's keys, in the order of `known`.
-pub(super) fn fields<'m, const N: usize>(
-    r: &Reader<'_>,
-    m: &'m Member,
-    known: &[&str; N],
-) -> Result<[Option<&'m Member>; N], WorkloadError> {
-    let mut found = [None; N];
-    for field in r.object(m)? {
-        match known.iter().position(|k| *k == field.key).and_then(|i| found.get_mut(i)) {
-            Some(place @ None) => *place = Some(field),
-            Some(Some(_)) => {
-                return Err(r.meaningless(
-                    field,
-                    format!("`{}` is here twice", field.key),
-                    "keep one of them",
-                ));
-            }
-            None if field.key.starts_with('_') => {}
-            None => return Err(r.unknown_key(field.at, &field.key, known)),
-        }
-    }
-    Ok(found)
-}
-
-/// A field that must be there.
-pub(super) fn need<'m, const N: usize>(
-    r: &Reader<'_>,
-    m: &Member,
-    fields: &[Option<&'m Member>; N],
-    index: usize,
-    key: &str,
-) -> Result<&'m Member, WorkloadError> {
-    fields.get(index).copied().flatten().ok_or_else(|| {
-        let at = m.value.as_ref().map_or(m.at, |Node { at, .. }| *at);
-        let m = Member { at, key: m.key.clone(), value: None };
-        r.meaningless(&m, format!("no `{key}`"), "it must be there; see docs/reference/workload-format.md")
-    })
 }

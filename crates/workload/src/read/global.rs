@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The `global` object.
 
-use super::reader::{MAX_US, Reader};
+use super::reader::{MAX_CPU, MAX_US, Reader};
 use super::tasks::PolicyName;
 use crate::json::{Member, Value};
 use crate::{Calibration, Global, WorkloadError};
@@ -85,7 +85,7 @@ fn calibration(r: &mut Reader<'_>, m: &Member) -> Result<Calibration, WorkloadEr
         }
         Some(Value::Text(text)) => {
             let cpu = text.strip_prefix("CPU").and_then(|n| n.parse().ok());
-            cpu.filter(|n| *n <= super::tasks::MAX_CPU)
+            cpu.filter(|n| *n <= MAX_CPU)
                 .map(Calibration::Cpu)
                 .ok_or_else(|| r.wrong(m, "\"CPU0\" (any CPU's number) or ns per loop"))
         }

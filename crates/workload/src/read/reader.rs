@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{place, shown};
 use crate::json::{Member, Node, Place, Value, short};
 use crate::{Fault, MAX_TIME_NS, WorkloadError};
 
@@ -21,6 +20,9 @@ const DOCS: &str = "see docs/reference/workload-format.md";
 /// The longest time in microseconds.
 #[expect(clippy::cast_possible_wrap, reason = "far below 2^63")]
 pub(super) const MAX_US: i64 = (MAX_TIME_NS / 1000) as i64;
+
+/// Linux has fewer.
+pub(super) const MAX_CPU: u32 = 65_535;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(files: &'a [(&'a str, &'a str)]) -> Self {
@@ -210,4 +212,19 @@ pub(super) fn nearest<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
     let found: String = found.chars().take(64).collect();
     let ranked = known.iter().map(|k| (strsim::levenshtein(&found, k), *k));
     ranked.min().filter(|(d, k)| *d < k.len() && *d <= k.len().div_ceil(3)).map(|(_, k)| k)
+}
+
+/// Where a value is: its own place, or that of its key when it has none.
+pub(super) fn place(member: &Member) -> Place {
+    member.value.as_ref().map_or(member.at, |v| v.at)
+}
+
+/// The text of a value for a message.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(n) => crate::json::short(n),
+        Value::Text(t) => format!("\"{}\"", crate::json::short(t)),
+        Value::Bool(b) => b.to_string(),
+        other => other.kind().to_string(),
+    }
 }

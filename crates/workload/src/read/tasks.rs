@@ -2,39 +2,15 @@
 //! The `tasks` object: tasks, their phases, how they are scheduled.
 
 use super::check::{self, Later};
+use super::events;
+use super::keys::TASK;
 use super::names::Names;
-use super::reader::{MAX_US, Reader, whole};
-use super::{events, place};
+use super::reader::{MAX_CPU, MAX_US, Reader, place, whole};
 use crate::json::{Member, Node, Value};
 use crate::{Event, Fault, Phase, Policy, Sched, Task, WorkloadError};
 
-/// Linux has fewer.
-pub(super) const MAX_CPU: u32 = 65_535;
-
 /// All instances together; a simulator has to keep each of them.
 const MAX_TASKS: u64 = 65_536;
-
-/// What a task may have beside events.
-const TASK: [&str; 18] = [
-    "instance",
-    "delay",
-    "phases",
-    "loop",
-    "policy",
-    "priority",
-    "dl-runtime",
-    "dl-period",
-    "dl-deadline",
-    "period",
-    "deadline",
-    "util_min",
-    "util_max",
-    "cpus",
-    "taskgroup",
-    "membind_nodes",
-    "nodes_membind",
-    "dl-reclaim",
-];
 
 /// The grammar of rt-app before events.
 const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
@@ -377,11 +353,6 @@ impl PolicyName {
             Policy::Deadline { .. } => Self::Deadline,
         }
     }
-}
-
-/// Keys of tasks and phases that are not events, for messages.
-pub(super) fn properties() -> impl Iterator<Item = &'static str> {
-    TASK.into_iter()
 }
 
 /// The longest time is a number of microseconds that a file can hold.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::Path;
+
+use idlewise_live::{LiveError, load};
+use serde::{Deserialize, Serialize};
+
+/// What is compared, how, how often.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbRequest {
+    /// Governors with what else is particular to each: `haltpoll:guest_halt_poll_ns=200000`. The first is the baseline.
+    pub arms: Vec<String>,
+    /// What runs under each.
+    pub benchmarks: Vec<Benchmark>,
+    /// What benchmarks print: `NAME=REGEX`, `NAME:higher=REGEX`.
+    pub metrics: Vec<String>,
+    /// States that are switched off on every CPU, in all arms.
+    pub disable: Vec<u32>,
+    /// A latency limit held throughout, µs.
+    pub latency_limit_us: Option<u32>,
+    /// Parameters of kernel modules in all arms: `guest_halt_poll_ns=200000`.
+    pub set: Vec<String>,
+    /// Runs of each benchmark under each arm.
+    pub repeat: u32,
+    /// Runs of each benchmark that are thrown away at the start.
+    pub warm_up: u32,
+    /// Rest after each switch, ms.
+    pub settle_ms: u32,
+    /// Which arm begins, 0: in the order given.
+    pub seed: u64,
+    /// The load of other processes under which a run is repeated, % of all CPUs.
+    pub foreign_pct: u32,
+    /// How often at most.
+    pub retries: u32,
+    /// The difference that does not matter, in thousandths.
+    pub margin_permille: u32,
+    /// One governor as two arms: nothing may be found.
+    pub aa: bool,
+    /// Trace how long the benchmark's tasks wait from being woken to running.
+    #[serde(default)]
+    pub wakeups: bool,
+}
+
+/// A command that is run under each arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Its name in the report.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The name of a load of ours, if it is one: its results are known, its run time is fixed.
+    pub load: Option<String>,
+}
+
+impl Benchmark {
+    /// A command of the user's, by the name of its program; `None` for no words.
+    #[must_use]
+    pub fn of_command(command: &[String]) -> Option<Self> {
+        let first = command.first()?;
+        let name =
+            Path::new(first).file_name().map_or_else(|| first.clone(), |n| n.to_string_lossy().into_owned());
+        Some(Self { name, command: command.to_owned(), load: None })
+    }
+
+    /// The load `name` that ships with idlewise: this program as a process that is the load, for `seconds`.
+    ///
+    /// # Errors
+    /// [`LiveError`] when there is none of that name; it lists them.
+    pub fn of_load(name: &str, seconds: u32, seed: u64) -> Result<Self, LiveError> {
+        let load = load::find(name)?;
+        let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
+        let seconds = seconds.to_string();
+        let seed = seed.to_string();
+        let words = [&this.to_string_lossy(), "load", load.name, "--seconds", &seconds, "--seed", &seed];
+        Ok(Self {
+            name: load.name.to_owned(),
+            command: words.map(str::to_owned).into(),
+            load: Some(load.name.to_owned()),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_idle::NEVER_AT_NS;
+use idlewise_model::{Confidence, NEVER_NS, Piece, PieceFlags, WakeCause};
+
+/// One event that wakes a CPU whatever governor runs, with what the kernel knew when the CPU began to wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkloadEvent {
+    /// When the CPU had nothing left to do and would ask its governor, ns.
+    pub start_ns: u64,
+    /// When the event comes, ns.
+    pub at_ns: u64,
+    /// Earliest pending hrtimer but the tick's, ns; [`NEVER_AT_NS`] for none.
+    pub hrtimer_at_ns: u64,
+    /// Next expiry of the timer wheel, ns; [`NEVER_AT_NS`] for none.
+    pub wheel_at_ns: u64,
+    /// From the event to the exit as recorded, ns.
+    pub exit_lag_ns: u32,
+    /// From the event to its handler's first instruction as recorded, ns.
+    pub response_ns: u32,
+    /// From the exit to the end of the interrupt handlers, ns.
+    pub handler_ns: u32,
+    /// From the kernel's "now" to `start_ns`, ns.
+    pub entry_lag_ns: u32,
+    /// Utilisation, 0..=1024.
+    pub util: u16,
+    /// Tasks waiting for I/O.
+    pub iowait: u16,
+    /// The state in which the recording met this event, or none of a table ([`Piece::NO_STATE`], [`Piece::NO_GOVERNOR`]).
+    pub state: u8,
+    /// What the event is.
+    pub cause: WakeCause,
+    /// The CPU came from another task.
+    pub visit_start: bool,
+    /// The CPU goes to another task.
+    pub visit_end: bool,
+    /// Until then, from `start_ns` on, the kernel needed the tick for reasons of its own, ns; 0 if it did not.
+    pub tick_needed_ns: u32,
+}
+
+/// A timer that ends a wait was what the CPU waited for, whatever else is known.
+pub(crate) fn unsure(event: &WorkloadEvent, first: &Piece) -> bool {
+    first.timer_confidence() >= Confidence::Bounded && !event.cause.is_timer()
+}
+
+/// Waits longer than this and times beyond this are no kernel's, ns: an hour, and 146 years. Replaying the ticks of such
+/// a wait would take for ever.
+const LONGEST_WAIT_NS: u64 = 3_600_000_000_000;
+const LATEST_NS: u64 = NEVER_AT_NS / 2;
+
+impl WorkloadEvent {
+    pub(crate) fn is_sane(&self) -> bool {
+        self.at_ns < LATEST_NS && self.at_ns.saturating_sub(self.start_ns) <= LONGEST_WAIT_NS
+    }
+
+    pub(crate) fn from_piece(p: &Piece) -> Self {
+        let at = |rel_ns: i64| {
+            if rel_ns == NEVER_NS { NEVER_AT_NS } else { p.start_ns.saturating_add_signed(rel_ns) }
+        };
+        let (cause, at_ns) = what_came(p);
+        Self {
+            start_ns: p.start_ns,
+            at_ns,
+            hrtimer_at_ns: at(p.hrtimer_ns),
+            wheel_at_ns: at(p.wheel_ns),
+            exit_lag_ns: p.exit_lag_ns,
+            response_ns: p.response_ns,
+            handler_ns: p.handler_ns,
+            entry_lag_ns: p.entry_lag_ns,
+            util: p.util,
+            iowait: p.iowait,
+            state: p.state,
+            cause,
+            visit_start: p.flags.has(PieceFlags::VISIT_START),
+            visit_end: p.flags.has(PieceFlags::VISIT_END),
+            tick_needed_ns: if p.flags.has(PieceFlags::TICK_NEEDED) { clip(p.wake_ns) } else { 0 },
+        }
+    }
+
+    /// The wait that began as `self` goes on in `p`.
+    pub(crate) fn take_end_of(&mut self, p: &Piece) {
+        (self.cause, self.at_ns) = what_came(p);
+        self.exit_lag_ns = p.exit_lag_ns;
+        self.response_ns = p.response_ns;
+        self.handler_ns = p.handler_ns;
+        self.state = p.state;
+        self.visit_end = p.flags.has(PieceFlags::VISIT_END);
+        if p.flags.has(PieceFlags::TICK_NEEDED) {
+            self.tick_needed_ns = clip(self.at_ns.saturating_sub(self.start_ns));
+        }
+    }
+}
+
+/// What ended the wait that `p` ends, and when: where something else came after the tick in one wake, that. If the earliest hrtimer
+/// was due before the handlers ended, it was that; its expiry is known.
+fn what_came(p: &Piece) -> (WakeCause, u64) {
+    let wake_at_ns = p.start_ns.saturating_add(p.wake_ns);
+    if !p.flags.has(PieceFlags::MORE_CAME) {
+        return (p.cause, wake_at_ns);
+    }
+    let handled_at_ns = p.exit_at_ns().saturating_add(p.handler_ns.into());
+    let due_at_ns = p.start_ns.saturating_add_signed(p.hrtimer_ns);
+    if p.hrtimer_ns != NEVER_NS && (wake_at_ns..=handled_at_ns).contains(&due_at_ns) {
+        (WakeCause::Hrtimer, due_at_ns)
+    } else {
+        (WakeCause::Irq, wake_at_ns)
+    }
+}
+
+fn clip(ns: u64) -> u32 {
+    u32::try_from(ns).unwrap_or(u32::MAX)
+}
