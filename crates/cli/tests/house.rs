@@ -294,7 +294,8 @@ const MOD_RS: [&str; 7] = [
 fn a_module_is_in_a_file_of_its_name() {
     let named_mod = files(&root().join("crates"), &["mod.rs"]);
     let left = named_mod.iter().filter(|path| path.ends_with("mod.rs")).map(|path| shown(path));
-    let new: Vec<String> = left.filter(|name| !MOD_RS.iter().any(|folder| name.starts_with(folder))).collect();
+    let new: Vec<String> =
+        left.filter(|name| !MOD_RS.iter().any(|folder| name.starts_with(folder))).collect();
     assert!(new.is_empty(), "name.rs next to the folder, not name/mod.rs: {new:?}");
 }
 

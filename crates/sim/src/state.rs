@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a run keeps. The files beside this one say what happens to it: `engine` first.
+//! What a run keeps. The other files say what happens to it: `engine` first.
 
 pub(crate) mod clock;
 pub(crate) mod cpu;
