@@ -3,28 +3,27 @@
  * Always the deepest state that the latency limit allows: the opposite of
  * shallow.
  *
- * The idea: a reference row. It shows what sleeping as deep as possible costs
- * in wakeup latency and in entries that do not pay, and with that what a
- * governor's predictions are worth. It looks at no timer and remembers nothing;
- * it always stops the tick.
+ * The idea: a reference row. It shows what the deepest possible states cost in
+ * wakeup latency and in entries that do not pay, and thus what a governor's
+ * predictions are worth. It reads no timer, keeps no history, and always stops the
+ * tick.
  *
- * When it wins: power on a machine that is all but idle, with sleeps far beyond
- * the deepest target residency.
+ * When it wins: power on a machine that is nearly idle, with idle periods far
+ * longer than the deepest target residency.
  *
- * When it loses: everything that wakes up often. Misses "above" pile up, each
- * paying an exit latency and the energy of a transition for nothing.
+ * When it loses: everything that wakes up often. Misses "above" pile up, and each
+ * one pays an exit latency and the energy of a transition for nothing.
  *
  * Parameters: none.
  *
- * Lineage: ours; governors.md, section 12.1. The cpuidle core has a deepest
- * state of its own for idle injection, which goes by exit latency and treats
- * equal states differently.
+ * Lineage: ours. The cpuidle core has a deepest state of its own for idle
+ * injection, which goes by exit latency and treats equal states differently.
  */
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/printk.h>
 
-#include "shallower.h"
+#include "governor.h"
 
 static int deepest_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
@@ -43,7 +42,7 @@ static int deepest_select(struct cpuidle_driver *drv, struct cpuidle_device *dev
 		pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns\n", i,
 			 s->exit_latency_ns, latency_limit_ns);
 	}
-	pr_debug("state %d is the deepest that is left, and the tick stops\n", i);
+	pr_debug("state %d is the deepest that qualifies: take it, stop the tick\n", i);
 
 	*stop_tick = true;
 	return i;

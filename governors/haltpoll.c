@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The haltpoll governor for guests: poll for a while before halting, as long as
- * that has paid lately.
+ * that paid lately.
  *
- * The idea: to a virtual machine a halt is dear, since the host switches away
- * and back. So the guest polls first, up to a limit of its own, and halts only
- * when nothing came. The limit learns: a halt that was shorter than the largest
- * limit could have been polled through, and the limit grows; a longer one would
- * have wasted the time, and the limit shrinks, down to not polling at all.
- * State 0 is the loop that polls, state 1 the halt; no other is ever chosen.
+ * The idea: a halt is expensive for a virtual machine, since the host switches away
+ * and back. The guest therefore polls first, up to a limit of its own, and halts
+ * only if no wakeup came. The limit learns. If a halt was shorter than the largest
+ * limit, polling could have covered it, and the limit grows. If it was longer,
+ * polling would have wasted the time, and the limit shrinks, down to no polling at
+ * all. State 0 is the polling loop, state 1 the halt; no other state is ever chosen.
  *
- * When it wins: request and reply across virtual machines, locks and pipes
- * between virtual CPUs: wakeups 10 to 200 us apart, at which a halt would cost
- * more than it saves.
+ * When it wins: request and reply between virtual machines, locks and pipes between
+ * virtual CPUs: wakeups 10 to 200 us apart, for which a halt would cost more than
+ * it saves.
  *
- * When it loses: everywhere else. It takes power and host CPU time for latency,
- * knows no timer and no third state, and does not care which states are
+ * When it loses: everywhere else. It spends power and CPU time of the host to save
+ * latency, it knows no timer and no third state, and it ignores which states are
  * disabled. On bare metal with real idle states it is of no use.
  *
  * Parameters: guest_halt_poll_ns, the largest limit; guest_halt_poll_grow, the
  * factor of growth, and guest_halt_poll_grow_start, the first limit;
- * guest_halt_poll_shrink, the divisor of shrinking, 0 to stop polling at once;
- * guest_halt_poll_allow_shrink, whether to shrink at all. Names and defaults
+ * guest_halt_poll_shrink, the divisor when the limit shrinks, 0 to stop polling at
+ * once; guest_halt_poll_allow_shrink, whether it shrinks at all. Names and defaults
  * are those of Linux.
  *
  * Lineage: Linux 5.4; since 6.9 a limit that shrinks below the first one
  * becomes 0, which is the form here. In Linux it registers in KVM guests only,
- * and a driver of the same name asks for it; this one registers everywhere, and
+ * and a driver of the same name selects it; this one registers everywhere, and
  * its low rating keeps it from being a default. With a single state it chooses
- * that one, where Linux could choose a state that does not exist. Written from
- * governors.md, section 3 ("haltpoll-6.9"). Rating as haltpoll has in Linux.
+ * that one, where Linux could return a state that does not exist. The rating is
+ * that of haltpoll in Linux.
  */
 #include <linux/cpuidle.h>
 #include <linux/init.h>
@@ -40,7 +40,7 @@
 
 static uint guest_halt_poll_ns = 200000;
 module_param(guest_halt_poll_ns, uint, 0644);
-MODULE_PARM_DESC(guest_halt_poll_ns, "poll at most so long before a halt, ns");
+MODULE_PARM_DESC(guest_halt_poll_ns, "poll at most this long before a halt, ns");
 
 static uint guest_halt_poll_shrink = 2;
 module_param(guest_halt_poll_shrink, uint, 0644);
@@ -52,7 +52,7 @@ MODULE_PARM_DESC(guest_halt_poll_grow, "multiply the limit by this");
 
 static uint guest_halt_poll_grow_start = 50000;
 module_param(guest_halt_poll_grow_start, uint, 0644);
-MODULE_PARM_DESC(guest_halt_poll_grow_start, "the limit to start from when it grows, ns");
+MODULE_PARM_DESC(guest_halt_poll_grow_start, "the first limit when it grows, ns");
 
 static bool guest_halt_poll_allow_shrink = true;
 module_param(guest_halt_poll_allow_shrink, bool, 0644);
@@ -65,31 +65,31 @@ static int haltpoll_select(struct cpuidle_driver *drv, struct cpuidle_device *de
 			   bool *stop_tick)
 {
 	if (drv->state_count <= HALTPOLL_HALT) {
-		pr_debug("there is no state to halt in: state 0, the tick stays\n");
+		pr_debug("there is no state to halt in: take state 0, keep the tick\n");
 		*stop_tick = false;
 		return HALTPOLL_POLL;
 	}
 	if (cpuidle_governor_latency_req(dev->cpu) == 0) {
-		pr_debug("no exit latency is allowed: poll in state 0, the tick stays\n");
+		pr_debug("no exit latency is allowed: poll in state 0, keep the tick\n");
 		*stop_tick = false;
 		return HALTPOLL_POLL;
 	}
 	if (dev->poll_limit_ns == 0) {
-		pr_debug("polling does not pay at present: halt in state 1, the tick stops\n");
+		pr_debug("polling does not pay at present: halt in state 1, stop the tick\n");
 		return HALTPOLL_HALT;
 	}
 	if (dev->last_state_idx == HALTPOLL_POLL && dev->poll_time_limit) {
-		pr_debug("polling for %llu ns brought nothing: halt in state 1, the tick stops\n",
+		pr_debug("no wakeup in %llu ns of polling: halt in state 1, stop the tick\n",
 			 dev->poll_limit_ns);
 		return HALTPOLL_HALT;
 	}
-	pr_debug("state %d ended with a wakeup: poll up to %llu ns in state 0, the tick stays\n",
+	pr_debug("a wakeup ended state %d: poll up to %llu ns in state 0, keep the tick\n",
 		 dev->last_state_idx, dev->poll_limit_ns);
 	*stop_tick = false;
 	return HALTPOLL_POLL;
 }
 
-/* Let the limit learn from a halt: grow if it could have been polled through, else shrink. */
+/* Let the limit learn from a halt: grow if polling could have covered it, else shrink. */
 static void haltpoll_adjust(struct cpuidle_device *dev, u64 halted_ns)
 {
 	u64 old_ns = dev->poll_limit_ns;

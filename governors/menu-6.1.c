@@ -1,105 +1,384 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The menu governor of Linux 5.13 to 6.5: the next timer, corrected by
- * experience and by rhythm.
+ * The menu governor of Linux 5.13 to 6.5: the next timer, corrected by the recent
+ * past.
  *
  * The idea: start from the time to the next timer. Multiply it by a factor that
- * says how much of such a time was really slept in the past, one factor for
- * each order of magnitude, with a second set for CPUs on which tasks wait for
- * I/O. Then look at the last eight idle times: if they are much alike after
- * dropping an outlier or two, their mean is a better guess if it is the shorter
- * one. The deepest state whose target residency fits into the result is chosen.
- * While tasks wait for I/O the latency that may be spent shrinks to a part of
- * the expected time. If less than a tick is expected, the tick keeps running.
+ * says which part of such a time the CPU was really idle in the past. There is
+ * one factor for each order of magnitude, and a second set of factors for CPUs
+ * on which tasks wait for I/O. Then look at the last eight idle periods: if
+ * most of them are alike after one or two long ones were dropped, and their
+ * mean is shorter, the mean is the prediction. The choice is the deepest
+ * enabled state whose target residency fits into the prediction. The prediction
+ * also limits the exit latency, and while tasks wait for I/O only a part of it
+ * counts. If the prediction is less than a tick, the tick keeps running.
  *
- * When it wins: regular wakeups of any source, also such that no timer
- * announces, since the ring of eight sees the rhythm itself; storage and
- * network work on servers, through the I/O rule.
+ * When it wins: regular wakeups from any source, also from a source that no
+ * timer announces; storage and network work on servers, because of the rule for
+ * I/O.
  *
- * When it loses: mixtures. One factor for a whole order of magnitude averages
- * over unlike events, and an interval pattern needs six of eight alike. It goes
- * too deep after a short burst, and a decision is dear: a division by a
- * variable to book a wakeup, up to six more to find a pattern.
+ * When it loses: mixed wakeups. One factor for a whole order of magnitude
+ * averages over unlike events, and a pattern needs six of eight idle periods
+ * alike. The choice is too deep after a short burst. A decision is expensive: a
+ * division by a variable for each wakeup, and up to six more to find a pattern.
  *
- * Parameters: intervals, how many idle times the ring holds, 1 to 64, 8 in
- * Linux. decay_shift, how slowly a correction factor learns: it has the weight
- * of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns, from which
- * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
+ * Neighbours: menu searches for the pattern first and computes the timer only if
+ * the prediction is long enough. It drops short idle periods as well as long
+ * ones, has no rule for I/O, and its prediction does not limit the exit latency.
+ *
+ * Parameters: intervals, the number of idle periods in the ring, 1 to 64, 8 in
+ * Linux. decay_shift, how slowly a correction factor learns: the factor has the
+ * weight of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns: a longer
+ * idle period does not lower the factor, 0 to a second, 50 ms in Linux.
  *
  * Lineage: the default governor of kernels with a dynamic tick. This form is in
- * 5.13 to 6.5 and in 6.1.y before 6.1.141; the baseline of seeds 000, 002 and
- * 004. Written from governors.md, sections 4.1 to 4.4 ("menu-5.13"). Rating as
- * menu has in Linux.
+ * 5.13 to 6.5 and in 6.1.y before 6.1.141. The postings of util-aware TEO
+ * (2022) and of its fixes (2024) compare themselves with it. The rating is that
+ * of menu in Linux.
  */
+#include <linux/compiler.h>
 #include <linux/cpuidle.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
 #include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/sched/stat.h>
+#include <linux/string.h>
+#include <linux/tick.h>
+#include <linux/time64.h>
+#include <linux/types.h>
 
-#include "menu-common.h"
+#include "governor.h"
+
+/* The most that one wakeup adds to a correction factor. */
+#define MENU_RESOLUTION		1024
+
+#define MENU_INTERVALS_MAX	64
 
 /*
- * With tasks waiting for I/O, allow one part in 1 + this for each of them as
- * exit latency.
+ * One correction factor for each order of magnitude of the time to the timer,
+ * and the same again for CPUs with tasks that wait for I/O.
+ */
+#define MENU_MAGNITUDES		6
+#define MENU_BUCKETS		(2 * MENU_MAGNITUDES)
+
+/*
+ * Each task that waits for I/O counts this much in the divisor of the exit
+ * latency allowed.
  */
 #define MENU_IOWAIT_WEIGHT	10
 
+/* The answer if the recent idle periods show no pattern, us. */
+#define MENU_NO_INTERVAL	U32_MAX
+
+/* A longer idle period is part of no pattern, us. */
+#define MENU_INTERVAL_LONGEST	S32_MAX
+
+/* 36 times the largest variance must fit into 64 bits. */
+#define MENU_SIGMAS_SQUARED	36
+#define MENU_VARIANCE_MAX	(U64_MAX / MENU_SIGMAS_SQUARED)
+#define MENU_VARIANCE_SMALL	400
+
+/**
+ * struct menu_tuning - the constants of the algorithm
+ * @intervals: number of idle periods in the ring
+ * @decay_shift: a correction factor has the weight of 2^this wakeups
+ * @interesting_ns: an idle period of this length counts as if it had lasted
+ *   until the timer
+ */
+struct menu_tuning {
+	uint intervals;
+	uint decay_shift;
+	uint interesting_ns;
+};
+
+/* As in Linux. */
+#define MENU_DEFAULTS {						\
+	.intervals = 8,						\
+	.decay_shift = 3,					\
+	.interesting_ns = 50 * NSEC_PER_MSEC,			\
+}
+
+static const struct menu_tuning menu_defaults = MENU_DEFAULTS;
+static struct menu_tuning menu_tuning = MENU_DEFAULTS;
+
+module_param_named(intervals, menu_tuning.intervals, uint, 0444);
+MODULE_PARM_DESC(intervals, "number of recent idle periods in the ring, 1 to 64");
+
+module_param_named(decay_shift, menu_tuning.decay_shift, uint, 0444);
+MODULE_PARM_DESC(decay_shift, "a correction factor has the weight of 2^this wakeups, 0 to 10");
+
+module_param_named(interesting_ns, menu_tuning.interesting_ns, uint, 0444);
+MODULE_PARM_DESC(interesting_ns,
+		 "a longer idle period does not lower the factor, ns, 0 to 1000000000");
+
+/**
+ * struct menu_device - the history of a CPU
+ * @next_timer_ns: time to the next timer at the last choice
+ * @bucket: index of the correction factor for that time
+ * @interval_slot: slot of @intervals that the next idle period takes
+ * @needs_update: the last wakeup is not part of the history yet
+ * @tick_wakeup: the tick ended the last idle period, or ran during it
+ * @factor: the part of the time to the timer that the CPU was really idle,
+ *   menu_unity() for all of it
+ * @intervals: last idle periods, us
+ */
+struct menu_device {
+	u64 next_timer_ns;
+	u32 bucket;
+	u32 interval_slot;
+	bool needs_update;
+	bool tick_wakeup;
+	u32 factor[MENU_BUCKETS];
+	u32 intervals[MENU_INTERVALS_MAX];
+};
+
 static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
+/* A correction factor of one. */
+static __always_inline u32 menu_unity(const struct menu_tuning *tuning)
+{
+	return MENU_RESOLUTION << tuning->decay_shift;
+}
+
+/* Order of magnitude of @duration_ns: 0 below 10 us, 5 from 100 ms on. */
+static __always_inline u32 menu_magnitude(u64 duration_ns)
+{
+	return (duration_ns >= 10 * NSEC_PER_USEC) + (duration_ns >= 100 * NSEC_PER_USEC) +
+	       (duration_ns >= NSEC_PER_MSEC) + (duration_ns >= 10 * NSEC_PER_MSEC) +
+	       (duration_ns >= 100 * NSEC_PER_MSEC);
+}
+
+static __always_inline void menu_push_interval(struct menu_device *data,
+					       const struct menu_tuning *tuning, u32 interval_us)
+{
+	data->intervals[data->interval_slot] = interval_us;
+	data->interval_slot = (data->interval_slot + 1) % tuning->intervals;
+}
+
+/* How long the CPU could have been idle, at most until the timer. */
+static __always_inline u64 menu_measured(const struct menu_device *data,
+					 const struct cpuidle_driver *drv,
+					 const struct cpuidle_device *dev,
+					 const struct menu_tuning *tuning)
+{
+	const struct cpuidle_state *last = &drv->states[dev->last_state_idx];
+	u64 latency_ns = last->exit_latency_ns;
+	u64 measured_ns = dev->last_residency_ns;
+
+	if (data->tick_wakeup && data->next_timer_ns > (u64)TICK_NSEC) {
+		/*
+		 * It was wrong to keep the tick. It must not look like the
+		 * expected event, nor count as an interesting idle period.
+		 */
+		measured_ns = 9 * (u64)tuning->interesting_ns / 10;
+		pr_debug("the tick ended the idle period in state %d: it counts as %llu ns\n",
+			 dev->last_state_idx, measured_ns);
+	} else if ((last->flags & CPUIDLE_FLAG_POLLING) && dev->poll_time_limit) {
+		/* The end of the polling loop is no event. */
+		measured_ns = data->next_timer_ns;
+		pr_debug("polling in state %d reached its limit: it counts as %llu ns\n",
+			 dev->last_state_idx, measured_ns);
+	} else {
+		if (measured_ns > 2 * latency_ns)
+			measured_ns -= latency_ns;
+		else
+			measured_ns /= 2;
+		pr_debug("the CPU was idle in state %d for %llu ns, %llu ns without exit latency\n",
+			 dev->last_state_idx, dev->last_residency_ns, measured_ns);
+	}
+	return min_t(u64, measured_ns, data->next_timer_ns);
+}
+
+/* Add the last wakeup to the history. */
+static __always_inline void menu_update(struct menu_device *data, const struct cpuidle_driver *drv,
+					const struct cpuidle_device *dev,
+					const struct menu_tuning *tuning)
+{
+	u64 measured_ns = menu_measured(data, drv, dev, tuning);
+	u32 factor = data->factor[data->bucket];
+
+	factor -= factor >> tuning->decay_shift;
+	if (data->next_timer_ns > 0 && measured_ns < tuning->interesting_ns)
+		factor += (u32)div64_u64(MENU_RESOLUTION * measured_ns, data->next_timer_ns);
+	else
+		factor += MENU_RESOLUTION;
+	pr_debug("the timer was %llu ns away: its correction factor goes from %u/%u to %u/%u\n",
+		 data->next_timer_ns, data->factor[data->bucket], menu_unity(tuning), factor,
+		 menu_unity(tuning));
+	data->factor[data->bucket] = factor;
+
+	menu_push_interval(data, tuning, (u32)div_u64(measured_ns, NSEC_PER_USEC));
+	data->needs_update = false;
+}
+
+/* The usual numbers of samples are constants: a compiler multiplies instead of dividing. */
+static __always_inline u64 menu_mean(u64 sum, u32 samples)
+{
+	switch (samples) {
+	case 8:
+		return sum / 8;
+	case 7:
+		return div_u64(sum, 7);
+	case 6:
+		return div_u64(sum, 6);
+	default:
+		return div_u64(sum, samples);
+	}
+}
+
+/* Whether intervals with this mean and variance are alike enough to predict the next one. */
+static __always_inline bool menu_regular(const struct menu_tuning *tuning, u64 mean, u64 variance,
+					 u32 samples)
+{
+	if (variance > MENU_VARIANCE_MAX)
+		return false;
+
+	if (variance <= MENU_VARIANCE_SMALL)
+		return true;
+
+	return mean * mean > MENU_SIGMAS_SQUARED * variance &&
+	       4 * samples >= 3 * tuning->intervals;
+}
+
 /*
- * The mean of the recent idle times if they are alike, us, else
- * MENU_NO_INTERVAL. Samples at the upper end are dropped while three quarters
- * remain. If even the smallest is not below @limit_us the pattern would not
- * shorten the prediction, and is not looked for.
+ * The mean of the recent idle periods if they are alike, us, else
+ * MENU_NO_INTERVAL. A pattern is of use only if it shortens the prediction, that
+ * is, if the shortest idle period is below @limit_us.
  */
 static __always_inline u32 menu_typical_us(const struct menu_device *data,
 					   const struct menu_tuning *tuning, u32 limit_us)
 {
-	u32 threshold = S32_MAX;
+	u32 lowest = U32_MAX, highest = 0, samples = 0;
+	u64 sum = 0, squares = 0;
+	uint i;
+
+	for (i = 0; i < tuning->intervals; i++) {
+		u32 value = data->intervals[i];
+
+		lowest = min(lowest, value);
+		if (value > MENU_INTERVAL_LONGEST)
+			continue;
+		sum += value;
+		squares += (u64)value * value;
+		samples++;
+		highest = max(highest, value);
+	}
+	if (samples == 0 || lowest >= limit_us) {
+		pr_debug("no recent idle period is shorter: a pattern would not matter\n");
+		return MENU_NO_INTERVAL;
+	}
 
 	for (;;) {
-		u32 lowest = U32_MAX, highest = 0, samples = 0, mean;
-		u64 sum = 0, variance = 0;
-		uint i;
+		u32 outlier = highest, count = 0;
+		u64 mean, variance;
 
+		/* The sum of the squared distances from the rounded mean. */
+		mean = menu_mean(sum, samples);
+		variance = squares - 2 * mean * sum + samples * mean * mean;
+		variance = menu_mean(variance, samples);
+		if (menu_regular(tuning, mean, variance, samples)) {
+			pr_debug("%u of %u recent idle periods are alike: their mean is %llu ns\n",
+				 samples, tuning->intervals, mean * NSEC_PER_USEC);
+			return (u32)mean;
+		}
+		if (4 * samples <= 3 * tuning->intervals) {
+			pr_debug("the last %u idle periods show no pattern\n", tuning->intervals);
+			return MENU_NO_INTERVAL;
+		}
+
+		/*
+		 * Drop the largest value, as often as it occurs. Not all values
+		 * are equal, since they would be regular.
+		 */
+		highest = lowest;
 		for (i = 0; i < tuning->intervals; i++) {
 			u32 value = data->intervals[i];
-			bool counts = value <= threshold;
 
-			/* What does not count is longer than all that does. */
-			lowest = min_t(u32, lowest, value);
-			value *= counts;
-			sum += value;
-			samples += counts;
-			highest = max_t(u32, highest, value);
+			count += value == outlier;
+			highest = max(highest, value < outlier ? value : lowest);
 		}
-		if (samples == 0 || lowest >= limit_us) {
-			pr_debug("no recent idle time is shorter: their rhythm does not matter\n");
-			return MENU_NO_INTERVAL;
-		}
-
-		mean = (u32)menu_mean(tuning, sum, samples);
-		for (i = 0; i < tuning->intervals; i++) {
-			s64 diff = (s64)data->intervals[i] - mean;
-
-			variance += diff * diff * (data->intervals[i] <= threshold);
-		}
-		variance = menu_mean(tuning, variance, samples);
-
-		if (menu_regular(tuning, mean, variance, samples)) {
-			pr_debug("%u of %u idle times agree: %llu ns in the mean\n",
-				 samples, tuning->intervals, mean * (u64)NSEC_PER_USEC);
-			return mean;
-		}
-		if (menu_too_few(tuning, samples)) {
-			pr_debug("the last %u idle times have no rhythm\n", tuning->intervals);
-			return MENU_NO_INTERVAL;
-		}
-
-		threshold = highest - 1;
+		samples -= count;
+		sum -= (u64)count * outlier;
+		squares -= (u64)outlier * outlier * count;
 	}
+}
+
+/* Compute the time to the next timer. A timer that is overdue counts as due now. */
+static __always_inline void menu_ask_timer(struct menu_device *data, s64 *delta_tick_ns)
+{
+	s64 sleep_length_ns = tick_nohz_get_sleep_length(delta_tick_ns);
+
+	if (sleep_length_ns < 0) {
+		pr_debug("the timer is overdue by %lld ns: it counts as due now\n",
+			 -sleep_length_ns);
+		sleep_length_ns = 0;
+		*delta_tick_ns = 0;
+	}
+	data->next_timer_ns = sleep_length_ns;
+}
+
+/*
+ * Time to the next timer after correction, us. The product wraps for times
+ * beyond 26 days, among them "never", and the result keeps 32 bits: it is then
+ * an arbitrary number, nearly always a large one.
+ */
+static __always_inline u32 menu_corrected_us(const struct menu_device *data,
+					     const struct menu_tuning *tuning)
+{
+	u64 product = data->next_timer_ns * data->factor[data->bucket];
+	u32 factor_ns_to_us = menu_unity(tuning) * (u32)NSEC_PER_USEC;
+	u32 corrected_us = (u32)div_u64(product + factor_ns_to_us / 2, factor_ns_to_us);
+
+	pr_debug("the next timer is due in %llu ns, corrected to %llu ns by the factor %u/%u\n",
+		 data->next_timer_ns, (u64)corrected_us * NSEC_PER_USEC,
+		 data->factor[data->bucket], menu_unity(tuning));
+	return corrected_us;
+}
+
+/*
+ * Whether state 0 is taken without a search: no latency is allowed, or state 1
+ * fits neither before the timer nor under the latency limit. State 1 counts
+ * here even if it is disabled.
+ */
+static __always_inline bool menu_take_first(const struct menu_device *data,
+					    const struct cpuidle_driver *drv,
+					    const struct cpuidle_device *dev, s64 latency_limit_ns)
+{
+	const struct cpuidle_state *second = &drv->states[1];
+
+	if (drv->state_count <= 1) {
+		pr_debug("state 0 is the only state\n");
+		return true;
+	}
+	if (latency_limit_ns == 0) {
+		pr_debug("no exit latency is allowed: take state 0\n");
+		return true;
+	}
+	if (state_disabled(dev, 0))
+		return false;
+
+	if (data->next_timer_ns < (u64)second->target_residency_ns) {
+		pr_debug("the timer is due in %llu ns, but state 1 needs %lld ns: take state 0\n",
+			 data->next_timer_ns, second->target_residency_ns);
+		return true;
+	}
+	if (latency_limit_ns < second->exit_latency_ns) {
+		pr_debug("state 1: exit latency %lld ns is above the limit of %lld ns: state 0\n",
+			 second->exit_latency_ns, latency_limit_ns);
+		return true;
+	}
+	return false;
+}
+
+static __always_inline void menu_explain_slow(int i, s64 latency_ns, s64 limit_ns)
+{
+	pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns\n", i, latency_ns,
+		 limit_ns);
 }
 
 static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidle_device *dev,
@@ -121,7 +400,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	menu_ask_timer(data, &delta_tick_ns);
 	data->bucket = menu_magnitude(data->next_timer_ns) + (iowait ? MENU_MAGNITUDES : 0);
 
-	if (menu_take_first(data, drv, dev, latency_limit_ns, tuning)) {
+	if (menu_take_first(data, drv, dev, latency_limit_ns)) {
 		*stop_tick = !state_polls(drv, 0);
 		return 0;
 	}
@@ -132,12 +411,13 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 
 	if (stopped) {
 		/*
-		 * No tick would end a sleep that turns out longer: better trust
-		 * the timer.
+		 * If the idle period is longer than predicted, no tick ends it:
+		 * expect the timer.
 		 */
 		if (predicted_ns < (u64)TICK_NSEC) {
 			predicted_ns = data->next_timer_ns;
-			pr_debug("the tick is stopped: trust the timer in %llu ns\n", predicted_ns);
+			pr_debug("the tick is stopped: expect the timer in %llu ns\n",
+				 predicted_ns);
 		}
 	} else {
 		u64 affordable_ns = predicted_ns;
@@ -147,7 +427,7 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 
 		if ((u64)latency_limit_ns > affordable_ns) {
 			latency_limit_ns = affordable_ns;
-			pr_debug("prediction and %llu I/O waiters limit the latency to %lld ns\n",
+			pr_debug("the prediction and %llu I/O waiters allow a latency of %lld ns\n",
 				 iowait, latency_limit_ns);
 		}
 	}
@@ -163,51 +443,63 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 		if (idx < 0)
 			idx = i;
 
-		if (residency_ns > predicted_ns) {
+		if (residency_ns <= predicted_ns) {
 			/*
-			 * Rather than spinning, a real state that fits before
-			 * the timer.
+			 * The prediction remains, so that the tick may stop for
+			 * a shallow state.
 			 */
-			if (state_polls(drv, idx) && s->exit_latency_ns <= latency_limit_ns &&
-			    residency_ns <= data->next_timer_ns) {
-				menu_explain_no_poll(i, residency_ns);
-				predicted_ns = residency_ns;
-				idx = i;
+			if (s->exit_latency_ns > latency_limit_ns) {
+				menu_explain_slow(i, s->exit_latency_ns, latency_limit_ns);
 				break;
 			}
-			menu_explain_deep(i, residency_ns, predicted_ns);
-			if (predicted_ns < (u64)TICK_NSEC)
-				break;
-			if (!stopped) {
-				/*
-				 * Keep the tick unless the state found needs
-				 * more than one.
-				 */
-				predicted_ns = drv->states[idx].target_residency_ns;
-				menu_explain_modest(idx, predicted_ns);
-				break;
-			}
-			/* The tick is off: do not sit in a shallow state for long. */
-			if (drv->states[idx].target_residency_ns < TICK_NSEC &&
-			    s->target_residency_ns <= delta_tick_ns)
-				idx = i;
-			menu_explain_stopped(idx, delta_tick_ns);
-			return idx;
+			idx = i;
+			continue;
 		}
-		/*
-		 * The prediction stays: a shallow state forced by the limit may
-		 * stop the tick.
-		 */
-		if (s->exit_latency_ns > latency_limit_ns) {
-			menu_explain_slow(i, s->exit_latency_ns, latency_limit_ns);
+
+		/* Instead of polling, take a state that fits before the timer. */
+		if (state_polls(drv, idx) && s->exit_latency_ns <= latency_limit_ns &&
+		    residency_ns <= data->next_timer_ns) {
+			pr_debug("state %d needs %llu ns: take it instead of polling\n",
+				 i, residency_ns);
+			predicted_ns = residency_ns;
+			idx = i;
 			break;
 		}
-		idx = i;
+		pr_debug("state %d: target residency %llu ns is above the %llu ns expected\n",
+			 i, residency_ns, predicted_ns);
+		if (predicted_ns < (u64)TICK_NSEC)
+			break;
+		if (!stopped) {
+			/* Keep the tick if the state found needs less than a tick. */
+			predicted_ns = drv->states[idx].target_residency_ns;
+			pr_debug("state %d needs %llu ns: expect no more\n", idx, predicted_ns);
+			break;
+		}
+		/* No tick ends an idle period that turns out long: avoid a shallow state. */
+		if (drv->states[idx].target_residency_ns < TICK_NSEC &&
+		    s->target_residency_ns <= delta_tick_ns)
+			idx = i;
+		pr_debug("the tick is stopped, the next event is in %lld ns: take state %d\n",
+			 delta_tick_ns, idx);
+		return idx;
 	}
 
-	return menu_finish(drv, dev, idx, predicted_ns, delta_tick_ns, stopped, stop_tick);
+	if (idx < 0) {
+		pr_debug("all states are disabled: take state 0\n");
+		idx = 0;
+	}
+	pr_debug("state %d is the deepest that qualifies\n", idx);
+
+	if (!tick_stays(drv, idx, predicted_ns, predicted_ns >= (u64)TICK_NSEC, stopped))
+		return idx;
+
+	*stop_tick = false;
+	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns)
+		idx = state_before_tick(drv, dev, idx, delta_tick_ns);
+	return idx;
 }
 
+/* With constants that the compiler knows a decision is faster. */
 static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
 	return menu_choose(drv, dev, stop_tick, &menu_defaults);
@@ -221,13 +513,22 @@ static int menu_select_tuned(struct cpuidle_driver *drv, struct cpuidle_device *
 
 static void menu_reflect(struct cpuidle_device *dev, int index)
 {
-	menu_reflect_common(per_cpu_ptr(&menu_devices, dev->cpu), dev, index);
+	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
+
+	dev->last_state_idx = index;
+	data->needs_update = true;
+	data->tick_wakeup = tick_nohz_idle_got_tick();
 }
 
 static int menu_enable_device(struct cpuidle_driver *drv __always_unused,
 			      struct cpuidle_device *dev)
 {
-	menu_enable(per_cpu_ptr(&menu_devices, dev->cpu));
+	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
+	int i;
+
+	memset(data, 0, sizeof(*data));
+	for (i = 0; i < MENU_BUCKETS; i++)
+		data->factor[i] = menu_unity(&menu_tuning);
 	return 0;
 }
 
@@ -241,11 +542,13 @@ static struct cpuidle_governor menu_governor = {
 
 static int __init menu_governor_init(void)
 {
-	int err = menu_check_tuning();
+	int err = check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
+		  check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
+		  check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC);
 
 	if (err)
 		return err;
-	if (menu_is_tuned())
+	if (memcmp(&menu_tuning, &menu_defaults, sizeof(menu_tuning)) != 0)
 		menu_governor.select = menu_select_tuned;
 
 	return cpuidle_register_governor(&menu_governor);

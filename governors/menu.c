@@ -1,108 +1,394 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The menu governor of Linux 7.1 to 7.3: rhythm first, the next timer only
- * where it can matter.
+ * The menu governor of Linux 7.1 to 7.3: recent idle periods first, then the
+ * next timer.
  *
- * The idea: as menu-6.1, turned round. The last eight idle times are looked at
- * first, and outliers are dropped at both ends, whichever is farther from the
- * mean. If they say that the CPU wakes within 15 us anyway, the timers are not
- * asked at all, which is expensive in a kernel. Otherwise the time to the next
- * timer, corrected by experience, limits the prediction. Tasks that wait for
- * I/O no longer play a part, nor does the prediction limit the latency that may
- * be spent. An entry that was rejected or broken off counts as a very long
- * interval, so that it cannot become part of a pattern.
+ * The idea: look for a pattern in the last eight idle periods. If most of them
+ * are alike, their mean predicts the next one; the period farthest from the
+ * mean, at either end, is dropped twice at most. If the prediction is at most
+ * 15 us, no timer can matter, and the time to the next timer, which is
+ * expensive to compute in a kernel, is not computed. Otherwise that time,
+ * corrected by experience, is an upper limit of the prediction. The choice is
+ * the deepest enabled state whose target residency fits into the prediction and
+ * whose exit latency keeps the latency limit.
  *
- * When it wins: as menu-6.1, with less cost for a decision in fast wakeup
- * patterns, and with deeper states for storage and network work, whose latency
- * rule is gone.
+ * When it wins: regular wakeups from any source, also from a source that no
+ * timer announces. A decision is cheap while wakeups come fast.
  *
- * When it loses: latency of I/O-bound work against menu-6.1 and TEO. Mixed
- * wakeups still defeat the pattern, and a correction factor still averages over
- * unlike events.
+ * When it loses: mixed wakeups. They show no pattern, and the correction factor
+ * averages over unlike events. Work that waits for I/O gets more wakeup latency
+ * than with menu-6.1 and with TEO.
  *
- * Parameters: intervals, how many idle times the ring holds, 1 to 64, 8 in
- * Linux. decay_shift, how slowly a correction factor learns: it has the weight
- * of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns, from which
- * length on a sleep no longer lowers a factor, 0 to a second, 50 ms in Linux.
- * residency_threshold_ns, up to which expected idle time timers are not asked,
- * and below which target residency a state replaces polling, 0 to a second,
- * 15 us in Linux. enabled_first, with 1 a latency limit of 0 means the first
- * enabled state, not state 0 even where that is switched off: 0 or 1, 0 in Linux
- * up to 7.3.
+ * Neighbours: menu-6.1 computes the timer first and searches for the pattern
+ * afterwards. It drops long idle periods only, allows less exit latency while
+ * tasks wait for I/O, and lets the prediction limit the exit latency. Here a
+ * rejected entry counts as an endless idle period, so that it is part of no
+ * pattern; menu-6.1 ignores it.
  *
- * Lineage: menu-6.1; timers skipped in 6.6, I/O rule dropped in 6.13, new
- * pattern search in 6.15, latency tested first in 6.17, polling replaced only
- * for states below 15 us in 6.19, timers always asked with the tick stopped in
- * 7.0, trusted then only beyond two ticks in 7.1. Written from governors.md,
- * sections 4.1 to 4.5 ("menu-7.1"). Rating as menu has in Linux.
+ * Parameters: intervals, the number of idle periods in the ring, 1 to 64, 8 in
+ * Linux. decay_shift, how slowly a correction factor learns: the factor has the
+ * weight of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns: a longer
+ * idle period does not lower the factor, 0 to a second, 50 ms in Linux.
+ * residency_threshold_ns, the largest prediction for which no timer is computed,
+ * and the target residency below which a state replaces polling, 0 to a second,
+ * 15 us in Linux. enabled_first, with 1 a latency limit of 0 leads to the first
+ * enabled state; with 0 it leads to state 0 even if that is disabled, as in
+ * Linux up to 7.3.
+ *
+ * Lineage: menu-6.1; 6.6 skips the timer for short predictions, 6.13 drops the
+ * rule for I/O, 6.15 has the new search for a pattern, 6.17 tests the latency
+ * first, 6.19 replaces polling only by states below 15 us, 7.0 computes the
+ * timer whenever the tick is stopped, and 7.1 then expects the timer only if it
+ * is more than two ticks away. The rating is that of menu in Linux.
  */
+#include <linux/compiler.h>
 #include <linux/cpuidle.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/string.h>
+#include <linux/tick.h>
+#include <linux/time64.h>
+#include <linux/types.h>
 
-#include "menu-common.h"
+#include "governor.h"
+
+/* The most that one wakeup adds to a correction factor. */
+#define MENU_RESOLUTION		1024
+
+#define MENU_INTERVALS_MAX	64
+
+/* One correction factor for each order of magnitude of the time to the timer. */
+#define MENU_BUCKETS		6
+
+/* An endless idle period, and the answer if the recent ones show no pattern, us. */
+#define MENU_NO_INTERVAL	U32_MAX
+
+/* 36 times the largest variance must fit into 64 bits. */
+#define MENU_SIGMAS_SQUARED	36
+#define MENU_VARIANCE_MAX	(U64_MAX / MENU_SIGMAS_SQUARED)
+#define MENU_VARIANCE_SMALL	400
+
+/**
+ * struct menu_tuning - the constants of the algorithm
+ * @residency_threshold_ns: up to this prediction no timer is computed, and a
+ *   state with a target residency below it may replace polling
+ * @enabled_first: a latency limit of 0 leads to state 0 only if it is enabled
+ * @intervals: number of idle periods in the ring
+ * @decay_shift: a correction factor has the weight of 2^this wakeups
+ * @interesting_ns: an idle period of this length counts as if it had lasted
+ *   until the timer
+ */
+struct menu_tuning {
+	uint residency_threshold_ns;
+	uint enabled_first;
+	uint intervals;
+	uint decay_shift;
+	uint interesting_ns;
+};
+
+/* As in Linux. */
+#define MENU_DEFAULTS {						\
+	.residency_threshold_ns = 15 * NSEC_PER_USEC,		\
+	.intervals = 8,						\
+	.decay_shift = 3,					\
+	.interesting_ns = 50 * NSEC_PER_MSEC,			\
+}
+
+static const struct menu_tuning menu_defaults = MENU_DEFAULTS;
+static struct menu_tuning menu_tuning = MENU_DEFAULTS;
 
 module_param_named(residency_threshold_ns, menu_tuning.residency_threshold_ns, uint, 0444);
 MODULE_PARM_DESC(residency_threshold_ns,
-		 "expect less than this and timers are not asked, ns, 0 to 1000000000");
+		 "the largest prediction without a timer, ns, 0 to 1000000000");
 
 module_param_named(enabled_first, menu_tuning.enabled_first, uint, 0444);
 MODULE_PARM_DESC(enabled_first,
 		 "with no latency allowed, take the first enabled state, not state 0: 0 or 1");
 
+module_param_named(intervals, menu_tuning.intervals, uint, 0444);
+MODULE_PARM_DESC(intervals, "number of recent idle periods in the ring, 1 to 64");
+
+module_param_named(decay_shift, menu_tuning.decay_shift, uint, 0444);
+MODULE_PARM_DESC(decay_shift, "a correction factor has the weight of 2^this wakeups, 0 to 10");
+
+module_param_named(interesting_ns, menu_tuning.interesting_ns, uint, 0444);
+MODULE_PARM_DESC(interesting_ns,
+		 "a longer idle period does not lower the factor, ns, 0 to 1000000000");
+
+/**
+ * struct menu_device - the history of a CPU
+ * @next_timer_ns: time to the next timer at the last choice
+ * @bucket: index of the correction factor for that time
+ * @interval_slot: slot of @intervals that the next idle period takes
+ * @needs_update: the last wakeup is not part of the history yet
+ * @tick_wakeup: the tick ended the last idle period, or ran during it
+ * @factor: the part of the time to the timer that the CPU was really idle,
+ *   menu_unity() for all of it
+ * @intervals: last idle periods, us
+ */
+struct menu_device {
+	u64 next_timer_ns;
+	u32 bucket;
+	u32 interval_slot;
+	bool needs_update;
+	bool tick_wakeup;
+	u32 factor[MENU_BUCKETS];
+	u32 intervals[MENU_INTERVALS_MAX];
+};
+
 static DEFINE_PER_CPU(struct menu_device, menu_devices);
 
-/* The mean of the recent idle times if they are alike, us, else MENU_NO_INTERVAL. */
+/* A correction factor of one. */
+static __always_inline u32 menu_unity(const struct menu_tuning *tuning)
+{
+	return MENU_RESOLUTION << tuning->decay_shift;
+}
+
+/* Order of magnitude of @duration_ns: 0 below 10 us, 5 from 100 ms on. */
+static __always_inline u32 menu_magnitude(u64 duration_ns)
+{
+	return (duration_ns >= 10 * NSEC_PER_USEC) + (duration_ns >= 100 * NSEC_PER_USEC) +
+	       (duration_ns >= NSEC_PER_MSEC) + (duration_ns >= 10 * NSEC_PER_MSEC) +
+	       (duration_ns >= 100 * NSEC_PER_MSEC);
+}
+
+static __always_inline void menu_push_interval(struct menu_device *data,
+					       const struct menu_tuning *tuning, u32 interval_us)
+{
+	data->intervals[data->interval_slot] = interval_us;
+	data->interval_slot = (data->interval_slot + 1) % tuning->intervals;
+}
+
+/* How long the CPU could have been idle, at most until the timer. */
+static __always_inline u64 menu_measured(const struct menu_device *data,
+					 const struct cpuidle_driver *drv,
+					 const struct cpuidle_device *dev,
+					 const struct menu_tuning *tuning)
+{
+	const struct cpuidle_state *last = &drv->states[dev->last_state_idx];
+	u64 latency_ns = last->exit_latency_ns;
+	u64 measured_ns = dev->last_residency_ns;
+
+	if (data->tick_wakeup && data->next_timer_ns > (u64)TICK_NSEC) {
+		/*
+		 * It was wrong to keep the tick. It must not look like the
+		 * expected event, nor count as an interesting idle period.
+		 */
+		measured_ns = 9 * (u64)tuning->interesting_ns / 10;
+		pr_debug("the tick ended the idle period in state %d: it counts as %llu ns\n",
+			 dev->last_state_idx, measured_ns);
+	} else if ((last->flags & CPUIDLE_FLAG_POLLING) && dev->poll_time_limit) {
+		/* The end of the polling loop is no event. */
+		measured_ns = data->next_timer_ns;
+		pr_debug("polling in state %d reached its limit: it counts as %llu ns\n",
+			 dev->last_state_idx, measured_ns);
+	} else {
+		if (measured_ns > 2 * latency_ns)
+			measured_ns -= latency_ns;
+		else
+			measured_ns /= 2;
+		pr_debug("the CPU was idle in state %d for %llu ns, %llu ns without exit latency\n",
+			 dev->last_state_idx, dev->last_residency_ns, measured_ns);
+	}
+	return min_t(u64, measured_ns, data->next_timer_ns);
+}
+
+/* Add the last wakeup to the history. */
+static __always_inline void menu_update(struct menu_device *data, const struct cpuidle_driver *drv,
+					const struct cpuidle_device *dev,
+					const struct menu_tuning *tuning)
+{
+	u64 measured_ns = menu_measured(data, drv, dev, tuning);
+	u32 factor = data->factor[data->bucket];
+
+	factor -= factor >> tuning->decay_shift;
+	if (data->next_timer_ns > 0 && measured_ns < tuning->interesting_ns)
+		factor += (u32)div64_u64(MENU_RESOLUTION * measured_ns, data->next_timer_ns);
+	else
+		factor += MENU_RESOLUTION;
+	pr_debug("the timer was %llu ns away: its correction factor goes from %u/%u to %u/%u\n",
+		 data->next_timer_ns, data->factor[data->bucket], menu_unity(tuning), factor,
+		 menu_unity(tuning));
+	data->factor[data->bucket] = factor;
+
+	menu_push_interval(data, tuning, (u32)div_u64(measured_ns, NSEC_PER_USEC));
+	data->needs_update = false;
+}
+
+/* The usual numbers of samples are constants: a compiler multiplies instead of dividing. */
+static __always_inline u64 menu_mean(u64 sum, u32 samples)
+{
+	switch (samples) {
+	case 8:
+		return sum / 8;
+	case 7:
+		return div_u64(sum, 7);
+	case 6:
+		return div_u64(sum, 6);
+	default:
+		return div_u64(sum, samples);
+	}
+}
+
+/* Whether intervals with this mean and variance are alike enough to predict the next one. */
+static __always_inline bool menu_regular(const struct menu_tuning *tuning, u64 mean, u64 variance,
+					 u32 samples)
+{
+	if (variance > MENU_VARIANCE_MAX)
+		return false;
+
+	if (variance <= MENU_VARIANCE_SMALL)
+		return true;
+
+	return mean * mean > MENU_SIGMAS_SQUARED * variance &&
+	       4 * samples >= 3 * tuning->intervals;
+}
+
+/* The mean of the recent idle periods if they are alike, us, else MENU_NO_INTERVAL. */
 static __always_inline u32 menu_typical_us(const struct menu_device *data,
 					   const struct menu_tuning *tuning)
 {
-	/* Samples strictly between these count. */
-	s64 above = -1, below = U32_MAX;
+	u32 lowest = U32_MAX, highest = 0, samples = 0;
+	u64 sum = 0, squares = 0;
+	uint i;
+
+	for (i = 0; i < tuning->intervals; i++) {
+		u32 value = data->intervals[i];
+
+		if (value == MENU_NO_INTERVAL)
+			continue;
+		sum += value;
+		squares += (u64)value * value;
+		samples++;
+		highest = max(highest, value);
+		lowest = min(lowest, value);
+	}
 
 	for (;;) {
-		s64 lowest = U32_MAX, highest = 0, mean;
-		u64 sum = 0, squares = 0;
-		u32 samples = 0;
-		uint i;
+		u32 outlier, count = 0;
+		u64 mean, variance;
 
-		for (i = 0; i < tuning->intervals; i++) {
-			s64 value = data->intervals[i];
-
-			if (value <= above || value >= below)
-				continue;
-			sum += value;
-			squares += (u64)value * value;
-			samples++;
-			highest = max_t(s64, highest, value);
-			lowest = min_t(s64, lowest, value);
-		}
-		/* No samples, or only zeros as right after boot. */
+		/* The ring starts with zeros, which are no pattern. */
 		if (highest == 0) {
-			pr_debug("there are no idle times to find a rhythm in\n");
+			pr_debug("no recent idle period is known: there is no pattern\n");
 			return MENU_NO_INTERVAL;
 		}
 
-		/* Not quite the variance where the mean is no integer: a little more. */
-		mean = menu_mean(tuning, sum, samples);
-		if (menu_regular(tuning, mean,
-				 menu_mean(tuning, squares, samples) - (u64)mean * mean, samples)) {
-			pr_debug("%u of %u idle times agree: %lld ns in the mean\n",
+		/* Larger than the true variance if the mean was rounded. */
+		mean = menu_mean(sum, samples);
+		variance = menu_mean(squares, samples) - mean * mean;
+		if (menu_regular(tuning, mean, variance, samples)) {
+			pr_debug("%u of %u recent idle periods are alike: their mean is %llu ns\n",
 				 samples, tuning->intervals, mean * NSEC_PER_USEC);
 			return (u32)mean;
 		}
-		if (menu_too_few(tuning, samples)) {
-			pr_debug("the last %u idle times have no rhythm\n", tuning->intervals);
+		if (4 * samples <= 3 * tuning->intervals) {
+			pr_debug("the last %u idle periods show no pattern\n", tuning->intervals);
 			return MENU_NO_INTERVAL;
 		}
 
-		if (mean - lowest > highest - mean)
-			above = lowest;
-		else
-			below = highest;
+		/*
+		 * Drop the value farthest from the mean, as often as it occurs.
+		 * Not all values are equal, since they would be regular.
+		 */
+		if ((s64)(mean - lowest) > (s64)(highest - mean)) {
+			outlier = lowest;
+			lowest = highest;
+			for (i = 0; i < tuning->intervals; i++) {
+				u32 value = data->intervals[i];
+
+				count += value == outlier;
+				lowest = min(lowest, value > outlier ? value : highest);
+			}
+		} else {
+			outlier = highest;
+			highest = lowest;
+			for (i = 0; i < tuning->intervals; i++) {
+				u32 value = data->intervals[i];
+
+				count += value == outlier;
+				highest = max(highest, value < outlier ? value : lowest);
+			}
+		}
+		samples -= count;
+		sum -= (u64)count * outlier;
+		squares -= (u64)outlier * outlier * count;
 	}
+}
+
+/* Compute the time to the next timer. A timer that is overdue counts as due now. */
+static __always_inline void menu_ask_timer(struct menu_device *data, s64 *delta_tick_ns)
+{
+	s64 sleep_length_ns = tick_nohz_get_sleep_length(delta_tick_ns);
+
+	if (sleep_length_ns < 0) {
+		pr_debug("the timer is overdue by %lld ns: it counts as due now\n",
+			 -sleep_length_ns);
+		sleep_length_ns = 0;
+		*delta_tick_ns = 0;
+	}
+	data->next_timer_ns = sleep_length_ns;
+}
+
+/*
+ * Time to the next timer after correction, us. The product wraps for times
+ * beyond 26 days, among them "never", and the result keeps 32 bits: it is then
+ * an arbitrary number, nearly always a large one.
+ */
+static __always_inline u32 menu_corrected_us(const struct menu_device *data,
+					     const struct menu_tuning *tuning)
+{
+	u64 product = data->next_timer_ns * data->factor[data->bucket];
+	u32 factor_ns_to_us = menu_unity(tuning) * (u32)NSEC_PER_USEC;
+	u32 corrected_us = (u32)div_u64(product + factor_ns_to_us / 2, factor_ns_to_us);
+
+	pr_debug("the next timer is due in %llu ns, corrected to %llu ns by the factor %u/%u\n",
+		 data->next_timer_ns, (u64)corrected_us * NSEC_PER_USEC,
+		 data->factor[data->bucket], menu_unity(tuning));
+	return corrected_us;
+}
+
+/*
+ * Whether state 0 is taken without a search: no latency is allowed, or state 1
+ * fits neither before the timer nor under the latency limit. State 1 counts
+ * here even if it is disabled.
+ */
+static __always_inline bool menu_take_first(const struct menu_device *data,
+					    const struct cpuidle_driver *drv,
+					    const struct cpuidle_device *dev, s64 latency_limit_ns,
+					    const struct menu_tuning *tuning)
+{
+	const struct cpuidle_state *second = &drv->states[1];
+
+	if (drv->state_count <= 1) {
+		pr_debug("state 0 is the only state\n");
+		return true;
+	}
+	if (latency_limit_ns == 0 && !(tuning->enabled_first && state_disabled(dev, 0))) {
+		pr_debug("no exit latency is allowed: take state 0\n");
+		return true;
+	}
+	if (state_disabled(dev, 0))
+		return false;
+
+	if (data->next_timer_ns < (u64)second->target_residency_ns) {
+		pr_debug("the timer is due in %llu ns, but state 1 needs %lld ns: take state 0\n",
+			 data->next_timer_ns, second->target_residency_ns);
+		return true;
+	}
+	if (latency_limit_ns < second->exit_latency_ns) {
+		pr_debug("state 1: exit latency %lld ns is above the limit of %lld ns: state 0\n",
+			 second->exit_latency_ns, latency_limit_ns);
+		return true;
+	}
+	return false;
 }
 
 static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidle_device *dev,
@@ -119,8 +405,8 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	if (data->needs_update) {
 		menu_update(data, drv, dev, tuning);
 	} else if (dev->last_residency_ns == 0) {
-		pr_debug("no sleep was measured since: that counts as an endless idle time\n");
-		menu_push_interval(data, tuning, U32_MAX);
+		pr_debug("no idle period was measured: it counts as an endless one\n");
+		menu_push_interval(data, tuning, MENU_NO_INTERVAL);
 	}
 
 	predicted_ns = (u64)menu_typical_us(data, tuning) * NSEC_PER_USEC;
@@ -131,18 +417,20 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 		predicted_ns = min_t(u64, predicted_ns, corrected_ns);
 
 		/*
-		 * No tick would end a sleep that turns out longer: trust a
-		 * timer that is well out of its reach.
+		 * If the idle period is longer than predicted, no tick ends it.
+		 * Expect the timer if it is well beyond the reach of a tick.
 		 */
 		if (stopped && predicted_ns < (u64)TICK_NSEC &&
 		    data->next_timer_ns > 2 * (u64)TICK_NSEC) {
 			predicted_ns = data->next_timer_ns;
-			pr_debug("the tick is stopped: trust the timer in %llu ns\n", predicted_ns);
+			pr_debug("the tick is stopped: expect the timer in %llu ns\n",
+				 predicted_ns);
 		}
 	} else {
-		pr_debug("%llu ns are so short that the timers are not asked\n", predicted_ns);
+		pr_debug("%llu ns are too short for a timer to matter: none is computed\n",
+			 predicted_ns);
 		data->next_timer_ns = KTIME_MAX;
-		data->bucket = MENU_MAGNITUDES - 1;
+		data->bucket = MENU_BUCKETS - 1;
 	}
 
 	if (menu_take_first(data, drv, dev, latency_limit_ns, tuning)) {
@@ -162,7 +450,8 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 			idx = i;
 
 		if (s->exit_latency_ns > latency_limit_ns) {
-			menu_explain_slow(i, s->exit_latency_ns, latency_limit_ns);
+			pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns\n",
+				 i, s->exit_latency_ns, latency_limit_ns);
 			break;
 		}
 		if (residency_ns <= predicted_ns) {
@@ -171,40 +460,53 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 		}
 
 		/*
-		 * Rather than spinning, a real state that is cheap and fits
-		 * before the timer.
+		 * Instead of polling, take a state that is cheap to leave and
+		 * fits before the timer.
 		 */
 		if (state_polls(drv, idx) && residency_ns <= data->next_timer_ns &&
 		    residency_ns < tuning->residency_threshold_ns &&
 		    (u64)s->exit_latency_ns <= predicted_ns) {
-			menu_explain_no_poll(i, residency_ns);
+			pr_debug("state %d needs %llu ns: take it instead of polling\n",
+				 i, residency_ns);
 			predicted_ns = residency_ns;
 			idx = i;
 			break;
 		}
-		menu_explain_deep(i, residency_ns, predicted_ns);
+		pr_debug("state %d: target residency %llu ns is above the %llu ns expected\n",
+			 i, residency_ns, predicted_ns);
 		if (predicted_ns < (u64)TICK_NSEC)
 			break;
 		if (!stopped) {
-			/*
-			 * Keep the tick if what was found does not need more
-			 * than a tick.
-			 */
+			/* Keep the tick if the state found needs less than a tick. */
 			predicted_ns = drv->states[idx].target_residency_ns;
-			menu_explain_modest(idx, predicted_ns);
+			pr_debug("state %d needs %llu ns: expect no more\n", idx, predicted_ns);
 			break;
 		}
-		/* The tick is off: do not sit in a shallow state for long. */
+		/* No tick ends an idle period that turns out long: avoid a shallow state. */
 		if (drv->states[idx].target_residency_ns < TICK_NSEC &&
 		    s->target_residency_ns <= delta_tick_ns)
 			idx = i;
-		menu_explain_stopped(idx, delta_tick_ns);
+		pr_debug("the tick is stopped, the next event is in %lld ns: take state %d\n",
+			 delta_tick_ns, idx);
 		return idx;
 	}
 
-	return menu_finish(drv, dev, idx, predicted_ns, delta_tick_ns, stopped, stop_tick);
+	if (idx < 0) {
+		pr_debug("all states are disabled: take state 0\n");
+		idx = 0;
+	}
+	pr_debug("state %d is the deepest that qualifies\n", idx);
+
+	if (!tick_stays(drv, idx, predicted_ns, predicted_ns >= (u64)TICK_NSEC, stopped))
+		return idx;
+
+	*stop_tick = false;
+	if (idx > 0 && drv->states[idx].target_residency_ns > delta_tick_ns)
+		idx = state_before_tick(drv, dev, idx, delta_tick_ns);
+	return idx;
 }
 
+/* With constants that the compiler knows a decision is faster. */
 static int menu_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
 	return menu_choose(drv, dev, stop_tick, &menu_defaults);
@@ -218,13 +520,22 @@ static int menu_select_tuned(struct cpuidle_driver *drv, struct cpuidle_device *
 
 static void menu_reflect(struct cpuidle_device *dev, int index)
 {
-	menu_reflect_common(per_cpu_ptr(&menu_devices, dev->cpu), dev, index);
+	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
+
+	dev->last_state_idx = index;
+	data->needs_update = true;
+	data->tick_wakeup = tick_nohz_idle_got_tick();
 }
 
 static int menu_enable_device(struct cpuidle_driver *drv __always_unused,
 			      struct cpuidle_device *dev)
 {
-	menu_enable(per_cpu_ptr(&menu_devices, dev->cpu));
+	struct menu_device *data = per_cpu_ptr(&menu_devices, dev->cpu);
+	int i;
+
+	memset(data, 0, sizeof(*data));
+	for (i = 0; i < MENU_BUCKETS; i++)
+		data->factor[i] = menu_unity(&menu_tuning);
 	return 0;
 }
 
@@ -238,11 +549,16 @@ static struct cpuidle_governor menu_governor = {
 
 static int __init menu_governor_init(void)
 {
-	int err = menu_check_tuning();
+	int err = check_param("enabled_first", menu_tuning.enabled_first, 0, 1) ?:
+		  check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
+		  check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
+		  check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC) ?:
+		  check_param("residency_threshold_ns", menu_tuning.residency_threshold_ns, 0,
+			      NSEC_PER_SEC);
 
 	if (err)
 		return err;
-	if (menu_is_tuned())
+	if (memcmp(&menu_tuning, &menu_defaults, sizeof(menu_tuning)) != 0)
 		menu_governor.select = menu_select_tuned;
 
 	return cpuidle_register_governor(&menu_governor);

@@ -3,31 +3,31 @@
  * Always the shallowest enabled state: the floor of latency, the ceiling of
  * power.
  *
- * The idea: a reference row. It shows what wakeup latency a machine can have if
- * idle power does not matter, and how much of a governor's gain is owed to
- * nothing but shallower states. It looks at no timer and remembers nothing.
+ * The idea: a reference row. It shows the wakeup latency of a machine on which idle
+ * power does not matter, and how much of a governor's gain comes from shallower
+ * states alone. It reads no timer and keeps no history.
  *
- * When it wins: latency, always; also energy, where every sleep is shorter than
- * the next state's target residency.
+ * When it wins: latency, always; also energy, where every idle period is shorter
+ * than the target residency of the next state.
  *
- * When it loses: any sleep long enough for another state. It also misses
- * "below" on nearly all of them.
+ * When it loses: any idle period long enough for another state; nearly all of them
+ * are misses "below".
  *
- * Parameters: stop_tick, whether to stop the tick. A governor that says nothing
- * about the tick stops it, which is the default here; with stop_tick=0 the tick
- * ends each sleep. A state that polls always keeps it.
+ * Parameters: stop_tick, whether to stop the tick. The core stops the tick unless a
+ * governor asks to keep it; that is the default here. With stop_tick=0 the tick ends
+ * each idle period. A state that polls always keeps the tick.
  *
- * Lineage: a row in the tables of the util-aware TEO posting of 15 September
- * 2022 ("only ever selects the shallowest available state"), whose source was
- * never posted; this one is written from that sentence and governors.md,
- * section 12.1.
+ * Lineage: a row in the tables of "[RFC PATCH 0/1] cpuidle: teo: Introduce optional
+ * util-awareness", Kajetan Puchalski, linux-pm, 15 September 2022, described there
+ * as "only ever selects the shallowest available state". Its source was never
+ * posted; this governor follows that sentence.
  */
 #include <linux/cpuidle.h>
 #include <linux/init.h>
 #include <linux/moduleparam.h>
 #include <linux/printk.h>
 
-#include "shallower.h"
+#include "governor.h"
 
 static bool stop_tick_param = true;
 module_param_named(stop_tick, stop_tick_param, bool, 0644);
@@ -41,21 +41,21 @@ static int shallow_select(struct cpuidle_driver *drv, struct cpuidle_device *dev
 		if (!state_disabled(dev, i))
 			break;
 	}
-	/* All disabled: state 0, as the core itself does without a governor's help. */
+	/* The core takes state 0, too, if no governor is there to choose. */
 	if (i == drv->state_count) {
-		pr_debug("all states are disabled: state 0\n");
+		pr_debug("all states are disabled: take state 0\n");
 		i = 0;
 	} else {
-		pr_debug("state %d is the shallowest enabled one\n", i);
+		pr_debug("state %d is the shallowest enabled one: take it\n", i);
 	}
 
 	*stop_tick = stop_tick_param && !state_polls(drv, i);
 	if (state_polls(drv, i))
 		pr_debug("state %d polls: keep the tick\n", i);
 	else if (stop_tick_param)
-		pr_debug("state %d does not poll: the tick stops\n", i);
+		pr_debug("state %d does not poll: stop the tick\n", i);
 	else
-		pr_debug("stop_tick is off: the tick stays\n");
+		pr_debug("stop_tick is 0: keep the tick\n");
 	return i;
 }
 

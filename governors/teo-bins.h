@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory of TEO from 2021 to 2024 (Linux 5.14 to 6.10), and what it says
- * about a candidate.
+ * The history of TEO from 2021 to 2024 (Linux 5.14 to 6.10).
  *
- * Idle times are sorted into bins; bin i starts at the target residency of
- * state i and ends where the next one starts. A bin counts hits (the CPU slept
- * until the timer that was expected) and intercepts (something else woke it,
- * and the sleep fell into a shallower bin than the timer had promised). If the
- * intercepts below a candidate outweigh everything that speaks for it, the
- * choice moves to the bin where half of them are covered.
+ * Bin i stands for idle periods from the target residency of state i up to that
+ * of state i + 1. A wakeup is a hit if the CPU was idle until the expected
+ * timer, and counts in the bin of that timer. It is an intercept if something
+ * else ended the idle period so early that it belongs to a shallower bin, and
+ * counts there. All weights decay with each wakeup. If the intercepts in bins
+ * shallower than a candidate outweigh the rest of the weights, the choice moves
+ * to the bin that covers half of them.
  *
- * When the timers are asked makes two families of governors: before all else
- * (teo-timer-first.h) or as the last thing (teo-timer-last.h).
+ * The governors differ in when they compute the time to the next timer, before
+ * everything else or as the last thing, and in how they use utilisation. That is
+ * in their own files.
  */
 #ifndef TEO_BINS_H
 #define TEO_BINS_H
@@ -21,27 +22,42 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/topology.h>
 #include <linux/string.h>
 #include <linux/tick.h>
 #include <linux/types.h>
 
-#include "teo-common.h"
+#include "governor.h"
+
+/* The weight of one wakeup. */
+#define TEO_PULSE		1024
+
+/* With a larger shift a single TEO_PULSE would be too small to decay. */
+#define TEO_DECAY_SHIFT_MAX	10
 
 #define TEO_NR_RECENT_MAX	32
 
-/* More than half of these being intercepts is a pattern. */
+/* Capacities go up to 1024, so that with 11 any utilisation is above the threshold. */
+#define TEO_UTIL_SHIFT_MAX	11
+
+static uint decay_shift = 3;
+module_param(decay_shift, uint, 0444);
+MODULE_PARM_DESC(decay_shift, "a wakeup takes one part in 2^this from all weights (0 to 10)");
+
 static uint nr_recent = 9;
 module_param(nr_recent, uint, 0444);
-MODULE_PARM_DESC(nr_recent, "so many wakeups back count as recent (1 to 32)");
+MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
 
 /**
- * struct teo_bin - what ended in one bin
+ * struct teo_bin - the wakeups of one bin
  * @hits: weight of the wakeups by the expected timer
  * @intercepts: weight of the others
- * @recent: how many of the recent wakeups were intercepts in this bin
+ * @recent: number of recent wakeups that were intercepts in this bin
  */
 struct teo_bin {
 	u32 hits;
@@ -50,14 +66,14 @@ struct teo_bin {
 };
 
 /**
- * struct teo_bins - what TEO knows about a CPU
- * @time_span_ns: clock at the last choice; after the wakeup, how long ago that
- *   was
- * @sleep_length_ns: time to the next timer at the last choice
+ * struct teo_bins - the history of a CPU
+ * @time_span_ns: clock at the last choice; after the wakeup, the time since then
+ * @sleep_length_ns: time to the next timer at the last choice, KTIME_MAX if it
+ *   was not computed
  * @total: all weights together
  * @next_recent: slot of @recent_bin that the next wakeup takes
  * @bin: one for each state
- * @recent_bin: bins of the last intercepts, -1 for hits
+ * @recent_bin: bins of the recent intercepts, -1 for a hit
  */
 struct teo_bins {
 	s64 time_span_ns;
@@ -69,10 +85,10 @@ struct teo_bins {
 };
 
 /**
- * struct teo_wakeup - where the last wakeup belongs
- * @timer_bin: bin of the timer that was expected
- * @real_bin: bin of the sleep as it was, never deeper than @timer_bin
- * @measured_ns: its length, U64_MAX if it lasted until the timer
+ * struct teo_wakeup - the last wakeup
+ * @timer_bin: bin of the expected timer
+ * @real_bin: bin of the idle period as measured, never deeper than @timer_bin
+ * @measured_ns: the idle period, U64_MAX if it lasted until the timer
  */
 struct teo_wakeup {
 	int timer_bin;
@@ -81,26 +97,25 @@ struct teo_wakeup {
 };
 
 /**
- * struct teo_pick - a choice on its way
- * @idx: state, -1 as long as no enabled one was seen
- * @shallowest: shallowest enabled state
- * @allowed: deepest state seen that keeps the latency limit, 0 if none does
- * @below: weights of the bins shallower than @idx
- * @duration_ns: idle time that the choice counts on
+ * struct teo_choice - a choice in the making
+ * @idx: the state, -1 while no enabled one is known
+ * @shallowest: the shallowest enabled state
+ * @deepest: the candidate, before the history was consulted
+ * @duration_ns: expected idle time
  * @stopped: the tick is stopped already
  */
-struct teo_pick {
+struct teo_choice {
 	int idx;
 	int shallowest;
-	int allowed;
-	struct teo_bin below;
+	int deepest;
 	s64 duration_ns;
 	bool stopped;
 };
 
 static inline int teo_bins_check_params(void)
 {
-	return teo_check_decay_shift() ?: check_param("nr_recent", nr_recent, 1, TEO_NR_RECENT_MAX);
+	return check_param("decay_shift", decay_shift, 0, TEO_DECAY_SHIFT_MAX) ?:
+	       check_param("nr_recent", nr_recent, 1, TEO_NR_RECENT_MAX);
 }
 
 static __always_inline void teo_bins_enable(struct teo_bins *bins)
@@ -109,22 +124,22 @@ static __always_inline void teo_bins_enable(struct teo_bins *bins)
 	memset(bins->recent_bin, -1, sizeof(bins->recent_bin));
 }
 
-/* After a wakeup: was it the timer? */
+/* After a wakeup: the time since the choice, or what stands for it. */
 static __always_inline void teo_bins_reflect(struct teo_bins *bins, struct cpuidle_device *dev,
 					     int state)
 {
 	dev->last_state_idx = state;
 
 	/*
-	 * A polling loop that ran into its limit, or the tick while something
-	 * later was expected, says nothing about the time of the next event:
-	 * take it for the timer. The order matters, since asking for the tick
-	 * also clears the answer.
+	 * The limit of the polling loop says nothing about the next event, nor
+	 * does the tick while something later was expected: both count as the
+	 * timer. The order of the tests matters, since the test for the tick
+	 * also clears the flag.
 	 */
 	if (dev->poll_time_limit ||
 	    (tick_nohz_idle_got_tick() && bins->sleep_length_ns > TICK_NSEC)) {
-		pr_debug("%s ended the sleep: take it for the timer\n",
-			 dev->poll_time_limit ? "the limit of the polling loop" : "the tick");
+		pr_debug("%s ended the idle period: it counts as the timer\n",
+			 dev->poll_time_limit ? "the polling limit" : "the tick");
 		dev->poll_time_limit = false;
 		bins->time_span_ns = bins->sleep_length_ns;
 	} else {
@@ -132,36 +147,43 @@ static __always_inline void teo_bins_reflect(struct teo_bins *bins, struct cpuid
 	}
 }
 
-/* Forget a part of the past, and find the bins of the last wakeup. */
-static __always_inline struct teo_wakeup teo_bins_age(struct teo_bins *bins,
-						      const struct cpuidle_driver *drv,
-						      const struct cpuidle_device *dev)
+/* Let all weights decay, and find the bins of the last wakeup. */
+static __always_inline struct teo_wakeup teo_bins_decay(struct teo_bins *bins,
+							const struct cpuidle_driver *drv,
+							const struct cpuidle_device *dev)
 {
 	struct teo_wakeup wakeup = { .measured_ns = U64_MAX };
+	const s64 sleep_length_ns = bins->sleep_length_ns;
 	const u32 shift = decay_shift;
+	const int count = drv->state_count;
 	u32 total = 0;
+	s64 real_ns;
 	int i;
 
-	if (bins->time_span_ns < bins->sleep_length_ns) {
+	if (bins->time_span_ns < sleep_length_ns) {
 		u64 latency_ns = drv->states[dev->last_state_idx].exit_latency_ns;
 
-		/* Half of the worst-case exit latency is taken for the real one. */
+		/* Half of the worst-case exit latency stands for the real one. */
 		wakeup.measured_ns = dev->last_residency_ns;
 		if (wakeup.measured_ns >= latency_ns)
 			wakeup.measured_ns -= latency_ns / 2;
 		else
 			wakeup.measured_ns /= 2;
 
-		pr_debug("the sleep in state %d lasted %llu ns, corrected for exit latency, %s\n",
+		pr_debug("the CPU was idle in state %d for %llu ns without exit latency, %s\n",
 			 dev->last_state_idx, wakeup.measured_ns,
-			 bins->sleep_length_ns == KTIME_MAX ? "with no timer known" :
-							      "and ended before the timer");
+			 sleep_length_ns == KTIME_MAX ? "and no timer was known" :
+							"and woke before the timer");
 	} else {
-		pr_debug("the sleep in state %d lasted until the timer, due after %lld ns\n",
-			 dev->last_state_idx, bins->sleep_length_ns);
+		pr_debug("the CPU was idle in state %d until the timer, due after %lld ns\n",
+			 dev->last_state_idx, sleep_length_ns);
 	}
 
-	for (i = 0; i < drv->state_count; i++) {
+	/* The bin of the timer is the deepest that the idle period can be in. */
+	real_ns = min_t(u64, wakeup.measured_ns, KTIME_MAX);
+	real_ns = min(real_ns, sleep_length_ns);
+
+	for (i = 0; i < count; i++) {
 		s64 residency_ns = drv->states[i].target_residency_ns;
 		struct teo_bin *bin = &bins->bin[i];
 
@@ -169,17 +191,16 @@ static __always_inline struct teo_wakeup teo_bins_age(struct teo_bins *bins,
 		bin->intercepts -= bin->intercepts >> shift;
 		total += bin->hits + bin->intercepts;
 
-		if (residency_ns <= bins->sleep_length_ns) {
+		if (residency_ns <= sleep_length_ns)
 			wakeup.timer_bin = i;
-			if ((u64)residency_ns <= wakeup.measured_ns)
-				wakeup.real_bin = i;
-		}
+		if (residency_ns <= real_ns)
+			wakeup.real_bin = i;
 	}
 	bins->total = total + TEO_PULSE;
 	return wakeup;
 }
 
-/* The slot of the oldest recent wakeup, which no longer counts. */
+/* The slot of the oldest recent wakeup, which is no longer recent. */
 static __always_inline s8 *teo_bins_oldest(struct teo_bins *bins)
 {
 	s8 *oldest = &bins->recent_bin[bins->next_recent];
@@ -191,13 +212,14 @@ static __always_inline s8 *teo_bins_oldest(struct teo_bins *bins)
 	return oldest;
 }
 
-/* Book the last wakeup; @recent is its slot, or NULL if these are not kept. */
+/* Count the last wakeup; @recent is its slot, NULL if recent wakeups do not count. */
 static __always_inline void teo_bins_hit(struct teo_bins *bins, int bin, s8 *recent)
 {
 	bins->bin[bin].hits += TEO_PULSE;
 	if (recent)
 		*recent = -1;
-	pr_debug("that is a hit in bin %d: hits there weigh %u now\n", bin, bins->bin[bin].hits);
+	pr_debug("it was a hit in bin %d: its hits now weigh %u\n", bin,
+		 bins->bin[bin].hits);
 }
 
 static __always_inline void teo_bins_intercept(struct teo_bins *bins,
@@ -210,85 +232,88 @@ static __always_inline void teo_bins_intercept(struct teo_bins *bins,
 		bin->recent++;
 		*recent = wakeup->real_bin;
 	}
-	pr_debug("that is an intercept in bin %d, not in bin %d: they weigh %u there\n",
+	pr_debug("it was an intercept in bin %d, not in bin %d: its intercepts now weigh %u\n",
 		 wakeup->real_bin, wakeup->timer_bin, bin->intercepts);
 }
 
 /*
- * The deepest enabled state that fits into @pick->duration_ns, the deepest one
- * allowed by the latency limit, and the weights of the bins above the former.
- * Without an enabled state @pick->idx is -1.
+ * The candidate: the deepest enabled state that fits into @choice->duration_ns.
+ * Without an enabled state @choice->idx remains -1.
  */
-static __always_inline void teo_bins_candidate(const struct teo_bins *bins,
-					       const struct cpuidle_driver *drv,
+static __always_inline void teo_bins_candidate(const struct cpuidle_driver *drv,
 					       const struct cpuidle_device *dev,
-					       s64 latency_limit_ns, struct teo_pick *pick)
+					       struct teo_choice *choice)
 {
-	struct teo_bin sum = { 0 };
+	const int count = drv->state_count;
+	int idx = choice->idx;
 	int i;
 
-	for (i = 1; i < drv->state_count; i++) {
-		const struct cpuidle_state *s = &drv->states[i];
-
-		sum.hits += bins->bin[i - 1].hits;
-		sum.intercepts += bins->bin[i - 1].intercepts;
-		sum.recent += bins->bin[i - 1].recent;
-
+	if (idx < 0) {
+		for (i = 1; i < count && state_disabled(dev, i); i++)
+			;
+		if (i == count)
+			return;
+		idx = i;
+		choice->shallowest = i;
+	}
+	for (i = max(idx, 1); i < count; i++) {
 		if (state_disabled(dev, i))
 			continue;
-
-		if (pick->idx < 0) {
-			pick->idx = i;
-			pick->shallowest = i;
-		}
-		if (s->target_residency_ns > pick->duration_ns)
+		if (drv->states[i].target_residency_ns > choice->duration_ns)
 			break;
-
-		pick->idx = i;
-		if (s->exit_latency_ns <= latency_limit_ns)
-			pick->allowed = i;
-		pick->below = sum;
+		idx = i;
 	}
+	choice->idx = idx;
+	choice->deepest = idx;
 }
 
 /*
- * With the tick stopped, a state is no choice for less than a tick: nothing
- * would wake the CPU out of it.
+ * If the tick is stopped, nothing but the timer ends an idle period that turns
+ * out long: no state for less than a tick will do.
  */
-static __always_inline bool teo_long_enough(const struct teo_pick *pick, s64 duration_ns)
+static __always_inline bool teo_long_enough(const struct teo_choice *choice, s64 duration_ns)
 {
-	return !pick->stopped || duration_ns >= TICK_NSEC;
+	return !choice->stopped || duration_ns >= TICK_NSEC;
 }
 
 /*
- * Go back to where half of the intercepts below the candidate are covered, if
- * they outweigh the rest. A sleep in a bin counts as long as half way to the
- * next bin if @middle, else as the start of the bin.
+ * Move to the state that covers half of the intercepts in bins shallower than
+ * the candidate, if these outweigh the rest. An idle period in a bin counts as
+ * long as half way to the next bin if @middle, else as long as the bin's start.
  */
 static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 						const struct cpuidle_driver *drv,
 						const struct cpuidle_device *dev,
-						struct teo_pick *pick, bool middle)
+						struct teo_choice *choice, bool middle)
 {
-	u32 rest = bins->total - pick->below.hits;
-	bool many = 2 * pick->below.intercepts > rest;
-	bool lately = pick->below.recent > nr_recent / 2;
-	s64 first_duration_ns = pick->duration_ns;
-	int first_idx = pick->idx;
+	s64 first_duration_ns = choice->duration_ns;
+	int first_idx = choice->idx;
+	u32 hits = 0, all_intercepts = 0, all_recent = 0, rest;
 	u32 intercepts = 0, recent = 0;
+	bool many, lately;
 	int i;
 
-	pr_debug("intercepts below state %d weigh %u, %smore than half of the rest (%u)%s\n",
-		 pick->idx, pick->below.intercepts, many ? "" : "not ", rest,
-		 many ? ": look shallower" : "");
+	for (i = 0; i < choice->idx; i++) {
+		hits += bins->bin[i].hits;
+		all_intercepts += bins->bin[i].intercepts;
+		all_recent += bins->bin[i].recent;
+	}
+	rest = bins->total - hits;
+	many = 2 * all_intercepts > rest;
+	/* More than half of the recent wakeups being intercepts is a pattern. */
+	lately = all_recent > nr_recent / 2;
+
+	pr_debug("intercepts shallower than state %d: %u, %smore than half of the rest, %u%s\n",
+		 choice->idx, all_intercepts, many ? "" : "not ", rest,
+		 many ? ": try a shallower state" : "");
 	if (lately)
-		pr_debug("%u of the last %u were intercepts below state %d: look shallower\n",
-			 pick->below.recent, nr_recent, pick->idx);
+		pr_debug("%u of %u recent wakeups were intercepts there: try a shallower state\n",
+			 all_recent, nr_recent);
 
 	if (!many && !lately)
 		return;
 
-	for (i = pick->idx - 1; i >= 0; i--) {
+	for (i = choice->idx - 1; i >= 0; i--) {
 		s64 length_ns = drv->states[i].target_residency_ns;
 
 		if (middle)
@@ -297,22 +322,22 @@ static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 		intercepts += bins->bin[i].intercepts;
 		recent += bins->bin[i].recent;
 
-		if ((!lately || 2 * recent > pick->below.recent) &&
-		    (!many || 2 * intercepts > pick->below.intercepts)) {
-			if (teo_long_enough(pick, length_ns) && !state_disabled(dev, i)) {
-				pick->idx = i;
-				pick->duration_ns = length_ns;
-				pr_debug("half of them are covered by state %d: take it\n", i);
+		if ((!lately || 2 * recent > all_recent) &&
+		    (!many || 2 * intercepts > all_intercepts)) {
+			if (teo_long_enough(choice, length_ns) && !state_disabled(dev, i)) {
+				choice->idx = i;
+				choice->duration_ns = length_ns;
+				pr_debug("state %d covers half of the intercepts: take it\n", i);
 			} else {
 				/*
 				 * The shallowest one so far that is enabled and
 				 * long enough.
 				 */
-				pick->idx = first_idx;
-				pick->duration_ns = first_duration_ns;
-				pr_debug("half of them need state %d, which is %s: take state %d\n",
+				pr_debug("state %d covers half of them but is %s: take state %d\n",
 					 i, state_disabled(dev, i) ? "disabled" : "too short",
 					 first_idx);
+				choice->idx = first_idx;
+				choice->duration_ns = first_duration_ns;
 			}
 			return;
 		}
@@ -320,12 +345,12 @@ static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 		if (state_disabled(dev, i))
 			continue;
 
-		if (!teo_long_enough(pick, length_ns)) {
+		if (!teo_long_enough(choice, length_ns)) {
 			/*
-			 * Only shorter bins follow. Go on only with a fallback
-			 * in hand.
+			 * Only shorter bins follow. Go on only if there is
+			 * another state to fall back on.
 			 */
-			if (first_idx != pick->idx)
+			if (first_idx != choice->idx)
 				continue;
 			break;
 		}
@@ -333,18 +358,64 @@ static __always_inline void teo_bins_intercepts(const struct teo_bins *bins,
 		first_duration_ns = length_ns;
 		first_idx = i;
 	}
-	pr_debug("no shallower state is of use: keep state %d\n", pick->idx);
+	pr_debug("no shallower state qualifies: keep state %d\n", choice->idx);
 }
 
-/* The latency limit has the last word over the history. */
-static __always_inline void teo_bins_limit(struct teo_pick *pick, s64 latency_limit_ns)
+/*
+ * The latency limit comes after the history: if the state is too slow, take the
+ * deepest one up to the candidate that is enabled and keeps the limit, but none
+ * deeper than now; state 0 if there is none.
+ */
+static __always_inline void teo_bins_limit(const struct cpuidle_driver *drv,
+					   const struct cpuidle_device *dev,
+					   s64 latency_limit_ns, struct teo_choice *choice)
 {
-	if (pick->idx <= pick->allowed)
+	int i;
+
+	if (drv->states[choice->idx].exit_latency_ns <= latency_limit_ns)
 		return;
 
-	pr_debug("state %d is too slow for the latency limit of %lld ns: take state %d\n",
-		 pick->idx, latency_limit_ns, pick->allowed);
-	pick->idx = pick->allowed;
+	for (i = choice->deepest; i > 0; i--) {
+		if (!state_disabled(dev, i) &&
+		    drv->states[i].exit_latency_ns <= latency_limit_ns)
+			break;
+	}
+	if (choice->idx <= i)
+		return;
+
+	pr_debug("state %d has an exit latency above the limit of %lld ns: take state %d\n",
+		 choice->idx, latency_limit_ns, i);
+	choice->idx = i;
+}
+
+/* The tick stays, so the state must fit before it. */
+static __always_inline int teo_keep_tick(const struct cpuidle_driver *drv,
+					 const struct cpuidle_device *dev,
+					 const struct teo_choice *choice, s64 delta_tick_ns,
+					 bool *stop_tick)
+{
+	*stop_tick = false;
+	if (choice->idx <= choice->shallowest ||
+	    drv->states[choice->idx].target_residency_ns <= delta_tick_ns)
+		return choice->idx;
+
+	return state_before_tick(drv, dev, choice->idx, delta_tick_ns);
+}
+
+/* The utilisation above which a CPU counts as utilised. */
+static __always_inline unsigned long teo_util_threshold(unsigned int cpu, uint shift)
+{
+	return arch_scale_cpu_capacity(cpu) >> shift;
+}
+
+static __always_inline bool teo_cpu_utilised(unsigned int cpu, unsigned long threshold)
+{
+	unsigned long util = sched_cpu_util(cpu);
+
+	pr_debug("utilisation %lu is %s the threshold of %lu: the CPU counts as %s\n", util,
+		 util > threshold ? "above" : "not above", threshold,
+		 util > threshold ? "utilised" : "not utilised");
+	return util > threshold;
 }
 
 #endif

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The algorithm of TEO as of 2019 (Linux 5.5 to 5.12), on which the weighted
- * version builds.
+ * The history of TEO of 2019 (Linux 5.5 to 5.12), and the choice that follows
+ * from it.
  *
- * The time to the next timer selects a state, and each state remembers how
- * often that was right: hits, where the CPU slept long enough for it, and
- * misses, where something woke it earlier. Early hits belong to the state that
- * would have been right for such a wakeup. If the misses of the timer's state
- * prevail, the choice goes to the state with the most early hits. At last, if
- * most of a ring of recent idle times are shorter than what the choice counts
- * on, their mean replaces it.
+ * The time to the next timer selects a state, and each state has a record of how
+ * often that was right: hits, if the CPU was idle long enough for it, and misses,
+ * if something woke the CPU earlier. Such an early wakeup is an early hit of the
+ * state that would have been right. If the timer's state has more misses than
+ * hits, the state with the most early hits replaces it. At last, if most of the
+ * recent idle periods are shorter than the expected idle time, their mean
+ * replaces it.
  *
- * Lengths of time are unsigned here, so a timer that is overdue counts as
+ * Lengths of time are unsigned here, so that a timer that is overdue counts as
  * infinitely far away.
- *
- * A governor that differs in a detail gives functions for two places. They are
- * inlined; the plain one gives NULL and gets code without them.
  */
 #ifndef TEO_HITS_H
 #define TEO_HITS_H
@@ -34,21 +31,19 @@
 #include <linux/tick.h>
 #include <linux/types.h>
 
-#include "param-check.h"
-#include "shallower.h"
-#include "tick.h"
+#include "governor.h"
 
-/* Weight of one wakeup. */
+/* The weight of one wakeup. */
 #define TEO_PULSE		1024
 
 #define TEO_INTERVALS_MAX	64
 
 /**
  * struct teo_tuning - the constants of the algorithm
- * @intervals: how many idle times the ring holds
- * @decay_shift: a wakeup pushes out one part in 2^this of a weight
- * @blind_intervals: slots behind the ring that also take an idle time in their
- *   turn but are never looked at, 0 or 1
+ * @intervals: number of idle periods in the ring
+ * @decay_shift: a wakeup takes one part in 2^this from a weight
+ * @blind_intervals: slots behind the ring that take an idle period in their turn
+ *   but are never read, 0 or 1
  */
 struct teo_tuning {
 	uint intervals;
@@ -63,10 +58,10 @@ static const struct teo_tuning teo_defaults = TEO_DEFAULTS;
 static struct teo_tuning teo_tuning = TEO_DEFAULTS;
 
 module_param_named(intervals, teo_tuning.intervals, uint, 0444);
-MODULE_PARM_DESC(intervals, "recent idle times to look at, 1 to 64");
+MODULE_PARM_DESC(intervals, "number of recent idle periods in the ring, 1 to 64");
 
 module_param_named(decay_shift, teo_tuning.decay_shift, uint, 0444);
-MODULE_PARM_DESC(decay_shift, "a wakeup pushes out one part in 2^this of hits and misses, 0 to 10");
+MODULE_PARM_DESC(decay_shift, "a wakeup takes one part in 2^this from hits and misses, 0 to 10");
 
 static inline int __init teo_check_tuning(void)
 {
@@ -80,10 +75,9 @@ static inline bool teo_is_tuned(void)
 }
 
 /**
- * struct teo_state - what was learned about a state
- * @hits: weight of the wakeups before which the timer had been right to suggest
- *   this state
- * @misses: weight of those before which it had been wrong
+ * struct teo_state - the record of a state
+ * @hits: weight of the wakeups for which the timer selected this state rightly
+ * @misses: weight of the wakeups for which it did so wrongly
  * @early_hits: weight of the early wakeups for which this state would have been
  *   right
  */
@@ -94,13 +88,12 @@ struct teo_state {
 };
 
 /**
- * struct teo_hits - what TEO knows about a CPU
- * @time_span_ns: clock at the last choice; after the wakeup, how long ago that
- *   was
+ * struct teo_hits - the history of a CPU
+ * @time_span_ns: clock at the last choice; after the wakeup, the time since then
  * @sleep_length_ns: time to the next timer at the last choice
- * @interval_slot: slot of @intervals that the next wakeup takes
+ * @interval_slot: slot of @intervals that the next idle period takes
  * @state: one for each state
- * @intervals: last idle times, U64_MAX where the timer was reached
+ * @intervals: last idle periods, U64_MAX for one that lasted until the timer
  */
 struct teo_hits {
 	u64 time_span_ns;
@@ -111,10 +104,10 @@ struct teo_hits {
 };
 
 /**
- * struct teo_wakeup - a wakeup, as it was booked
- * @timer_idx: state that the time to the timer had justified, -1 for none
- * @real_idx: state that the real idle time did, -1 for none; never deeper
- * @measured_ns: the real idle time, U64_MAX if the timer was reached
+ * struct teo_wakeup - the last wakeup
+ * @timer_idx: state that the time to the timer justified, -1 for none
+ * @real_idx: state that the idle period justified, -1 for none; never deeper
+ * @measured_ns: the idle period, U64_MAX if it lasted until the timer
  */
 struct teo_wakeup {
 	int timer_idx;
@@ -123,27 +116,16 @@ struct teo_wakeup {
 };
 
 /**
- * struct teo_pick - a choice on its way
- * @idx: state, -1 as long as no enabled one was seen
- * @duration_ns: idle time that the choice counts on
+ * struct teo_choice - a choice in the making
+ * @idx: the state, -1 while no enabled one is known
+ * @duration_ns: expected idle time
  * @stopped: the tick is stopped already
  */
-struct teo_pick {
+struct teo_choice {
 	int idx;
 	u64 duration_ns;
 	bool stopped;
 };
-
-/* First place: learns from a wakeup before TEO puts its time into the ring. */
-typedef void (*teo_learn_fn)(const struct cpuidle_driver *drv, const struct cpuidle_device *dev,
-			     struct teo_hits *data, const struct teo_wakeup *wakeup);
-
-/*
- * Second place: may change @pick->idx after the ring had its say;
- * @averaged_from is the state before that.
- */
-typedef void (*teo_late_fn)(const struct cpuidle_driver *drv, const struct cpuidle_device *dev,
-			    struct teo_hits *data, struct teo_pick *pick, int averaged_from);
 
 static __always_inline void teo_hits_enable(struct teo_hits *data)
 {
@@ -152,21 +134,21 @@ static __always_inline void teo_hits_enable(struct teo_hits *data)
 	memset(data->intervals, 0xff, sizeof(data->intervals));
 }
 
-/* After a wakeup: was it the timer? */
+/* After a wakeup: the time since the choice, or what stands for it. */
 static __always_inline void teo_hits_reflect(struct teo_hits *data, struct cpuidle_device *dev,
 					     int state)
 {
 	dev->last_state_idx = state;
 
 	/*
-	 * A polling loop that ran into its limit, or the tick while something
-	 * later was expected, says nothing about the time of the next event:
-	 * take it for the timer. The order matters, since asking for the tick
-	 * also clears the answer.
+	 * The limit of the polling loop says nothing about the next event, nor
+	 * does the tick while something later was expected: both count as the
+	 * timer. The order of the tests matters, since the test for the tick
+	 * also clears the flag.
 	 */
 	if (dev->poll_time_limit ||
 	    (tick_nohz_idle_got_tick() && data->sleep_length_ns > (u64)TICK_NSEC)) {
-		pr_debug("state %d ended at the tick or its polling limit: taken for the timer\n",
+		pr_debug("the tick or the polling limit ended state %d: it counts as the timer\n",
 			 state);
 		dev->poll_time_limit = false;
 		data->time_span_ns = data->sleep_length_ns;
@@ -175,7 +157,7 @@ static __always_inline void teo_hits_reflect(struct teo_hits *data, struct cpuid
 	}
 }
 
-/* How long the CPU could have slept, at most until the timer. */
+/* How long the CPU could have been idle, at most until the timer. */
 static __always_inline u64 teo_hits_measured(const struct teo_hits *data,
 					     const struct cpuidle_driver *drv,
 					     const struct cpuidle_device *dev)
@@ -184,24 +166,24 @@ static __always_inline u64 teo_hits_measured(const struct teo_hits *data,
 	u64 measured_ns = dev->last_residency_ns;
 
 	if (data->time_span_ns >= data->sleep_length_ns) {
-		pr_debug("state %d lasted until the timer in %llu ns\n", dev->last_state_idx,
-			 data->sleep_length_ns);
+		pr_debug("the CPU was idle in state %d until the timer, due after %llu ns\n",
+			 dev->last_state_idx, data->sleep_length_ns);
 		return U64_MAX;
 	}
-	/* Half of the worst-case exit latency is taken for the real one. */
+	/* Half of the worst-case exit latency stands for the real one. */
 	if (measured_ns >= latency_ns)
 		measured_ns -= latency_ns / 2;
 	else
 		measured_ns /= 2;
-	pr_debug("state %d was left before the timer in %llu ns: %llu ns of idle time\n",
-		 dev->last_state_idx, data->sleep_length_ns, measured_ns);
+	pr_debug("the CPU was idle in state %d for %llu ns without exit latency\n",
+		 dev->last_state_idx, measured_ns);
 	return measured_ns;
 }
 
-/* Book the last wakeup. */
-static __always_inline void teo_hits_update(struct teo_hits *data, const struct cpuidle_driver *drv,
-					    const struct cpuidle_device *dev,
-					    const struct teo_tuning *tuning, teo_learn_fn learn)
+/* Add the last wakeup to the records of the states. */
+static __always_inline struct teo_wakeup
+teo_hits_update(struct teo_hits *data, const struct cpuidle_driver *drv,
+		const struct cpuidle_device *dev, const struct teo_tuning *tuning)
 {
 	struct teo_wakeup wakeup = { .timer_idx = -1, .real_idx = -1 };
 	int i;
@@ -221,7 +203,7 @@ static __always_inline void teo_hits_update(struct teo_hits *data, const struct 
 		}
 	}
 
-	/* Hits and misses fade only where the timer points. */
+	/* Hits and misses decay only in the state that the timer selected. */
 	if (wakeup.timer_idx >= 0) {
 		struct teo_state *s = &data->state[wakeup.timer_idx];
 
@@ -229,44 +211,48 @@ static __always_inline void teo_hits_update(struct teo_hits *data, const struct 
 		s->misses -= s->misses >> tuning->decay_shift;
 		if (wakeup.timer_idx == wakeup.real_idx) {
 			s->hits += TEO_PULSE;
-			pr_debug("a hit of state %d, the timer's: %u hits to %u misses\n",
+			pr_debug("it was a hit of the timer's state %d: hits now %u, misses %u\n",
 				 wakeup.timer_idx, s->hits, s->misses);
 		} else {
 			s->misses += TEO_PULSE;
-			pr_debug("a miss of state %d, the timer's: %u hits to %u misses\n",
+			pr_debug("it was a miss of the timer's state %d: hits now %u, misses %u\n",
 				 wakeup.timer_idx, s->hits, s->misses);
 			if (wakeup.real_idx >= 0) {
 				data->state[wakeup.real_idx].early_hits += TEO_PULSE;
-				pr_debug("an early hit of state %d\n", wakeup.real_idx);
+				pr_debug("it was an early hit of state %d\n", wakeup.real_idx);
 			}
 		}
 	}
 
-	if (learn)
-		learn(drv, dev, data, &wakeup);
+	return wakeup;
+}
 
-	data->intervals[data->interval_slot] = wakeup.measured_ns;
+/* Add the last idle period to the ring. */
+static __always_inline void teo_hits_push(struct teo_hits *data, u64 measured_ns,
+					  const struct teo_tuning *tuning)
+{
+	data->intervals[data->interval_slot] = measured_ns;
 	if (++data->interval_slot >= tuning->intervals + tuning->blind_intervals)
 		data->interval_slot = 0;
 }
 
 /*
- * With the tick stopped, a state is no choice for less than a tick: nothing
- * would wake the CPU out of it.
+ * If the tick is stopped, nothing but the timer ends an idle period that turns
+ * out long: no state for less than a tick will do.
  */
-static __always_inline bool teo_long_enough(const struct teo_pick *pick, u64 duration_ns)
+static __always_inline bool teo_long_enough(const struct teo_choice *choice, u64 duration_ns)
 {
-	return !pick->stopped || duration_ns >= (u64)TICK_NSEC;
+	return !choice->stopped || duration_ns >= (u64)TICK_NSEC;
 }
 
 /*
- * The state that the timer suggests, or the one with the most early hits if
- * that one was wrong too often.
+ * The state that the timer selects, or the one with the most early hits if that
+ * one was wrong too often.
  */
 static __always_inline void teo_hits_timer_state(const struct teo_hits *data,
 						 const struct cpuidle_driver *drv,
 						 const struct cpuidle_device *dev,
-						 s64 latency_limit_ns, struct teo_pick *pick)
+						 s64 latency_limit_ns, struct teo_choice *choice)
 {
 	int early_idx = -1, early_before = -1, too_slow = drv->state_count;
 	u32 hits = 0, misses = 0, early_hits = 0;
@@ -275,81 +261,81 @@ static __always_inline void teo_hits_timer_state(const struct teo_hits *data,
 	for (i = 0; i < drv->state_count; i++) {
 		const struct cpuidle_state *s = &drv->states[i];
 		u64 residency_ns = s->target_residency_ns;
-		const struct teo_state *learned = &data->state[i];
+		const struct teo_state *record = &data->state[i];
 
 		if (state_disabled(dev, i)) {
-			/*
-			 * What speaks for it and against it goes to the next
-			 * shallower enabled one.
-			 */
-			if (residency_ns > pick->duration_ns)
+			/* The next shallower enabled state takes over its record. */
+			if (residency_ns > choice->duration_ns)
 				continue;
-			pr_debug("state %d is disabled: its hits count for the one before\n", i);
-			hits = learned->hits;
-			misses = learned->misses;
-			if (pick->idx < 0 || early_hits >= learned->early_hits)
+			pr_debug("state %d is disabled: a shallower one gets its record\n", i);
+			hits = record->hits;
+			misses = record->misses;
+			if (choice->idx < 0 || early_hits >= record->early_hits)
 				continue;
-			if (early_idx == pick->idx) {
-				early_hits = learned->early_hits;
-			} else if (teo_long_enough(pick,
-						   drv->states[pick->idx].target_residency_ns)) {
+			if (early_idx == choice->idx) {
+				early_hits = record->early_hits;
+			} else if (teo_long_enough(choice,
+						   drv->states[choice->idx].target_residency_ns)) {
 				early_before = early_idx;
-				early_idx = pick->idx;
-				early_hits = learned->early_hits;
+				early_idx = choice->idx;
+				early_hits = record->early_hits;
 			}
 			continue;
 		}
 
-		if (pick->idx < 0) {
-			pick->idx = i;
-			hits = learned->hits;
-			misses = learned->misses;
+		if (choice->idx < 0) {
+			choice->idx = i;
+			hits = record->hits;
+			misses = record->misses;
 		}
-		if (residency_ns > pick->duration_ns)
+		if (residency_ns > choice->duration_ns)
 			break;
 		if (s->exit_latency_ns > latency_limit_ns && too_slow > i)
 			too_slow = i;
 
-		pick->idx = i;
-		hits = learned->hits;
-		misses = learned->misses;
-		if (early_hits < learned->early_hits && teo_long_enough(pick, residency_ns)) {
+		choice->idx = i;
+		hits = record->hits;
+		misses = record->misses;
+		if (early_hits < record->early_hits && teo_long_enough(choice, residency_ns)) {
 			early_before = early_idx;
 			early_idx = i;
-			early_hits = learned->early_hits;
+			early_hits = record->early_hits;
 		}
 	}
-	pr_debug("next timer in %llu ns: it suggests state %d, with %u hits to %u misses\n",
-		 pick->duration_ns, pick->idx, hits, misses);
+	pr_debug("the next timer, in %llu ns, selects state %d: hits %u, misses %u\n",
+		 choice->duration_ns, choice->idx, hits, misses);
 
 	if (hits <= misses) {
 		/* Its own early hits are no reason to keep it. */
-		if (pick->idx == early_idx)
+		if (choice->idx == early_idx)
 			early_idx = early_before;
 		if (early_idx >= 0) {
-			pick->idx = early_idx;
-			pick->duration_ns = drv->states[early_idx].target_residency_ns;
-			pr_debug("hits do not prevail: state %d has more early hits, for %llu ns\n",
-				 early_idx, pick->duration_ns);
+			choice->idx = early_idx;
+			choice->duration_ns = drv->states[early_idx].target_residency_ns;
+			pr_debug("too many misses: state %d has more early hits, for %llu ns\n",
+				 early_idx, choice->duration_ns);
 		} else {
-			pr_debug("hits do not prevail, but nothing has early hits: it stays\n");
+			pr_debug("too many misses, but no state has early hits: keep it\n");
 		}
 	}
 
-	/* The first one beyond the limit: one too deep, but so it is in Linux. */
-	if (pick->idx > too_slow) {
-		pick->idx = too_slow;
-		pr_debug("state %d is the first above the latency limit of %lld ns: no deeper\n",
+	/* The first state beyond the limit: one too deep, as in Linux. */
+	if (choice->idx > too_slow) {
+		choice->idx = too_slow;
+		pr_debug("state %d is the first above the latency limit of %lld ns: take it\n",
 			 too_slow, latency_limit_ns);
 	}
 }
 
-/* Whether most of the recent idle times are shorter than what is counted on. */
+/*
+ * If most of the recent idle periods are shorter than the expected idle time,
+ * expect their mean.
+ */
 static __always_inline void teo_hits_average(const struct teo_hits *data,
 					     const struct cpuidle_driver *drv,
 					     const struct cpuidle_device *dev,
 					     const struct teo_tuning *tuning,
-					     struct teo_pick *pick)
+					     struct teo_choice *choice)
 {
 	u64 sum = 0, mean_ns;
 	u32 shorter = 0;
@@ -357,87 +343,29 @@ static __always_inline void teo_hits_average(const struct teo_hits *data,
 
 	for (i = 0; i < tuning->intervals; i++) {
 		u64 interval_ns = data->intervals[i];
+		bool counts = interval_ns < choice->duration_ns;
 
-		if (interval_ns >= pick->duration_ns)
-			continue;
-		sum += interval_ns;
-		shorter++;
+		sum += counts ? interval_ns : 0;
+		shorter += counts;
 	}
 	if (shorter <= tuning->intervals / 2) {
-		pr_debug("of the last %u idle times %u were below %llu ns: not most of them\n",
-			 tuning->intervals, shorter, pick->duration_ns);
+		pr_debug("%u of the last %u idle periods were below %llu ns: not most of them\n",
+			 shorter, tuning->intervals, choice->duration_ns);
 		return;
 	}
 
 	mean_ns = div64_u64(sum, shorter);
-	pr_debug("of the last %u idle times %u were below %llu ns: %llu ns in the mean\n",
-		 tuning->intervals, shorter, pick->duration_ns, mean_ns);
-	if (!teo_long_enough(pick, mean_ns)) {
-		pr_debug("the tick is stopped: that is too short to count on\n");
+	pr_debug("%u of the last %u idle periods were below %llu ns: their mean is %llu ns\n",
+		 shorter, tuning->intervals, choice->duration_ns, mean_ns);
+	if (!teo_long_enough(choice, mean_ns)) {
+		pr_debug("the tick is stopped: that is too short to expect\n");
 		return;
 	}
-	pick->duration_ns = mean_ns;
-	if ((u64)drv->states[pick->idx].target_residency_ns > mean_ns) {
-		pick->idx = shallower_state(drv, dev, pick->idx, mean_ns, false);
-		pr_debug("that is below its target residency: back to state %d\n", pick->idx);
+	choice->duration_ns = mean_ns;
+	if ((u64)drv->states[choice->idx].target_residency_ns > mean_ns) {
+		choice->idx = shallower_state(drv, dev, choice->idx, mean_ns, false);
+		pr_debug("that is below the target residency: take state %d\n", choice->idx);
 	}
-}
-
-/**
- * teo_hits_select - choose the next idle state
- * @data: of the CPU
- * @drv: states
- * @dev: the CPU
- * @stop_tick: second answer; the caller preset it to true
- * @tuning: constants of the algorithm
- * @learn: first place, or NULL
- * @late: second place, or NULL
- *
- * With all states disabled the answer is state 0.
- *
- * Return: index of the state.
- */
-static __always_inline int teo_hits_select(struct teo_hits *data, struct cpuidle_driver *drv,
-					   struct cpuidle_device *dev, bool *stop_tick,
-					   const struct teo_tuning *tuning,
-					   teo_learn_fn learn, teo_late_fn late)
-{
-	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
-	struct teo_pick pick = { .idx = -1 };
-	ktime_t delta_tick_ns;
-	int averaged_from;
-
-	if (dev->last_state_idx >= 0) {
-		teo_hits_update(data, drv, dev, tuning, learn);
-		dev->last_state_idx = -1;
-	}
-
-	data->time_span_ns = local_clock();
-	pick.stopped = tick_nohz_tick_stopped();
-	pick.duration_ns = tick_nohz_get_sleep_length(&delta_tick_ns);
-	data->sleep_length_ns = pick.duration_ns;
-
-	teo_hits_timer_state(data, drv, dev, latency_limit_ns, &pick);
-
-	if (pick.idx < 0) {
-		pr_debug("all states are disabled: state 0\n");
-		pick.idx = 0;
-	}
-	averaged_from = pick.idx;
-	if (pick.idx > 0)
-		teo_hits_average(data, drv, dev, tuning, &pick);
-	if (late)
-		late(drv, dev, data, &pick, averaged_from);
-
-	if (!tick_stays(drv, pick.idx, pick.duration_ns, pick.duration_ns >= (u64)TICK_NSEC,
-			pick.stopped))
-		return pick.idx;
-
-	*stop_tick = false;
-	/* The tick will come, so the state must fit in front of it. */
-	if (pick.idx > 0 && (u64)drv->states[pick.idx].target_residency_ns > (u64)delta_tick_ns)
-		pick.idx = before_tick(drv, dev, pick.idx, delta_tick_ns);
-	return pick.idx;
 }
 
 #endif

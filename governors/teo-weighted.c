@@ -1,56 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Weighted TEO: where recent idle times overrule the timer, draw the state at
+ * Weighted TEO: where recent idle periods overrule the timer, draw the state at
  * random, by experience.
  *
- * The idea: TEO (see teo-5.6) remembers eight idle times; a matrix of weights
- * remembers without end at no more cost. Row i belongs to wakeups from state i;
- * its entry j says how often state j would have been the right one, out of
- * about 10000. After a wakeup the entry of the right state grows by a few
- * percent and all others of the row shrink. When the recent idle times move
- * TEO's choice to a shallower state, the state is drawn at random from that
- * state's row, each with its weight.
+ * The idea: TEO (see teo-5.6) keeps eight idle periods. A matrix of weights keeps
+ * the whole past at no more cost. Row i belongs to wakeups from state i; its entry
+ * j says how often state j would have been the right one, out of about 10000.
+ * After a wakeup the entry of the right state grows by a few percent and all
+ * others of the row shrink. When the recent idle periods move TEO's choice to a
+ * shallower state, the state is drawn at random from the row of that state, each
+ * with its weight.
  *
  * When it wins: loads that alternate between two habits in no order that a ring
- * of eight could show. Its authors measured less power at equal speed in
- * schbench, against the TEO of their time.
+ * of eight could show. Its author measured less power at equal speed in schbench,
+ * against the TEO of the time.
  *
- * When it loses: it is a gamble at each decision where it matters, and it
- * repeats itself only if its random numbers do. The weights never fade, so a
- * habit that has passed keeps its part. With n states a wakeup costs n
+ * When it loses: each decision for which the draw matters is a gamble, and a run
+ * repeats itself only if its random numbers do. The weights never decay, so that a
+ * habit keeps its weight after it has passed. With n states a wakeup costs n
  * divisions more.
  *
- * Parameters: draw, how a state is drawn: 0 as posted in February 2020, 1 as
- * posted again in May 2020, 2 as the cover letter means it. learning_rate,
- * percent by which a weight changes, 0 to 50, and own_weight and other_weight,
- * where the weights start, for the state itself and shared by all others, 0 to
- * 10000: 5, 7000, 3000 in the first posting, 10, 6000, 4000 in the second.
- * posted_ring, whether the ring writes one slot too far, into the matrix, as
- * both postings do. seed, where random numbers come from: 0 asks the kernel's
- * generator, anything else starts a generator for each CPU, so that a run can
- * be repeated. intervals and decay_shift as in teo-5.6.
+ * Neighbours: teo-5.6 is the same without matrix and draw. Later TEOs have
+ * neither.
  *
- * Lineage: posted to linux-pm on 22 February 2020 (seed 003) and 11 May 2020,
- * on the TEO of 5.5-rc; never merged. In the postings the random number counts
- * through the enabled states but is taken for an index among all, half of the
- * numbers of the first posting are negative and always lead one state beyond
- * the averaged one, and the ring destroys two weights with every ninth wakeup;
- * all that is kept in draw 0 and 1, the last with posted_ring=1. draw=2 is
- * ours: at each decision, from the row of the state that TEO chose, over the
- * enabled states not deeper than it. In no case is the expected time computed
- * anew, so the tick goes by the choice before the draw. Written from
- * governors.md, section 11 ("wteo-v1", "wteo-v2"). Rating as TEO has in Linux.
+ * Parameters: draw, how a state is drawn: 0 as posted in February 2020, 1 as
+ * posted again in May 2020, 2 as the cover letter describes it. learning_rate,
+ * percent by which a weight changes, 0 to 50; own_weight and other_weight, the
+ * first weight of the state itself and that of all others together, 0 to 10000:
+ * 5, 7000, 3000 in the first posting, 10, 6000, 4000 in the second. posted_ring,
+ * whether the ring writes one slot too far, into the matrix, as both postings do.
+ * seed, the source of random numbers: 0 is the kernel's generator, anything else
+ * starts a generator for each CPU, so that a run can be repeated. intervals and
+ * decay_shift as in teo-5.6.
+ *
+ * Lineage: "[RFC 0/1] Weighted approach to gather and use history in TEO
+ * governor", Pratik Rajesh Sampat, linux-pm, 22 February 2020, and a second
+ * version of 11 May 2020, on the TEO of 5.5-rc; never merged. In the postings
+ * the random number counts through the enabled states but is used as an index
+ * among all. Half of the numbers of the first posting are negative and always
+ * lead one state beyond the averaged one. The ring destroys two weights with
+ * every ninth wakeup. Draws 0 and 1 keep all that, the last with posted_ring=1.
+ * draw=2 is ours: it draws at each decision, from the row of the state that TEO
+ * chose, among the enabled states not deeper than it. No draw computes the
+ * expected idle time anew, so that the tick depends on the choice before the
+ * draw. The rating is that of TEO in Linux.
  */
-#include <linux/container_of.h>
 #include <linux/cpuidle.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/random.h>
+#include <linux/sched/clock.h>
+#include <linux/tick.h>
+#include <linux/types.h>
 
+#include "governor.h"
 #include "teo-hits.h"
 
-/* What the weights of a row are parts of, at the start. */
+/* The sum of the weights of a row at the start. */
 #define WEIGHT_WHOLE		10000
 
 enum {
@@ -61,7 +72,7 @@ enum {
 
 static uint draw = DRAW_FEBRUARY;
 module_param(draw, uint, 0444);
-MODULE_PARM_DESC(draw, "draw as posted in February 2020 (0), in May 2020 (1), or as meant (2)");
+MODULE_PARM_DESC(draw, "draw as posted in February 2020 (0), in May 2020 (1), or as described (2)");
 
 static uint learning_rate = 5;
 module_param(learning_rate, uint, 0444);
@@ -84,11 +95,11 @@ module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "seed of a generator for each CPU; 0 asks the kernel for random numbers");
 
 /**
- * struct weighted_cpu - per-CPU data
- * @teo: what TEO knows
+ * struct weighted_cpu - the data of a CPU
+ * @teo: the history of TEO
  * @random: state of the CPU's own generator
- * @weights: row of the state that was left, entry of the one that would have
- *   been right
+ * @weights: a row for the state that was entered, an entry for the one that would
+ *   have been right
  */
 struct weighted_cpu {
 	struct teo_hits teo;
@@ -111,7 +122,7 @@ static u32 weighted_random(struct weighted_cpu *cpu_data)
 	return number;
 }
 
-/* A part of a weight; 32 bits that wrap, since the ring may have left anything there. */
+/* A part of a weight. The product wraps: the ring may have written anything there. */
 static u32 weighted_step(s32 weight, int parts)
 {
 	return (s32)(learning_rate * (u32)weight) / parts;
@@ -138,11 +149,11 @@ static void weighted_adjust(s32 *row, int count, int right_idx)
 	}
 }
 
-static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
+static __always_inline void weighted_learn(struct weighted_cpu *cpu_data,
+					   const struct cpuidle_driver *drv,
 					   const struct cpuidle_device *dev,
-					   struct teo_hits *data, const struct teo_wakeup *wakeup)
+					   const struct teo_wakeup *wakeup)
 {
-	struct weighted_cpu *cpu_data = container_of(data, struct weighted_cpu, teo);
 	s32 *row = cpu_data->weights[dev->last_state_idx];
 	int right_idx = dev->last_state_idx;
 
@@ -155,8 +166,8 @@ static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
 			 right_idx, dev->last_state_idx, row[right_idx]);
 	}
 
-	/* Behind the ring stands the matrix, in both postings. */
-	if (posted_ring && data->interval_slot == teo_tuning.intervals) {
+	/* The matrix follows the ring in memory, in both postings. */
+	if (posted_ring && cpu_data->teo.interval_slot == teo_tuning.intervals) {
 		cpu_data->weights[0][0] = (u32)wakeup->measured_ns;
 		cpu_data->weights[0][1] = (u32)(wakeup->measured_ns >> 32);
 		pr_debug("the ring overruns: two weights of state 0 become %d and %d\n",
@@ -165,9 +176,9 @@ static __always_inline void weighted_learn(const struct cpuidle_driver *drv,
 }
 
 /*
- * The draws as posted, over the enabled states up to @idx. What comes out is
- * the place in that list, taken for an index; its length if the draw runs off
- * the end, which is one more than @idx at most.
+ * The draws as posted, over the enabled states up to @idx. The answer is a place
+ * in the list of these, used as an index of a state. If the draw runs off the end
+ * it is the length of the list, which is at most one more than @idx.
  */
 static int weighted_draw_posted(const struct cpuidle_device *dev, const s32 *row, int idx,
 				u32 number)
@@ -191,14 +202,14 @@ static int weighted_draw_posted(const struct cpuidle_device *dev, const s32 *row
 		return i;
 	}
 
-	/* In February the remainder may be negative; and sums are taken off, not weights. */
+	/* In February the remainder may be negative, and it loses sums, not weights. */
 	target = (u32)((s32)number % 100) * total / 100;
 	for (i = 0; i < count && target >= sums[i]; i++)
 		target -= sums[i];
 	return i;
 }
 
-/* What was meant: an enabled state up to @idx, each with its weight. */
+/* The draw as described: an enabled state up to @idx, each with its weight. */
 static int weighted_draw_meant(const struct cpuidle_device *dev, const s32 *row, int idx,
 			       u32 number)
 {
@@ -223,29 +234,76 @@ static int weighted_draw_meant(const struct cpuidle_device *dev, const s32 *row,
 	return i;
 }
 
-static __always_inline void weighted_late(const struct cpuidle_driver *drv __always_unused,
-					  const struct cpuidle_device *dev,
-					  struct teo_hits *data, struct teo_pick *pick,
-					  int averaged_from)
+static __always_inline int weighted_draw(struct weighted_cpu *cpu_data,
+					 const struct cpuidle_device *dev, int idx,
+					 int averaged_from)
 {
-	struct weighted_cpu *cpu_data = container_of(data, struct weighted_cpu, teo);
-	const s32 *row = cpu_data->weights[pick->idx];
+	const s32 *row = cpu_data->weights[idx];
 	u32 number;
-	int idx;
+	int drawn;
 
-	if (pick->idx == (draw == DRAW_MEANT ? 0 : averaged_from)) {
-		pr_debug("nothing to draw: state %d stays\n", pick->idx);
-		return;
+	if (idx == (draw == DRAW_MEANT ? 0 : averaged_from)) {
+		pr_debug("there is nothing to draw: keep state %d\n", idx);
+		return idx;
 	}
 
 	number = weighted_random(cpu_data);
 	if (draw == DRAW_MEANT)
-		idx = weighted_draw_meant(dev, row, pick->idx, number);
+		drawn = weighted_draw_meant(dev, row, idx, number);
 	else
-		idx = weighted_draw_posted(dev, row, pick->idx, number);
-	pr_debug("state %d has weight %d in its own row: drawing with number %u gives state %d\n",
-		 pick->idx, row[pick->idx], number, idx);
-	pick->idx = idx;
+		drawn = weighted_draw_posted(dev, row, idx, number);
+	pr_debug("state %d has weight %d in its own row: the random number %u selects state %d\n",
+		 idx, row[idx], number, drawn);
+	return drawn;
+}
+
+static int weighted_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
+{
+	struct weighted_cpu *cpu_data = per_cpu_ptr(&weighted_cpus, dev->cpu);
+	struct teo_hits *data = &cpu_data->teo;
+	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
+	struct teo_choice choice = { .idx = -1 };
+	struct teo_wakeup wakeup;
+	ktime_t delta_tick_ns;
+	int averaged_from;
+
+	if (dev->last_state_idx >= 0) {
+		wakeup = teo_hits_update(data, drv, dev, &teo_tuning);
+		weighted_learn(cpu_data, drv, dev, &wakeup);
+		teo_hits_push(data, wakeup.measured_ns, &teo_tuning);
+		dev->last_state_idx = -1;
+	}
+
+	data->time_span_ns = local_clock();
+	choice.stopped = tick_nohz_tick_stopped();
+	choice.duration_ns = tick_nohz_get_sleep_length(&delta_tick_ns);
+	data->sleep_length_ns = choice.duration_ns;
+
+	teo_hits_timer_state(data, drv, dev, latency_limit_ns, &choice);
+	if (choice.idx < 0) {
+		pr_debug("all states are disabled: take state 0\n");
+		choice.idx = 0;
+	}
+	averaged_from = choice.idx;
+	if (choice.idx > 0)
+		teo_hits_average(data, drv, dev, &teo_tuning, &choice);
+	choice.idx = weighted_draw(cpu_data, dev, choice.idx, averaged_from);
+
+	if (!tick_stays(drv, choice.idx, choice.duration_ns, choice.duration_ns >= (u64)TICK_NSEC,
+			choice.stopped))
+		return choice.idx;
+
+	*stop_tick = false;
+	/* The tick stays, so the state must fit before it. */
+	if (choice.idx > 0 &&
+	    (u64)drv->states[choice.idx].target_residency_ns > (u64)delta_tick_ns)
+		choice.idx = state_before_tick(drv, dev, choice.idx, delta_tick_ns);
+	return choice.idx;
+}
+
+static void weighted_reflect(struct cpuidle_device *dev, int state)
+{
+	teo_hits_reflect(&per_cpu_ptr(&weighted_cpus, dev->cpu)->teo, dev, state);
 }
 
 static int weighted_enable_device(struct cpuidle_driver *drv, struct cpuidle_device *dev)
@@ -261,19 +319,6 @@ static int weighted_enable_device(struct cpuidle_driver *drv, struct cpuidle_dev
 				i == j ? own_weight : other_weight / (drv->state_count - 1);
 	}
 	return 0;
-}
-
-static int weighted_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
-{
-	struct weighted_cpu *cpu_data = per_cpu_ptr(&weighted_cpus, dev->cpu);
-
-	return teo_hits_select(&cpu_data->teo, drv, dev, stop_tick, &teo_tuning, weighted_learn,
-			       weighted_late);
-}
-
-static void weighted_reflect(struct cpuidle_device *dev, int state)
-{
-	teo_hits_reflect(&per_cpu_ptr(&weighted_cpus, dev->cpu)->teo, dev, state);
 }
 
 static struct cpuidle_governor weighted_governor = {
