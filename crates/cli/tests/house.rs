@@ -2,7 +2,7 @@
 //! Is the house as ARCHITECTURE.md draws it? Imports run downwards only, `unsafe` stays in the rooms that call C or share memory with the kernel, every source file
 //! begins with its licence, nothing names a machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -470,4 +470,59 @@ fn links_between_pages_lead_somewhere() {
         }
     }
     assert!(seen > 200 && wrong.is_empty(), "{seen} links; these lead nowhere:\n{}", wrong.join("\n"));
+}
+
+/// The most private headers of a governor, with those that they include: one that Linux has today reads from top to bottom.
+const HEADERS: usize = 1;
+/// The same for an older version, a posting or a variant, whose name has a hyphen: it may share its history with others.
+const HEADERS_OF_A_VERSION: usize = 2;
+
+/// Adds the private headers that the text of a source includes, and theirs.
+fn private_headers(folder: &Path, text: &str, found: &mut BTreeSet<String>) {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("#include \""));
+    for name in lines.filter_map(|rest| rest.split('"').next()) {
+        if found.insert(name.to_owned()) {
+            let header = fs::read_to_string(folder.join(name)).unwrap();
+            private_headers(folder, &header, found);
+        }
+    }
+}
+
+#[test]
+fn a_governor_is_read_without_a_ladder_of_headers() {
+    let folder = root().join("governors");
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|e| e != "c") {
+            continue;
+        }
+        let id = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let most = if id.contains('-') { HEADERS_OF_A_VERSION } else { HEADERS };
+        let mut headers = BTreeSet::new();
+        private_headers(&folder, &fs::read_to_string(&path).unwrap(), &mut headers);
+        if headers.len() > most {
+            wrong.push(format!("governors/{id}.c needs {headers:?}, and {most} at most are allowed"));
+        }
+        used.extend(headers);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let headers =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let headers: BTreeSet<String> = headers.filter(|name| name.ends_with(".h")).collect();
+    assert_eq!(used, headers, "a header that no governor includes");
+}
+
+#[test]
+fn headers_are_counted_with_those_that_they_include() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("low.h", "#include <linux/tick.h>\n");
+    write("middle.h", "#include \"low.h\"\n");
+    let mut found = BTreeSet::new();
+    private_headers(
+        folder.path(),
+        "#include <linux/init.h>\n#include \"middle.h\"\n#include \"low.h\"\n",
+        &mut found,
+    );
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["low.h", "middle.h"]);
 }

@@ -23,7 +23,7 @@ fn root() -> PathBuf {
 /// `tests/stories/GOVERNOR.md`, in its parts.
 struct Story {
     stands_for: String,
-    grown_from: Option<String>,
+    based_on: Option<String>,
     body: String,
 }
 
@@ -33,12 +33,12 @@ impl Story {
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let after = |mark: &str| text.lines().find_map(|l| l.strip_prefix(mark));
         let stands_for = after("Stands for: ").unwrap_or_else(|| panic!("{id}: no line `Stands for: `"));
-        let told =
-            |l: &&str| !["<!--", "Stands for: ", "Grown from: "].iter().any(|mark| l.starts_with(mark));
+        let body =
+            |l: &&str| !["<!--", "Stands for: ", "Based on: "].iter().any(|mark| l.starts_with(mark));
         Self {
             stands_for: stands_for.to_owned(),
-            grown_from: after("Grown from: ").map(|g| g.replace('`', "")),
-            body: text.lines().filter(told).collect::<Vec<_>>().join("\n").trim().to_owned(),
+            based_on: after("Based on: ").map(|g| g.replace('`', "")),
+            body: text.lines().filter(body).collect::<Vec<_>>().join("\n").trim().to_owned(),
         }
     }
 }
@@ -118,11 +118,11 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
     let governor = Instance::load(&Spec::new(id), 4_000_000).unwrap();
     let mut params = governor.params();
     params.sort_by_key(|p| info.preface.find(&p.name));
-    let grown_from =
-        story.grown_from.as_ref().map_or_else(String::new, |g| format!("; grown from [{g}]({g}.md)"));
+    let based_on =
+        story.based_on.as_ref().map_or_else(String::new, |g| format!("; based on [{g}]({g}.md)"));
     let mut out = format!(
         "{HEAD}<!-- Written from governors/{id}.c and tests/stories/{id}.md by crates/cli/tests/pages.rs -->\n\
-         # {id}\n\n{}.\n\nStands for {}{grown_from}. Source: [{id}.c](../../governors/{id}.c).\n",
+         # {id}\n\n{}.\n\nStands for {}{based_on}. Source: [{id}.c](../../governors/{id}.c).\n",
         info.summary, story.stands_for
     );
     let mut paragraphs = info.preface.trim().split("\n\n");
@@ -142,15 +142,15 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
             out += &format!("\n{}", parameters(&params));
         }
     }
-    out += "\n## Its story\n\nEach table is a test, and [how to read it](../../tests/stories/README.md) is described there; the \
-            reasons are the governor's own\nwords.\n\n";
+    out += "\n## Its story\n\nEach table is a test ([how to read it](../../tests/stories/README.md)). The reasons are the \
+            governor's own words.\n\n";
     out + &story_part(story)
 }
 
-/// The governors below `parent`, each with what grew from it.
+/// The governors based on `parent`, each with those based on it.
 fn tree(stories: &BTreeMap<&str, Story>, parent: Option<&str>, indent: &str, out: &mut String) {
     let children: Vec<&&str> =
-        stories.iter().filter_map(|(id, s)| (s.grown_from.as_deref() == parent).then_some(id)).collect();
+        stories.iter().filter_map(|(id, s)| (s.based_on.as_deref() == parent).then_some(id)).collect();
     for (i, id) in children.iter().enumerate() {
         let last = i + 1 == children.len();
         let (branch, below) = match (parent, last) {
@@ -172,9 +172,9 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
         let stands_for = &stories[info.id].stands_for;
         out += &format!("| [{0}]({0}.md) | {1} | {stands_for} |\n", info.id, info.summary);
     }
-    out += "\n`oracle`, which knows every wake in advance, is part of the engine and has no page.\n\n";
+    out += "\n`oracle`, which knows every wakeup in advance, is part of the replay engine and has no page.\n\n";
     out += SOURCES;
-    out += "\n## What grew from what\n\n```\n";
+    out += "\n## Which governor is based on which\n\n```\n";
     tree(stories, None, "", &mut out);
     out + "```\n"
 }
@@ -183,8 +183,8 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
 fn every_governor_has_its_page() {
     let stories: BTreeMap<&str, Story> = catalog().iter().map(|g| (g.id, Story::read(g.id))).collect();
     for (id, story) in &stories {
-        let known = story.grown_from.as_deref().is_none_or(|g| stories.contains_key(g));
-        assert!(known, "{id}: grown from a governor that there is not");
+        let known = story.based_on.as_deref().is_none_or(|g| stories.contains_key(g));
+        assert!(known, "{id}: based on a governor that does not exist");
     }
     let mut pages: BTreeMap<String, String> =
         catalog().iter().map(|g| (format!("{}.md", g.id), page(g, &stories[g.id]))).collect();

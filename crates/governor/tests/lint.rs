@@ -44,6 +44,10 @@ fn every_preface_answers_the_same_questions() {
         for heading in ["The idea:", "When it wins:", "When it loses:", "Parameters:", "Lineage:"] {
             assert!(info.preface.contains(heading), "{}: no `{heading}` in the preface", info.id);
         }
+        // Of a governor with several versions each says how it differs from the others.
+        let family = info.id.split('-').next().unwrap();
+        let versions = catalog().iter().filter(|g| g.id.split('-').next() == Some(family)).count();
+        assert_eq!(versions > 1, info.preface.contains("\nNeighbours: "), "{}: `Neighbours:`", info.id);
     }
     assert!(catalog().is_sorted_by_key(|info| info.id));
 }
