@@ -33,8 +33,7 @@ impl Story {
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let after = |mark: &str| text.lines().find_map(|l| l.strip_prefix(mark));
         let stands_for = after("Stands for: ").unwrap_or_else(|| panic!("{id}: no line `Stands for: `"));
-        let body =
-            |l: &&str| !["<!--", "Stands for: ", "Based on: "].iter().any(|mark| l.starts_with(mark));
+        let body = |l: &&str| !["<!--", "Stands for: ", "Based on: "].iter().any(|mark| l.starts_with(mark));
         Self {
             stands_for: stands_for.to_owned(),
             based_on: after("Based on: ").map(|g| g.replace('`', "")),
@@ -118,8 +117,7 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
     let governor = Instance::load(&Spec::new(id), 4_000_000).unwrap();
     let mut params = governor.params();
     params.sort_by_key(|p| info.preface.find(&p.name));
-    let based_on =
-        story.based_on.as_ref().map_or_else(String::new, |g| format!("; based on [{g}]({g}.md)"));
+    let based_on = story.based_on.as_ref().map_or_else(String::new, |g| format!("; based on [{g}]({g}.md)"));
     let mut out = format!(
         "{HEAD}<!-- Written from governors/{id}.c and tests/stories/{id}.md by crates/cli/tests/pages.rs -->\n\
          # {id}\n\n{}.\n\nStands for {}{based_on}. Source: [{id}.c](../../governors/{id}.c).\n",
@@ -172,7 +170,8 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
         let stands_for = &stories[info.id].stands_for;
         out += &format!("| [{0}]({0}.md) | {1} | {stands_for} |\n", info.id, info.summary);
     }
-    out += "\n`oracle`, which knows every wakeup in advance, is part of the replay engine and has no page.\n\n";
+    out +=
+        "\n`oracle`, which knows every wakeup in advance, is part of the replay engine and has no page.\n\n";
     out += SOURCES;
     out += "\n## Which governor is based on which\n\n```\n";
     tree(stories, None, "", &mut out);
