@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_conform::drive::{DriveError, drive_governor};
-use idlewise_conform::drive_pelt::{drive_pelt, find_pelt};
-use idlewise_conform::parity::parity;
-use idlewise_conform::truth::truth_of_governor;
+use idlewise_conform::golden_file::GoldenError;
+use idlewise_conform::pelt::{drive_pelt, find_pelt};
+use idlewise_conform::{decision_table, golden as golden_rows, published, recorded_governors};
 use idlewise_governor::Governor;
 use idlewise_platform::Platform;
 use idlewise_recording::RecordingOptions;
@@ -22,7 +21,7 @@ pub(crate) fn run(a: &DriveArgs) -> Done {
         let pelt = find_pelt(signal)?;
         return golden(a, |path| {
             let done = drive_pelt(&pelt, path)?;
-            Ok(Driven::new(path, done.steps, done.mismatches, &done.first))
+            Ok(Driven::new(path, done.steps, done.mismatches, &done.first, &done.first))
         });
     }
     let governor = find_one(a.governor.as_deref().unwrap_or_default(), &a.kernels.trees)?;
@@ -30,8 +29,9 @@ pub(crate) fn run(a: &DriveArgs) -> Done {
         return decisions(a, &governor);
     }
     golden(a, |path| {
-        let done = drive_governor(&governor, path)?;
-        Ok(Driven::new(path, done.steps, done.mismatches, &done.first))
+        let done = golden_rows::drive_governor(&governor, path)?;
+        let json = done.first.iter().map(published::row);
+        Ok(Driven::new(path, done.decisions, done.diverging(), json, &done.first))
     })
 }
 
@@ -49,12 +49,18 @@ struct Driven {
 }
 
 impl Driven {
-    fn new<M: Serialize + ToString>(path: &Path, steps: u64, mismatches: u64, first: &[M]) -> Self {
+    fn new<J: Serialize, M: ToString>(
+        path: &Path,
+        steps: u64,
+        mismatches: u64,
+        json: impl IntoIterator<Item = J>,
+        first: &[M],
+    ) -> Self {
         Self {
             file: path.display().to_string(),
             steps,
             mismatches,
-            first: first.iter().filter_map(|m| serde_json::to_value(m).ok()).collect(),
+            first: json.into_iter().filter_map(|m| serde_json::to_value(m).ok()).collect(),
             lines: first.iter().map(ToString::to_string).collect(),
         }
     }
@@ -70,7 +76,7 @@ struct All {
     mismatches: u64,
 }
 
-fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, DriveError>) -> Done {
+fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, GoldenError>) -> Done {
     let mut failed = 0;
     let mut all = All {
         schema: "idlewise.drive/1",
@@ -127,26 +133,26 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
             continue;
         }
         let cpu = a.cpu.unwrap_or(0);
-        let r = truth_of_governor(governor, path, &machine, cpu)?;
+        let r = decision_table::drive_governor(governor, path, &machine, cpu)?;
         say_line(&format!(
             "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more depend on the governor's state from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
             path.display(),
-            r.rows,
-            r.other,
+            r.decisions,
+            r.diverging(),
             share(r.same_pct(), 4),
             r.other_state,
             r.other_tick,
-            r.aborted,
-            r.unknown_memory,
-            r.given_up,
+            r.next_to_aborted,
+            r.unknown_state,
+            r.not_recorded,
             r.other_question,
             r.other_poll_limit,
             r.poll_limit_resets
         ))?;
-        for parting in r.first.iter().take(a.show) {
-            say_line(&format!("  {parting}"))?;
+        for divergence in r.first.iter().take(a.show) {
+            say_line(&format!("  {divergence}"))?;
         }
-        same &= r.other == 0;
+        same &= r.diverging() == 0;
     }
     Ok(same)
 }
@@ -166,7 +172,8 @@ fn trace(a: &DriveArgs, governor: &Governor, path: &Path, machine: &Platform) ->
         )
         .into());
     }
-    let all = parity(path, &RecordingOptions::default(), machine, Some(governor), &a.kernels.trees)?;
+    let options = RecordingOptions::default();
+    let all = recorded_governors::of_trace(path, &options, machine, Some(governor), &a.kernels.trees)?;
     let mut same = true;
     for p in &all {
         say_line(&format!("{} {}", path.display(), view::parity(p)))?;

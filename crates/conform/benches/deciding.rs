@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use flate2::{Compression, write::GzEncoder};
-use idlewise_conform::drive::{GoldenFile, drive_golden};
+use idlewise_conform::golden::drive_golden;
+use idlewise_conform::golden_file::GoldenFile;
 use idlewise_governor::{
     Choice, Device, Governor, GovernorSource, Inputs, Instance, Slot, Spec, catalog, expand,
 };
@@ -312,8 +313,8 @@ fn drive_ns(spec: &Spec, golden: &GoldenFile) -> f64 {
     let governor = Governor::find(spec).expect("ours");
     let drive = || {
         let done = drive_golden(&governor, golden).expect("it is driven");
-        assert_eq!(done.mismatches, 0, "{spec}: {:?}", done.first.first());
-        done.steps as usize
+        assert_eq!(done.diverging(), 0, "{spec}: {:?}", done.first.first());
+        done.decisions as usize
     };
     ns_each(drive(), || {
         drive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Golden files: a `*.csv.gz` with one decision a row, recorded from compiled kernel code, and a `.json` beside it with
+//! Golden files: a `*.csv.gz` with one decision a row, recorded from compiled kernel code, and a `.json` next to it with
 //! the idle states.
 
 use std::io::{BufReader, ErrorKind, Read};
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// Why a golden file could not be driven.
 #[derive(Debug, Error)]
-pub enum DriveError {
+pub enum GoldenError {
     /// The governor could not be loaded.
     #[error(transparent)]
     Governor(#[from] GovernorError),
@@ -117,10 +117,10 @@ impl GoldenFile {
     ///
     /// # Errors
     /// One of them cannot be read or lacks something; the message says the file, line and column.
-    pub fn read(csv_gz: &Path) -> Result<Self, DriveError> {
+    pub fn read(csv_gz: &Path) -> Result<Self, GoldenError> {
         let mut reader = rows(csv_gz)?;
         let car = SideCar::read(csv_gz)?;
-        let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
+        let wrong = |source| GoldenError::Csv { path: csv_gz.to_owned(), source };
         let columns = Columns::find(csv_gz, reader.headers().map_err(wrong)?)?;
         let mut rows = Vec::new();
         let mut record = StringRecord::new();
@@ -134,7 +134,7 @@ impl GoldenFile {
             rows.push(row);
         }
         if rows.is_empty() {
-            return Err(DriveError::NoRows(csv_gz.to_owned()));
+            return Err(GoldenError::NoRows(csv_gz.to_owned()));
         }
         let path = csv_gz.with_extension("").with_extension("json");
         check_rows(&path, csv_gz, ("steps", car.steps), rows.len() as u64)?;
@@ -148,10 +148,10 @@ pub(crate) fn check_rows(
     csv_gz: &Path,
     (field, said): (&str, Option<u64>),
     there: u64,
-) -> Result<(), DriveError> {
+) -> Result<(), GoldenError> {
     match said.filter(|said| *said != there) {
         None => Ok(()),
-        Some(said) => Err(DriveError::SideCar {
+        Some(said) => Err(GoldenError::SideCar {
             path: path.to_owned(),
             what: format!(
                 "`{field}` to be {there}, as many as the rows of {}, found {said}: is one of the two cut short?",
@@ -165,33 +165,33 @@ pub(crate) fn check_rows(
 pub(crate) const PELT: &str = "pelt";
 
 /// The rows of a golden file.
-pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, DriveError> {
-    let wrong = |source| DriveError::Read { path: csv_gz.to_owned(), source };
+pub(crate) fn rows(csv_gz: &Path) -> Result<csv::Reader<impl Read>, GoldenError> {
+    let wrong = |source| GoldenError::Read { path: csv_gz.to_owned(), source };
     let file = idlewise_files::open(csv_gz).map_err(wrong)?;
     let packed = file.metadata().map_err(wrong)?.len();
     Ok(csv::Reader::from_reader(TableText::new(GzDecoder::new(BufReader::new(file)), packed)))
 }
 
 /// The side-car of a golden file, and where it is.
-pub(crate) fn side_car(csv_gz: &Path) -> Result<(PathBuf, Value), DriveError> {
+pub(crate) fn side_car(csv_gz: &Path) -> Result<(PathBuf, Value), GoldenError> {
     let name = csv_gz.to_str().and_then(|n| n.strip_suffix(".csv.gz"));
-    let path = PathBuf::from(format!("{}.json", name.ok_or_else(|| DriveError::Name(csv_gz.to_owned()))?));
+    let path = PathBuf::from(format!("{}.json", name.ok_or_else(|| GoldenError::Name(csv_gz.to_owned()))?));
     let text = idlewise_files::read_to_string(&path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => {
             let what = format!("the side-car of {} here: there is no such file", csv_gz.display());
-            DriveError::SideCar { path: path.clone(), what }
+            GoldenError::SideCar { path: path.clone(), what }
         }
-        _ => DriveError::Read { path: path.clone(), source },
+        _ => GoldenError::Read { path: path.clone(), source },
     })?;
     match serde_json::from_str(&text) {
         Ok(json) => Ok((path, json)),
-        Err(e) => Err(DriveError::SideCar { path, what: format!("JSON ({e})") }),
+        Err(e) => Err(GoldenError::SideCar { path, what: format!("JSON ({e})") }),
     }
 }
 
 /// Where a column is.
-pub(crate) fn column(path: &Path, header: &StringRecord, column: &'static str) -> Result<usize, DriveError> {
-    header.iter().position(|h| h == column).ok_or_else(|| DriveError::Column {
+pub(crate) fn column(path: &Path, header: &StringRecord, column: &'static str) -> Result<usize, GoldenError> {
+    header.iter().position(|h| h == column).ok_or_else(|| GoldenError::Column {
         path: path.to_owned(),
         column,
         found: header.iter().map(str::to_owned).collect(),
@@ -211,24 +211,13 @@ pub struct SideCar {
     /// The recorded governor's parameters, from all objects whose name ends in `_params`.
     pub(crate) params: Vec<(String, String)>,
     /// Recorded with the polling loop of a kernel before 5.11.
-    old_polling: bool,
+    pub(crate) old_polling: bool,
 }
 
 impl SideCar {
-    /// What the polling loop takes as its limit, ns: before 5.11 the first enabled state's target residency, whatever it is, else a
-    /// tick (`golden/README.md`).
-    pub(crate) fn poll_limit_ns(&self, disabled: u16) -> u64 {
-        if !self.old_polling {
-            return self.table.poll_limit_ns(disabled, self.tick_nsec);
-        }
-        let states = self.table.states().iter().enumerate().skip(1);
-        let first = states.into_iter().find(|(i, _)| disabled >> i & 1 == 0);
-        first.map_or(self.tick_nsec, |(_, s)| s.target_residency_ns.unsigned_abs())
-    }
-
-    fn read(csv_gz: &Path) -> Result<Self, DriveError> {
+    fn read(csv_gz: &Path) -> Result<Self, GoldenError> {
         let (path, json) = side_car(csv_gz)?;
-        let wrong = |what: String| DriveError::SideCar { path: path.clone(), what };
+        let wrong = |what: String| GoldenError::SideCar { path: path.clone(), what };
         if json.get("kind").and_then(Value::as_str) == Some(PELT) {
             return Err(wrong(
                 "a governor's decisions, found updates of PELT; for these: --signal pelt".to_owned(),
@@ -236,7 +225,7 @@ impl SideCar {
         }
         let states = json.get("states").and_then(Value::as_array);
         let states = states.ok_or_else(|| wrong("a list `states`".to_owned()))?.iter().enumerate();
-        let states: Result<Vec<IdleState>, DriveError> = states
+        let states: Result<Vec<IdleState>, GoldenError> = states
             .map(|(i, s)| {
                 let field = |name: &str| s.get(name).ok_or_else(|| wrong(format!("`states[{i}].{name}`")));
                 let ns = |name: &str| {
@@ -253,7 +242,7 @@ impl SideCar {
             })
             .collect();
         let table =
-            IdleTable::new(states?).map_err(|source| DriveError::Table { path: path.clone(), source })?;
+            IdleTable::new(states?).map_err(|source| GoldenError::Table { path: path.clone(), source })?;
         let number = |name: &str| {
             let value = json.get(name).and_then(Value::as_u64);
             value.ok_or_else(|| wrong(format!("a whole number `{name}`")))
@@ -347,7 +336,7 @@ pub struct Row {
 }
 
 impl Columns {
-    fn find(path: &Path, header: &StringRecord) -> Result<Self, DriveError> {
+    fn find(path: &Path, header: &StringRecord) -> Result<Self, GoldenError> {
         let optional = |column: &str| header.iter().position(|h| h == column);
         let needed = |name: &'static str| column(path, header, name);
         Ok(Self {
@@ -376,7 +365,7 @@ impl Columns {
         })
     }
 
-    fn row(&self, path: &Path, record: &StringRecord, table: &IdleTable) -> Result<Row, DriveError> {
+    fn row(&self, path: &Path, record: &StringRecord, table: &IdleTable) -> Result<Row, GoldenError> {
         let line = record.position().map_or(0, csv::Position::line);
         let cells = Cells { path, record, line };
         let is_state = "the index of a state of the side-car, or -1 for a rejected entry";
@@ -443,12 +432,12 @@ impl Cells<'_> {
         at: usize,
         column: &'static str,
         expected: &'static str,
-    ) -> Result<T, DriveError> {
+    ) -> Result<T, GoldenError> {
         let found = self.text(at);
         found.parse().map_err(|_| self.wrong(column, expected, found))
     }
 
-    pub(crate) fn flag(&self, at: usize, column: &'static str) -> Result<bool, DriveError> {
+    pub(crate) fn flag(&self, at: usize, column: &'static str) -> Result<bool, GoldenError> {
         match self.text(at) {
             "0" => Ok(false),
             "1" => Ok(true),
@@ -456,12 +445,12 @@ impl Cells<'_> {
         }
     }
 
-    fn optional(&self, at: Option<usize>, column: &'static str) -> Result<u32, DriveError> {
+    fn optional(&self, at: Option<usize>, column: &'static str) -> Result<u32, GoldenError> {
         at.map_or(Ok(0), |at| self.number(at, column, "a number of 32 bits"))
     }
 
-    pub(crate) fn wrong(&self, column: &'static str, expected: &'static str, found: &str) -> DriveError {
-        DriveError::Cell {
+    pub(crate) fn wrong(&self, column: &'static str, expected: &'static str, found: &str) -> GoldenError {
+        GoldenError::Cell {
             path: self.path.to_owned(),
             line: self.line,
             column,
@@ -471,8 +460,8 @@ impl Cells<'_> {
     }
 }
 
-impl From<DriveError> for CommandError {
-    fn from(e: DriveError) -> Self {
+impl From<GoldenError> for CommandError {
+    fn from(e: GoldenError) -> Self {
         Self::other(e)
     }
 }
@@ -501,7 +490,7 @@ mod tests {
     const CELLS: [&str; 15] =
         ["600", "7", "3", "2000", "1", "-5", "6", "8", "1", "0", "1", "-1", "9", "-1", "1"];
 
-    fn row(header: &[&str], cells: &[&str]) -> Result<Row, DriveError> {
+    fn row(header: &[&str], cells: &[&str]) -> Result<Row, GoldenError> {
         let path = Path::new("some.csv.gz");
         let state = |residency_us: i64| IdleState {
             name: String::new(),

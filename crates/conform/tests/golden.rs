@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use idlewise_conform::drive;
-use idlewise_conform::drive_pelt::{drive_pelt, find_pelt};
+use idlewise_conform::golden::drive;
+use idlewise_conform::pelt::{drive_pelt, find_pelt};
 use idlewise_governor::Spec;
 
 /// The folders with golden vectors of decisions: the repository's selection, and all of them where they are there.
@@ -56,11 +56,11 @@ fn assert_equal_in(spec: &str, folder: &Path) {
     let files = files(folder);
     let (mut steps, mut mismatches, mut asks, mut wrong) = (0, 0, 0, String::new());
     for file in &files {
-        let done = drive::drive(&spec, file).unwrap();
-        assert!(done.steps > 0, "{}: no steps", file.display());
-        steps += done.steps;
-        mismatches += done.mismatches;
-        asks += done.sleep_asks_differ;
+        let done = drive(&spec, file).unwrap();
+        assert!(done.decisions > 0, "{}: no steps", file.display());
+        steps += done.decisions;
+        mismatches += done.diverging();
+        asks += done.other_question;
         for m in &done.first {
             wrong += &format!("{}: {m}\n", file.file_name().unwrap().display());
         }
@@ -132,7 +132,7 @@ fn a_parameter_that_the_user_gives_beats_the_recorded_one() {
     let folder = golden()[0].join("haltpoll-7.3");
     let with_params = |f: &PathBuf| f.to_str().is_some_and(|n| n.contains("__hp") && n.ends_with(".csv.gz"));
     let file = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).find(with_params).unwrap();
-    let mismatches = |spec: &str| drive::drive(&spec.parse().unwrap(), &file).unwrap().mismatches;
+    let mismatches = |spec: &str| drive(&spec.parse().unwrap(), &file).unwrap().diverging();
     assert_eq!(mismatches("haltpoll"), 0);
     assert!(mismatches("haltpoll:guest_halt_poll_grow=7") > 0);
 }
@@ -203,7 +203,7 @@ fn a_file_of_the_other_kind_is_refused_with_the_way_out() {
     let said = drive_pelt(&pelt, decisions).unwrap_err().to_string();
     assert!(said.contains("`pelt`") && said.contains("`closed`") && said.contains("--governor"), "{said}");
     let updates = &files(&folders("pelt")[0])[0];
-    let said = drive::drive(&"teo".parse().unwrap(), updates).unwrap_err().to_string();
+    let said = drive(&"teo".parse().unwrap(), updates).unwrap_err().to_string();
     assert!(said.contains("--signal pelt"), "{said}");
     for id in ["walt", "pelt-", "pelt6.1", "pelt-4.2", "pelt-6", "pelt-x.y"] {
         assert!(find_pelt(id).is_err(), "{id}");

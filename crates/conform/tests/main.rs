@@ -10,6 +10,7 @@
 )]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
-mod fidelity;
 mod golden;
-mod true_inputs;
+mod inputs_of_tapes;
+mod kernels_choices;
+mod why_choices_diverge;

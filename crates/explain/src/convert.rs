@@ -10,7 +10,7 @@ use idlewise_replay::{Setting, Workload};
 use idlewise_trace::TraceFile;
 use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track, perfetto_has_clock};
 
-use crate::Came;
+use crate::report::Came;
 use idlewise_recording::candidate::Candidate;
 pub use idlewise_recording::description::Carried;
 use idlewise_recording::description::Description;

@@ -7,8 +7,8 @@ use idlewise_governor::Governor;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::report::Explanation;
-use super::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
+use crate::report::Explanation;
+use crate::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::scene::Scene;

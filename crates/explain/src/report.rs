@@ -4,7 +4,7 @@ use idlewise_idle::Limits;
 use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use serde::Serialize;
 
-use super::watch::{Asked, Seen};
+use crate::watch::{Asked, Seen};
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::Candidate;
 

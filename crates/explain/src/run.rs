@@ -9,8 +9,8 @@ use idlewise_replay::{Setting, Workload, run};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
-use super::watch::{Keep, Seen, Watch};
+use crate::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
+use crate::watch::{Keep, Seen, Watch};
 use idlewise_recording::candidate::{Book, Candidate, ORACLE};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
@@ -126,7 +126,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
     )?;
     let recording = scene.first()?;
     let governor = hosted(&request.governor, &request.kernel_trees)?;
-    let others = beside(&governor, &request.others, &request.kernel_trees)?;
+    let others = next_to(&governor, &request.others, &request.kernel_trees)?;
     let workloads = scene.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
     let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
@@ -167,8 +167,8 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandE
     find_one(text, trees)
 }
 
-/// The governors to show beside `explained`, none of them called as it is; none is no mistake here.
-pub(crate) fn beside(
+/// The governors to show next to `explained`, none of them called as it is; none is no mistake here.
+pub(crate) fn next_to(
     explained: &Governor,
     names: &[String],
     trees: &[PathBuf],

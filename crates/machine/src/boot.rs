@@ -14,7 +14,7 @@ use idlewise_boot::{
 use idlewise_platform::{Cluster, Costs, Platform};
 use serde::Serialize;
 
-use idlewise_conform::parity::Parity;
+use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_recording::counters::CounterCheck;
 use idlewise_recording::scene::Per;
 use idlewise_recording::{CommandError, FidelityHead, RecordingOptions};
@@ -149,7 +149,7 @@ pub struct RecordingCheck {
     pub governor: String,
     /// The same governor in user space, fed with what the kernel's was told: as often as it was asked, the same choice.
     /// `None` where true inputs were not recorded.
-    pub parity: Option<Parity>,
+    pub parity: Option<RecordedGovernor>,
     /// The same governor replayed from the stock events alone.
     pub fidelity: Result<FidelityHead, String>,
     /// The trace against the kernel's own counters.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use idlewise_conform::truth::truth;
+use idlewise_conform::decision_table::drive;
 use idlewise_live::Host;
 use idlewise_recorder::bpf::{RecorderOptions, Spool};
 
@@ -63,10 +63,10 @@ fn the_running_kernels_choices_are_made_again() {
     }
     let mut seen = 0;
     for cpu in with_decisions {
-        let result = truth(&governor.parse().unwrap(), &path, &machine, cpu).unwrap();
+        let result = drive(&governor.parse().unwrap(), &path, &machine, cpu).unwrap();
         println!("{governor}, CPU {cpu}: {result:?}");
-        assert_eq!((result.other, result.other_poll_limit), (0, 0), "CPU {cpu}: {:#?}", result.first);
-        seen += result.rows + result.unknown_memory;
+        assert_eq!((result.diverging(), result.other_poll_limit), (0, 0), "CPU {cpu}: {:#?}", result.first);
+        seen += result.decisions + result.unknown_state;
     }
     assert_eq!(seen, recorded.counts.entered);
 }

@@ -2,8 +2,7 @@
 //! What stands at the top of every result: the recording, how well it is known, what is assumed.
 
 use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
-use idlewise_replay::Fidelity;
-use idlewise_report::{percent, percent_of};
+use idlewise_report::percent;
 use serde::Serialize;
 
 use crate::Recording;
@@ -224,23 +223,5 @@ impl FidelityHead {
             self.governor,
             percent(pct)
         ))
-    }
-
-    /// Puts counts into shares.
-    #[must_use]
-    pub fn new(governor: &str, f: &Fidelity) -> Self {
-        let percent = |part: u64, whole: u64| (whole > 0).then(|| percent_of(part, whole));
-        let mut partings: Vec<(String, u64)> =
-            f.partings.iter().map(|(kind, n)| (kind.describe().to_owned(), *n)).collect();
-        partings.sort_by_key(|p| std::cmp::Reverse(p.1));
-        Self {
-            governor: governor.to_owned(),
-            decisions: f.decisions,
-            same_state_pct: percent(f.same_state, f.decisions),
-            tick_known: f.tick_known,
-            same_tick_pct: percent(f.same_tick, f.tick_known),
-            unknown_memory: f.unknown_memory,
-            partings,
-        }
     }
 }

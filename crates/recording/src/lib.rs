@@ -4,6 +4,7 @@
 pub mod arch;
 pub mod candidate;
 pub mod counters;
+pub mod decisions;
 pub mod description;
 pub mod entries;
 pub mod error;
@@ -17,7 +18,6 @@ pub mod refused;
 pub mod scene;
 pub mod sidecar;
 pub mod steady;
-pub mod steps;
 pub mod what_if;
 
 pub use error::CommandError;

@@ -22,7 +22,7 @@ use crate::machine_check::MachineCheck;
 use crate::refused;
 use crate::sidecar::InputsBeside;
 use crate::steady::Steady;
-use crate::steps::{Steps, may_hold};
+use crate::decisions::{RecordedDecisions, may_hold};
 
 /// What to know about a recording beside its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub struct Recording {
     /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
     pub hz_asked: Option<u32>,
     /// Decisions with their true inputs, where the trace has them.
-    pub steps: Arc<Steps>,
+    pub decisions: Arc<RecordedDecisions>,
     /// The kernel's idle governor, by who named it.
     pub governor: KernelGovernor,
     /// The governor's true inputs beside the trace, where they were recorded, too.
@@ -210,14 +210,14 @@ impl Recording {
         let description = Description::of(path, trace.meta().description.as_deref())?;
         let RecordedMachine { machine, assumed, contradicted } = description.machine(options)?;
         let (looks, inputs) = (description.looks(), description.inputs());
-        let steps = if may_hold(trace.meta().event_names.values()) {
-            Steps::of(trace.events()?)
+        let decisions = if may_hold(trace.meta().event_names.values()) {
+            RecordedDecisions::of(trace.events()?)
         } else {
-            Steps::default()
+            RecordedDecisions::default()
         };
         let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || {
             let described = description.governor();
-            described.or_else(|| steps.only_governor().map(str::to_owned)).unwrap_or_default()
+            described.or_else(|| decisions.only_governor().map(str::to_owned)).unwrap_or_default()
         });
         let name = file_name(path);
         let mut tape =
@@ -226,7 +226,7 @@ impl Recording {
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
-        let (path, steps) = (path.to_owned(), Arc::new(steps));
+        let (path, decisions) = (path.to_owned(), Arc::new(decisions));
         // A tape has no events to tell it by.
         let other = arch.filter(|arch| Arch::of_platform(&machine).is_some_and(|table| table != *arch));
         if assumed {
@@ -245,7 +245,7 @@ impl Recording {
             arch,
             machine_contradicted: contradicted,
             hz_asked: None,
-            steps,
+            decisions,
             governor,
             inputs,
             looks,
@@ -318,7 +318,7 @@ impl Recording {
             arch,
             machine_contradicted: None,
             hz_asked: None,
-            steps: Arc::default(),
+            decisions: Arc::default(),
             governor,
             inputs: None,
             looks: None,

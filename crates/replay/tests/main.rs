@@ -9,5 +9,4 @@ mod common;
 mod replay_by_hand;
 mod tapes_that_are_not_in_memory;
 mod uncertain_sleep_lengths;
-mod why_choices_part;
 mod workload_without_ticks;

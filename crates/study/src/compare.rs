@@ -26,7 +26,7 @@ pub use crate::condition::{Check, Measured};
 use crate::condition::Condition;
 use crate::replay::PlatformHead;
 use crate::waits::{Wait, Waits};
-use idlewise_conform::fidelity::kernels_own;
+use idlewise_conform::own_governor::kernels_own;
 use idlewise_recording::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
 use idlewise_recording::governors::{self, ForeignHead};
 use idlewise_recording::scene::Per;

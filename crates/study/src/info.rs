@@ -10,9 +10,9 @@ use idlewise_trace::Events;
 use serde::Serialize;
 
 use crate::doomed::Doomed;
-use idlewise_conform::fidelity::{kernels_own, parities};
-use idlewise_conform::parity::Parity;
-use idlewise_conform::true_inputs::{self, InputTruth};
+use idlewise_conform::input_accuracy::{self, InputAccuracy};
+use idlewise_conform::own_governor::kernels_own;
+use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 use idlewise_recording::governors::{check_trees, offered};
 use idlewise_recording::head::{HealthHead, health_heads};
 use idlewise_recording::recording::is_tape;
@@ -150,14 +150,14 @@ pub struct Replayed {
     pub head: TraceHead,
     /// Governors that the kernel ran, fed with the recorded inputs of their decisions, where the trace has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parity: Vec<Parity>,
+    pub parity: Vec<RecordedGovernor>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
     pub fidelity: Result<FidelityHead, String>,
     /// Entries that could not last.
     pub doomed: Doomed,
     /// How right the tape's inputs are, where the trace has the true ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub true_inputs: Vec<InputTruth>,
+    pub true_inputs: Vec<InputAccuracy>,
 }
 
 /// Looks through the trace at `path`. Where the machine is known (from `options` or a side-car), the trace is also
@@ -362,8 +362,8 @@ fn replayed(
     let fidelity = kernels_own(&recording, &offered)?;
     let head = TraceHead::new(&recording, missing).with_fidelity(&fidelity);
     recording.check()?;
-    let parity = parities(&recording, &offered)?;
-    let true_inputs = true_inputs::compare(&recording);
+    let parity = recorded_governors::of_recording(&recording, &offered)?;
+    let true_inputs = input_accuracy::compare(&recording);
     let doomed = Doomed::of(&recording);
     recording.check()?;
     Ok(Some(Replayed { head, parity, fidelity, doomed, true_inputs }))

@@ -11,8 +11,8 @@ use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use idlewise_conform::fidelity::{kernels_own, parities};
-use idlewise_conform::parity::Parity;
+use idlewise_conform::own_governor::kernels_own;
+use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 pub use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors::{self, ForeignHead};
@@ -103,7 +103,7 @@ pub struct TraceResult {
     pub same_machine: bool,
     /// Governors that the kernel ran, fed with the recorded inputs of their decisions, where the trace has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parity: Vec<Parity>,
+    pub parity: Vec<RecordedGovernor>,
     /// How far replay makes the kernel's own choices.
     pub fidelity: Result<FidelityHead, String>,
     /// Sleep lengths that are not certain, and what hangs on them.
@@ -221,7 +221,7 @@ struct Stage<'a> {
 struct TraceRuns<'a> {
     governors: Vec<CpuRuns<'a>>,
     oracle: CpuRuns<'a>,
-    parity: Vec<Parity>,
+    parity: Vec<RecordedGovernor>,
     fidelity: Result<FidelityHead, String>,
 }
 
@@ -267,7 +267,7 @@ impl<'a> Stage<'a> {
         let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
         let offered = governors::offered(&self.request.governors, &self.request.kernel_trees);
-        let own = |r| Ok((parities(r, &offered)?, kernels_own(r, &offered)?));
+        let own = |r| Ok((recorded_governors::of_recording(r, &offered)?, kernels_own(r, &offered)?));
         let fidelities: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
         let mut all: Vec<TraceRuns<'a>> = fidelities
             .into_iter()

@@ -10,8 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use idlewise_conform::drive::{Drive, GoldenFile, answers, drive_governor};
-use idlewise_conform::parity::parity;
+use idlewise_conform::Agreement;
+use idlewise_conform::golden::{answers, drive_governor};
+use idlewise_conform::golden_file::GoldenFile;
+use idlewise_conform::recorded_governors::of_trace;
 use idlewise_governor::{Governor, GovernorSource, Spec, Workshop, expand};
 use idlewise_recording::RecordingOptions;
 use idlewise_study::replay::{ReplayRequest, replay};
@@ -64,7 +66,7 @@ fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &
         let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
         files.retain(|f| f.to_str().is_some_and(|n| n.ends_with(".csv.gz")));
         files.sort();
-        let mut sum = Drive::default();
+        let mut sum = Agreement::default();
         for file in &files {
             let params = recorded_params(file);
             let governor = if params.is_empty() {
@@ -72,16 +74,12 @@ fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &
             } else {
                 find(&Spec { id: spec.id.clone(), params }, cache.path())
             };
-            let done = drive_governor(&governor, file).unwrap();
-            sum.steps += done.steps;
-            sum.mismatches += done.mismatches;
-            sum.sleep_asks_differ += done.sleep_asks_differ;
-            sum.first.extend(done.first);
+            sum.merge(drive_governor(&governor, file).unwrap());
         }
-        println!("{} on {}: {} files, {sum}", found.name(), folder.display(), files.len());
-        assert!(sum.steps > 0, "{} is empty", folder.display());
-        assert_eq!(sum.mismatches, 0, "{}: {:#?}", folder.display(), sum.first.first());
-        assert_eq!(sum.sleep_asks_differ, 0, "{}", folder.display());
+        println!("{} on {}: {} files, {} rows", found.name(), folder.display(), files.len(), sum.decisions);
+        assert!(sum.decisions > 0, "{} is empty", folder.display());
+        assert_eq!(sum.diverging(), 0, "{}: {:#?}", folder.display(), sum.first.first());
+        assert_eq!(sum.other_question, 0, "{}", folder.display());
     }
 }
 
@@ -260,11 +258,11 @@ fn menu_of_7_3_chooses_here_what_it_chose_in_a_booted_kernel() {
     let spec = expand(&Spec::new("linux/menu"), &[tree]).unwrap().remove(0).spec().clone();
     let menu = find(&spec, &folder.path().join("cache"));
     let all =
-        parity(&trace, &RecordingOptions::default(), &idlewise_testkit::guest_of_it(), Some(&menu), &[])
+        of_trace(&trace, &RecordingOptions::default(), &idlewise_testkit::guest_of_it(), Some(&menu), &[])
             .unwrap();
     let own = all.iter().find(|p| p.kernel_governor == "menu").unwrap();
     let counts = own.result.as_ref().unwrap();
-    assert!(counts.decisions > 300 && counts.unknown_memory == 0, "{counts:?}");
+    assert!(counts.decisions > 300 && counts.unknown_state == 0, "{counts:?}");
     assert_eq!(counts.same, counts.decisions, "{:#?}", counts.first);
 }
 

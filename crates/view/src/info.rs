@@ -5,7 +5,7 @@ use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span
 
 use super::parity::parity_lines;
 use super::{count, doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of};
-use idlewise_conform::true_inputs::InputTruth;
+use idlewise_conform::input_accuracy::InputAccuracy;
 use idlewise_study::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
 
 /// The lines and tables of an info.
@@ -89,7 +89,7 @@ fn replayed_lines(r: &Replayed) -> Vec<Line> {
 }
 
 /// How right an input is.
-fn truth_line(first: bool, t: &InputTruth) -> Line {
+fn truth_line(first: bool, t: &InputAccuracy) -> Line {
     let unit = |n: i64| match t.name.as_str() {
         "sleep length" | "next event with the tick" | "latency limit" => signed_duration(n as f64),
         _ => format!("{n:+}"),

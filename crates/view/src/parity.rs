@@ -4,13 +4,14 @@
 use idlewise_platform::cpu_list;
 use idlewise_report::{Line, percent};
 
-use idlewise_conform::parity::{Parity, ParityCounts};
+use idlewise_conform::agreement::Agreement;
+use idlewise_conform::recorded_governors::RecordedGovernor;
 
 /// Decisions that differ and are shown in full.
 const SHOWN: usize = 3;
 
 /// What stands before the fidelity.
-pub(crate) fn parity_lines(all: &[Parity]) -> Vec<Line> {
+pub(crate) fn parity_lines(all: &[RecordedGovernor]) -> Vec<Line> {
     let mut out = Vec::new();
     let some = all.iter().any(|p| p.result.is_ok());
     for p in all {
@@ -23,14 +24,13 @@ pub(crate) fn parity_lines(all: &[Parity]) -> Vec<Line> {
         let Ok(counts) = &p.result else { continue };
         out.extend(differences(counts).map(|why| Line::new("", why)));
         out.extend(counts.first.iter().take(SHOWN).map(|m| Line::new("", m.to_string())));
-        out.extend(counts.lines.iter().take(SHOWN).map(|line| Line::new("", line)));
     }
     out
 }
 
 /// One governor in one sentence.
 #[must_use]
-pub fn words(p: &Parity) -> String {
+pub fn words(p: &RecordedGovernor) -> String {
     let counts = match &p.result {
         Ok(counts) => counts,
         Err(why) => return format!("not known: {why}; {} decisions recorded", p.recorded),
@@ -52,7 +52,7 @@ pub fn words(p: &Parity) -> String {
     let apart = [
         (p.given_up, "taken back by a reschedule before the entry"),
         (p.refused, "refused by the driver"),
-        (counts.unknown_memory, "more depend on the governor's state from before"),
+        (counts.unknown_state, "more depend on the governor's state from before"),
     ];
     for (n, what) in apart.into_iter().filter(|(n, _)| *n > 0) {
         text += &format!("; {n} {what}");
@@ -64,7 +64,7 @@ pub fn words(p: &Parity) -> String {
 }
 
 /// The table that inputs are from.
-fn of_table(p: &Parity) -> String {
+fn of_table(p: &RecordedGovernor) -> String {
     let name = p.table.as_ref().and_then(|t| t.file_name());
     name.map_or_else(String::new, |name| {
         format!(" of CPUs {} ({})", cpu_list(&p.cpus), name.to_string_lossy())
@@ -72,7 +72,7 @@ fn of_table(p: &Parity) -> String {
 }
 
 /// How decisions differ, most often first named.
-fn differences(c: &ParityCounts) -> impl Iterator<Item = String> {
+fn differences(c: &Agreement) -> impl Iterator<Item = String> {
     let all = [
         (c.other_state, "another state"),
         (c.other_tick, "the tick kept or stopped otherwise"),

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use idlewise_conform::drive::drive;
-use idlewise_conform::drive_pelt::{drive_pelt, find_pelt};
-use idlewise_conform::truth::truth;
+use idlewise_conform::golden::drive;
+use idlewise_conform::pelt::{drive_pelt, find_pelt};
+use idlewise_conform::decision_table;
 use idlewise_experiment::again::RecordedRequest;
 use idlewise_experiment::reproduce::Experiment;
 use idlewise_explain::{LineRequest, RowRequest, explain_line, explain_row};
@@ -363,7 +363,7 @@ fn tables_of_decisions() {
     let machine = idlewise_platform::find("kvm-guest").unwrap();
     damaged(300, DECISIONS, |text| {
         fs::write(&file, text).unwrap();
-        let driven = |g: &&str| truth(&Spec::new(g), &file, &machine, 0).is_ok();
+        let driven = |g: &&str| decision_table::drive(&Spec::new(g), &file, &machine, 0).is_ok();
         let all = GOVERNORS.iter().filter(|g| driven(g)).count();
         for governor in GOVERNORS {
             let request = LineRequest {

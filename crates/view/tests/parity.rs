@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use idlewise_conform::parity::{Parity, ParityCounts, parity};
+use idlewise_conform::Agreement;
+use idlewise_conform::recorded_governors::{RecordedGovernor, of_trace};
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
 use idlewise_governor::Governor;
 use idlewise_platform::Platform;
@@ -26,11 +27,11 @@ fn governor(name: &str) -> Governor {
     find_one(name, &[]).unwrap()
 }
 
-fn held(path: &Path, governor: Option<&Governor>) -> Vec<Parity> {
-    parity(path, &RecordingOptions::default(), &machine(), governor, &[]).unwrap()
+fn held(path: &Path, governor: Option<&Governor>) -> Vec<RecordedGovernor> {
+    of_trace(path, &RecordingOptions::default(), &machine(), governor, &[]).unwrap()
 }
 
-fn counts(p: &Parity) -> &ParityCounts {
+fn counts(p: &RecordedGovernor) -> &Agreement {
     p.result.as_ref().unwrap()
 }
 
@@ -40,7 +41,7 @@ fn a_governor_that_ran_in_a_kernel_makes_the_same_choices_here() {
     let [p] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((p.kernel_governor.as_str(), p.governor.as_str()), ("teo-util", "teo-util"));
     let c = counts(p);
-    assert_eq!((c.decisions, c.same, c.unknown_memory), (341, 341, 0), "{:#?}", c.first);
+    assert_eq!((c.decisions, c.same, c.unknown_state), (341, 341, 0), "{:#?}", c.first);
     assert!((c.same_pct() - 100.0).abs() < f64::EPSILON);
 }
 
@@ -52,10 +53,10 @@ fn a_file_makes_the_choices_of_the_kernels_own_governor_in_a_process_of_its_own(
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors/menu.c");
     let foreign = governor(file.to_str().unwrap());
     assert!(foreign.is_foreign());
-    let all = parity(&trace, &RecordingOptions::default(), &guest_of_it(), Some(&foreign), &[]).unwrap();
+    let all = of_trace(&trace, &RecordingOptions::default(), &guest_of_it(), Some(&foreign), &[]).unwrap();
     let own = all.iter().find(|p| p.kernel_governor == "menu").unwrap();
     let c = counts(own);
-    assert_eq!((c.decisions, c.same, c.unknown_memory), (KERNELS_OWN, KERNELS_OWN, 0), "{:#?}", c.first);
+    assert_eq!((c.decisions, c.same, c.unknown_state), (KERNELS_OWN, KERNELS_OWN, 0), "{:#?}", c.first);
 }
 
 /// Its decisions in that recording.
@@ -187,7 +188,7 @@ impl Lines {
         self
     }
 
-    fn parity(&self, governor: Option<&Governor>) -> Vec<Parity> {
+    fn parity(&self, governor: Option<&Governor>) -> Vec<RecordedGovernor> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.txt");
         std::fs::write(&path, &self.0).unwrap();
@@ -213,7 +214,8 @@ fn governors_that_change_are_told_apart_and_what_came_to_nothing_is_counted() {
     // Somebody made the second one choose state 0.
     let c = counts(deepest);
     assert_eq!((c.decisions, c.same, c.other_state), (2, 1, 1));
-    assert_eq!((c.first[0].at_ns, c.first[0].kernel.state, c.first[0].here.state), (11_000_000, 0, 1));
+    assert_eq!((c.first[0].decision.at_ns, c.first[0].decision.kernel.state, c.first[0].here.state),
+        (11_000_000, Some(0), 1));
 }
 
 #[test]
@@ -224,7 +226,7 @@ fn after_lost_events_nothing_is_claimed_until_the_governor_is_new_again() {
     lines.enabled(8, "shallow", 2).chosen(9, 0).stayed(10, 0);
     let all = lines.parity(None);
     let c = counts(&all[0]);
-    assert_eq!((c.decisions, c.same, c.unknown_memory), (2, 2, 2));
+    assert_eq!((c.decisions, c.same, c.unknown_state), (2, 2, 2));
 }
 
 #[test]
@@ -253,6 +255,6 @@ fn lines_of(name: &str, states: u32) -> Lines {
 #[test]
 fn a_trace_without_such_events_is_refused() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
-    let why = error_text(parity(&path, &RecordingOptions::default(), &machine(), None, &[]));
+    let why = error_text(of_trace(&path, &RecordingOptions::default(), &machine(), None, &[]));
     assert!(why.contains("idlewise:*"), "{why}");
 }

@@ -9,7 +9,7 @@ use idlewise_boot::{UserGovernor, kernel_file};
 use idlewise_governor::{Governor, GovernorSource, Instance, Spec, catalog};
 
 use super::HZ;
-use idlewise_conform::parity::registered;
+use idlewise_conform::recorded_governors::registered;
 use idlewise_recording::CommandError;
 
 /// In a recording: the files of the user's governor that was booted.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_conform::true_inputs::told;
+use idlewise_conform::input_accuracy::taped;
 use idlewise_model::{Confidence, CpuTape, NEVER_NS, Piece, PieceFlags};
 use idlewise_testkit::{open, recording};
 
@@ -189,7 +189,7 @@ fn reached(dat: &Path) -> Reached {
     let recording = open(dat, "kvm-guest", "menu");
     let cpu = recording.tape.cpus.iter().find(|c| c.cpu == 0).unwrap();
     let place = recording.machine.cluster_of(0).unwrap();
-    let inputs = told(cpu, place);
+    let inputs = taped(cpu, place);
     let truths = truth(dat);
     let mut reached = Reached::default();
     let mut before_ns = 0;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a tape tells governors, held against what the kernel's governor was told, where the trace has that too.
+//! The inputs of a tape, which are derived, compared with recorded ones, where the trace has these too.
 
-use idlewise_governor::{Choice, Device, Inputs};
-use idlewise_idle::{Chooser, Moment, TickAhead};
+use idlewise_governor::Inputs;
 use idlewise_model::{Asked, CpuTape, Piece, TapeCpu};
 use idlewise_platform::Cluster;
-use idlewise_replay::fidelity;
 use serde::Serialize;
 
+use crate::tape_decisions::TapeDecisions;
 use idlewise_recording::Recording;
-use idlewise_recording::steps::Decided;
+use idlewise_recording::decisions::Decided;
 
 /// A decision belongs to the entry that follows this soon, ns.
 const BEFORE_ENTRY_NS: u64 = 2_000_000;
@@ -18,9 +17,9 @@ const NEAR_NS: u64 = 50_000;
 /// Utilisations closer than this, of 1024, count as the same.
 const NEAR_UTIL: u64 = 8;
 
-/// One input of governors, by tape and in truth.
+/// One input of governors: how right the tape's values are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InputTruth {
+pub struct InputAccuracy {
     /// Which.
     pub name: String,
     /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has.
@@ -33,46 +32,25 @@ pub struct InputTruth {
     pub off: [i64; 3],
 }
 
-/// What governors are told in a replay at each stay of `cpu`, in order.
+/// What governors are given in a replay at each idle period of `cpu`, in order.
 #[must_use]
-pub fn told(cpu: &CpuTape, place: &Cluster) -> Vec<Inputs> {
-    let (mut notes, mut unused) = (Notes::default(), Notes::default());
-    fidelity(cpu, &place.table, place.capacity, Some(0), &mut notes, &mut unused);
-    notes.inputs
-}
-
-/// A governor that notes what it could ask for.
-#[derive(Default)]
-struct Notes {
-    device: Device,
-    inputs: Vec<Inputs>,
-}
-
-impl Chooser for Notes {
-    fn select(&mut self, inputs: &Inputs, _: &Moment, _: TickAhead) -> Choice {
-        self.inputs.push(*inputs);
-        Choice { index: 0, stop_tick: false, asked_sleep_length: true }
-    }
-    fn reflect(&mut self, _: usize, _: u64) {}
-    fn device(&mut self) -> &mut Device {
-        &mut self.device
-    }
-    fn set_disabled(&mut self, _: u16) {}
+pub fn taped(cpu: &CpuTape, cluster: &Cluster) -> Vec<Inputs> {
+    TapeDecisions::new(cpu, cluster, None).decisions().map(|d| d.inputs).collect()
 }
 
 /// Compares every input of every decision of `recording`; nothing where it has no true ones.
-pub fn compare(recording: &Recording) -> Vec<InputTruth> {
+pub fn compare(recording: &Recording) -> Vec<InputAccuracy> {
     let mut truths = Truths::default();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
-        let mut decided: Vec<&Decided> = recording.steps.decided_on(cpu.cpu).collect();
+        let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        let mut decided: Vec<&Decided> = recording.decisions.decided_on(cpu.cpu).collect();
         if decided.is_empty() {
             continue;
         }
         decided.sort_by_key(|d| d.at_ns);
         // No governor was asked at the others.
         let governed = cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR);
-        for (piece, inputs) in governed.zip(told(cpu, place)) {
+        for (piece, inputs) in governed.zip(taped(cpu, cluster)) {
             let n = decided.partition_point(|d| d.at_ns <= piece.start_ns);
             let last = n.checked_sub(1).and_then(|i| decided.get(i));
             if let Some(truth) = last.filter(|d| piece.start_ns - d.at_ns < BEFORE_ENTRY_NS) {
@@ -131,13 +109,13 @@ impl Truths {
         }
     }
 
-    fn finish(self) -> Vec<InputTruth> {
+    fn finish(self) -> Vec<InputAccuracy> {
         let all = NAMES.iter().zip(self.same).zip(self.off);
         let truth = |((&(name, how), same), mut off): ((&(&str, &str), u64), Vec<i64>)| {
             off.sort_unstable();
             let rank =
                 |percent: usize| off.get(off.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0);
-            InputTruth {
+            InputAccuracy {
                 name: name.to_owned(),
                 compared: off.len() as u64,
                 same,

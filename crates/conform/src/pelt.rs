@@ -12,7 +12,7 @@ use csv::StringRecord;
 use idlewise_signal::pelt::{Avg, Pelt, Speed, known_kernel};
 use serde::{Deserialize, Serialize};
 
-use crate::golden_file::{self, Cells, DriveError};
+use crate::golden_file::{self, Cells, GoldenError};
 
 /// How many mismatches are kept for reading.
 const KEEP: usize = 5;
@@ -96,7 +96,7 @@ pub fn find_pelt(id: &str) -> Result<Pelt, String> {
 ///
 /// # Errors
 /// The file or its side-car cannot be read, is not of PELT, or lacks something: the message says the file, line and column.
-pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
+pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, GoldenError> {
     let (path, json) = golden_file::side_car(csv_gz)?;
     let kind = json.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
     if kind != golden_file::PELT {
@@ -104,17 +104,17 @@ pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
             "a `kind` of `{}`, found `{kind}`; for a governor's decisions: --governor",
             golden_file::PELT
         );
-        return Err(DriveError::SideCar { path, what });
+        return Err(GoldenError::SideCar { path, what });
     }
     let rows = match json.get("rows") {
         None => None,
-        Some(n) => Some(n.as_u64().ok_or_else(|| DriveError::SideCar {
+        Some(n) => Some(n.as_u64().ok_or_else(|| GoldenError::SideCar {
             path: path.clone(),
             what: format!("a whole number `rows`, found {n}"),
         })?),
     };
     let mut reader = golden_file::rows(csv_gz)?;
-    let wrong = |source| DriveError::Csv { path: csv_gz.to_owned(), source };
+    let wrong = |source| GoldenError::Csv { path: csv_gz.to_owned(), source };
     let header = reader.headers().map_err(wrong)?.clone();
     let mut run = Run { pelt, avg: Avg::default(), done: PeltDrive::default() };
     let columns = Columns::find(csv_gz, &header)?;
@@ -133,7 +133,7 @@ pub fn drive_pelt(pelt: &Pelt, csv_gz: &Path) -> Result<PeltDrive, DriveError> {
         }
     }
     if run.done.steps == 0 {
-        return Err(DriveError::NoRows(csv_gz.to_owned()));
+        return Err(GoldenError::NoRows(csv_gz.to_owned()));
     }
     golden_file::check_rows(&path, csv_gz, ("rows", rows), there)?;
     Ok(run.done)
@@ -156,7 +156,7 @@ struct Updates {
 }
 
 impl Columns {
-    fn find(path: &Path, header: &StringRecord) -> Result<Self, DriveError> {
+    fn find(path: &Path, header: &StringRecord) -> Result<Self, GoldenError> {
         let needed = |column: &'static str| golden_file::column(path, header, column);
         if header.iter().any(|h| h == "val") {
             return Ok(Self::Decay { val: needed("val")?, n: needed("n")?, result: needed("result")? });
@@ -218,7 +218,7 @@ struct Row {
 }
 
 impl Updates {
-    fn row(&self, cells: &Cells<'_>) -> Result<Row, DriveError> {
+    fn row(&self, cells: &Cells<'_>) -> Result<Row, GoldenError> {
         let kind = cells.text(self.kind);
         let kind = Kind::ALL
             .into_iter()

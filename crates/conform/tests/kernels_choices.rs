@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Replayed on what the kernel knew, does a governor make the kernel's own choices?
 
-use idlewise_conform::truth::truth;
+use idlewise_conform::decision_table::drive;
 use idlewise_testkit::{recording, request, run};
 
 #[test]
@@ -88,13 +88,14 @@ fn the_cpu_whose_idle_task_is_not_in_the_recording_is_left_out_with_the_reason()
 fn menu_with_the_kernels_true_inputs_makes_its_decisions() {
     let Some(path) = recording("kvm-guest/decisions/menu_b.cpu0.csv.xz") else { return };
     let machine = idlewise_platform::find("kvm-guest").unwrap();
-    let result = truth(&"menu".parse().unwrap(), &path, &machine, 0).unwrap();
-    assert_eq!(result.rows + result.unknown_memory, 82_997, "every row of the file");
-    assert!(result.unknown_memory < 100, "{}", result.unknown_memory);
+    let result = drive(&"menu".parse().unwrap(), &path, &machine, 0).unwrap();
+    assert_eq!(result.decisions + result.unknown_state, 82_997, "every row of the file");
+    assert!(result.unknown_state < 100, "{}", result.unknown_state);
     assert!(result.same_pct() >= 99.99, "{:.4} %: {:#?}", result.same_pct(), result.first);
-    assert!(result.other <= result.other_state + result.other_tick && result.aborted <= result.other);
+    assert!(result.diverging() <= result.other_state + result.other_tick);
+    assert!(result.next_to_aborted <= result.diverging());
     // And another governor does not.
-    let other = truth(&"deepest".parse().unwrap(), &path, &machine, 0).unwrap();
+    let other = drive(&"deepest".parse().unwrap(), &path, &machine, 0).unwrap();
     assert!(other.same_pct() < 90.0, "{:.4} %", other.same_pct());
 }
 
@@ -103,9 +104,9 @@ fn ladder_and_haltpoll_with_the_kernels_true_inputs_make_its_decisions() {
     let machine = idlewise_platform::find("kvm-guest").unwrap();
     for (name, governor, rows) in [("ladder_b", "ladder", 67_431), ("haltpoll200_a", "haltpoll", 129_803)] {
         let Some(path) = recording(&format!("kvm-guest/decisions/{name}.cpu0.csv.xz")) else { return };
-        let result = truth(&governor.parse().unwrap(), &path, &machine, 0).unwrap();
-        assert_eq!(result.rows + result.unknown_memory, rows, "{name}: every row of the file");
-        assert!(result.unknown_memory < 10, "{name}: {}", result.unknown_memory);
+        let result = drive(&governor.parse().unwrap(), &path, &machine, 0).unwrap();
+        assert_eq!(result.decisions + result.unknown_state, rows, "{name}: every row of the file");
+        assert!(result.unknown_state < 10, "{name}: {}", result.unknown_state);
         assert!(result.same_pct() >= 99.99, "{name}: {:.4} %: {:#?}", result.same_pct(), result.first);
     }
 }
@@ -115,8 +116,8 @@ fn decisions_of_a_cpu_or_file_that_is_not_there_are_refused_with_its_name() {
     let machine = idlewise_platform::find("mt8196").unwrap();
     let menu = "menu".parse().unwrap();
     let nowhere = std::path::Path::new("no-such-file.csv");
-    let text = idlewise_testkit::error_text(truth(&menu, nowhere, &machine, 99));
+    let text = idlewise_testkit::error_text(drive(&menu, nowhere, &machine, 99));
     assert!(text.contains("mt8196") && text.contains("99"), "{text}");
-    let text = idlewise_testkit::error_text(truth(&menu, nowhere, &machine, 0));
+    let text = idlewise_testkit::error_text(drive(&menu, nowhere, &machine, 0));
     assert!(text.contains("no-such-file.csv"), "{text}");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the overlay's events tell, cut by governor.
+//! Decisions with the inputs of the kernel's governor, as the overlay's events have them, by governor.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use idlewise_model::{Asked, Event, EventKind, GovernorName};
 
 /// The decisions of a recording, by the governors that made them, in the order in which these were switched on.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
+pub struct RecordedDecisions {
     /// One for each time that a governor was switched on.
-    pub governors: Vec<OfGovernor>,
+    pub governors: Vec<GovernorEvents>,
 }
 
 /// What one governor lived through.
 #[derive(Clone, Debug, Default)]
-pub struct OfGovernor {
+pub struct GovernorEvents {
     /// As the kernel calls it; empty for the one that had been switched on before the recording began.
     pub name: GovernorName,
     /// In the order of the recording.
-    pub steps: Vec<Step>,
+    pub events: Vec<GovernorEvent>,
     /// How many of them are decisions.
     pub decisions: u64,
     /// Of these, those that a reschedule or the driver took back before the state was entered.
@@ -32,7 +32,7 @@ pub struct OfGovernor {
 
 /// One thing that a governor lived through.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum GovernorEvent {
     /// It was put in charge of a CPU, whose device others had left like this. Of one that was in charge before the recording
     /// began neither the capacity nor the number of states is told.
     Enabled {
@@ -138,20 +138,20 @@ impl Decided {
     }
 }
 
-impl Steps {
+impl RecordedDecisions {
     /// Those in `events`, which come in order.
     pub fn of(events: impl Iterator<Item = Event>) -> Self {
         let mut reader = Reader::default();
         for event in events {
             reader.event(&event);
         }
-        reader.steps
+        reader.decisions
     }
 }
 
 #[derive(Default)]
 struct Reader {
-    steps: Steps,
+    decisions: RecordedDecisions,
     cpus: BTreeMap<u32, Cpu>,
 }
 
@@ -183,9 +183,9 @@ impl Reader {
                 at.open = None;
                 at.left.state = state;
                 let (residency_ns, clock_ns) = (residency, clock);
-                self.step(
+                self.event_of(
                     cpu,
-                    Step::Reflected { cpu, state, got_tick, poll_time_limit, residency_ns, clock_ns },
+                    GovernorEvent::Reflected { cpu, state, got_tick, poll_time_limit, residency_ns, clock_ns },
                 );
             }
             EventKind::CpuIdle { cpu, state: Some(_) } => {
@@ -195,8 +195,8 @@ impl Reader {
                 let cpu = event.cpu;
                 (self.cpu(cpu).open, self.cpu(cpu).asked) = (None, None);
                 // A CPU's memory may be changed from another's.
-                for governor in &mut self.steps.governors {
-                    governor.steps.push(Step::Gap { cpu });
+                for governor in &mut self.decisions.governors {
+                    governor.events.push(GovernorEvent::Gap { cpu });
                 }
             }
             _ => {}
@@ -211,17 +211,17 @@ impl Reader {
         states: Option<u32>,
         name: GovernorName,
     ) {
-        let known = self.steps.governors.iter().position(|g| g.name == name);
-        let governor = known.unwrap_or(self.steps.governors.len());
+        let known = self.decisions.governors.iter().position(|g| g.name == name);
+        let governor = known.unwrap_or(self.decisions.governors.len());
         if known.is_none() {
-            self.steps.governors.push(OfGovernor { name, ..OfGovernor::default() });
+            self.decisions.governors.push(GovernorEvents { name, ..GovernorEvents::default() });
         }
         let at = self.cpu(cpu);
         at.governor = Some(governor);
         let left = at.left;
-        if let Some(of) = self.steps.governors.get_mut(governor) {
+        if let Some(of) = self.decisions.governors.get_mut(governor) {
             of.since_ns.insert(cpu, at_ns);
-            of.steps.push(Step::Enabled { cpu, capacity, states, left });
+            of.events.push(GovernorEvent::Enabled { cpu, capacity, states, left });
         }
     }
 
@@ -253,15 +253,15 @@ impl Reader {
         else {
             // Half a decision is worse than none.
             at.open = None;
-            self.step(cpu, Step::Gap { cpu });
+            self.event_of(cpu, GovernorEvent::Gap { cpu });
             return;
         };
-        if let Some(of) = at.governor.and_then(|g| self.steps.governors.get_mut(g)) {
+        if let Some(of) = at.governor.and_then(|g| self.decisions.governors.get_mut(g)) {
             of.decisions += 1;
         }
-        self.step(
+        self.event_of(
             cpu,
-            Step::Decided(Decided {
+            GovernorEvent::Decided(Decided {
                 at_ns,
                 cpu,
                 asked,
@@ -287,15 +287,15 @@ impl Reader {
     fn took_back(&mut self, cpu: u32) {
         let at = self.cpu(cpu);
         let (Some(entered), governor) = (at.open.take(), at.governor) else { return };
-        let Some(of) = governor.and_then(|g| self.steps.governors.get_mut(g)) else { return };
+        let Some(of) = governor.and_then(|g| self.decisions.governors.get_mut(g)) else { return };
         of.refused += u64::from(entered);
         of.given_up += u64::from(!entered);
     }
 
-    fn step(&mut self, cpu: u32, step: Step) {
+    fn event_of(&mut self, cpu: u32, event: GovernorEvent) {
         let governor = self.cpu(cpu).governor;
-        if let Some(of) = governor.and_then(|g| self.steps.governors.get_mut(g)) {
-            of.steps.push(step);
+        if let Some(of) = governor.and_then(|g| self.decisions.governors.get_mut(g)) {
+            of.events.push(event);
         }
     }
 
@@ -309,7 +309,7 @@ pub const PREFIX: &str = "iw-";
 /// Names that a kernel's own governors have.
 pub const OF_KERNELS: [&str; 4] = ["haltpoll", "ladder", "menu", "teo"];
 
-impl Steps {
+impl RecordedDecisions {
     /// Since when each CPU has the governor that was switched on last, ns.
     pub fn since(&self) -> BTreeMap<u32, u64> {
         let mut out = BTreeMap::new();
@@ -323,9 +323,9 @@ impl Steps {
 
     /// All decisions on a CPU, whoever made them.
     pub fn decided_on(&self, cpu: u32) -> impl Iterator<Item = &Decided> {
-        let of = move |step: &'_ Step| matches!(step, Step::Decided(d) if d.cpu == cpu);
-        let all = self.governors.iter().flat_map(|of| &of.steps).filter(move |step| of(step));
-        all.filter_map(|step| if let Step::Decided(d) = step { Some(d) } else { None })
+        let of = move |event: &'_ GovernorEvent| matches!(event, GovernorEvent::Decided(d) if d.cpu == cpu);
+        let all = self.governors.iter().flat_map(|of| &of.events).filter(move |event| of(event));
+        all.filter_map(|event| if let GovernorEvent::Decided(d) = event { Some(d) } else { None })
     }
 
     /// The governor of ours that made all these decisions, if its name leaves no doubt.

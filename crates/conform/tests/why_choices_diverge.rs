@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does fidelity name the cause where a replayed choice is not the kernel's?
+//! Is the cause named where a choice is not the kernel's?
 
-use crate::common;
+use idlewise_conform::decision::Source;
+use idlewise_conform::tape_decisions::TapeDecisions;
+use idlewise_conform::{Agreement, Answer, DivergenceKind};
+use idlewise_model::{Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause};
 
-use common::{GRID, Script, T, TICK, table};
-use idlewise_model::{Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, WakeCause};
-use idlewise_replay::{Fidelity, PartingKind, fidelity};
+/// HZ 250.
+const T: u64 = 4_000_000;
+const TICK: u64 = 1_000_000_700;
 
 const C1: u8 = 1;
 const C1E: u8 = 2;
@@ -39,24 +42,30 @@ fn but(piece: Piece, change: impl FnOnce(&mut Piece)) -> Piece {
     piece
 }
 
-/// A governor answers as told at `pieces`; it is the same whatever it remembers.
-fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Fidelity {
+/// A governor answers so at `pieces`, whatever it has gone through.
+fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Agreement {
     let tape = CpuTape {
         cpu: 0,
         usable: TapeCpu::Usable,
-        tick: GRID,
+        tick: TickGrid { period_ns: T, phase_ns: TICK % T },
         tick_handler_ns: 0,
         pieces: pieces.into(),
         latency: vec![],
         disabled: vec![],
         sends: None,
     };
-    let twice: Vec<(i32, bool)> = answers.iter().chain(answers).copied().collect();
-    fidelity(&tape, &table(), 1024, None, &mut Script::new(answers), &mut Script::new(&twice))
+    let machine = idlewise_platform::find("skylake").unwrap();
+    let decisions = TapeDecisions::new(&tape, &machine.clusters[0], None);
+    let mut agreement = Agreement::new(Source::Tape);
+    for (decision, &(state, stop_tick)) in decisions.decisions().zip(answers) {
+        let here = Answer { state, stop_tick, asked_sleep_length: None, poll_limit_ns: None };
+        agreement.count(&decision, here, true);
+    }
+    agreement
 }
 
-/// Why the last of `pieces` parts from `answer`; the others do not.
-fn why(mut pieces: Vec<Piece>, answer: (i32, bool)) -> PartingKind {
+/// Why `answer` diverges from the last of `pieces`; the others do not.
+fn why(mut pieces: Vec<Piece>, answer: (i32, bool)) -> DivergenceKind {
     // The kernel entered these somewhere.
     pieces.splice(0..0, [C1, C1E].map(|state| stay(0, state)));
     let last = pieces.len() - 1;
@@ -66,7 +75,7 @@ fn why(mut pieces: Vec<Piece>, answer: (i32, bool)) -> PartingKind {
         .map(|(i, p)| if i == last { answer } else { (p.state.into(), false) })
         .collect();
     let f = follow(pieces, &answers);
-    let kinds: Vec<_> = f.partings.iter().collect();
+    let kinds: Vec<_> = f.reasons.iter().collect();
     let [(kind, 1)] = kinds[..] else { panic!("{f:?}") };
     *kind
 }
@@ -74,30 +83,30 @@ fn why(mut pieces: Vec<Piece>, answer: (i32, bool)) -> PartingKind {
 #[test]
 fn choices_that_are_the_kernels_have_no_cause() {
     let f = follow(vec![stay(0, C1), stay(1, C1E)], &[(C1.into(), false), (C1E.into(), false)]);
-    assert_eq!((f.decisions, f.same_state, f.same_tick), (2, 2, 2));
-    assert!(f.partings.is_empty());
+    assert_eq!((f.decisions, f.same, f.tick_known, f.other_state + f.other_tick), (2, 2, 2, 0));
+    assert!(f.reasons.is_empty());
 }
 
 #[test]
 fn another_fate_of_the_tick_is_told_by_what_the_kernel_did() {
-    assert_eq!(why(vec![stay(1, C1E)], (C1E.into(), true)), PartingKind::KeptForOtherReasons);
+    assert_eq!(why(vec![stay(1, C1E)], (C1E.into(), true)), DivergenceKind::KeptForOtherReasons);
     let stopped = but(stay(1, C1E), |p| p.flags.set(PieceFlags::STOPPED_AFTER, true));
-    assert_eq!(why(vec![stopped], (C1E.into(), false)), PartingKind::StoppedByKernel);
+    assert_eq!(why(vec![stopped], (C1E.into(), false)), DivergenceKind::StoppedByKernel);
 }
 
 #[test]
 fn another_state_is_told_by_its_depth_and_one_never_entered_apart() {
-    assert_eq!(why(vec![stay(1, C1)], (C1E.into(), false)), PartingKind::Shallower);
-    assert_eq!(why(vec![stay(1, C1E)], (C1.into(), false)), PartingKind::Deeper);
-    assert_eq!(why(vec![stay(1, C1E)], (C6.into(), false)), PartingKind::NeverEntered);
+    assert_eq!(why(vec![stay(1, C1)], (C1E.into(), false)), DivergenceKind::Shallower);
+    assert_eq!(why(vec![stay(1, C1E)], (C1.into(), false)), DivergenceKind::Deeper);
+    assert_eq!(why(vec![stay(1, C1E)], (C6.into(), false)), DivergenceKind::NeverEntered);
 }
 
 #[test]
 fn unsure_timers_and_lost_events_come_first() {
     let unsure = but(stay(1, C1E), |p| p.flags.set_timer_confidence(Confidence::Bounded));
-    assert_eq!(why(vec![unsure], (C1.into(), false)), PartingKind::UnsureTimers);
+    assert_eq!(why(vec![unsure], (C1.into(), false)), DivergenceKind::UnsureTimers);
     let gap = but(stay(1, C1E), |p| p.flags.set(PieceFlags::AFTER_GAP, true));
-    for (stays, kind) in [(8, PartingKind::EventsLost), (9, PartingKind::Deeper)] {
+    for (stays, kind) in [(8, DivergenceKind::EventsLost), (9, DivergenceKind::Deeper)] {
         let mut pieces = vec![gap];
         pieces.extend((0..stays).map(|k| stay(2 + k, C1E)));
         assert_eq!(why(pieces, (C1.into(), false)), kind, "{stays} stays after the gap");

@@ -7,8 +7,8 @@ use std::path::Path;
 use idlewise_files::TableText;
 use idlewise_model::{IdleTable, LATEST_NS, NO_LATENCY_LIMIT_NS, StateIndex};
 
-use super::Row;
-use idlewise_recording::CommandError;
+use super::row::Row;
+use idlewise_recording::error::CommandError;
 
 /// The rows of a file.
 pub(super) struct Rows {
@@ -187,6 +187,8 @@ impl Cells<'_> {
         let last_state = self.state_if_any("prev_state", table)?;
         let last_state = self.optional("prev_state")?.map(|_| last_state);
         let poll_limit_ns = self.optional("poll_limit_ns")?.and_then(|n| u64::try_from(n).ok());
+        // No input depends on it.
+        self.yes("n_switch_out")?;
         Ok(Row {
             line,
             start_ns: self.time("ts_entry_ns")?,
@@ -195,7 +197,6 @@ impl Cells<'_> {
             disabled: disabled.map_err(|_| "column disabled: not a mask of 16 states".to_owned())?,
             stopped_before: self.yes("tick_stopped_before")?,
             stop_path: self.yes("idle_calls_delta")?,
-            new_visit: self.yes("n_switch_out")?,
             got_tick_before: match self.optional("menu_tick_wakeup")? {
                 Some(n) => n > 0,
                 None => self.yes("got_tick_prev")?,

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tables of decisions that BPF recorded in a running kernel, with the inputs of its governor, as streams of decisions.
+//!
+//! The files are CSV (plain, `.gz` or `.xz`), one row per idle period of one CPU; the columns are those of
+//! `docs/reference/decisions-format.md`. What the kernel measured of an idle period is in the row that follows it.
+
+mod row;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use idlewise_governor::{Governor, Spec};
+use idlewise_model::TickGrid;
+use idlewise_platform::{Cluster, Platform};
+
+use crate::agreement::Agreement;
+use crate::decision::{Decisions, DeviceState, Place, Source, Step};
+use crate::follower::follow;
+use idlewise_recording::error::CommandError;
+pub use row::Row;
+use rows::Rows;
+
+/// Leads a new copy of `spec` through the table at `path`, recorded on CPU `cpu` of `machine`.
+///
+/// # Errors
+/// [`CommandError`] when the file, machine or governor cannot be read or found; a file error names line and column.
+pub fn drive(spec: &Spec, path: &Path, machine: &Platform, cpu: u32) -> Result<Agreement, CommandError> {
+    drive_governor(&Governor::find(spec)?, path, machine, cpu)
+}
+
+/// As [`drive`], with a governor that was found before.
+///
+/// # Errors
+/// As [`drive`].
+pub fn drive_governor(
+    governor: &Governor,
+    path: &Path,
+    machine: &Platform,
+    cpu: u32,
+) -> Result<Agreement, CommandError> {
+    let table = DecisionTable::read(path, machine, cpu)?;
+    if table.rows.is_empty() {
+        let path = path.display();
+        return Err(CommandError::Request(format!(
+            "{path}: no decision of CPU {cpu} in it; --cpu N names another CPU"
+        )));
+    }
+    Ok(governor.run(|loader| follow(loader, &table))?)
+}
+
+/// The rows of one CPU, and where it is.
+pub struct DecisionTable<'m> {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// Its cluster.
+    pub cluster: &'m Cluster,
+    /// Its ticks.
+    pub grid: TickGrid,
+    /// Its decisions.
+    pub rows: Vec<Row>,
+}
+
+impl<'m> DecisionTable<'m> {
+    /// Reads the rows of CPU `cpu` of `machine` from `path`.
+    pub fn read(path: &Path, machine: &'m Platform, cpu: u32) -> Result<Self, CommandError> {
+        // Before a long file is read.
+        let empty = Self::of(machine, cpu, Vec::new())?;
+        let mut rows = Vec::new();
+        let mut file = Rows::open(path)?;
+        while let Some((of, raw)) = file.next_row()? {
+            if of == cpu {
+                rows.push(file.on(&raw, &empty.cluster.table)?);
+            }
+        }
+        Ok(Self { rows, ..empty })
+    }
+
+    /// Reads the rows of all CPUs from `path`, in the order of their numbers; a CPU comes once more after each gap in its rows, where
+    /// the recorder had no room.
+    pub(crate) fn read_all(path: &Path, machine: &'m Platform) -> Result<Vec<Self>, CommandError> {
+        let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+        let mut file = Rows::open(path)?;
+        while let Some((cpu, raw)) = file.next_row()? {
+            let table = &cluster_of(machine, cpu)?.table;
+            cpus.entry(cpu).or_default().push(file.on(&raw, table)?);
+        }
+        let mut all = Vec::new();
+        for (cpu, rows) in cpus {
+            for part in rows.split_inclusive(|row| row.is_cut_off) {
+                all.push(Self::of(machine, cpu, part.to_vec())?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn of(machine: &'m Platform, cpu: u32, rows: Vec<Row>) -> Result<Self, CommandError> {
+        let cluster = cluster_of(machine, cpu)?;
+        Ok(Self { cpu, cluster, grid: TickGrid::from_hz(machine.hz.unwrap_or(250)), rows })
+    }
+}
+
+fn cluster_of(machine: &Platform, cpu: u32) -> Result<&Cluster, CommandError> {
+    let none = || CommandError::Request(format!("platform {} has no CPU {cpu}", machine.id));
+    machine.cluster_of(cpu).ok_or_else(none)
+}
+
+impl DecisionTable<'_> {
+    /// The governor is put in charge, then come `rows`.
+    fn from_the_start<'r>(&'r self, rows: impl Iterator<Item = Step> + 'r) -> impl Iterator<Item = Step> + 'r {
+        let device = DeviceState::fresh(&self.cluster.table);
+        std::iter::once(Step::Enabled { cpu: self.cpu, capacity: None, device }).chain(rows)
+    }
+
+    fn decisions(&self) -> impl Iterator<Item = Step> + '_ {
+        let before = std::iter::once(None).chain(self.rows.iter().map(Some));
+        let after = self.rows.iter().skip(1).map(Some).chain(std::iter::once(None));
+        let rows = before.zip(&self.rows).zip(after);
+        rows.map(|((before, row), after)| Step::Decided(row.decision(self.cpu, self.grid, before, after)))
+    }
+
+    /// A life in which every sleep, of any length, ended as soon as it began; all else was as in `like`.
+    fn woken_at_once<'r>(&'r self, like: &Row) -> impl Iterator<Item = Step> + 'r {
+        const LENGTHS_NS: [i64; 6] = [5_000, 50_000, 500_000, 5_000_000, 50_000_000, 500_000_000];
+        const TIMES: usize = 64;
+        let like = like.woken_at_once();
+        let lengths = LENGTHS_NS.into_iter().flat_map(|ns| std::iter::repeat_n(ns, TIMES));
+        lengths.map(move |ns| {
+            let row = Row { sleep_length_ns: Some(ns), ..like };
+            Step::Decided(row.decision(self.cpu, self.grid, Some(&row), Some(&row)))
+        })
+    }
+}
+
+impl Decisions for DecisionTable<'_> {
+    fn source(&self) -> Source {
+        Source::DecisionTable
+    }
+
+    fn tick_period_ns(&self) -> u64 {
+        self.grid.period_ns
+    }
+
+    fn place(&self, cpu: u32) -> Option<Place<'_>> {
+        let Cluster { table, capacity, .. } = self.cluster;
+        let tick_period_ns = self.grid.period_ns;
+        (cpu == self.cpu).then_some(Place { table, capacity: *capacity, tick_period_ns, old_polling: false })
+    }
+
+    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        let in_charge = self.rows.first().and_then(|row| row.in_charge(self.cpu));
+        self.from_the_start(in_charge.into_iter().chain(self.decisions()))
+    }
+
+    /// The whole table, and a life of the other extreme.
+    fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
+        let Some(first) = self.rows.first() else { return Vec::new() };
+        vec![
+            Box::new(self.from_the_start(self.decisions())),
+            Box::new(self.from_the_start(self.woken_at_once(first))),
+        ]
+    }
+}

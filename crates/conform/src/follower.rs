@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A governor led through the decisions of a kernel's governor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use idlewise_governor::{Choice, Device, GovernorError, Instance, Loader, Slot};
+use idlewise_idle::{Chooser, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
+
+use crate::agreement::Agreement;
+use crate::decision::{
+    Answer, Decision, Decisions, DeviceState, Outcome, Place, PollLimitAt, Shown, Step, TickSeen,
+};
+
+/// Leads a new copy of a governor through `decisions` and compares each choice.
+///
+/// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
+/// [`Decisions::histories`], which it has gone through before: a decision on which the copies differ depends on that state, and
+/// is counted apart.
+///
+/// # Errors
+/// The governor cannot be loaded, or refuses a CPU.
+pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreement, GovernorError> {
+    let mut fresh = GovernorCopy::new(loader, decisions)?;
+    let mut others = Vec::new();
+    for history in decisions.histories() {
+        let mut other = GovernorCopy::new(loader, decisions)?;
+        for step in history {
+            other.step(&step)?;
+        }
+        others.push(other);
+    }
+    let mut agreement = Agreement::new(decisions.source());
+    for step in decisions.steps() {
+        let here = fresh.step(&step)?;
+        let mut certain = true;
+        // A governor that has been in charge is not put in charge again: it would forget.
+        if !matches!(step, Step::Enabled { .. }) {
+            for other in &mut others {
+                certain &= other.step(&step)? == here;
+            }
+        }
+        if let (Step::Decided(decision), Some(here)) = (&step, here) {
+            agreement.count(decision, here.answer, certain && here.state_known);
+        }
+    }
+    Ok(agreement)
+}
+
+/// A copy of a governor with all its CPUs.
+struct GovernorCopy<'d, D> {
+    instance: Instance,
+    decisions: &'d D,
+    cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
+    /// CPUs of which events were lost since the governor was put in charge.
+    incomplete: BTreeSet<u32>,
+}
+
+/// An answer of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CopyAnswer {
+    answer: Answer,
+    /// No event was lost on which it may depend.
+    state_known: bool,
+}
+
+impl<'d, D: Decisions> GovernorCopy<'d, D> {
+    fn new(loader: &Loader<'_>, decisions: &'d D) -> Result<Self, GovernorError> {
+        let instance = loader.load(decisions.tick_period_ns())?;
+        Ok(Self { instance, decisions, cpus: BTreeMap::new(), incomplete: BTreeSet::new() })
+    }
+
+    /// The answer, to a decision.
+    fn step(&mut self, step: &Step) -> Result<Option<CopyAnswer>, GovernorError> {
+        match *step {
+            Step::Enabled { cpu, capacity, device } => {
+                self.incomplete.remove(&cpu);
+                if let Some((slot, _)) = self.cpus.get(&cpu) {
+                    self.instance.enable_again(*slot, device.device())?;
+                } else {
+                    let led = Follower::add(&mut self.instance, self.decisions, cpu, capacity, &device)?;
+                    self.cpus.insert(cpu, led);
+                }
+            }
+            Step::InCharge { cpu, .. } | Step::Ended { cpu, .. } => {
+                if let Some((mut governor, follower)) = self.on(cpu) {
+                    follower.step(&mut governor, step);
+                }
+            }
+            Step::Decided(ref decision) => {
+                let Some((mut governor, follower)) = self.on(decision.cpu) else { return Ok(None) };
+                let answer = follower.decide(&mut governor, decision);
+                let state_known = self.incomplete.is_empty()
+                    || !self.incomplete.contains(&decision.cpu) && !self.instance.keeps_shared_state();
+                return Ok(Some(CopyAnswer { answer, state_known }));
+            }
+            Step::Gap { cpu } => {
+                self.incomplete.insert(cpu);
+            }
+        }
+        Ok(None)
+    }
+
+    fn on(&mut self, cpu: u32) -> Option<(Hosted<'_>, &mut Follower<'d>)> {
+        let (slot, follower) = self.cpus.get_mut(&cpu)?;
+        Some((Hosted::new(&mut self.instance, *slot), follower))
+    }
+}
+
+/// One CPU of a governor that is led through decisions. Whatever the governor chooses, its device becomes as the kernel's was.
+#[derive(Clone, Debug)]
+pub struct Follower<'p> {
+    place: Place<'p>,
+    disabled: u16,
+}
+
+impl<'p> Follower<'p> {
+    /// A governor that has just been put in charge of `place`.
+    #[must_use]
+    pub fn new(place: Place<'p>) -> Self {
+        Self { place, disabled: place.table.disabled_by_default() }
+    }
+
+    /// Puts the governor in charge of CPU `cpu` of `decisions`.
+    fn add<D: Decisions>(
+        instance: &mut Instance,
+        decisions: &'p D,
+        cpu: u32,
+        capacity: Option<u32>,
+        device: &DeviceState,
+    ) -> Result<(Slot, Self), GovernorError> {
+        let Some(place) = decisions.place(cpu) else { unreachable!("CPU {cpu} is none of the recording's") };
+        let capacity = capacity.unwrap_or(place.capacity);
+        let slot = instance.add_used_cpu(cpu, place.table, capacity, device.device())?;
+        Ok((slot, Self::new(place)))
+    }
+
+    /// Puts the governor in charge of the only CPU of `decisions`, as their first step does.
+    ///
+    /// # Errors
+    /// The governor refuses.
+    pub fn of_only_cpu<D: Decisions>(
+        instance: &mut Instance,
+        decisions: &'p D,
+    ) -> Result<(Slot, Self), GovernorError> {
+        let Some(Step::Enabled { cpu, capacity, device }) = decisions.steps().next() else {
+            unreachable!("decisions begin with their governor put in charge")
+        };
+        Self::add(instance, decisions, cpu, capacity, &device)
+    }
+
+    /// The next step of this CPU; the answer, to a decision. Being put in charge, and gaps, are for whoever owns the governor.
+    pub fn step<C: Chooser>(&mut self, governor: &mut C, step: &Step) -> Option<Answer> {
+        match step {
+            Step::Decided(decision) => return Some(self.decide(governor, decision)),
+            Step::Ended { outcome, .. } => self.end(governor, None, outcome),
+            Step::InCharge { device, disabled, .. } => {
+                *governor.device() = device.device();
+                governor.set_disabled(*disabled);
+            }
+            Step::Enabled { .. } | Step::Gap { .. } => {}
+        }
+        None
+    }
+
+    fn decide<C: Chooser>(&mut self, governor: &mut C, decision: &Decision) -> Answer {
+        self.disabled = decision.disabled;
+        governor.set_disabled(decision.disabled);
+        if let Some((residency_ns, poll_time_limit)) = decision.found {
+            let device = governor.device();
+            device.last_residency_ns = residency_ns.cast_signed();
+            device.poll_time_limit = poll_time_limit;
+        }
+        let kernel = &decision.kernel;
+        let asked_ns = poll_limit(governor, decision, PollLimitAt::Asked);
+        if decision.asked_in_vain {
+            select(governor, decision);
+            governor.device().last_residency_ns = 0;
+        }
+        let choice = select(governor, decision);
+        let answered_ns = poll_limit(governor, decision, PollLimitAt::Answered);
+        let nearest = choice.index.clamp(0, self.place.table.len() as i32 - 1);
+        let effect_of = (kernel.shown != Shown::Answer).then_some(nearest as usize);
+        if effect_of.is_some_and(|state| self.polls(state)) && decision.outcome != Some(Outcome::GivenUp) {
+            let device = governor.device();
+            device.poll_time_limit = false;
+            self.begin_polling(device);
+        }
+        if let Some(outcome) = &decision.outcome {
+            self.end(governor, effect_of, outcome);
+        }
+        let ended_ns = poll_limit(governor, decision, PollLimitAt::Ended);
+        let (state, stop_tick) = match kernel.shown {
+            Shown::Answer => (choice.index, choice.stop_tick),
+            Shown::Effect { may_stop } => {
+                (nearest, decision.inputs.tick_stopped || choice.stop_tick && may_stop)
+            }
+        };
+        Answer {
+            state,
+            stop_tick,
+            asked_sleep_length: kernel.asked.map(|_| choice.asked_sleep_length),
+            poll_limit_ns: asked_ns.or(answered_ns).or(ended_ns),
+        }
+    }
+
+    /// The kernel's choice ended. `effect_of`: the state chosen here, where the kernel's polling loop is not recorded.
+    fn end<C: Chooser>(&self, governor: &mut C, effect_of: Option<usize>, outcome: &Outcome) {
+        let device = governor.device();
+        match *outcome {
+            Outcome::GivenUp => device.last_residency_ns = 0,
+            Outcome::Refused { tick_ran } => {
+                device.got_tick |= tick_ran;
+                device.last_residency_ns = 0;
+            }
+            Outcome::Left { entered, residency_ns, clock_ns, tick, poll_time_limit } => {
+                let Some(entered) = entered.or(effect_of) else {
+                    unreachable!("a recording of answers has the state that was entered")
+                };
+                if self.polls(entered) {
+                    device.poll_time_limit = poll_time_limit;
+                    if effect_of.is_none() {
+                        self.begin_polling(device);
+                    }
+                }
+                device.last_residency_ns = residency_ns;
+                device.got_tick = match tick {
+                    TickSeen::Ran(ran) => device.got_tick | ran,
+                    TickSeen::Flag(flag) => flag,
+                };
+                governor.reflect(entered, clock_ns);
+            }
+        }
+    }
+
+    fn polls(&self, state: usize) -> bool {
+        self.place.table.states().get(state).is_some_and(|s| s.polling)
+    }
+
+    /// The polling loop keeps the limit that it works out.
+    fn begin_polling(&self, device: &mut Device) {
+        if device.poll_limit_ns == 0 {
+            device.poll_limit_ns = self.place.poll_limit_ns(self.disabled);
+        }
+    }
+}
+
+/// The limit of the polling loop here, ns, where the recording has the kernel's at this point, which takes its place.
+fn poll_limit<C: Chooser>(governor: &mut C, decision: &Decision, now: PollLimitAt) -> Option<u64> {
+    let (at, kernels_ns) = decision.kernel.poll_limit?;
+    let device = governor.device();
+    let found_ns = device.poll_limit_ns;
+    if at == now && now != PollLimitAt::Ended {
+        device.poll_limit_ns = kernels_ns;
+    }
+    (at == now).then_some(found_ns)
+}
+
+fn select<C: Chooser>(governor: &mut C, decision: &Decision) -> Choice {
+    let inputs = &decision.inputs;
+    let moment = Moment {
+        start_ns: inputs.now_ns,
+        timers: Timers::Known {
+            sleep_length_ns: inputs.sleep_length_ns,
+            delta_tick_ns: inputs.delta_tick_ns,
+        },
+        latency_limit_ns: inputs.latency_limit_ns,
+        util: inputs.util,
+        iowait: inputs.iowait,
+        random: inputs.random,
+        // A recording does not say what would have come.
+        wake_at_ns: NEVER_AT_NS,
+    };
+    governor.select(inputs, &moment, TickAhead { due_ns: NEVER_AT_NS, may_stop: true })
+}
