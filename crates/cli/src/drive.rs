@@ -176,7 +176,7 @@ fn trace(a: &DriveArgs, governor: &Governor, path: &Path, machine: &Platform) ->
     let all = recorded_governors::of_trace(path, &options, machine, Some(governor), &a.kernels.trees)?;
     let mut same = true;
     for p in &all {
-        say_line(&format!("{} {}", path.display(), view::parity(p)))?;
+        say_line(&format!("{} {}", path.display(), view::agreement(p)))?;
         let Ok(counts) = &p.result else { continue };
         for m in counts.first.iter().take(a.show) {
             say_line(&format!("  {m}"))?;

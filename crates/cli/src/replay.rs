@@ -29,7 +29,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     deliver(&a.output, &view::replay(&report), &report)?;
     all_came_through(&report)?;
     let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());
-    Ok(broken.inspect(|p| warn(&format!("not the kernel's choices: {}", view::parity(p)))).count() == 0)
+    Ok(broken.inspect(|p| warn(&format!("not the kernel's choices: {}", view::agreement(p)))).count() == 0)
 }
 
 /// A governor that crashed takes no other's result away, but it is not done.

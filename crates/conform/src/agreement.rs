@@ -65,7 +65,8 @@ impl Agreement {
         }
         let other_state = here.state != kernels_state;
         let other_tick = kernel.stop_tick.is_some_and(|stop| stop != here.stop_tick);
-        let other_question = here.asked_sleep_length != kernel.asked_sleep_length();
+        let asked = kernel.asked_sleep_length();
+        let other_question = asked.is_some() && asked != here.asked_sleep_length;
         let poll_limits = kernel.poll_limit.zip(here.poll_limit_ns);
         let (other_limit, reset) = poll_limits.map_or((false, false), |((at, kernels_ns), ours_ns)| {
             let reset = at == PollLimitAt::Asked && kernels_ns == 0;

@@ -212,7 +212,7 @@ pub struct Answer {
     pub state: i32,
     /// The tick is to be stopped.
     pub stop_tick: bool,
-    /// It asked for the sleep length.
+    /// It asked for the sleep length; nothing where a recording of that kind never says whether the kernel's did.
     pub asked_sleep_length: Option<bool>,
     /// Limit of the polling loop, ns.
     pub poll_limit_ns: Option<u64>,

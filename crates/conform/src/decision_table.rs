@@ -107,7 +107,10 @@ fn cluster_of(machine: &Platform, cpu: u32) -> Result<&Cluster, CommandError> {
 
 impl DecisionTable<'_> {
     /// The governor is put in charge, then come `rows`.
-    fn from_the_start<'r>(&'r self, rows: impl Iterator<Item = Step> + 'r) -> impl Iterator<Item = Step> + 'r {
+    fn from_the_start<'r>(
+        &'r self,
+        rows: impl Iterator<Item = Step> + 'r,
+    ) -> impl Iterator<Item = Step> + 'r {
         let device = DeviceState::fresh(&self.cluster.table);
         std::iter::once(Step::Enabled { cpu: self.cpu, capacity: None, device }).chain(rows)
     }

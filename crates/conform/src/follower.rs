@@ -8,7 +8,7 @@ use idlewise_idle::{Chooser, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
 
 use crate::agreement::Agreement;
 use crate::decision::{
-    Answer, Decision, Decisions, DeviceState, Outcome, Place, PollLimitAt, Shown, Step, TickSeen,
+    Answer, Decision, Decisions, DeviceState, Outcome, Place, PollLimitAt, Shown, Source, Step, TickSeen,
 };
 
 /// Leads a new copy of a governor through `decisions` and compares each choice.
@@ -181,6 +181,7 @@ impl<'p> Follower<'p> {
         let nearest = choice.index.clamp(0, self.place.table.len() as i32 - 1);
         let effect_of = (kernel.shown != Shown::Answer).then_some(nearest as usize);
         if effect_of.is_some_and(|state| self.polls(state)) && decision.outcome != Some(Outcome::GivenUp) {
+            // What the kernel's polling loop did is not recorded: it runs here, after the choice made here.
             let device = governor.device();
             device.poll_time_limit = false;
             self.begin_polling(device);
@@ -198,7 +199,7 @@ impl<'p> Follower<'p> {
         Answer {
             state,
             stop_tick,
-            asked_sleep_length: kernel.asked.map(|_| choice.asked_sleep_length),
+            asked_sleep_length: (decision.source != Source::Tape).then_some(choice.asked_sleep_length),
             poll_limit_ns: asked_ns.or(answered_ns).or(ended_ns),
         }
     }

@@ -9,7 +9,7 @@ use idlewise_model::Asked;
 
 use crate::agreement::Agreement;
 use crate::decision::{
-    Answer, Decision, Decisions, DeviceState, Doubts, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step,
+    Answer, Decision, Decisions, DeviceState, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step,
     TickSeen,
 };
 use crate::follower::{Follower, follow};
@@ -66,17 +66,14 @@ impl Row {
         };
         Decision {
             source: Source::GoldenFile,
-            cpu: 0,
             at_ns: now_ns,
             line: self.line,
             step: self.step,
             inputs: Inputs { now_ns, ..self.inputs },
             disabled: self.disabled,
-            found: None,
-            asked_in_vain: false,
             kernel,
             outcome: Some(outcome),
-            doubts: Doubts::default(),
+            ..Decision::default()
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::agreement::Agreement;
 use crate::decision::Source;
 use crate::follower::follow;
 use crate::tape_decisions::TapeDecisions;
-use idlewise_recording::recording::KernelGovernor;
+use idlewise_recording::kernel_governor::KernelGovernor;
 use idlewise_recording::{CommandError, FidelityHead, Recording};
 
 /// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is
@@ -88,7 +88,7 @@ mod tests {
     use idlewise_recording::RecordingOptions;
     use idlewise_recording::candidate::Candidate;
     use idlewise_recording::governors::find_one;
-    use idlewise_recording::scene::Scene;
+    use idlewise_recording::placement::Placement;
     use idlewise_replay::Workload;
 
     /// Can be read up to the middle.
@@ -109,15 +109,15 @@ mod tests {
         }
     }
 
-    fn failing() -> Scene {
+    fn failing() -> Placement {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
         let options =
             RecordingOptions { kernel_governor: Some("menu".to_owned()), ..RecordingOptions::default() };
-        let mut scene = Scene::open(&[path], &options, None, None).unwrap();
-        for cpu in scene.recordings.iter_mut().flat_map(|r| &mut r.tape.cpus) {
+        let mut placement = Placement::open(&[path], &options, None, None).unwrap();
+        for cpu in placement.recordings.iter_mut().flat_map(|r| &mut r.tape.cpus) {
             cpu.pieces = Pieces::kept(Failing(cpu.pieces.to_vec()));
         }
-        scene
+        placement
     }
 
     #[test]
@@ -126,19 +126,19 @@ mod tests {
         let setting = Setting::new(true, 0);
         let menu = Candidate::of(find_one("menu", &[]).unwrap());
         for candidate in [menu, Candidate::Oracle] {
-            let scene = failing();
-            let recording = &scene.recordings[0];
-            let workloads = scene.workloads(recording).unwrap();
+            let placement = failing();
+            let recording = &placement.recordings[0];
+            let workloads = placement.workloads(recording).unwrap();
             let cpus: Vec<&Workload> = workloads.iter().collect();
             let ran =
-                candidate.run(&cpus, &scene, setting, |_, place| Tally::new(&place.table, &place.energy));
+                candidate.run(&cpus, &placement, setting, |_, place| Tally::new(&place.table, &place.energy));
             assert!(ran.is_err_and(told));
-            assert!(scene.check().is_err_and(told));
+            assert!(placement.check().is_err_and(told));
         }
-        let scene = failing();
-        assert!(scene.check().is_ok(), "nobody has read them yet");
-        assert!(kernels_own(&scene.recordings[0], &Offered::nothing()).is_err_and(told));
-        let scene = failing();
-        assert!(scene.recordings[0].tape_bytes().is_err_and(told));
+        let placement = failing();
+        assert!(placement.check().is_ok(), "nobody has read them yet");
+        assert!(kernels_own(&placement.recordings[0], &Offered::nothing()).is_err_and(told));
+        let placement = failing();
+        assert!(placement.recordings[0].tape_bytes().is_err_and(told));
     }
 }

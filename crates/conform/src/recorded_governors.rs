@@ -70,10 +70,7 @@ impl RecordedGovernor {
 ///
 /// # Errors
 /// [`CommandError`] when a table of decisions cannot be read, or a governor crashes.
-pub fn of_recording(
-    recording: &Recording,
-    offered: &Offered,
-) -> Result<Vec<RecordedGovernor>, CommandError> {
+pub fn of_recording(recording: &Recording, offered: &Offered) -> Result<Vec<RecordedGovernor>, CommandError> {
     if recording.decisions.governors.is_empty() && recording.inputs.is_none() {
         return Ok(Vec::new());
     }

@@ -4,9 +4,7 @@
 
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_idle::{Chooser, IdleCpu, Moment, NEVER_AT_NS, TickAhead, Timers};
-use idlewise_model::{
-    Confidence, CpuTape, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, WakeCause, at,
-};
+use idlewise_model::{Confidence, CpuTape, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, WakeCause, at};
 
 use crate::decision::{
     Decision, Decisions, DeviceState, Doubts, KernelChoice, Outcome, Place, Shown, Source, Step, TickSeen,
@@ -59,26 +57,22 @@ impl<'t> TapeDecisions<'t> {
                 source: Source::Tape,
                 cpu: self.tape.cpu,
                 at_ns: piece.start_ns,
-                line: 0,
-                step: 0,
                 inputs,
                 disabled: at(&self.tape.disabled, piece.start_ns, 0) | default_mask,
-                found: None,
-                asked_in_vain: false,
                 kernel: KernelChoice {
                     state: known.then_some(piece.state.into()),
                     stop_tick: tick_known.then_some(piece.flags.has(PieceFlags::STOPPED_AFTER)),
-                    asked: None,
-                    poll_limit: None,
                     shown: Shown::Effect { may_stop },
+                    ..KernelChoice::default()
                 },
                 outcome: Some(self.outcome(&piece)),
                 doubts: Doubts {
-                    next_to_aborted: false,
                     events_lost: since_gap <= REMEMBERED,
                     unsure_timers: piece.timer_confidence() >= Confidence::Bounded,
                     entered: self.entered,
+                    ..Doubts::default()
                 },
+                ..Decision::default()
             })
         })
     }

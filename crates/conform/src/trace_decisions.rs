@@ -6,7 +6,7 @@ use idlewise_platform::{CAPACITY_MAX, Cluster, Platform};
 use idlewise_recording::decisions::{Decided, GovernorEvent, GovernorEvents};
 
 use crate::decision::{
-    Decision, Decisions, DeviceState, Doubts, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step,
+    Decision, Decisions, DeviceState, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step,
     TickSeen,
 };
 
@@ -103,12 +103,9 @@ fn decision(d: &Decided) -> Decision {
         source: Source::Trace,
         cpu: d.cpu,
         at_ns: d.at_ns,
-        line: 0,
-        step: 0,
         inputs: d.inputs(),
         disabled: d.disabled,
         found: Some((d.residency_ns, d.poll_time_limit)),
-        asked_in_vain: false,
         kernel: KernelChoice {
             state: Some(d.state.into()),
             stop_tick: Some(d.stop_tick),
@@ -116,8 +113,7 @@ fn decision(d: &Decided) -> Decision {
             poll_limit: Some((PollLimitAt::Answered, d.poll_limit_ns)),
             shown: Shown::Answer,
         },
-        outcome: None,
-        doubts: Doubts::default(),
+        ..Decision::default()
     }
 }
 

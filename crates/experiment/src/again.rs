@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::simulate::SimulateRequest;
 use idlewise_recording::governors::{ForeignHead, ORACLE};
-use idlewise_recording::recording::other;
+use idlewise_recording::kernel_governor::other;
 use idlewise_recording::{CommandError, limits};
 use idlewise_study::compare::CompareRequest;
 use idlewise_study::replay::ReplayRequest;

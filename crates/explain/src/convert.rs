@@ -14,9 +14,9 @@ use crate::report::Came;
 use idlewise_recording::candidate::Candidate;
 pub use idlewise_recording::description::Carried;
 use idlewise_recording::description::Description;
-use idlewise_recording::recording::is_tape;
-use idlewise_recording::scene::Scene;
-use idlewise_recording::steady::Steady;
+use idlewise_recording::file_state::FileState;
+use idlewise_recording::input_files::is_tape;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, RecordingOptions, TraceHead, governors};
 
 /// A format to write.
@@ -117,7 +117,7 @@ pub fn convert(
     }
     // What may be wrong with the request is said before the work begins.
     let stage = (!request.governors.is_empty()).then(|| Stage::open(request)).transpose()?;
-    let steady = Steady::of(&request.trace);
+    let steady = FileState::of(&request.trace);
     let trace = request.recording.open(&request.trace)?;
     let failed = |e: io::Error| CommandError::file(&request.output, e);
     let mut report = ConvertReport {
@@ -204,7 +204,7 @@ impl ConvertReport {
 
 /// Where governors are run.
 struct Stage {
-    scene: Scene,
+    placement: Placement,
     candidates: Vec<Candidate>,
     workloads: Vec<Workload>,
     setting: Setting,
@@ -212,7 +212,11 @@ struct Stage {
 
 impl Stage {
     fn heads(&self) -> Vec<TraceHead> {
-        self.scene.recordings.iter().map(|r| TraceHead::new(r, |cpu| self.scene.missing(cpu))).collect()
+        self.placement
+            .recordings
+            .iter()
+            .map(|r| TraceHead::new(r, |cpu| self.placement.missing(cpu)))
+            .collect()
     }
 
     fn assumption(&self) -> Option<String> {
@@ -225,16 +229,16 @@ impl Stage {
 
     fn open(request: &ConvertRequest) -> Result<Self, CommandError> {
         let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
-        let scene = Scene::open_one(
+        let placement = Placement::open_one(
             &request.trace,
             &request.recording,
             request.platform.as_deref(),
             request.cluster.as_deref(),
         )?;
-        let recording = scene.first()?;
-        let workloads = scene.workloads(recording)?;
-        let setting = Setting::new(scene.same_machine(recording), request.seed);
-        Ok(Self { scene, candidates, workloads, setting })
+        let recording = placement.first()?;
+        let workloads = placement.workloads(recording)?;
+        let setting = Setting::new(placement.same_machine(recording), request.seed);
+        Ok(Self { placement, candidates, workloads, setting })
     }
 
     /// Runs `candidate` on all CPUs and draws what it did.
@@ -247,7 +251,7 @@ impl Stage {
         let governor = candidate.name().to_owned();
         let cpus: Vec<&Workload> = self.workloads.iter().collect();
         let mut drawn = GovernorTracks { governor, cpus: Vec::new(), stays: 0, failure: None };
-        let runs = match candidate.run(&cpus, &self.scene, self.setting, |_, _| Vec::new()) {
+        let runs = match candidate.run(&cpus, &self.placement, self.setting, |_, _| Vec::new()) {
             Ok(runs) => runs,
             // It takes no other's tracks away.
             Err(CommandError::Governor(e)) if candidate.is_foreign() && e.is_misbehaviour() => {
@@ -259,7 +263,7 @@ impl Stage {
         let failed = |e: io::Error| CommandError::file(&request.output, e);
         let parent = writer.track(&drawn.governor, None).map_err(failed)?;
         for ran in runs.cpus {
-            let Some(place) = self.scene.place(ran.cpu) else { continue };
+            let Some(place) = self.placement.place(ran.cpu) else { continue };
             let names: Vec<&str> = place.table.states().iter().map(|s| s.name.as_str()).collect();
             let name = format!("{} / CPU {}", drawn.governor, ran.cpu);
             let track = writer.track(&name, Some(parent)).map_err(failed)?;

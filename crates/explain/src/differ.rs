@@ -11,7 +11,7 @@ use crate::report::Explanation;
 use crate::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::governors::ForeignHead;
-use idlewise_recording::scene::Scene;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, RecordingOptions, TraceHead};
 use idlewise_study::compare::WaitCounts;
 use idlewise_study::compare::parting::{self as choices, SideBySide};
@@ -24,7 +24,7 @@ const SCHEMA: &str = "idlewise.why-differ/2";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhyDifferRequest {
     /// A trace or tape.
-    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub trace: PathBuf,
     /// What is known about it beside its file.
     pub recording: RecordingOptions,
@@ -38,7 +38,7 @@ pub struct WhyDifferRequest {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::lossy::paths"
+        serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
     /// Only this CPU.
@@ -108,25 +108,27 @@ struct Compared {
 /// # Errors
 /// [`CommandError`] when recording, platform or governors cannot be read or found.
 pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError> {
-    let scene = Scene::open_one(
+    let placement = Placement::open_one(
         &request.trace,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let recording = scene.first()?;
+    let recording = placement.first()?;
     let [a, b] = &request.governors;
     let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
     let [a, b] = pair;
     let (a, b) = (a?, b?);
     let pair = [a.clone().apart_from(&b), b.apart_from(&a)];
-    let mut workloads = scene.workloads(recording)?;
+    let mut workloads = placement.workloads(recording)?;
     if let Some(cpu) = request.cpu {
         pick_cpu(&workloads, Some(cpu))?;
         workloads.retain(|w| w.cpu == cpu);
     }
-    let cpus: Vec<OnCpu<'_>> =
-        workloads.iter().map(|w| OnCpu::new(&scene, recording, w, request.seed)).collect::<Result<_, _>>()?;
+    let cpus: Vec<OnCpu<'_>> = workloads
+        .iter()
+        .map(|w| OnCpu::new(&placement, recording, w, request.seed))
+        .collect::<Result<_, _>>()?;
     let compared: Vec<Compared> = cpus
         .par_iter()
         .enumerate()
@@ -143,7 +145,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
-        head: TraceHead::new(recording, |cpu| scene.missing(cpu)),
+        head: TraceHead::new(recording, |cpu| placement.missing(cpu)),
         foreign: foreign_among(&pair[0], &[Candidate::of(pair[1].clone())]),
         waits: WaitCounts::new(&all),
         moments: moments

@@ -22,7 +22,7 @@ use idlewise_recording::candidate::Candidate;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowRequest {
     /// The golden file (`*.csv.gz`).
-    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub golden: PathBuf,
     /// The row, by its `step`, from 0.
     pub row: u64,
@@ -31,7 +31,7 @@ pub struct RowRequest {
     /// Governors to show beside it.
     pub others: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(serialize_with = "idlewise_recording::lossy::paths")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub kernel_trees: Vec<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ pub struct RowRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRequest {
     /// The file of recorded decisions.
-    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub decisions: PathBuf,
     /// Its line, from 1, as `idlewise drive` names it.
     pub line: u64,
@@ -52,7 +52,7 @@ pub struct LineRequest {
     /// Governors to show beside it.
     pub others: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(serialize_with = "idlewise_recording::lossy::paths")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub kernel_trees: Vec<PathBuf>,
 }
 

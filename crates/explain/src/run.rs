@@ -14,7 +14,7 @@ use crate::watch::{Keep, Seen, Watch};
 use idlewise_recording::candidate::{Book, Candidate, ORACLE};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
-use idlewise_recording::scene::Scene;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
 use idlewise_study::replay::split_governors;
 
@@ -37,7 +37,7 @@ pub enum Which {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainRequest {
     /// A trace or tape.
-    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub trace: PathBuf,
     /// What is known about it beside its file.
     pub recording: RecordingOptions,
@@ -53,7 +53,7 @@ pub struct ExplainRequest {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::lossy::paths"
+        serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
     /// The CPU; needed where the recording has several.
@@ -118,18 +118,18 @@ impl ExplainReport {
 /// # Errors
 /// [`CommandError`] when recording, platform or governor cannot be read or found, or there is no such decision.
 pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> {
-    let scene = Scene::open_one(
+    let placement = Placement::open_one(
         &request.trace,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let recording = scene.first()?;
+    let recording = placement.first()?;
     let governor = hosted(&request.governor, &request.kernel_trees)?;
     let others = next_to(&governor, &request.others, &request.kernel_trees)?;
-    let workloads = scene.workloads(recording)?;
+    let workloads = placement.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
-    let cpu = OnCpu::new(&scene, recording, workload, request.seed)?;
+    let cpu = OnCpu::new(&placement, recording, workload, request.seed)?;
     let explanation = cpu.explain(&governor, request.which, &others)?;
     recording.check()?;
     Ok(ExplainReport {
@@ -138,7 +138,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
         request: Some(request.clone()),
         foreign: foreign_among(&governor, &others),
         source: recording.tape.source.name.clone(),
-        head: Some(TraceHead::new(recording, |cpu| scene.missing(cpu))),
+        head: Some(TraceHead::new(recording, |cpu| placement.missing(cpu))),
         recorded: None,
         explanation,
     })
@@ -201,11 +201,11 @@ pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Work
     }
 }
 
-/// One CPU of a scene.
+/// One CPU of a placement.
 pub(crate) struct OnCpu<'a> {
     tape: &'a Tape,
     cpu_tape: Option<&'a CpuTape>,
-    scene: &'a Scene,
+    placement: &'a Placement,
     pub(crate) place: &'a Cluster,
     pub(crate) workload: &'a Workload,
     setting: Setting,
@@ -213,19 +213,19 @@ pub(crate) struct OnCpu<'a> {
 
 impl<'a> OnCpu<'a> {
     pub(crate) fn new(
-        scene: &'a Scene,
+        placement: &'a Placement,
         recording: &'a Recording,
         workload: &'a Workload,
         seed: u64,
     ) -> Result<Self, CommandError> {
-        let no_place = || CommandError::Request(scene.missing(workload.cpu).unwrap_or_default());
+        let no_place = || CommandError::Request(placement.missing(workload.cpu).unwrap_or_default());
         Ok(Self {
             tape: &recording.tape,
             cpu_tape: recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu),
-            scene,
-            place: scene.place(workload.cpu).ok_or_else(no_place)?,
+            placement,
+            place: placement.place(workload.cpu).ok_or_else(no_place)?,
             workload,
-            setting: Setting::new(scene.same_machine(recording), seed),
+            setting: Setting::new(placement.same_machine(recording), seed),
         })
     }
 
@@ -255,7 +255,7 @@ impl<'a> OnCpu<'a> {
         let others: Vec<Option<Other>> = others.par_iter().map(other).collect::<Result<_, _>>()?;
         Ok(Explanation {
             governor: governor.label(),
-            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.scene.platform.id, self.place.name),
+            cpu: format!("CPU {} ({}, {})", self.workload.cpu, self.placement.platform.id, self.place.name),
             decision: number,
             decisions: kept.count,
             at_ns: entry.start_ns,
@@ -294,8 +294,8 @@ impl<'a> OnCpu<'a> {
         candidate: &Candidate,
         open: impl Fn(&'a Workload, &'a Cluster) -> B,
     ) -> Result<B::Pages, CommandError> {
-        let mut runs = candidate.run(&[self.workload], self.scene, self.setting, open)?;
-        let nothing = || CommandError::Request(self.scene.missing(self.workload.cpu).unwrap_or_default());
+        let mut runs = candidate.run(&[self.workload], self.placement, self.setting, open)?;
+        let nothing = || CommandError::Request(self.placement.missing(self.workload.cpu).unwrap_or_default());
         runs.cpus.pop().map(|ran| ran.pages).ok_or_else(nothing)
     }
 

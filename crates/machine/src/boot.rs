@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_recording::counters::CounterCheck;
-use idlewise_recording::scene::Per;
+use idlewise_recording::placement::Per;
 use idlewise_recording::{CommandError, FidelityHead, RecordingOptions};
 use idlewise_study::replay::{self, GovernorResult, ReplayRequest, results_of_scores};
 use idlewise_study::score;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
 use serde::Serialize;
 
-use idlewise_recording::recording::{distinct, file_name};
+use idlewise_recording::input_files::{distinct, file_name};
 use idlewise_recording::{CommandError, RecordingOptions};
 use input::Input;
 

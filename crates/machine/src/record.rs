@@ -24,7 +24,7 @@ use idlewise_recorder::record::{
 use idlewise_trace::write::DatForm;
 
 use idlewise_recording::CommandError;
-use idlewise_recording::counters::Looks;
+use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::sidecar::Sidecar;
 use inputs::{TABLE, TakenInputs};
 use made::Made;
@@ -181,9 +181,13 @@ impl Taken {
         Some(if parameters.is_empty() { name } else { format!("{name}:{}", parameters.join(",")) })
     }
 
-    fn looks(&self) -> Looks {
+    fn looks(&self) -> CounterSnapshots {
         let look = |l: &idlewise_recorder::record::Look| (l.at_ns.clone(), l.counters.clone());
-        Looks { name: PathBuf::new(), before: look(&self.recorded.before), after: look(&self.recorded.after) }
+        CounterSnapshots {
+            name: PathBuf::new(),
+            before: look(&self.recorded.before),
+            after: look(&self.recorded.after),
+        }
     }
 
     /// How it ended.

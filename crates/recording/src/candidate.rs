@@ -10,9 +10,9 @@ use idlewise_score::{Counts, Tally};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::CommandError;
+use crate::error::CommandError;
 use crate::limits;
-use crate::scene::Scene;
+use crate::placement::Placement;
 
 /// The name under which the engine's own clairvoyant runs.
 pub const ORACLE: &str = "oracle";
@@ -129,21 +129,21 @@ impl Candidate {
     pub fn run<'w, 's, B: Book>(
         &self,
         cpus: &[&'w Workload],
-        scene: &'s Scene,
+        placement: &'s Placement,
         setting: Setting,
         open: impl Fn(&'w Workload, &'s Cluster) -> B,
     ) -> Result<Runs<B::Pages>, CommandError> {
         let (governor, setting) = match self {
             Self::Hosted { governor, limits, name } => {
-                limits::check(name, *limits, scene.used())?;
+                limits::check(name, *limits, placement.used())?;
                 (governor, Setting { limits: *limits, ..setting })
             }
             Self::Oracle => {
-                let runs = run_oracle(cpus, scene, setting, open);
+                let runs = run_oracle(cpus, placement, setting, open);
                 return failure(cpus).map_or(Ok(runs), |why| Err(CommandError::Stays(why)));
             }
         };
-        let answer = governor.run(|loader| run_hosted(loader, cpus, scene, setting, open))?;
+        let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, open))?;
         if let Some(why) = answer.2 {
             return Err(CommandError::Stays(why));
         }
@@ -159,14 +159,14 @@ type Answer<P> = (Vec<(u32, P, RunCounts)>, bool, Option<String>);
 fn run_hosted<'w, 's, B: Book>(
     loader: &Loader<'_>,
     cpus: &[&'w Workload],
-    scene: &'s Scene,
+    placement: &'s Placement,
     setting: Setting,
     open: impl Fn(&'w Workload, &'s Cluster) -> B,
 ) -> Result<Answer<B::Pages>, GovernorError> {
     let mut instance = loader.load(cpus.first().map_or(1, |w| w.grid.period_ns))?;
     let mut out = Vec::new();
     for workload in cpus {
-        let Some(place) = scene.place(workload.cpu) else { continue };
+        let Some(place) = placement.place(workload.cpu) else { continue };
         let mut book = open(workload, place);
         let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
         let mut governor = Hosted::new(&mut instance, slot);
@@ -183,13 +183,13 @@ fn failure(cpus: &[&Workload]) -> Option<String> {
 
 fn run_oracle<'w, 's, B: Book>(
     cpus: &[&'w Workload],
-    scene: &'s Scene,
+    placement: &'s Placement,
     setting: Setting,
     open: impl Fn(&'w Workload, &'s Cluster) -> B,
 ) -> Runs<B::Pages> {
     let mut out = Vec::new();
     for workload in cpus {
-        let Some(place) = scene.place(workload.cpu) else { continue };
+        let Some(place) = placement.place(workload.cpu) else { continue };
         let mut book = open(workload, place);
         let mut oracle = Oracle::new(&place.table);
         let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book);

@@ -2,15 +2,17 @@
 //! The kernel's own counters in sysfs, held against what a trace tells of the same time: `idlewise score --counters`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use idlewise_model::{CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, TapeCpu};
-use idlewise_platform::{StateCounters, SysfsCounters, SysfsDump, diff};
+use idlewise_platform::{StateCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
 use serde::Serialize;
 
+use crate::counter_snapshots::CounterSnapshots;
 use crate::entries::recorded_entry;
-use crate::{CommandError, Recording};
+use crate::error::CommandError;
+use crate::recording::Recording;
 
 /// A trace that differs from the kernel's counters by no more entries than this, or by no more than one in so many, is
 /// taken.
@@ -24,17 +26,6 @@ pub struct CounterCheck {
     pub cpus: Vec<CpuCheck>,
     /// What makes the comparison doubtful.
     pub notes: Vec<String>,
-}
-
-/// The kernel's counters at two times: when each CPU was looked at, ns on the trace's clock, and what was counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looks {
-    /// The file that they come from.
-    pub name: PathBuf,
-    /// The first time, by CPU, and the counters then.
-    pub before: (BTreeMap<u32, u64>, SysfsCounters),
-    /// The second.
-    pub after: (BTreeMap<u32, u64>, SysfsCounters),
 }
 
 /// One CPU between the two looks at its counters.
@@ -154,7 +145,7 @@ impl CounterCheck {
                 return Err(CommandError::file(path, why));
             }
         }
-        let looks = Looks {
+        let looks = CounterSnapshots {
             name: before.to_owned(),
             before: (old.at_ns.clone(), old.counters()),
             after: (new.at_ns.clone(), new.counters()),
@@ -163,7 +154,7 @@ impl CounterCheck {
     }
 
     /// Holds `recording` against `looks`.
-    pub fn between(recording: &Recording, looks: &Looks) -> Result<Self, CommandError> {
+    pub fn between(recording: &Recording, looks: &CounterSnapshots) -> Result<Self, CommandError> {
         let difference = diff(&looks.before.1, &looks.after.1)?;
         let mut out = Self { cpus: Vec::new(), notes: difference.notes };
         if recording.tape.health.count(HealthKind::LostEvents) > 0 {

@@ -185,7 +185,14 @@ impl Reader {
                 let (residency_ns, clock_ns) = (residency, clock);
                 self.event_of(
                     cpu,
-                    GovernorEvent::Reflected { cpu, state, got_tick, poll_time_limit, residency_ns, clock_ns },
+                    GovernorEvent::Reflected {
+                        cpu,
+                        state,
+                        got_tick,
+                        poll_time_limit,
+                        residency_ns,
+                        clock_ns,
+                    },
                 );
             }
             EventKind::CpuIdle { cpu, state: Some(_) } => {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use idlewise_platform::Platform;
 
-use crate::counters::Looks;
+use crate::counter_snapshots::CounterSnapshots;
+use crate::error::CommandError;
+use crate::options::RecordingOptions;
 use crate::sidecar::{InputsBeside, Sidecar};
-use crate::{CommandError, RecordingOptions};
 
 /// What `--recorded-on` says for the machine of `--platform`.
 pub(crate) const SAME: &str = "same";
@@ -145,7 +146,7 @@ impl Description {
     }
 
     /// The kernel's counters before and after.
-    pub fn looks(&self) -> Option<Looks> {
+    pub fn looks(&self) -> Option<CounterSnapshots> {
         let beside = self.beside.as_ref().and_then(|s| s.looks(&self.place));
         beside.or_else(|| self.inside.as_ref().and_then(|s| s.looks(&self.trace)))
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Agreement {
+pub struct VerdictCheck {
     /// "Too deep" by the kernel.
     pub kernel_above: u64,
     /// "Too deep" recomputed from entry and exit, refused entries included.
@@ -85,7 +85,7 @@ fn recorded_breach(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Breach {
     table.breach(piece.state.into(), disabled, limit_ns)
 }
 
-impl Agreement {
+impl VerdictCheck {
     /// Adds an idle period in a state of `table`.
     pub(crate) fn compare(&mut self, piece: &Piece, table: &IdleTable) {
         if usize::from(piece.state) >= table.len() {

@@ -5,13 +5,15 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand};
+use idlewise_model::TickGrid;
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 pub use crate::candidate::ORACLE;
+use crate::error::CommandError;
+use crate::kernel_governor::KernelGovernor;
 use crate::limits;
-use crate::recording::KernelGovernor;
-use crate::{CommandError, Recording};
+use crate::recording::Recording;
 
 /// Where a governor that is none of ours came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,4 +207,33 @@ pub fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<F
         Candidate::Oracle => None,
     };
     candidates.into_iter().filter_map(head).collect()
+}
+
+impl Recording {
+    /// The kernel's governor, if it ships with us or is `offered`; or why it is not run.
+    ///
+    /// # Errors
+    /// [`CommandError::Governor`] where an option of this invocation names one that cannot be had.
+    pub fn kernels_governor(&self, offered: &Offered) -> Result<Result<Governor, String>, CommandError> {
+        let name = self.governor.as_str();
+        match &self.governor {
+            KernelGovernor::Recorded(_) if name.is_empty() => Ok(Err(
+                "the recording does not name the kernel's idle governor (--kernel-governor)".to_owned(),
+            )),
+            KernelGovernor::Recorded(recorded) => {
+                let folder = self.path.parent();
+                // Its parameters are data, too.
+                let loads = |governor: Governor| {
+                    governor.run(|loader| loader.load(TickGrid::period_of(1000)).map(drop))?;
+                    Ok(governor)
+                };
+                let found = recorded.find(offered, folder).and_then(loads);
+                Ok(found.map_err(|why| not_selected(recorded, &why, folder)))
+            }
+            KernelGovernor::Given(_) => find_one(name, offered.trees()).map(Ok),
+            KernelGovernor::Other(_) => {
+                Ok(Err(format!("the kernel ran {name}, which is not among the governors here")))
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use idlewise_governor::Spec;
 use idlewise_idle::Limits;
 use idlewise_platform::Cluster;
 
-use crate::CommandError;
+use crate::error::CommandError;
 
 /// The words, and what each takes away.
 const WORDS: [&str; 2] = ["disable", "latency_limit_us"];

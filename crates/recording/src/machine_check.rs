@@ -6,28 +6,19 @@ use std::collections::BTreeMap;
 use idlewise_model::TapeCpu;
 use idlewise_report::{percent_of, span};
 
-use crate::Recording;
 use crate::arch::Arch;
-use crate::entries::Agreement;
+use crate::entries::VerdictCheck;
+use crate::recording::{MachineCheck, Recording};
 
 /// So many idle periods that the kernel and the table judge otherwise, and so large a share of all that either judges as a miss,
 /// are no matter of when the clock was read: of recordings judged with their own machine's table a few per cent differ at most.
 const MANY_JUDGED_OTHERWISE: u64 = 10;
 const JUDGED_OTHERWISE_PCT: f64 = 10.0;
 
-/// A recording under the table of the machine that it is said to be of.
-#[derive(Clone, Debug, Default)]
-pub struct MachineCheck {
-    /// The table's verdicts and the kernel's own; nothing where the recording has no verdict of the kernel.
-    pub agreement: Option<Agreement>,
-    /// What speaks against the machine, in sentences.
-    pub(crate) warnings: Vec<String>,
-}
-
 impl MachineCheck {
     /// Checks `recording` against its own machine; on which machine it is replayed does not matter.
     pub(crate) fn of(recording: &Recording) -> Self {
-        let (mut agreement, mut lacking) = (Agreement::default(), BTreeMap::new());
+        let (mut agreement, mut lacking) = (VerdictCheck::default(), BTreeMap::new());
         for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
             let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
             for piece in &cpu.pieces {
@@ -50,7 +41,7 @@ impl MachineCheck {
 }
 
 /// The kernel's verdicts are not the table's.
-fn judged_otherwise(recording: &Recording, a: &Agreement) -> Option<String> {
+fn judged_otherwise(recording: &Recording, a: &VerdictCheck) -> Option<String> {
     let id = &recording.machine.id;
     let misses = a.kernel_above + a.kernel_below;
     let pct = percent_of(a.disagree, a.disagree + misses);

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use idlewise_model::{MAX_STATES, Piece, PieceFlags, Tape, TapeCpu};
 use idlewise_platform::{EntryKind, Platform};
 
-use crate::counters::Looks;
+use crate::counter_snapshots::CounterSnapshots;
 
 /// So many entries, all of them refused, make a rule, in a recording.
 const MANY: u64 = 10;
 
 /// Marks the states of `machine` that `tape` or the counters beside it show to be always refused; tells of each.
-pub(crate) fn find(machine: &mut Platform, tape: &Tape, looks: Option<&Looks>) -> Vec<String> {
+pub(crate) fn find(machine: &mut Platform, tape: &Tape, looks: Option<&CounterSnapshots>) -> Vec<String> {
     let recorded = entries(machine, tape);
     let mut notes = Vec::new();
     for (c, cluster) in machine.clusters.iter_mut().enumerate() {
@@ -64,7 +64,7 @@ fn entries(machine: &Platform, tape: &Tape) -> BTreeMap<(usize, usize), (u64, u6
 }
 
 /// How often state `i` of `cpus` was refused, where it never was anything else.
-fn refusals(looks: &Looks, cpus: &[u32], i: usize) -> Option<u64> {
+fn refusals(looks: &CounterSnapshots, cpus: &[u32], i: usize) -> Option<u64> {
     let mut refused = 0;
     for cpu in cpus {
         let state = looks.after.1.cpus.get(cpu)?.get(i)?;

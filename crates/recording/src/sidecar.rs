@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use idlewise_platform::{COUNTER_MAX, Platform, StateCounters, SysfsCounters};
 use serde::{Deserialize, Serialize};
 
-use crate::CommandError;
-use crate::counters::Looks;
+use crate::counter_snapshots::CounterSnapshots;
+use crate::error::CommandError;
 
 /// The file. `M` is how the recording was made: for people, so that its reader takes anything.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -157,7 +157,7 @@ impl Sidecar {
     }
 
     /// The kernel's counters that it holds.
-    pub(crate) fn looks(&self, path: &Path) -> Option<Looks> {
+    pub(crate) fn looks(&self, path: &Path) -> Option<CounterSnapshots> {
         if self.counters.is_empty() {
             return None;
         }
@@ -166,7 +166,7 @@ impl Sidecar {
             let cpus = self.counters.iter().map(|c| (c.cpu, c.states(i))).collect();
             (at_ns, SysfsCounters { cpus })
         };
-        Some(Looks { name: path.to_owned(), before: look(0), after: look(1) })
+        Some(CounterSnapshots { name: path.to_owned(), before: look(0), after: look(1) })
     }
 }
 
@@ -177,7 +177,7 @@ impl<M: Serialize> Sidecar<M> {
         inputs: Option<InputsBeside>,
         made: M,
         machine: Option<&Platform>,
-        looks: &Looks,
+        looks: &CounterSnapshots,
     ) -> Result<String, CommandError> {
         let wrong =
             |e: &dyn std::fmt::Display| CommandError::Request(format!("the recording's description: {e}"));
@@ -295,7 +295,8 @@ mod tests {
             (BTreeMap::from([(3, 1000 * n)]), SysfsCounters { cpus: BTreeMap::from([(3, states)]) })
         };
         for above in [None, Some(4)] {
-            let looks = Looks { name: "x.toml".into(), before: look(5, above), after: look(9, above) };
+            let looks =
+                CounterSnapshots { name: "x.toml".into(), before: look(5, above), after: look(9, above) };
             let made = BTreeMap::from([("kernel", "6.18")]);
             let inputs = above.map(|_| InputsBeside { file: "x.inputs.csv".into(), unproven: None });
             let text =

@@ -4,7 +4,8 @@
 use idlewise_model::{Confidence, TickGrid};
 use idlewise_replay::Workload;
 
-use crate::{CommandError, Recording};
+use crate::error::CommandError;
+use crate::recording::Recording;
 use idlewise_model::HZ;
 
 /// The input that says where the ticks lie, and how well that is known.

@@ -29,8 +29,8 @@ use crate::waits::{Wait, Waits};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_recording::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
 use idlewise_recording::governors::{self, ForeignHead};
-use idlewise_recording::scene::Per;
-use idlewise_recording::scene::Scene;
+use idlewise_recording::placement::Per;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, TraceHead};
 pub use parting::FJ_PER_UNIT;
 use parting::{Parting, SideBySide};
@@ -42,7 +42,7 @@ pub const SCHEMA: &str = "idlewise.compare/1";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompareRequest {
     /// Traces or tapes.
-    #[serde(serialize_with = "idlewise_recording::lossy::paths")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
     pub recording: RecordingOptions,
@@ -58,7 +58,7 @@ pub struct CompareRequest {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::lossy::paths"
+        serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
     /// How to break the result down.
@@ -254,25 +254,25 @@ pub fn compare(
             request.a, request.b
         )));
     };
-    let scene = Scene::open(
+    let placement = Placement::open(
         &request.traces,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let stage = Stage { scene: &scene, a, b, request };
+    let stage = Stage { placement: &placement, a, b, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(&runs)?;
     report.verdict = Verdict::new(&report);
     report.verdict.notes.extend(stage.shared_state(&runs));
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
-    scene.check()?;
+    placement.check()?;
     Ok(report)
 }
 
 /// Everything that stays the same during the runs.
 struct Stage<'a> {
-    scene: &'a Scene,
+    placement: &'a Placement,
     a: &'a Candidate,
     b: &'a Candidate,
     request: &'a CompareRequest,
@@ -304,12 +304,12 @@ impl<'s> Stage<'s> {
         &self,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Vec<Vec<CpuPair<'s>>>, CommandError> {
-        let recordings = &self.scene.recordings;
+        let recordings = &self.placement.recordings;
         let workloads: Vec<Vec<Workload>> =
-            recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
+            recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
         let mut jobs = Vec::new();
         for ((t, w), recording) in workloads.iter().enumerate().zip(recordings) {
-            let same_machine = self.scene.same_machine(recording);
+            let same_machine = self.placement.same_machine(recording);
             let setting = Setting::new(same_machine, self.request.seed);
             let together = self.a.is_foreign() || self.b.is_foreign();
             jobs.extend(chunks(w, together).into_iter().map(|cpus| (t, setting, cpus)));
@@ -333,12 +333,12 @@ impl<'s> Stage<'s> {
     }
 
     fn run_both(&self, cpus: &[&Workload], setting: Setting) -> Result<Vec<CpuPair<'s>>, CommandError> {
-        let run = |candidate: &Candidate| candidate.run(cpus, self.scene, setting, open_books);
+        let run = |candidate: &Candidate| candidate.run(cpus, self.placement, setting, open_books);
         let (a, b) = rayon::join(|| run(self.a), || run(self.b));
         let (a, b) = (a?, b?);
         let shared_state = [a.shared_state, b.shared_state];
         let pair = |((workload, a), b): ((&&Workload, Ran<Pages>), Ran<Pages>)| {
-            let place = self.scene.place(a.cpu)?;
+            let place = self.placement.place(a.cpu)?;
             let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
             let waits = SideBySide::new(&workload.events, &a_waits, &b_waits);
             Some(CpuPair { cpu, a, b, waits, shared_state })
@@ -354,7 +354,7 @@ impl<'s> Stage<'s> {
     }
 
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, CommandError> {
-        let recordings = &self.scene.recordings;
+        let recordings = &self.placement.recordings;
         let request = self.request;
         let offered = governors::offered([&request.a, &request.b], &request.kernel_trees);
         let fidelities: Vec<_> =
@@ -364,8 +364,8 @@ impl<'s> Stage<'s> {
             let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
             let cpus: Vec<Comparison> = pairs.iter().map(|p| Comparison::new("", &[*p])).collect();
             traces.push(TraceComparison {
-                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)).with_fidelity(&fidelity),
-                same_machine: self.scene.same_machine(recording),
+                head: TraceHead::new(recording, |cpu| self.placement.missing(cpu)).with_fidelity(&fidelity),
+                same_machine: self.placement.same_machine(recording),
                 fidelity,
                 comparison: self.comparison(&pairs),
                 across_cpus: Spread::of(&cpus.iter().collect::<Vec<_>>()),
@@ -374,7 +374,7 @@ impl<'s> Stage<'s> {
         let together =
             (traces.len() > 1).then(|| self.comparison(&runs.iter().flatten().collect::<Vec<_>>()));
         let mut energy_grades: Vec<String> = Vec::new();
-        for grade in self.scene.used().iter().map(|c| c.energy.grade.label()) {
+        for grade in self.placement.used().iter().map(|c| c.energy.grade.label()) {
             if !energy_grades.iter().any(|g| g == grade) {
                 energy_grades.push(grade.to_owned());
             }
@@ -383,7 +383,7 @@ impl<'s> Stage<'s> {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
-            platform: PlatformHead::new(self.scene),
+            platform: PlatformHead::new(self.placement),
             foreign: governors::foreign_with([self.a, self.b], recordings, &request.kernel_trees)?,
             energy_grades,
             a: self.a.name().to_owned(),
@@ -398,7 +398,7 @@ impl<'s> Stage<'s> {
 
     fn comparison(&self, pairs: &[&CpuPair<'s>]) -> Comparison {
         let mut all = Comparison::new("all", pairs);
-        for (name, members) in self.scene.parts(self.request.per, pairs, |p| p.cpu) {
+        for (name, members) in self.placement.parts(self.request.per, pairs, |p| p.cpu) {
             let members: Vec<&CpuPair<'s>> = members.into_iter().copied().collect();
             all.groups.push(Comparison::new(&name, &members));
         }

@@ -13,12 +13,12 @@ use crate::doomed::Doomed;
 use idlewise_conform::input_accuracy::{self, InputAccuracy};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_recording::file_state::FileState;
 use idlewise_recording::governors::{check_trees, offered};
-use idlewise_recording::head::{HealthHead, health_heads};
-use idlewise_recording::recording::is_tape;
-use idlewise_recording::recording::text_of;
+use idlewise_recording::input_files::is_tape;
+use idlewise_recording::input_files::text_of;
 use idlewise_recording::sidecar::Sidecar;
-use idlewise_recording::steady::Steady;
+use idlewise_recording::trace_head::{HealthHead, health_heads};
 use idlewise_recording::{CommandError, FidelityHead, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that an info gives.
@@ -32,7 +32,7 @@ pub struct Info {
     /// Version of idlewise.
     pub version: String,
     /// The file.
-    #[serde(serialize_with = "idlewise_recording::lossy::path")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub path: PathBuf,
     /// Format in words.
     pub format: String,
@@ -174,7 +174,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         )));
     }
     check_trees(trees)?;
-    let steady = Steady::of(path);
+    let steady = FileState::of(path);
     let trace = options.open(path).map_err(|why| no_trace(path).unwrap_or_else(|| why.into()))?;
     let mut events = trace.events()?;
     let mut seen = Seen::default();

@@ -16,8 +16,8 @@ use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 pub use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors::{self, ForeignHead};
-pub use idlewise_recording::scene::Per;
-use idlewise_recording::scene::Scene;
+pub use idlewise_recording::placement::Per;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, TraceHead};
 pub use sensitivity::{GovernorSensitivity, MetricSensitivity, Sensitivity, TRIED};
 
@@ -28,7 +28,7 @@ pub const SCHEMA: &str = "idlewise.replay/1";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRequest {
     /// Traces or tapes.
-    #[serde(serialize_with = "idlewise_recording::lossy::paths")]
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
     pub recording: RecordingOptions,
@@ -42,7 +42,7 @@ pub struct ReplayRequest {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::lossy::paths"
+        serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
     /// The governor that the others are compared with; the first where nothing is given.
@@ -193,26 +193,26 @@ pub fn replay(
 ) -> Result<ReplayReport, CommandError> {
     let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
-    let scene = Scene::open(
+    let placement = Placement::open(
         &request.traces,
         &request.recording,
         request.platform.as_deref(),
         request.cluster.as_deref(),
     )?;
-    let stage = Stage { scene: &scene, candidates: &candidates, request };
+    let stage = Stage { placement: &placement, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(runs, baseline);
-    report.foreign = governors::foreign_with(&candidates, &scene.recordings, &request.kernel_trees)?;
+    report.foreign = governors::foreign_with(&candidates, &placement.recordings, &request.kernel_trees)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
-    scene.check()?;
+    placement.check()?;
     Ok(report)
 }
 
 /// Everything that stays the same during the runs.
 struct Stage<'a> {
-    scene: &'a Scene,
+    placement: &'a Placement,
     candidates: &'a [Candidate],
     request: &'a ReplayRequest,
 }
@@ -261,9 +261,9 @@ impl CpuRuns<'_> {
 
 impl<'a> Stage<'a> {
     fn run_all(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<TraceRuns<'a>>, CommandError> {
-        let recordings = &self.scene.recordings;
+        let recordings = &self.placement.recordings;
         let workloads: Vec<Vec<Workload>> =
-            recordings.par_iter().map(|r| self.scene.workloads(r)).collect::<Result<_, _>>()?;
+            recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
         let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
         let offered = governors::offered(&self.request.governors, &self.request.kernel_trees);
@@ -302,8 +302,8 @@ impl<'a> Stage<'a> {
         let total = jobs.len();
         jobs.par_iter()
             .map(|(t, c, candidate, cpus)| {
-                let recording = self.scene.recordings.get(*t);
-                let same_machine = recording.is_some_and(|r| self.scene.same_machine(r));
+                let recording = self.placement.recordings.get(*t);
+                let same_machine = recording.is_some_and(|r| self.placement.same_machine(r));
                 let runs = self.run_cpus(candidate, cpus, same_machine)?;
                 progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
                 Ok((*t, *c, runs))
@@ -319,7 +319,7 @@ impl<'a> Stage<'a> {
     ) -> Result<CpuRuns<'a>, CommandError> {
         let setting = Setting::new(same_machine, self.request.seed);
         let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
-        let runs = match candidate.run(cpus, self.scene, setting, open) {
+        let runs = match candidate.run(cpus, self.placement, setting, open) {
             Ok(runs) => runs,
             // It takes no other's result away.
             Err(CommandError::Governor(e)) if candidate.is_foreign() && e.is_misbehaviour() => {
@@ -329,7 +329,7 @@ impl<'a> Stage<'a> {
         };
         let mut out = CpuRuns { shared_state: runs.shared_state, ..CpuRuns::default() };
         for ran in runs.cpus {
-            let Some(place) = self.scene.place(ran.cpu) else {
+            let Some(place) = self.placement.place(ran.cpu) else {
                 unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
             };
             let mut tally = Tally::new(&place.table, &place.energy);
@@ -342,13 +342,13 @@ impl<'a> Stage<'a> {
 
     fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
         let traces = self
-            .scene
+            .placement
             .recordings
             .iter()
             .zip(&runs)
             .map(|(recording, r)| TraceResult {
-                head: TraceHead::new(recording, |cpu| self.scene.missing(cpu)).with_fidelity(&r.fidelity),
-                same_machine: self.scene.same_machine(recording),
+                head: TraceHead::new(recording, |cpu| self.placement.missing(cpu)).with_fidelity(&r.fidelity),
+                same_machine: self.placement.same_machine(recording),
                 parity: r.parity.clone(),
                 fidelity: r.fidelity.clone(),
                 sensitivity: Sensitivity::of(recording),
@@ -370,7 +370,7 @@ impl<'a> Stage<'a> {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
-            platform: PlatformHead::new(self.scene),
+            platform: PlatformHead::new(self.placement),
             baseline: self.candidates.get(baseline).map_or_else(String::new, |c| c.name().to_owned()),
             foreign: Vec::new(),
             traces,
@@ -400,7 +400,7 @@ impl<'a> Stage<'a> {
         if runs.failure.is_some() {
             return Vec::new();
         }
-        let parts = self.scene.parts(self.request.per, &runs.cpus, |(cpu, _)| *cpu);
+        let parts = self.placement.parts(self.request.per, &runs.cpus, |(cpu, _)| *cpu);
         let group = |(name, members): (String, Vec<&(u32, Tally<'a>)>)| {
             let tallies: Vec<&Tally<'a>> = members.iter().map(|(_, t)| t).collect();
             Group { name, score: Score::of(&tallies) }
@@ -425,9 +425,9 @@ fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
 }
 
 impl PlatformHead {
-    /// The machine of `scene`, with what is assumed of the clusters that are used.
-    pub(crate) fn new(scene: &Scene) -> Self {
-        Self::of(&scene.platform, scene.used().into_iter().map(|c| &c.energy))
+    /// The machine of `placement`, with what is assumed of the clusters that are used.
+    pub(crate) fn new(placement: &Placement) -> Self {
+        Self::of(&placement.platform, placement.used().into_iter().map(|c| &c.energy))
     }
 
     /// `platform`, with what stands behind `energies`.

@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::doomed::Doomed;
 use crate::replay::Group;
 use idlewise_recording::counters::CounterCheck;
-pub use idlewise_recording::entries::Agreement;
+pub use idlewise_recording::entries::VerdictCheck;
 use idlewise_recording::entries::recorded_entry;
+use idlewise_recording::placement::Per;
 use idlewise_recording::refused;
-use idlewise_recording::scene::Per;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a score gives.
@@ -40,7 +40,7 @@ pub struct ScoreReport {
     /// Entries that could not last.
     pub doomed: Doomed,
     /// How the verdicts agree with the kernel's own, where the trace has them.
-    pub agreement: Option<Agreement>,
+    pub agreement: Option<VerdictCheck>,
     /// How the trace agrees with the kernel's counters, where these were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<CounterCheck>,

@@ -3,7 +3,7 @@ use idlewise_report::{Line, Report, Table, percent};
 
 use super::{governor_tables, shown_or_unknown};
 use idlewise_machine::boot::{BootReport, Cell, RecordingCheck, SelfTest};
-use idlewise_recording::scene::Per;
+use idlewise_recording::placement::Per;
 
 /// The tables of booted runs: as those of a replay, one for each platform and workload.
 #[must_use]

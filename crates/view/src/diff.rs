@@ -4,7 +4,7 @@
 use idlewise_report::{Line, Report, Table, percent, signed_percent, signed_points};
 
 use idlewise_machine::diff::{DiffReport, Meaning, Part, Run, StatePart};
-use idlewise_recording::scene::Per;
+use idlewise_recording::placement::Per;
 
 /// As long as a line of a mail may be and still be quoted.
 const MAIL: usize = 78;

@@ -3,7 +3,7 @@
 
 use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span};
 
-use super::parity::parity_lines;
+use super::agreement::agreement_lines;
 use super::{count, doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of};
 use idlewise_conform::input_accuracy::InputAccuracy;
 use idlewise_study::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
@@ -79,7 +79,7 @@ fn replayed_lines(r: &Replayed) -> Vec<Line> {
     // The file's own lines stand above; here follows what making a tape of it found.
     let found = |label| head_lines(&r.head).into_iter().filter(move |l| l.label() == Some(label));
     out.extend(found("WARNING"));
-    out.extend(parity_lines(&r.parity));
+    out.extend(agreement_lines(&r.parity));
     out.extend(fidelity_lines(&r.fidelity));
     out.extend(found("left out"));
     out.extend(input_lines(&r.head, false));

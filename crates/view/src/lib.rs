@@ -3,6 +3,7 @@
 
 mod ab;
 mod advise;
+mod agreement;
 mod beside;
 mod boot;
 mod compare;
@@ -11,7 +12,6 @@ mod diff;
 mod doomed;
 pub mod explain;
 mod info;
-mod parity;
 mod record;
 mod reproduce;
 mod sensitivity;
@@ -28,23 +28,23 @@ use idlewise_report::{
 use idlewise_score::{Breaches, Latency, Score};
 
 use idlewise_recording::governors::ForeignHead;
-use idlewise_recording::head::HealthHead;
+use idlewise_recording::placement::Per;
 use idlewise_recording::recording::MACHINE;
-use idlewise_recording::scene::Per;
+use idlewise_recording::trace_head::HealthHead;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_study::breaches::breach_words;
 use idlewise_study::replay::{GovernorResult, PlatformHead, ReplayReport, TraceResult};
-use idlewise_study::score::{Agreement, ScoreReport};
+use idlewise_study::score::{ScoreReport, VerdictCheck};
 
 pub use ab::ab;
 pub use advise::advise;
+pub use agreement::words as agreement;
 pub use beside::beside;
 pub use boot::{boot, self_test};
 pub(crate) use compare::waits_words;
 pub use compare::{checks, compare};
 pub use diff::diff;
 pub use info::info;
-pub use parity::words as parity;
 pub use record::{overhead, record};
 pub use reproduce::reproduce;
 pub use simulate::simulate;
@@ -58,7 +58,7 @@ pub fn replay(r: &ReplayReport) -> Report {
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
-        out.preamble.extend(parity::parity_lines(&trace.parity));
+        out.preamble.extend(agreement::agreement_lines(&trace.parity));
         out.preamble.extend(t.lines(&r.platform, cluster));
         out.preamble.extend(sensitivity::lines(&trace.sensitivity));
     }
@@ -127,7 +127,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     ));
     out.preamble.extend(input_lines(&r.head, true));
     if let Some(a) = &r.agreement {
-        out.preamble.extend(agreement_lines(a));
+        out.preamble.extend(verdict_lines(a));
     }
     out.preamble.extend(r.counters.iter().flat_map(counters::lines));
     out.preamble.extend(tick_line(&r.score));
@@ -262,7 +262,7 @@ fn state_table(title: &str, rows: &[(&str, &Score)]) -> Table {
     t
 }
 
-fn agreement_lines(a: &Agreement) -> Vec<Line> {
+fn verdict_lines(a: &VerdictCheck) -> Vec<Line> {
     let verdict = format!(
         "too shallow: {} recomputed, {} by the kernel; too deep: {} recomputed, {} by the kernel{}",
         a.recomputed_below,
@@ -405,11 +405,11 @@ fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
 
 /// The inputs that the choices of a governor hang on, or (`judging`) those that a verdict on a choice hangs on.
 fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
-    let shown = |i: &&idlewise_recording::head::InputHead| {
+    let shown = |i: &&idlewise_recording::trace_head::InputHead| {
         !judging
             || matches!(i.name.as_str(), "wake" | "visits" | "tick stopped" | "disabled states" | MACHINE)
     };
-    let input = |(i, input): (usize, &idlewise_recording::head::InputHead)| {
+    let input = |(i, input): (usize, &idlewise_recording::trace_head::InputHead)| {
         let counts = [
             (input.recorded, "recorded"),
             (input.derived, "derived"),

@@ -44,11 +44,11 @@ fn every_choice_is_made_again_and_it_is_said_first() {
     assert_eq!((p.kernel_governor.as_str(), p.governor.as_str()), ("menu", "menu"));
     assert_eq!((p.recorded, p.cpus.as_slice()), (80, &[0, 1][..]));
     let c = p.result.as_ref().unwrap();
-    assert_eq!(c.decisions + c.unknown_memory + p.given_up, 80);
-    assert!(c.decisions > 50 && c.same == c.decisions && !p.is_broken(), "{:#?}", c.lines);
+    assert_eq!(c.decisions + c.unknown_state + p.given_up, 80);
+    assert!(c.decisions > 50 && c.same == c.decisions && !p.is_broken(), "{:#?}", c.first);
     let first = &view::replay(&report).preamble[0];
     assert_eq!(first.label(), Some("parity"));
-    let words = view::parity(p);
+    let words = view::agreement(p);
     let told =
         format!("{0} of {0} (100.00 %), fed with the recorded inputs of CPUs 0-1 (s.inputs.csv)", c.same);
     assert!(words.contains(&told), "{words}");
@@ -70,7 +70,7 @@ fn another_governor_or_an_altered_choice_is_told_with_its_line() {
     let p = &report.traces[0].parity[0];
     let c = p.result.as_ref().unwrap();
     assert_eq!((c.decisions - c.same, c.other_tick, p.is_broken()), (1, 1, true));
-    assert!(c.lines[0].starts_with("line 81: "), "{:?}", c.lines);
+    assert!(c.first[0].to_string().starts_with("line 81: "), "{:?}", c.first);
 }
 
 #[test]
@@ -104,5 +104,5 @@ fn after_a_gap_a_new_beginning_is_made() {
     let p = &report.traces[0].parity[0];
     let c = p.result.as_ref().unwrap();
     assert_eq!((p.cpus.as_slice(), p.recorded), (&[1][..], rows.len() as u64 - 9));
-    assert!(c.same == c.decisions && c.unknown_memory > 0, "{:?}", c.lines);
+    assert!(c.same == c.decisions && c.unknown_state > 0, "{:?}", c.first);
 }

@@ -21,7 +21,7 @@ mod hostile_files;
 mod inputs_beside_a_trace;
 mod metering;
 mod one_file;
-mod parity;
+mod recorded_choices;
 mod reproducing;
 mod scores_that_add_up;
 mod sensitivity;

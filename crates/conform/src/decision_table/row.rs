@@ -108,10 +108,8 @@ impl Row {
             cpu,
             at_ns: self.start_ns,
             line: self.line,
-            step: 0,
             inputs: self.inputs(grid),
             disabled: self.disabled,
-            found: None,
             asked_in_vain: self.asked_in_vain_before()
                 && before.is_some_and(|before| before.given_up != Some(true)),
             kernel,
@@ -122,6 +120,7 @@ impl Row {
                 None => None,
             },
             doubts: Doubts { next_to_aborted: self.aborted(), ..Doubts::default() },
+            ..Decision::default()
         }
     }
 

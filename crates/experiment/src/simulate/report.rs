@@ -26,7 +26,7 @@ pub struct SimulateRequest {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::lossy::paths"
+        serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
     /// Governors of frequencies.

@@ -9,7 +9,7 @@ use idlewise_report::percent;
 use serde::Serialize;
 
 use idlewise_recording::FidelityHead;
-use idlewise_recording::head::LEAST_AGREEMENT_PCT;
+use idlewise_recording::trace_head::LEAST_AGREEMENT_PCT;
 use idlewise_study::breaches::breach_words;
 use idlewise_study::replay::{GovernorResult, ReplayReport, Sensitivity};
 

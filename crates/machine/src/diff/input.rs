@@ -8,9 +8,10 @@ use idlewise_score::Score;
 
 use super::part::Parts;
 use super::{DiffRequest, Meaning, Run, between, since_boot};
-use idlewise_recording::counters::Looks;
+use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::description::Description;
-use idlewise_recording::recording::{is_tape, other, text_of};
+use idlewise_recording::input_files::{is_tape, text_of};
+use idlewise_recording::kernel_governor::other;
 use idlewise_recording::{CommandError, RecordingOptions};
 use idlewise_study::score::by_cpu;
 
@@ -27,7 +28,7 @@ pub(super) struct Input {
 
 enum What {
     /// At least one look at sysfs.
-    Looks(Vec<SysfsDump>),
+    CounterSnapshots(Vec<SysfsDump>),
     /// A recording, read when it is clear what is asked of it.
     Recording(PathBuf, RecordingOptions),
 }
@@ -49,14 +50,14 @@ impl Input {
                 if skipped > 0 {
                     notes.push(format!("{name}: lines about something else: {skipped}"));
                 }
-                What::Looks(looks)
+                What::CounterSnapshots(looks)
             }
             // One line of a dump is damaged: nothing else will be made of it.
             Err(why) if text.contains("cpuidle/state") => return Err(why.into()),
             Err(_) => match CatDump::parse(&text, &shown) {
                 Ok(cat) => {
                     took_cpus = true;
-                    What::Looks(looks_of_cat(&cat, &name, request, &mut notes)?)
+                    What::CounterSnapshots(looks_of_cat(&cat, &name, request, &mut notes)?)
                 }
                 Err(why) if text.trim().is_empty() || !may_be_recording(path, request) => {
                     return Err(why.into());
@@ -69,12 +70,12 @@ impl Input {
 
     /// How many looks it holds; `None` for a recording.
     pub(super) fn looks(&self) -> Option<usize> {
-        if let What::Looks(looks) = &self.what { Some(looks.len()) } else { None }
+        if let What::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
     }
 
     /// Its last look.
     pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
-        let looks = if let What::Looks(looks) = &self.what { looks.last() } else { None };
+        let looks = if let What::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
         looks.ok_or_else(|| {
             CommandError::Request(format!("{}: a recording is no snapshot of sysfs", self.name))
         })
@@ -84,7 +85,7 @@ impl Input {
     pub(super) fn has_counters(&self) -> Result<Option<bool>, CommandError> {
         match &self.what {
             What::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
-            What::Looks(_) => Ok(None),
+            What::CounterSnapshots(_) => Ok(None),
         }
     }
 
@@ -96,7 +97,7 @@ impl Input {
                 Some(beside) => beside.run(options, notes)?,
                 None => recorded(path, &self.name, options, notes)?,
             },
-            What::Looks(looks) => match looks.as_slice() {
+            What::CounterSnapshots(looks) => match looks.as_slice() {
                 [one] => {
                     since_boot(one).map_err(|why| CommandError::Request(format!("{}: {why}", self.name)))?
                 }
@@ -117,7 +118,7 @@ impl Input {
 
 /// The kernel's counters beside a recording, and the machine that they are of.
 struct Beside {
-    looks: Looks,
+    looks: CounterSnapshots,
     machine: Platform,
     governor: Option<String>,
 }

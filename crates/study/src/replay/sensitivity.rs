@@ -89,14 +89,14 @@ impl Stage<'_> {
         let candidates: Vec<&Candidate> =
             self.candidates.iter().filter(|c| !matches!(c, Candidate::Oracle)).collect();
         let names: Vec<&str> = candidates.iter().map(|c| c.name()).collect();
-        for (recording, trace) in self.scene.recordings.iter().zip(&mut report.traces) {
+        for (recording, trace) in self.placement.recordings.iter().zip(&mut report.traces) {
             if trace.sensitivity.unsure_waits == 0 {
                 continue;
             }
-            let same_machine = self.scene.same_machine(recording);
+            let same_machine = self.placement.same_machine(recording);
             let mut scores = Vec::new();
             for lengths in TRIED {
-                let workloads = self.scene.workloads_with(recording, lengths)?;
+                let workloads = self.placement.workloads_with(recording, lengths)?;
                 let runs = candidates
                     .par_iter()
                     .map(|candidate| {

@@ -214,8 +214,10 @@ fn governors_that_change_are_told_apart_and_what_came_to_nothing_is_counted() {
     // Somebody made the second one choose state 0.
     let c = counts(deepest);
     assert_eq!((c.decisions, c.same, c.other_state), (2, 1, 1));
-    assert_eq!((c.first[0].decision.at_ns, c.first[0].decision.kernel.state, c.first[0].here.state),
-        (11_000_000, Some(0), 1));
+    assert_eq!(
+        (c.first[0].decision.at_ns, c.first[0].decision.kernel.state, c.first[0].here.state),
+        (11_000_000, Some(0), 1)
+    );
 }
 
 #[test]

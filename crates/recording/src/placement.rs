@@ -8,9 +8,12 @@ use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
 use serde::{Deserialize, Serialize};
 
+use crate::error::CommandError;
+use crate::options::RecordingOptions;
+use crate::recording::Recording;
 use crate::refused::as_described;
+use crate::trace_head::TraceHead;
 use crate::what_if;
-use crate::{CommandError, Recording, RecordingOptions, TraceHead};
 
 /// How a result is broken down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +31,7 @@ pub enum Per {
 }
 
 /// Recordings, a machine, and which of its clusters takes which CPU.
-pub struct Scene {
+pub struct Placement {
     /// What was recorded.
     pub recordings: Vec<Recording>,
     /// The machine that it is replayed on.
@@ -43,7 +46,7 @@ fn no_trace() -> CommandError {
     CommandError::Request("no trace given".to_owned())
 }
 
-impl Scene {
+impl Placement {
     /// Reads `traces`; they are replayed on `platform`, or where they were recorded, `cluster` taking every CPU if named.
     pub fn open(
         traces: &[PathBuf],
@@ -87,7 +90,7 @@ impl Scene {
         Ok(Self { recordings, platform: chosen, cluster, hz: options.hz })
     }
 
-    /// As [`Scene::open`], of one trace.
+    /// As [`Placement::open`], of one trace.
     pub fn open_one(
         trace: &Path,
         recording: &RecordingOptions,

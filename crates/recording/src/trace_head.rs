@@ -5,7 +5,7 @@ use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
 use idlewise_report::percent;
 use serde::Serialize;
 
-use crate::Recording;
+use crate::recording::Recording;
 
 /// The recording behind a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Parity as text.
+//! How far governors made recorded choices again, as text.
 
 use idlewise_platform::cpu_list;
 use idlewise_report::{Line, percent};
@@ -11,7 +11,7 @@ use idlewise_conform::recorded_governors::RecordedGovernor;
 const SHOWN: usize = 3;
 
 /// What stands before the fidelity.
-pub(crate) fn parity_lines(all: &[RecordedGovernor]) -> Vec<Line> {
+pub(crate) fn agreement_lines(all: &[RecordedGovernor]) -> Vec<Line> {
     let mut out = Vec::new();
     let some = all.iter().any(|p| p.result.is_ok());
     for p in all {

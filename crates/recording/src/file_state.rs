@@ -4,15 +4,15 @@
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-use crate::CommandError;
+use crate::error::CommandError;
 
 /// What a file was like before it was read.
-pub struct Steady<'a> {
+pub struct FileState<'a> {
     path: &'a Path,
     before: Option<Metadata>,
 }
 
-impl<'a> Steady<'a> {
+impl<'a> FileState<'a> {
     /// The file at `path`, as it is now.
     pub fn of(path: &'a Path) -> Self {
         Self { path, before: fs::metadata(path).ok().filter(Metadata::is_file) }
@@ -51,7 +51,7 @@ mod tests {
             fs::write(&path, "0123456789").unwrap();
             let file = fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9)).unwrap();
-            Steady::of(&path)
+            FileState::of(&path)
         };
         let steady = old();
         assert!(steady.check().is_ok());
@@ -63,6 +63,6 @@ mod tests {
             let why = steady.check().unwrap_err().to_string();
             assert!(why.contains("trace.txt") && why.contains("changed while it was read"), "{why}");
         }
-        assert!(Steady::of(dir.path()).check().is_ok());
+        assert!(FileState::of(dir.path()).check().is_ok());
     }
 }
