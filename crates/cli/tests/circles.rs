@@ -15,24 +15,17 @@ use std::path::Path;
 use source::{Import, Source};
 
 /// Circles that are left: a crate, and files that need each other, by name. Who dissolves one takes it from the list.
-const LEFT: [(&str, &str); 19] = [
+const LEFT: [(&str, &str); 16] = [
     (
         "cli",
         "ab/resume.rs ab.rs advise.rs again.rs args.rs diff.rs load.rs output.rs put_back.rs \
          record.rs top/terminal.rs top.rs",
     ),
     ("cli", "top/keys.rs top/screen.rs"),
-    ("conform", "parity/follow.rs parity/mod.rs"),
-    ("conform", "truth/rows.rs truth.rs"),
     ("experiment", "simulate/facts.rs simulate/meters.rs"),
     ("machine", "boot/chosen.rs boot.rs"),
     ("machine", "diff/input.rs diff/part.rs diff.rs"),
     ("machine", "record/check.rs record/inputs.rs record/made.rs record.rs"),
-    (
-        "recording",
-        "candidate.rs counters.rs description.rs governors.rs head.rs machine_check.rs \
-         recording.rs refused.rs scene.rs sidecar.rs what_if.rs",
-    ),
     ("study", "compare/verdict.rs compare.rs"),
     ("study", "replay/sensitivity.rs replay.rs"),
     ("tape", "armed.rs causes.rs grid.rs survey.rs"),
