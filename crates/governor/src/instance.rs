@@ -5,7 +5,7 @@ use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::error::GovernorError;
 use crate::governor::Governor;
 use crate::memory::{Layout, Variable};
-use crate::object::{Choice, Object};
+use crate::object::{Object, Seat};
 use crate::param::{Kind, Param};
 use crate::position::Position;
 use crate::source::GovernorSource;
@@ -202,12 +202,20 @@ impl Instance {
         }
     }
 
+    /// One of its CPUs, for more than one question.
+    ///
+    /// The slot must be one of this instance.
+    #[inline]
+    pub fn seat(&mut self, slot: Slot) -> Seat<'_> {
+        self.object.seat(slot.index())
+    }
+
     /// Asks the governor for the next idle state of a CPU.
     ///
     /// The slot must be one of this instance.
     #[inline]
     pub fn select(&mut self, slot: Slot, inputs: &Inputs) -> Choice {
-        self.object.select(slot.index(), inputs)
+        self.seat(slot).select(inputs)
     }
 
     /// Tells the governor that the CPU has left state `entered`; `now_ns` is the CPU's clock.
@@ -216,7 +224,7 @@ impl Instance {
     /// rejected entry the kernel does not call this.
     #[inline]
     pub fn reflect(&mut self, slot: Slot, entered: usize, now_ns: u64) {
-        self.object.reflect(slot.index(), entered, now_ns);
+        self.seat(slot).reflect(entered, now_ns);
     }
 
     /// Name and rating under which it registered.
@@ -260,11 +268,7 @@ impl Instance {
     /// forgets the limit of the polling loop.
     #[inline]
     pub fn set_disabled(&mut self, slot: Slot, mask: u16) {
-        let device = self.device(slot);
-        if device.disabled() != mask {
-            device.store_disabled(mask);
-            device.poll_limit_ns = 0;
-        }
+        self.seat(slot).set_disabled(mask);
     }
 }
 

@@ -362,52 +362,21 @@ impl Object {
         if code == 0 { Ok(()) } else { Err(code) }
     }
 
+    /// The CPU added as number `index` from 0, to be asked.
     #[inline]
-    pub(crate) fn select(&mut self, index: usize, inputs: &Inputs) -> Choice {
-        if self.position.is_some() {
-            let cpu = &mut self.cpus[index];
-            tell(self.position, Stage::Select, cpu.number, cpu.decisions);
-            cpu.decisions += 1;
-        }
-        let cpu = self.cpus[index];
-        let env = self.env;
-        // SAFETY: env, device and driver are valid and ours while `&mut self` lasts; C writes the two flags as `bool`.
-        let choice = unsafe {
-            (*env).inputs = *inputs;
-            (*env).device = cpu.device;
-            (*env).stop_tick = true;
-            (*env).asked_sleep_length = false;
-            let index = (self.select)(cpu.driver, cpu.device, &raw mut (*env).stop_tick);
-            Choice { index, stop_tick: (*env).stop_tick, asked_sleep_length: (*env).asked_sleep_length }
-        };
-        self.host_again();
-        choice
-    }
-
-    #[inline]
-    pub(crate) fn reflect(&mut self, index: usize, entered: usize, now_ns: u64) {
-        let cpu = self.cpus[index];
-        let Some(reflect) = self.reflect else { return };
-        if entered >= cpu.states {
-            return;
-        }
-        if let Some(position) = self.position {
-            position.tell(Stage::Reflect, cpu.number, cpu.decisions.wrapping_sub(1));
-        }
-        // SAFETY: as in select; the state exists, so the governor may use it as an index.
-        unsafe {
-            (*self.env).inputs.now_ns = now_ns;
-            (*self.env).device = cpu.device;
-            reflect(cpu.device, entered as c_int);
-        }
-        self.host_again();
-    }
-
-    /// The governor's function has returned.
-    #[inline]
-    fn host_again(&self) {
-        if let Some(position) = self.position {
-            position.stage(Stage::Host);
+    pub(crate) fn seat(&mut self, index: usize) -> Seat<'_> {
+        let cpu = &mut self.cpus[index];
+        // SAFETY: env and device are valid and ours while the seat borrows `self`, and nobody else names another CPU meanwhile.
+        unsafe { (*self.env).device = cpu.device };
+        Seat {
+            select: self.select,
+            reflect: self.reflect,
+            env: self.env,
+            device: cpu.device,
+            driver: cpu.driver,
+            states: cpu.states,
+            position: self.position,
+            cpu,
         }
     }
 
@@ -430,6 +399,99 @@ impl Object {
     }
 }
 
+/// One CPU of an [`crate::Instance`] and its governor, ready to be asked again and again: all that a question needs is at hand.
+pub struct Seat<'o> {
+    select: SelectFn,
+    reflect: Option<ReflectFn>,
+    env: *mut Env,
+    device: *mut CpuDevice,
+    driver: *mut Driver,
+    states: usize,
+    position: Option<&'static Position>,
+    cpu: &'o mut Cpu,
+}
+
+impl Seat<'_> {
+    /// As [`crate::Instance::select`].
+    #[inline]
+    pub fn select(&mut self, inputs: &Inputs) -> Choice {
+        // SAFETY: env is valid and ours while the seat lasts.
+        unsafe { (*self.env).inputs = *inputs };
+        if self.position.is_some() { self.select_watched() } else { self.call_select() }
+    }
+
+    #[inline]
+    fn call_select(&mut self) -> Choice {
+        let env = self.env;
+        // SAFETY: env, device and driver are valid and ours while the seat lasts; C writes the two flags as `bool`.
+        unsafe {
+            (*env).stop_tick = true;
+            (*env).asked_sleep_length = false;
+            let index = (self.select)(self.driver, self.device, &raw mut (*env).stop_tick);
+            // Each by itself: to read them as one number just after C wrote one of them, a processor has to wait.
+            let stop_tick = (&raw const (*env).stop_tick).read_volatile();
+            let asked_sleep_length = (&raw const (*env).asked_sleep_length).read_volatile();
+            Choice { index, stop_tick, asked_sleep_length }
+        }
+    }
+
+    #[cold]
+    fn select_watched(&mut self) -> Choice {
+        tell(self.position, Stage::Select, self.cpu.number, self.cpu.decisions);
+        self.cpu.decisions += 1;
+        let choice = self.call_select();
+        host_again(self.position);
+        choice
+    }
+
+    /// As [`crate::Instance::reflect`].
+    #[inline]
+    pub fn reflect(&mut self, entered: usize, now_ns: u64) {
+        let Some(reflect) = self.reflect else { return };
+        if entered >= self.states {
+            return;
+        }
+        if self.position.is_some() {
+            self.reflect_watched(reflect, entered, now_ns);
+        } else {
+            self.call_reflect(reflect, entered, now_ns);
+        }
+    }
+
+    #[inline]
+    fn call_reflect(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
+        // SAFETY: as in select; the state exists, so the governor may use it as an index.
+        unsafe {
+            (*self.env).inputs.now_ns = now_ns;
+            reflect(self.device, entered as c_int);
+        }
+    }
+
+    #[cold]
+    fn reflect_watched(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
+        tell(self.position, Stage::Reflect, self.cpu.number, self.cpu.decisions.wrapping_sub(1));
+        self.call_reflect(reflect, entered, now_ns);
+        host_again(self.position);
+    }
+
+    /// As [`crate::Instance::device`].
+    #[inline]
+    pub fn device(&mut self) -> &mut Device {
+        // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
+        unsafe { &mut (*self.device).device }
+    }
+
+    /// As [`crate::Instance::set_disabled`].
+    #[inline]
+    pub fn set_disabled(&mut self, mask: u16) {
+        let device = self.device();
+        if device.disabled() != mask {
+            device.store_disabled(mask);
+            device.poll_limit_ns = 0;
+        }
+    }
+}
+
 impl Drop for Object {
     fn drop(&mut self) {
         for driver in self.drivers.drain(..) {
@@ -443,6 +505,13 @@ impl Drop for Object {
 fn tell(position: Option<&Position>, stage: Stage, cpu: u32, decision: u64) {
     if let Some(position) = position {
         position.tell(stage, cpu, decision);
+    }
+}
+
+/// The governor's function has returned.
+fn host_again(position: Option<&Position>) {
+    if let Some(position) = position {
+        position.stage(Stage::Host);
     }
 }
 

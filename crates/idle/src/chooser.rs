@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_governor::{Choice, Device, Inputs, Instance, Slot};
+use idlewise_governor::{Choice, Device, Inputs, Instance, Seat, Slot};
 
 use crate::Moment;
 
@@ -26,35 +26,33 @@ pub struct TickAhead {
 }
 
 /// A hosted governor deciding for one of its CPUs.
-pub struct Hosted<'i> {
-    instance: &'i mut Instance,
-    slot: Slot,
-}
+pub struct Hosted<'i>(Seat<'i>);
 
 impl<'i> Hosted<'i> {
     /// `slot` is what [`Instance::add_cpu`] gave for the CPU.
+    #[inline]
     pub fn new(instance: &'i mut Instance, slot: Slot) -> Self {
-        Self { instance, slot }
+        Self(instance.seat(slot))
     }
 }
 
 impl Chooser for Hosted<'_> {
     #[inline]
     fn select(&mut self, inputs: &Inputs, _moment: &Moment, _tick: TickAhead) -> Choice {
-        self.instance.select(self.slot, inputs)
+        self.0.select(inputs)
     }
 
     #[inline]
     fn reflect(&mut self, entered: usize, now_ns: u64) {
-        self.instance.reflect(self.slot, entered, now_ns);
+        self.0.reflect(entered, now_ns);
     }
 
     #[inline]
     fn device(&mut self) -> &mut Device {
-        self.instance.device(self.slot)
+        self.0.device()
     }
 
     fn set_disabled(&mut self, mask: u16) {
-        self.instance.set_disabled(self.slot, mask);
+        self.0.set_disabled(mask);
     }
 }

@@ -14,14 +14,18 @@ mod limits;
 mod moment;
 mod oracle;
 mod states;
+mod ticks;
 
 pub use chooser::{Chooser, Hosted, TickAhead};
 pub use limits::Limits;
 pub use moment::{Moment, NEVER_AT_NS, Timers};
 pub use oracle::Oracle;
+pub use ticks::{SleepQuery, Ticks};
 
 use idlewise_governor::Inputs;
-use idlewise_model::{Breach, Entry, IdleTable, Ledger, Outcome, TickChoice, TickGrid, WakeCause};
+use idlewise_model::{
+    Breach, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
+};
 
 use states::States;
 
@@ -34,6 +38,8 @@ pub struct Entered {
     pub poll_until_ns: u64,
     /// What happened to the tick.
     pub tick: TickChoice,
+    /// When it is due next, ns; [`NEVER_AT_NS`] while it is stopped.
+    pub tick_due_ns: u64,
     /// Whether the governor asked to stop the tick.
     pub stop_tick: bool,
     /// Whether the governor asked for the sleep length.
@@ -69,15 +75,13 @@ pub struct IdleCpu<'t> {
     cpu: u32,
     table: &'t IdleTable,
     states: States,
-    grid: TickGrid,
-    /// The kernel's `idle_entrytime`: "now" of the sleep length query.
+    ticks: Ticks,
+    /// The kernel's `idle_entrytime`: "now" of the sleep length query. The tick due next is the first on the grid after it.
     now_ns: u64,
     tick_stopped: bool,
-    /// The tick due next, ns: the first on the grid after `now_ns`.
-    tick_at_ns: u64,
     disabled: u16,
     stay: Stay,
-    /// What the polling loop of this stay found: time-limit flag and limit, ns.
+    /// What the polling loop found when it last began: time-limit flag and limit, ns.
     before_polling: Option<(bool, u64)>,
 }
 
@@ -86,22 +90,22 @@ struct Stay {
     start_ns: u64,
     selected: u8,
     tick: TickChoice,
-    breach: Breach,
+    /// What is wrong with the choice, if anything is.
+    breach: Option<Breach>,
 }
 
 impl<'t> IdleCpu<'t> {
     /// A CPU with the states of `table` and ticks on `grid`, not idle yet, tick running.
     #[must_use]
     pub fn new(cpu: u32, table: &'t IdleTable, grid: TickGrid) -> Self {
-        let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept, breach: Breach::default() };
+        let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept, breach: None };
         Self {
             cpu,
             table,
-            states: States::new(table, 0),
-            grid,
+            states: States::new(table, 0, NO_LATENCY_LIMIT_NS),
+            ticks: Ticks::new(grid),
             now_ns: 0,
             tick_stopped: false,
-            tick_at_ns: grid.after(0),
             disabled: 0,
             stay,
             before_polling: None,
@@ -112,7 +116,7 @@ impl<'t> IdleCpu<'t> {
     pub fn set_disabled<C: Chooser>(&mut self, chooser: &mut C, mask: u16) {
         if mask != self.disabled {
             self.disabled = mask;
-            self.states = States::new(self.table, mask);
+            self.states = States::new(self.table, mask, self.states.limit_ns());
             chooser.set_disabled(mask);
         }
     }
@@ -120,7 +124,7 @@ impl<'t> IdleCpu<'t> {
     /// The idle task is switched in at `now_ns`.
     #[inline]
     pub fn begin_visit(&mut self, now_ns: u64) {
-        self.set_now(now_ns);
+        self.now_ns = now_ns;
     }
 
     /// The idle task is switched out; a stopped tick is restarted on its grid.
@@ -132,7 +136,7 @@ impl<'t> IdleCpu<'t> {
     /// Interrupt handlers that ran in the idle task were done at `now_ns` and woke nobody.
     #[inline]
     pub fn interrupt_done(&mut self, now_ns: u64) {
-        self.set_now(now_ns);
+        self.now_ns = now_ns;
     }
 
     /// The tick's handler ran; menu and teo find out by asking once.
@@ -145,7 +149,7 @@ impl<'t> IdleCpu<'t> {
     #[inline]
     #[must_use]
     pub fn tick_due_ns(&self) -> u64 {
-        if self.tick_stopped { NEVER_AT_NS } else { self.tick_at_ns }
+        if self.tick_stopped { NEVER_AT_NS } else { self.ticks.after(self.now_ns) }
     }
 
     /// Whether the tick is stopped.
@@ -165,15 +169,36 @@ impl<'t> IdleCpu<'t> {
     #[inline]
     #[must_use]
     pub fn exit_at_ns(&self, state: usize, start_ns: u64, wake_at_ns: u64) -> u64 {
-        let s = self.states.get(state);
-        wake_at_ns.max(start_ns.saturating_add(s.entry_ns)).saturating_add(s.exit_ns)
+        let s = self.states.get(self.states.there(state));
+        wake_at_ns.max(start_ns + s.entry_ns) + s.exit_ns
     }
 
     /// One iteration's first half: asks the governor, stops or keeps the tick, enters the state
     /// (`governor-behaviour.md` 1.2, 1.3, 1.8).
     #[inline(always)]
     pub fn enter<C: Chooser>(&mut self, chooser: &mut C, moment: &Moment) -> Entered {
-        let query = self.sleep_length(&moment.timers);
+        let query = self.query(&moment.timers);
+        self.enter_asked(chooser, moment, &query)
+    }
+
+    /// What the sleep length query answers where `timers` are pending.
+    #[inline]
+    #[must_use]
+    pub fn query(&self, timers: &Timers) -> SleepQuery {
+        self.ticks.query(self.now_ns, self.tick_stopped, timers)
+    }
+
+    /// As [`IdleCpu::enter`], where it is known what [`IdleCpu::query`] answers for the moment's timers.
+    #[inline(always)]
+    pub fn enter_asked<C: Chooser>(
+        &mut self,
+        chooser: &mut C,
+        moment: &Moment,
+        query: &SleepQuery,
+    ) -> Entered {
+        debug_assert_eq!(*query, self.query(&moment.timers));
+        self.states.set_limit(moment.latency_limit_ns);
+        let was_stopped = self.tick_stopped;
         let inputs = Inputs {
             now_ns: moment.start_ns,
             sleep_length_ns: query.sleep_length_ns,
@@ -182,31 +207,32 @@ impl<'t> IdleCpu<'t> {
             util: moment.util,
             iowait: moment.iowait,
             random: moment.random,
-            tick_stopped: self.tick_stopped,
+            tick_stopped: was_stopped,
         };
-        let tick = TickAhead { due_ns: self.tick_due_ns(), may_stop: query.may_stop };
+        let due_ns = |stopped: bool| if stopped { NEVER_AT_NS } else { query.tick_at_ns };
+        let tick = TickAhead { due_ns: due_ns(was_stopped), may_stop: query.may_stop };
         let choice = chooser.select(&inputs, moment, tick);
-        let tick = if self.tick_stopped {
-            TickChoice::WasStopped
-        } else if choice.stop_tick && query.may_stop {
-            self.tick_stopped = true;
-            TickChoice::Stopped
-        } else {
-            TickChoice::Kept
-        };
-        let state = self.states.nearest(choice.index);
-        let poll_until_ns = if self.states.get(state).polling {
-            self.start_polling(chooser, moment.start_ns)
-        } else {
-            self.before_polling = None;
-            NEVER_AT_NS
-        };
-        let breach = self.states.breach(choice.index, moment.latency_limit_ns);
-        self.stay = Stay { start_ns: moment.start_ns, selected: state as u8, tick, breach };
+        let stops = choice.stop_tick & query.may_stop;
+        self.tick_stopped = was_stopped | stops;
+        let tick = if stops { TickChoice::Stopped } else { TickChoice::Kept };
+        let tick = if was_stopped { TickChoice::WasStopped } else { tick };
+        self.stay.start_ns = moment.start_ns;
+        self.stay.tick = tick;
+        self.stay.breach = None;
+        let mut state = choice.index as u32 as usize;
+        let (mut poll_until_ns, mut breach) = (NEVER_AT_NS, Breach::default());
+        if state > self.states.last() || self.states.get(state).wrong {
+            (state, breach) = self.wrong(choice.index);
+        }
+        if self.states.get(state).polling {
+            poll_until_ns = self.start_polling(chooser, moment.start_ns);
+        }
+        self.stay.selected = state as u8;
         Entered {
             state,
             poll_until_ns,
             tick,
+            tick_due_ns: due_ns(self.tick_stopped),
             stop_tick: choice.stop_tick,
             asked_sleep_length: choice.asked_sleep_length,
             answer: choice.index,
@@ -225,7 +251,7 @@ impl<'t> IdleCpu<'t> {
     #[inline(always)]
     pub fn leave<C: Chooser, L: Ledger>(&mut self, chooser: &mut C, left: &Left, ledger: &mut L) {
         let residency_ns = left.exit_at_ns.wrapping_sub(self.stay.start_ns) as i64;
-        let state = self.states.nearest(i32::try_from(left.entered).unwrap_or(i32::MAX));
+        let state = self.states.there(left.entered);
         let device = chooser.device();
         device.last_residency_ns = residency_ns;
         device.got_tick |= left.tick_ran;
@@ -234,7 +260,7 @@ impl<'t> IdleCpu<'t> {
             device.poll_time_limit = left.cause == WakeCause::PollLimit;
         }
         let miss = entered.verdict(residency_ns);
-        ledger.entry(&Entry {
+        let entry = Entry {
             cpu: self.cpu,
             start_ns: self.stay.start_ns,
             residency_ns,
@@ -249,11 +275,15 @@ impl<'t> IdleCpu<'t> {
             outcome: Outcome::Stayed { entered: state as u8, miss },
             cause: left.cause,
             tick: self.stay.tick,
-            breach: self.stay.breach,
-        });
+            breach: Breach::default(),
+        };
+        match self.stay.breach {
+            None => ledger.entry(&entry),
+            Some(breach) => wrong(ledger, &Entry { breach, ..entry }),
+        }
         chooser.reflect(state, left.handled_at_ns);
         if left.handled_at_ns > left.exit_at_ns || left.cause != WakeCause::PollLimit {
-            self.set_now(left.handled_at_ns);
+            self.now_ns = left.handled_at_ns;
         }
     }
 
@@ -261,7 +291,8 @@ impl<'t> IdleCpu<'t> {
     pub fn abort<C: Chooser>(&mut self, chooser: &mut C) {
         let device = chooser.device();
         device.last_residency_ns = 0;
-        if let Some((poll_time_limit, poll_limit_ns)) = self.before_polling.take() {
+        let polls = self.states.get(self.stay.selected.into()).polling;
+        if let Some((poll_time_limit, poll_limit_ns)) = self.before_polling.take_if(|_| polls) {
             // The polling loop did not run.
             device.poll_time_limit = poll_time_limit;
             device.poll_limit_ns = poll_limit_ns;
@@ -290,70 +321,55 @@ impl<'t> IdleCpu<'t> {
             outcome: Outcome::Rejected,
             cause: WakeCause::Unknown,
             tick: self.stay.tick,
-            breach: self.stay.breach,
+            breach: self.stay.breach.unwrap_or_default(),
         });
     }
 
-    #[inline]
-    fn set_now(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
-        // The next tick is mostly the same one or the one after it: no need to divide.
-        let next = self.tick_at_ns.saturating_add(self.grid.period_ns);
-        if now_ns >= self.tick_at_ns && now_ns < next {
-            self.tick_at_ns = next;
-        } else if now_ns >= next || self.tick_at_ns - now_ns > self.grid.period_ns {
-            self.tick_at_ns = self.grid.after(now_ns);
-        }
+    /// Something is wrong with the answer `index`: gives the nearest state, and what is wrong.
+    #[cold]
+    #[inline(never)]
+    fn wrong(&mut self, index: i32) -> (usize, Breach) {
+        let breach = self.states.breach(index);
+        self.stay.breach = Some(breach);
+        (self.states.nearest(index), breach)
     }
 
-    /// `governor-behaviour.md` 1.8.
+    /// The polling loop begins: the flag is cleared and the limit cached, as the kernel does (`governor-behaviour.md` 1.6).
     #[inline]
-    fn sleep_length(&self, timers: &Timers) -> Query {
-        match *timers {
-            Timers::Known { sleep_length_ns, delta_tick_ns } => {
-                Query { sleep_length_ns, delta_tick_ns, may_stop: true }
-            }
-            Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed } => {
-                let since = |at_ns: u64| at_ns.min(NEVER_AT_NS).wrapping_sub(self.now_ns) as i64;
-                // The next tick is one period after the last jiffies update.
-                let expiry_ns = if tick_needed { self.tick_at_ns } else { wheel_at_ns };
-                let sleep_length_ns = since(expiry_ns.min(hrtimer_at_ns));
-                if self.tick_stopped {
-                    let delta_tick_ns = since(wheel_at_ns.min(hrtimer_at_ns));
-                    return Query { sleep_length_ns, delta_tick_ns, may_stop: true };
-                }
-                let delta_tick_ns = since(self.tick_at_ns.min(hrtimer_at_ns));
-                if expiry_ns <= self.tick_at_ns {
-                    return Query { sleep_length_ns: delta_tick_ns, delta_tick_ns, may_stop: false };
-                }
-                Query { sleep_length_ns, delta_tick_ns, may_stop: true }
-            }
-        }
-    }
-
-    /// The polling loop begins: the flag is cleared and the limit cached, as the kernel does (`governor-behaviour.md`
-    /// 1.6).
     fn start_polling<C: Chooser>(&mut self, chooser: &mut C, start_ns: u64) -> u64 {
         let device = chooser.device();
         self.before_polling = Some((device.poll_time_limit, device.poll_limit_ns));
         device.poll_time_limit = false;
         if device.poll_limit_ns == 0 {
-            device.poll_limit_ns = self.table.poll_limit_ns(self.disabled, self.grid.period_ns);
+            device.poll_limit_ns = self.poll_limit_ns();
         }
         start_ns.saturating_add(device.poll_limit_ns).min(NEVER_AT_NS)
     }
+
+    #[cold]
+    fn poll_limit_ns(&self) -> u64 {
+        self.table.poll_limit_ns(self.disabled, self.ticks.period_ns())
+    }
 }
 
-#[derive(Clone, Copy)]
-struct Query {
-    sleep_length_ns: i64,
-    delta_tick_ns: i64,
-    may_stop: bool,
+/// A stay that was not chosen well. Its own function: where nothing is wrong, nothing is said about it.
+#[cold]
+#[inline(never)]
+fn wrong<L: Ledger>(ledger: &mut L, entry: &Entry) {
+    ledger.entry(entry);
 }
 
 /// Ns from one moment to a later one.
 #[inline]
 fn since(earlier_ns: u64, later_ns: u64) -> i64 {
-    assert!(earlier_ns <= later_ns, "a task ran at {later_ns} ns, before its wake at {earlier_ns} ns");
+    if earlier_ns > later_ns {
+        too_early(earlier_ns, later_ns);
+    }
     i64::try_from(later_ns - earlier_ns).unwrap_or(i64::MAX)
+}
+
+#[cold]
+#[inline(never)]
+fn too_early(earlier_ns: u64, later_ns: u64) {
+    assert!(earlier_ns <= later_ns, "a task ran at {later_ns} ns, before its wake at {earlier_ns} ns");
 }

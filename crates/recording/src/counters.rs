@@ -216,12 +216,12 @@ impl StateCheck {
         let [above, below] = missed;
         Self {
             name,
-            usage: both(Some(kernel.usage), by_stay.entries),
+            usage: both(Some(kernel.usage), by_stay.entries()),
             above: both(kernel.above, above),
             below: both(kernel.below, below),
             rejected: both(kernel.rejected, by_stay.rejected),
-            above_by_stay: by_stay.above,
-            below_by_stay: by_stay.below,
+            above_by_stay: by_stay.above(),
+            below_by_stay: by_stay.below(),
             time_us: kernel.time_us,
             stays_ns: by_stay.residency_ns,
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_idle::NEVER_AT_NS;
+use idlewise_idle::{NEVER_AT_NS, SleepQuery, Ticks, Timers};
 use idlewise_model::{Confidence, NEVER_NS, Piece, PieceFlags, WakeCause};
 
 /// One event that wakes a CPU whatever governor runs, with what the kernel knew when the CPU began to wait for it.
@@ -50,6 +50,22 @@ const LATEST_NS: u64 = NEVER_AT_NS / 2;
 impl WorkloadEvent {
     pub(crate) fn is_sane(&self) -> bool {
         self.at_ns < LATEST_NS && self.at_ns.saturating_sub(self.start_ns) <= LONGEST_WAIT_NS
+    }
+
+    /// The kernel's "now" for a CPU that comes from another task and becomes idle at `ready_ns`, ns.
+    #[inline]
+    pub(crate) fn now_ns(&self, ready_ns: u64) -> u64 {
+        ready_ns.saturating_sub(self.entry_lag_ns.into())
+    }
+
+    /// The sleep length query of a CPU that comes from another task and becomes idle as recorded.
+    pub(crate) fn first_query(&self, ticks: &Ticks) -> SleepQuery {
+        let timers = Timers::Pending {
+            hrtimer_at_ns: self.hrtimer_at_ns,
+            wheel_at_ns: self.wheel_at_ns,
+            tick_needed: self.tick_needed_ns > 0,
+        };
+        ticks.query(self.now_ns(self.start_ns), false, &timers)
     }
 
     pub(crate) fn from_piece(p: &Piece) -> Self {

@@ -3,8 +3,10 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::OnceLock;
 
-use idlewise_model::{Piece, PieceFlags, PieceIter, Pieces, WakeCause};
+use idlewise_idle::{SleepQuery, Ticks};
+use idlewise_model::{Piece, PieceFlags, PieceIter, Pieces, TickGrid, WakeCause};
 
 use crate::event::{WorkloadEvent, unsure};
 use crate::sleep_lengths::SleepLengths;
@@ -21,8 +23,15 @@ pub struct Events(Held);
 
 #[derive(Clone)]
 enum Held {
-    Memory(Vec<WorkloadEvent>),
+    Memory(Vec<WorkloadEvent>, OnceLock<Queries>),
     Taped { pieces: Pieces, lengths: SleepLengths, len: usize },
+}
+
+/// What [`WorkloadEvent::first_query`] gives for each event: worked out once, for all governors.
+#[derive(Clone)]
+struct Queries {
+    grid: TickGrid,
+    all: Vec<SleepQuery>,
 }
 
 impl Events {
@@ -33,7 +42,7 @@ impl Events {
         Self(if pieces.in_memory() {
             let mut events = Vec::with_capacity(pieces.len());
             events.extend(all);
-            Held::Memory(events)
+            Held::Memory(events, OnceLock::new())
         } else {
             let len = all.count();
             Held::Taped { pieces: pieces.clone(), lengths, len }
@@ -44,7 +53,7 @@ impl Events {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Held::Memory(all) => all.len(),
+            Held::Memory(all, _) => all.len(),
             Held::Taped { len, .. } => *len,
         }
     }
@@ -59,7 +68,7 @@ impl Events {
     #[must_use]
     pub fn iter(&self) -> EventIter<'_> {
         EventIter(match &self.0 {
-            Held::Memory(all) => Source::Memory(all.iter()),
+            Held::Memory(all, _) => Source::Memory(all.iter()),
             Held::Taped { pieces, lengths, .. } => Source::Taped(Waits::new(pieces), *lengths),
         })
     }
@@ -68,16 +77,26 @@ impl Events {
     #[must_use]
     pub fn in_memory(&self) -> Option<&[WorkloadEvent]> {
         match &self.0 {
-            Held::Memory(all) => Some(all),
+            Held::Memory(all, _) => Some(all),
             Held::Taped { .. } => None,
         }
+    }
+
+    /// The same, with what depends on no governor, on a CPU with the ticks of `grid`; nothing where it was worked out for others.
+    pub(crate) fn prepared(&self, grid: TickGrid) -> Option<Prepared<'_>> {
+        let Held::Memory(events, queries) = &self.0 else { return None };
+        let queries = queries.get_or_init(|| {
+            let ticks = Ticks::new(grid);
+            Queries { grid, all: events.iter().map(|e| e.first_query(&ticks)).collect() }
+        });
+        (queries.grid == grid).then_some(Prepared { events, queries: &queries.all })
     }
 
     /// Why a reader did not get all of them ([`Pieces::failure`]).
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         match &self.0 {
-            Held::Memory(_) => None,
+            Held::Memory(..) => None,
             Held::Taped { pieces, .. } => pieces.failure(),
         }
     }
@@ -91,20 +110,20 @@ impl Default for Events {
 
 impl From<Vec<WorkloadEvent>> for Events {
     fn from(all: Vec<WorkloadEvent>) -> Self {
-        Self(Held::Memory(all))
+        Self(Held::Memory(all, OnceLock::new()))
     }
 }
 
 impl FromIterator<WorkloadEvent> for Events {
     fn from_iter<I: IntoIterator<Item = WorkloadEvent>>(all: I) -> Self {
-        Self(Held::Memory(all.into_iter().collect()))
+        Self(Held::Memory(all.into_iter().collect(), OnceLock::new()))
     }
 }
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Held::Memory(all) => f.debug_list().entries(all).finish(),
+            Held::Memory(all, _) => f.debug_list().entries(all).finish(),
             Held::Taped { pieces, lengths, len } => write!(f, "{len} of {pieces:?}, {lengths:?}"),
         }
     }
@@ -210,19 +229,34 @@ pub(crate) trait Ahead {
 
     /// Event number `n`, which is still to come.
     fn later(&mut self, n: usize) -> Option<Self::Event>;
+
+    /// What [`WorkloadEvent::first_query`] gives for event number `n`, where it is known already.
+    fn first_query(&self, n: usize) -> Option<&SleepQuery>;
 }
 
-impl<'e> Ahead for &'e [WorkloadEvent] {
+/// Events in memory.
+pub(crate) struct Prepared<'e> {
+    events: &'e [WorkloadEvent],
+    /// For each event.
+    queries: &'e [SleepQuery],
+}
+
+impl<'e> Ahead for Prepared<'e> {
     type Event = &'e WorkloadEvent;
 
     #[inline]
     fn now(&mut self, n: usize) -> Option<&'e WorkloadEvent> {
-        self.get(n)
+        self.events.get(n)
     }
 
     #[inline]
     fn later(&mut self, n: usize) -> Option<&'e WorkloadEvent> {
-        self.get(n)
+        self.events.get(n)
+    }
+
+    #[inline]
+    fn first_query(&self, n: usize) -> Option<&SleepQuery> {
+        Some(&self.queries[n])
     }
 }
 
@@ -264,5 +298,10 @@ impl Ahead for Window<'_> {
             self.go_on();
         }
         self.seen.get(n.wrapping_sub(self.from)).copied()
+    }
+
+    #[inline]
+    fn first_query(&self, _n: usize) -> Option<&SleepQuery> {
+        None
     }
 }

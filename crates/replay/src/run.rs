@@ -75,7 +75,7 @@ pub fn run<C: Chooser, L: Ledger>(
     chooser: &mut C,
     ledger: &mut L,
 ) -> RunCounts {
-    match workload.events.in_memory() {
+    match workload.events.prepared(workload.grid) {
         Some(all) => play(workload, all, table, capacity, setting, chooser, ledger),
         None => play(workload, Window::new(&workload.events), table, capacity, setting, chooser, ledger),
     }
@@ -92,6 +92,8 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
     ledger: &mut L,
 ) -> RunCounts {
     let default_mask = table.disabled_by_default() | setting.limits.disabled;
+    let refusals = if setting.same_machine { workload.refusals.as_slice() } else { &[] };
+    let refused_ns = if table.refused() == 0 { 0 } else { workload.refused_ns() };
     let mut player = Player {
         idle: IdleCpu::new(workload.cpu, table, workload.grid),
         chooser,
@@ -105,30 +107,34 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         changes: Changes::new(workload, default_mask),
         counts: RunCounts::default(),
         exit_at_ns: 0,
-        refusals: if setting.same_machine { workload.refusals.as_slice() } else { &[] },
-        refused_ns: if table.refused() == 0 { 0 } else { workload.refused_ns() },
+        refusals,
+        refused_ns,
+        may_refuse: refused_ns > 0 || !refusals.is_empty(),
     };
     player.idle.set_disabled(player.chooser, default_mask);
-    let mut next = 0;
-    let mut ready_ns = 0;
-    // Left the polling loop at its limit, with nothing to do before the next question.
-    let mut still_idle = false;
-    while let Some(event) = player.events.now(next) {
-        let event: &WorkloadEvent = event.borrow();
-        if event.start_ns >= player.changes.next_at_ns {
-            player.apply_changes(event.start_ns);
-        }
-        if event.visit_start || !still_idle {
-            // A slow exit can reach into the next wait, which then begins later; a CPU is not idle twice at a time.
-            ready_ns = ready_ns.max(event.start_ns);
-        }
-        if event.visit_start {
-            player.idle.end_visit();
-            player.idle.begin_visit(ready_ns.saturating_sub(event.entry_lag_ns.into()));
-        }
-        (next, ready_ns, still_idle) = player.wait_for(next, event, ready_ns);
-    }
+    player.go_through();
     player.counts
+}
+
+/// A CPU that waits for an event, awake before it asks.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Number of the event.
+    event: usize,
+    /// When the CPU is ready to ask, ns.
+    ready_ns: u64,
+    since: Since,
+}
+
+/// What was before a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// The event before came, and its handlers are done.
+    Awake,
+    /// The polling loop was left at its limit; events came in it.
+    StillIdle,
+    /// Something that was not the event.
+    Asked,
 }
 
 struct Player<'a, E, C, L> {
@@ -149,67 +155,106 @@ struct Player<'a, E, C, L> {
     refusals: &'a [Refusal],
     /// How long an entry takes that is always refused, ns.
     refused_ns: u64,
+    /// There are such entries, or refusals to come when the run began.
+    may_refuse: bool,
 }
 
 impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
-    /// Asks and sleeps until event number `n` is met; gives the number of the next event to wait for, when the CPU is
-    /// ready to wait for it, and whether it has been idle all the time since.
+    /// Each round is one question and what follows from it.
     #[inline]
-    fn wait_for(&mut self, n: usize, event: &WorkloadEvent, mut ready_ns: u64) -> (usize, u64, bool) {
-        self.ledger.waits_for(n);
-        loop {
-            if ready_ns > event.at_ns {
-                self.counts.overtaken += 1;
-                // Behind the tick's handlers it would have waited in any case.
-                if self.exit_at_ns > event.at_ns {
-                    self.ledger.overtaken(self.exit_at_ns - event.at_ns);
-                }
-                return (n + 1, ready_ns, false);
+    fn go_through(&mut self) {
+        let mut waiting = Waiting { event: 0, ready_ns: 0, since: Since::Awake };
+        while let Some(event) = self.events.now(waiting.event) {
+            let event: &WorkloadEvent = event.borrow();
+            let mut as_recorded = false;
+            if waiting.since != Since::Asked {
+                (waiting.ready_ns, as_recorded) = self.begin(event, &waiting);
             }
-            let entered = self.ask(event, ready_ns);
-            if let Some(took_ns) = self.refusal(entered.state, ready_ns) {
-                ready_ns = self.refuse(ready_ns, took_ns);
-                continue;
+            waiting = self.wait(event, &waiting, as_recorded);
+        }
+    }
+
+    /// The CPU begins to wait for `event`; gives when it is ready to ask, and whether it comes from another task just then,
+    /// as recorded.
+    #[inline]
+    fn begin(&mut self, event: &WorkloadEvent, waiting: &Waiting) -> (u64, bool) {
+        self.ledger.waits_for(waiting.event);
+        if event.start_ns >= self.changes.next_at_ns {
+            self.apply_changes(event.start_ns);
+        }
+        if !event.visit_start {
+            // Where it is still idle, nothing was to do before the next question.
+            let still_idle = waiting.since == Since::StillIdle;
+            let ready_ns = if still_idle { waiting.ready_ns } else { waiting.ready_ns.max(event.start_ns) };
+            return (ready_ns, false);
+        }
+        self.idle.end_visit();
+        if waiting.ready_ns > event.start_ns {
+            // A slow exit can reach into the next wait, which then begins later; a CPU is not idle twice at a time.
+            self.idle.begin_visit(event.now_ns(waiting.ready_ns));
+            return (waiting.ready_ns, false);
+        }
+        self.idle.begin_visit(event.now_ns(event.start_ns));
+        (event.start_ns, true)
+    }
+
+    /// Asks, and sleeps until `event` is met or something else comes before it.
+    #[inline]
+    fn wait(&mut self, event: &WorkloadEvent, waiting: &Waiting, as_recorded: bool) -> Waiting {
+        let &Waiting { event: n, ready_ns, .. } = waiting;
+        if ready_ns > event.at_ns {
+            self.overtaken(event);
+            return Waiting { event: n + 1, ready_ns, since: Since::Awake };
+        }
+        let entered = self.ask(n, event, ready_ns, as_recorded);
+        if self.may_refuse
+            && let Some(took_ns) = self.refusal(entered.state, ready_ns)
+        {
+            return Waiting { event: n, ready_ns: self.refuse(ready_ns, took_ns), since: Since::Asked };
+        }
+        let limit_ns = entered.poll_until_ns;
+        if limit_ns != NEVER_AT_NS {
+            if limit_ns > event.at_ns.min(entered.tick_due_ns) {
+                return self.poll(n, &entered);
             }
-            if entered.poll_until_ns != NEVER_AT_NS {
-                match self.poll(n, &entered) {
-                    Polled::Limit { at_ns, next } if next == n => ready_ns = at_ns,
-                    Polled::Limit { at_ns, next } => return (next, at_ns, true),
-                    Polled::Woken { at_ns, next } => return (next, at_ns, false),
-                }
-                continue;
-            }
-            let tick_ns = self.idle.tick_due_ns();
-            if tick_ns < event.at_ns {
-                ready_ns = self.woken_by_tick(entered.state, ready_ns, tick_ns);
-                continue;
-            }
-            let handled_ns = self.woken_by(event, entered.state, ready_ns, tick_ns);
-            return (n + 1, handled_ns, false);
+            // Nothing comes until the limit.
+            self.leave_poll(entered.state, limit_ns, limit_ns, limit_ns, WakeCause::PollLimit);
+            return Waiting { event: n, ready_ns: limit_ns, since: Since::Asked };
+        }
+        let tick_ns = entered.tick_due_ns;
+        if tick_ns < event.at_ns {
+            let ready_ns = self.woken_by_tick(entered.state, ready_ns, tick_ns);
+            return Waiting { event: n, ready_ns, since: Since::Asked };
+        }
+        let ready_ns = self.woken_by(event, entered.state, ready_ns, tick_ns);
+        Waiting { event: n + 1, ready_ns, since: Since::Awake }
+    }
+
+    #[cold]
+    fn overtaken(&mut self, event: &WorkloadEvent) {
+        self.counts.overtaken += 1;
+        // Behind the tick's handlers it would have waited in any case.
+        if self.exit_at_ns > event.at_ns {
+            self.ledger.overtaken(self.exit_at_ns - event.at_ns);
         }
     }
 
     #[inline]
-    fn ask(&mut self, event: &WorkloadEvent, start_ns: u64) -> Entered {
+    fn ask(&mut self, n: usize, event: &WorkloadEvent, start_ns: u64, as_recorded: bool) -> Entered {
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Asked again, with a timer's time gone by and nothing come of it: it was not this CPU's to handle.
-        let again = start_ns > event.start_ns;
-        let pending = |at_ns: u64| if again && at_ns < start_ns { NEVER_AT_NS } else { at_ns };
         let moment = Moment {
             start_ns,
-            timers: Timers::Pending {
-                hrtimer_at_ns: pending(event.hrtimer_at_ns),
-                wheel_at_ns: pending(event.wheel_at_ns),
-                tick_needed: start_ns < event.start_ns + u64::from(event.tick_needed_ns),
-            },
+            timers: pending(event, start_ns),
             latency_limit_ns: self.latency_ns,
             util: (u32::from(event.util) * self.capacity) >> 10,
             iowait: event.iowait.into(),
             random: (self.random >> 32) as u32,
             wake_at_ns: event.at_ns,
         };
-        let entered = self.idle.enter(self.chooser, &moment);
+        let known = if as_recorded { self.events.first_query(n) } else { None };
+        let query = known.copied().unwrap_or_else(|| self.idle.query(&moment.timers));
+        let entered = self.idle.enter_asked(self.chooser, &moment, &query);
         if entered.breach.no_state {
             self.out_of_range(&entered);
         }
@@ -219,7 +264,6 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
 
     /// How long it takes until the entry into `state` at `start_ns` is refused, ns, where it is: always on this machine, or
     /// at that time in the recording.
-    #[inline]
     fn refusal(&mut self, state: usize, start_ns: u64) -> Option<u64> {
         if self.refused_ns > 0 && self.idle.refuses(state) {
             return Some(self.refused_ns);
@@ -266,7 +310,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     fn woken_by_tick(&mut self, state: usize, start_ns: u64, tick_ns: u64) -> u64 {
         let wake_at_ns = tick_ns.max(start_ns);
         let exit_at_ns = self.idle.exit_at_ns(state, start_ns, wake_at_ns);
-        let handled_at_ns = exit_at_ns.saturating_add(self.workload.tick_handler_ns);
+        let handled_at_ns = exit_at_ns + self.workload.tick_handler_ns;
         let cause = WakeCause::Tick;
         let running_at_ns = exit_at_ns;
         let left = Left {
@@ -294,10 +338,10 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             wake_at_ns: event.at_ns,
             exit_at_ns,
             running_at_ns,
-            handled_at_ns: exit_at_ns.saturating_add(event.handler_ns.into()),
+            handled_at_ns: exit_at_ns + u64::from(event.handler_ns),
             cause: event.cause,
             // A tick that fell due during the exit is handled with the event; wheel timers are run by the tick's handler.
-            tick_ran: tick_ns <= exit_at_ns || matches!(event.cause, WakeCause::Wheel | WakeCause::Tick),
+            tick_ran: (tick_ns <= exit_at_ns) | matches!(event.cause, WakeCause::Wheel | WakeCause::Tick),
         };
         self.exit_at_ns = left.exit_at_ns;
         self.idle.leave(self.chooser, &left, self.ledger);
@@ -309,14 +353,15 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     fn as_recorded(&self, event: &WorkloadEvent, state: usize) -> Option<(u64, u64)> {
         let recorded = self.setting.same_machine && usize::from(event.state) == state;
         recorded.then(|| {
-            let after = |lag_ns: u32| event.at_ns.saturating_add(lag_ns.into());
+            let after = |lag_ns: u32| event.at_ns + u64::from(lag_ns);
             (after(event.exit_lag_ns), after(event.response_ns))
         })
     }
 
     /// The polling loop: interrupts are handled inside it, and those that wake nobody do not end it; it ends with the
     /// visit or at its limit (`governor-behaviour.md` 1.4, 1.6).
-    fn poll(&mut self, first: usize, entered: &Entered) -> Polled {
+    #[inline(never)]
+    fn poll(&mut self, first: usize, entered: &Entered) -> Waiting {
         let mut n = first;
         // The loop looks at the clock again when the last handler is done.
         let mut handled_ns = 0;
@@ -336,18 +381,21 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
                     let (exit_at_ns, running_at_ns) =
                         self.as_recorded(e, entered.state).unwrap_or((done_ns, e.at_ns));
                     self.leave_poll(entered.state, e.at_ns, running_at_ns, exit_at_ns, e.cause);
-                    return Polled::Woken { at_ns: exit_at_ns.max(done_ns), next: n + 1 };
+                    let ready_ns = exit_at_ns.max(done_ns);
+                    return Waiting { event: n + 1, ready_ns, since: Since::Awake };
                 }
                 handled_ns = done_ns;
                 self.idle.interrupt_done(handled_ns);
                 n += 1;
             } else {
                 self.leave_poll(entered.state, limit_ns, limit_ns, limit_ns, WakeCause::PollLimit);
-                return Polled::Limit { at_ns: limit_ns, next: n };
+                let since = if n == first { Since::Asked } else { Since::StillIdle };
+                return Waiting { event: n, ready_ns: limit_ns, since };
             }
         }
     }
 
+    #[inline]
     fn leave_poll(
         &mut self,
         state: usize,
@@ -379,9 +427,17 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     }
 }
 
-enum Polled {
-    Limit { at_ns: u64, next: usize },
-    Woken { at_ns: u64, next: usize },
+/// The timers of a CPU that asks at `now_ns`.
+#[inline]
+fn pending(event: &WorkloadEvent, now_ns: u64) -> Timers {
+    // Asked again, with a timer's time gone by and nothing come of it: it was not this CPU's to handle.
+    let again = now_ns > event.start_ns;
+    let pending = |at_ns: u64| if again && at_ns < now_ns { NEVER_AT_NS } else { at_ns };
+    Timers::Pending {
+        hrtimer_at_ns: pending(event.hrtimer_at_ns),
+        wheel_at_ns: pending(event.wheel_at_ns),
+        tick_needed: now_ns < event.start_ns + u64::from(event.tick_needed_ns),
+    }
 }
 
 /// The changes of latency limit and disabled states still to come.

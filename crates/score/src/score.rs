@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_model::{Counted, WakeCause, nth};
+use idlewise_model::{Counted, TickChoice, WakeCause, nth};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -118,9 +118,10 @@ impl Score {
         let below: u64 = states.iter().map(|s| s.below).sum();
         let by_cause = |c: WakeCause| tallies.iter().map(|t| t.counts.causes[c as usize]).sum::<u64>();
         let cause_known = wakeups == 0 || by_cause(WakeCause::Unknown) < wakeups;
-        let (kept, stopped) = (sum(|t| t.counts.ticks_kept), sum(|t| t.counts.ticks_stopped));
-        let stopped_before = sum(|t| t.counts.ticks_stopped_before);
-        let ticks_unknown = sum(|t| t.counts.ticks_unknown);
+        let by_tick = |c: TickChoice| tallies.iter().map(|t| t.counts.ticks[c as usize]).sum::<u64>();
+        let (kept, stopped) = (by_tick(TickChoice::Kept), by_tick(TickChoice::Stopped));
+        let stopped_before = by_tick(TickChoice::WasStopped);
+        let ticks_unknown = by_tick(TickChoice::Unknown);
         assert_eq!(
             kept + stopped + stopped_before + ticks_unknown,
             wakeups,
@@ -138,7 +139,7 @@ impl Score {
         }
         let mut breaches = Breaches::default();
         tallies.iter().for_each(|t| breaches.merge(&t.counts.breaches));
-        let energy_fj: u128 = tallies.iter().map(|t| t.counts.energy_fj).sum();
+        let energy_fj: u128 = tallies.iter().map(|t| t.energy_fj()).sum();
         let measured = tallies.iter().all(|t| t.energy().unit() == "mJ");
         Self {
             wakeups,
@@ -213,10 +214,10 @@ fn states(tallies: &[&Tally<'_>]) -> Vec<StateScore> {
                 names.push(&state.name);
             }
             let Some(tally) = t.counts.states.get(i) else { continue };
-            s.entries += tally.entries;
+            s.entries += tally.entries();
             s.residency_ns += tally.residency_ns;
-            s.above += tally.above;
-            s.below += tally.below;
+            s.above += tally.above();
+            s.below += tally.below();
             s.rejected += tally.rejected;
         }
         s.name = names.join("/");
@@ -234,7 +235,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use idlewise_model::{Breach, Entry, IdleState, IdleTable, Ledger, Miss, Outcome, TickChoice};
+    use idlewise_model::{Breach, Entry, IdleState, IdleTable, Ledger, Miss, Outcome};
     use idlewise_platform::{EnergyTable, Fall};
 
     fn table() -> IdleTable {
@@ -283,7 +284,7 @@ mod tests {
         let fj = |i: usize, t: u64| energy.stay_fj(i, t, 0);
         let expected =
             fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
-        assert_eq!(tally.counts.energy_fj, expected);
+        assert_eq!(tally.energy_fj(), expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
     }
 
@@ -359,7 +360,7 @@ mod tests {
             ..entry(1, 0, Miss::None, WakeCause::Unknown, 0)
         };
         tally.entry(&refused);
-        assert_eq!(tally.counts.energy_fj, energy.active_fj(34_000));
+        assert_eq!(tally.energy_fj(), energy.active_fj(34_000));
         let score = Score::of(&[&tally]);
         assert_eq!((score.rejected, score.rejected_ns, score.wakeups), (1, 34_000, 0));
     }

@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_model::{
-    Breach, Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, TickChoice, WakeCause,
-};
+use idlewise_model::{Breach, Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, WakeCause};
 use idlewise_platform::EnergyTable;
 use serde::{Deserialize, Serialize};
 
 /// What was counted in one idle state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTally {
-    /// Stays, refused entries not among them.
-    pub entries: u64,
+    /// Stays by the core's verdict, in the order of [`Miss`]; refused entries are not among them.
+    pub verdicts: [u64; 3],
     /// Time in the state as the kernel measures it, ns.
     pub residency_ns: u64,
-    /// "Too deep" verdicts.
-    pub above: u64,
-    /// "Too shallow" verdicts.
-    pub below: u64,
+    /// Time that costs the state's power, ns: from each entry to the wake, the way in at the least.
+    pub powered_ns: u64,
     /// Refused entries.
     pub rejected: u64,
+}
+
+impl StateTally {
+    /// Stays.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.verdicts.iter().sum()
+    }
+
+    /// "Too deep" verdicts.
+    #[must_use]
+    pub fn above(&self) -> u64 {
+        self.verdicts[Miss::Above as usize]
+    }
+
+    /// "Too shallow" verdicts.
+    #[must_use]
+    pub fn below(&self) -> u64 {
+        self.verdicts[Miss::Below as usize]
+    }
 }
 
 /// How many choices the core carried out although something was wrong with them ([`idlewise_model::Breach`]).
@@ -34,6 +50,7 @@ pub struct Breaches {
 }
 
 impl Breaches {
+    #[cold]
     fn add(&mut self, b: Breach) {
         self.disabled += u64::from(b.disabled);
         self.over_limit += u64::from(b.over_limit);
@@ -64,27 +81,32 @@ pub struct Counts {
     pub states: [StateTally; MAX_STATES],
     /// Stays by what ended them, in the order of [`WakeCause::ALL`].
     pub causes: [u64; WakeCause::ALL.len()],
-    /// Stays by what became of the tick at their entry; these four add up to the stays. Here it went on running.
-    pub ticks_kept: u64,
-    /// It was stopped.
-    pub ticks_stopped: u64,
-    /// It had been stopped at an earlier entry of the visit.
-    pub ticks_stopped_before: u64,
-    /// Stays of which nobody knows what became of the tick.
-    pub ticks_unknown: u64,
+    /// Stays by what became of the tick at their entry, in the order of [`idlewise_model::TickChoice`].
+    pub ticks: [u64; 4],
     /// Choices with which something was wrong.
     pub breaches: Breaches,
     /// Time from refused entries to the refusal, ns.
     pub rejected_ns: u64,
     /// By state: what is in none of the other counts, since nothing can judge it.
     pub unplaced: BTreeMap<u8, Unplaced>,
-    /// Energy of the stays, of refused entries and of being awake for the tick alone, fJ or the table's relative
-    /// equivalent.
-    pub energy_fj: u128,
+    /// Time awake for the tick alone, ns.
+    pub tick_ns: u64,
     /// Wakeup latency of every wake that was not the tick or the poll limit, and of events that came during an exit, ns.
     pub latencies_ns: Counted,
     /// Events that came while the CPU was still on its way out of a state.
     pub overtaken: u64,
+}
+
+impl Counts {
+    /// Energy by `energy` of what was counted, fJ or the table's relative equivalent.
+    #[must_use]
+    pub fn energy_fj(&self, energy: &EnergyTable) -> u128 {
+        let stays = energy.states.iter().zip(&self.states).map(|(costs, s)| {
+            u128::from(costs.transition_fj) * u128::from(s.entries())
+                + u128::from(costs.power_uw) * u128::from(s.powered_ns)
+        });
+        stays.sum::<u128>() + energy.active_fj(self.tick_ns) + energy.active_fj(self.rejected_ns)
+    }
 }
 
 /// Counts the ledger of one CPU.
@@ -92,6 +114,10 @@ pub struct Counts {
 pub struct Tally<'t> {
     table: &'t IdleTable,
     energy: &'t EnergyTable,
+    /// How many states there are.
+    len: usize,
+    /// The way into each, ns; not below 0.
+    entry_ns: [i64; MAX_STATES],
     /// What was counted.
     pub counts: Counts,
 }
@@ -100,7 +126,11 @@ impl<'t> Tally<'t> {
     /// An empty tally of a CPU with these states.
     #[must_use]
     pub fn new(table: &'t IdleTable, energy: &'t EnergyTable) -> Self {
-        Self { table, energy, counts: Counts::default() }
+        let mut entry_ns = [0; MAX_STATES];
+        for (to, state) in entry_ns.iter_mut().zip(table.states()) {
+            *to = state.entry_ns.max(0);
+        }
+        Self { table, energy, len: table.len(), entry_ns, counts: Counts::default() }
     }
 
     /// The CPU's idle table.
@@ -113,6 +143,13 @@ impl<'t> Tally<'t> {
     #[must_use]
     pub fn energy(&self) -> &'t EnergyTable {
         self.energy
+    }
+
+    /// Energy of the stays, of refused entries and of being awake for the tick alone, fJ or the table's relative equivalent:
+    /// the sum of [`entry_fj`] of all entries.
+    #[must_use]
+    pub fn energy_fj(&self) -> u128 {
+        self.counts.energy_fj(self.energy)
     }
 }
 
@@ -132,60 +169,60 @@ pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
 
 /// A latency as it is counted: one of more than 4.29 s, which a recording may well have, as that.
 fn counted(latency_ns: u64) -> u32 {
-    u32::try_from(latency_ns).unwrap_or(u32::MAX)
+    latency_ns.min(u32::MAX.into()) as u32
+}
+
+impl Tally<'_> {
+    #[cold]
+    fn unplaced(&mut self, state: u8, residency_ns: i64) {
+        let unplaced = self.counts.unplaced.entry(state).or_default();
+        unplaced.entries += 1;
+        unplaced.residency_ns += residency_ns.max(0).unsigned_abs();
+    }
+
+    #[cold]
+    fn rejected(&mut self, e: &Entry) {
+        if usize::from(e.selected) >= self.table.len() {
+            return self.unplaced(e.selected, e.residency_ns);
+        }
+        self.counts.breaches.add(e.breach);
+        self.counts.states[usize::from(e.selected)].rejected += 1;
+        self.counts.rejected_ns += e.wake_ns.max(0).unsigned_abs();
+    }
 }
 
 impl Ledger for Tally<'_> {
-    #[inline]
+    /// In line with the loop, most of an entry is never written down.
+    #[inline(always)]
     fn entry(&mut self, e: &Entry) {
-        let state = match e.outcome {
-            Outcome::Stayed { entered, .. } => entered,
-            Outcome::Rejected => e.selected,
-        };
-        if usize::from(state) >= self.table.len() {
-            let unplaced = self.counts.unplaced.entry(state).or_default();
-            unplaced.entries += 1;
-            unplaced.residency_ns += e.residency_ns.max(0).unsigned_abs();
-            return;
+        let Outcome::Stayed { entered, miss } = e.outcome else { return self.rejected(e) };
+        let entered = usize::from(entered);
+        if entered >= self.len {
+            return self.unplaced(entered as u8, e.residency_ns);
         }
-        self.counts.breaches.add(e.breach);
-        let (entered, miss) = match e.outcome {
-            Outcome::Stayed { entered, miss } => (usize::from(entered), miss),
-            Outcome::Rejected => {
-                if let Some(s) = self.counts.states.get_mut(usize::from(e.selected)) {
-                    s.rejected += 1;
-                }
-                self.counts.rejected_ns += e.wake_ns.max(0).unsigned_abs();
-                self.counts.energy_fj += entry_fj(self.table, self.energy, e);
-                return;
+        let counts = &mut self.counts;
+        if e.breach != Breach::default() {
+            counts.breaches.add(e.breach);
+        }
+        counts.ticks[e.tick as usize] += 1;
+        counts.causes[e.cause as usize] += 1;
+        let s = &mut counts.states[entered];
+        s.verdicts[miss as usize] += 1;
+        s.residency_ns += e.residency_ns.max(0).unsigned_abs();
+        s.powered_ns += e.wake_ns.max(self.entry_ns[entered]).cast_unsigned();
+        match e.cause {
+            WakeCause::Tick => counts.tick_ns += e.tick_ns.max(0).unsigned_abs(),
+            WakeCause::PollLimit => {}
+            _ => {
+                assert!(
+                    e.latency_ns >= 0,
+                    "CPU {} at {} ns: awake {} ns before its wake",
+                    e.cpu,
+                    e.start_ns,
+                    -e.latency_ns
+                );
+                counts.latencies_ns.push(counted(e.latency_ns.unsigned_abs()));
             }
-        };
-        match e.tick {
-            TickChoice::Kept => self.counts.ticks_kept += 1,
-            TickChoice::Stopped => self.counts.ticks_stopped += 1,
-            TickChoice::WasStopped => self.counts.ticks_stopped_before += 1,
-            TickChoice::Unknown => self.counts.ticks_unknown += 1,
-        }
-        self.counts.causes[e.cause as usize] += 1;
-        if let Some(s) = self.counts.states.get_mut(entered) {
-            s.entries += 1;
-            s.residency_ns += e.residency_ns.max(0).unsigned_abs();
-            match miss {
-                Miss::None => {}
-                Miss::Above => s.above += 1,
-                Miss::Below => s.below += 1,
-            }
-        }
-        self.counts.energy_fj += entry_fj(self.table, self.energy, e);
-        if !matches!(e.cause, WakeCause::Tick | WakeCause::PollLimit) {
-            assert!(
-                e.latency_ns >= 0,
-                "CPU {} at {} ns: awake {} ns before its wake",
-                e.cpu,
-                e.start_ns,
-                -e.latency_ns
-            );
-            self.counts.latencies_ns.push(counted(e.latency_ns.unsigned_abs()));
         }
     }
 

@@ -8,11 +8,10 @@ mod verdict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use idlewise_model::{Entry, IdleTable, Ledger};
-use idlewise_platform::{Cluster, EnergyTable};
+use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_report::percent_of;
-use idlewise_score::{Counts, Score, Tally, entry_fj};
+use idlewise_score::{Counts, Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +26,7 @@ use crate::condition::Condition;
 use crate::replay::PlatformHead;
 use crate::waits::{Wait, Waits};
 use idlewise_conform::own_governor::kernels_own;
-use idlewise_recording::candidate::{Book, Candidate, Ran, SHARED_STATE, chunks};
+use idlewise_recording::candidate::{Candidate, Ran, SHARED_STATE, chunks};
 use idlewise_recording::governors::{self, ForeignHead};
 use idlewise_recording::placement::Per;
 use idlewise_recording::placement::Placement;
@@ -297,7 +296,7 @@ struct Books<'s> {
 }
 
 /// What comes back of a run.
-type Pages = ((Counts, Option<u128>), Vec<Wait>);
+type Pages = (Counts, Vec<Wait>);
 
 impl<'s> Stage<'s> {
     fn run_all(
@@ -406,15 +405,15 @@ impl<'s> Stage<'s> {
     }
 }
 
-fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> ((Tally<'s>, EqualSteps<'s>), Waits<'s>) {
+fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> (Tally<'s>, Waits<'s>) {
     let tally = Tally::new(&place.table, &place.energy);
-    let waits = Waits::new(workload.events.len(), &place.table, &place.energy);
-    ((tally, EqualSteps::new(place)), waits)
+    (tally, Waits::new(workload.events.len(), &place.table, &place.energy))
 }
 
 impl<'s> Books<'s> {
     fn close(ran: Ran<Pages>, place: &'s Cluster) -> (Self, Vec<Wait>) {
-        let ((counts, in_equal_steps_fj), waits) = ran.pages;
+        let (counts, waits) = ran.pages;
+        let in_equal_steps_fj = place.energy_in_equal_steps().map(|energy| counts.energy_fj(&energy));
         let mut tally = Tally::new(&place.table, &place.energy);
         tally.counts = counts;
         (Self { tally, counts: ran.counts, in_equal_steps_fj }, waits)
@@ -422,37 +421,7 @@ impl<'s> Books<'s> {
 
     /// Energy if the assumed powers fell in equal steps; where none are assumed, the energy.
     fn fj_in_equal_steps(&self) -> u128 {
-        self.in_equal_steps_fj.unwrap_or(self.tally.counts.energy_fj)
-    }
-}
-
-/// A run's energy if the powers that are assumed for the states fell in equal steps.
-struct EqualSteps<'s> {
-    table: &'s IdleTable,
-    /// None where the powers are not assumed.
-    energy: Option<EnergyTable>,
-    energy_fj: u128,
-}
-
-impl<'s> EqualSteps<'s> {
-    fn new(place: &'s Cluster) -> Self {
-        Self { table: &place.table, energy: place.energy_in_equal_steps(), energy_fj: 0 }
-    }
-}
-
-impl Book for EqualSteps<'_> {
-    type Pages = Option<u128>;
-    fn pages(self) -> Option<u128> {
-        self.energy.map(|_| self.energy_fj)
-    }
-}
-
-impl Ledger for EqualSteps<'_> {
-    #[inline]
-    fn entry(&mut self, e: &Entry) {
-        if let Some(energy) = &self.energy {
-            self.energy_fj += entry_fj(self.table, energy, e);
-        }
+        self.in_equal_steps_fj.unwrap_or_else(|| self.tally.energy_fj())
     }
 }
 
