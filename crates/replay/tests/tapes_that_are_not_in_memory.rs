@@ -106,3 +106,24 @@ fn a_run_is_the_same_however_far_a_polling_loop_looks_ahead() {
         }
     }
 }
+
+#[test]
+fn what_was_worked_out_for_other_ticks_is_not_used() {
+    let taken = |w: &Workload| {
+        let mut script = Script::new(&[(2, true), (1, false), (3, false)].repeat(2_000));
+        let mut ledger: Vec<Entry> = Vec::new();
+        run(w, &table(), 1024, Setting::new(false, 1), &mut script, &mut ledger);
+        ledger
+    };
+    let fresh = |period_ns: u64| {
+        let mut workload = Workload::new(&tape(stays(500, 1).into()));
+        workload.grid.period_ns = period_ns;
+        workload
+    };
+    let mut workload = fresh(TICK);
+    let once_a_second = taken(&workload);
+    workload.grid.period_ns = 1_000_000;
+    let often = taken(&workload);
+    assert_eq!(often, taken(&fresh(1_000_000)));
+    assert_ne!(often, once_a_second, "ticks wake where they are kept");
+}

@@ -235,6 +235,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry_fj;
     use idlewise_model::{Breach, Entry, IdleState, IdleTable, Ledger, Miss, Outcome};
     use idlewise_platform::{EnergyTable, Fall};
 
@@ -286,6 +287,30 @@ mod tests {
             fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
         assert_eq!(tally.energy_fj(), expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn the_energy_of_what_was_counted_is_that_of_all_entries() {
+        let mut table = table();
+        let energies =
+            [Fall::Geometric, Fall::EqualSteps].map(|fall| EnergyTable::derived(&table, &[], fall).unwrap());
+        let mut states = table.states().to_vec();
+        states[1].entry_ns = 200_000;
+        table = IdleTable::new(states).unwrap();
+        let mut tally = Tally::new(&table, &energies[0]);
+        let mut expected = [0, 0];
+        for n in 0..200 {
+            let cause = WakeCause::ALL[n % WakeCause::ALL.len()];
+            let mut e = entry((n % 2) as u8, n as i64 * 7_001, Miss::None, cause, 100);
+            if n % 9 == 0 {
+                e.outcome = Outcome::Rejected;
+            }
+            tally.entry(&e);
+            for (sum, energy) in expected.iter_mut().zip(&energies) {
+                *sum += entry_fj(&table, energy, &e);
+            }
+        }
+        assert_eq!(energies.each_ref().map(|energy| tally.counts.energy_fj(energy)), expected);
     }
 
     #[test]
