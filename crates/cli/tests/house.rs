@@ -248,6 +248,33 @@ fn every_file_of_tests_is_run() {
     assert!(seen > 100 && missed.is_empty(), "named neither in main.rs nor in Cargo.toml: {missed:?}");
 }
 
+/// A program of tests without a test is built, linked and run for nothing; a test in a crate that builds none is not run.
+#[test]
+fn crates_build_the_test_programs_that_they_have_tests_for() {
+    let mut wrong = Vec::new();
+    for (room, _) in FLOORS {
+        let folder = root().join("crates").join(room);
+        if !folder.join("src/lib.rs").exists() {
+            continue;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let of_lib = manifest.split("\n[").find_map(|part| part.strip_prefix("lib]")).unwrap_or_default();
+        let sources: Vec<String> =
+            files(&folder.join("src"), &[".rs"]).iter().map(|f| fs::read_to_string(f).unwrap()).collect();
+        let any = |line: fn(&str) -> bool| sources.iter().any(|s| s.lines().map(str::trim_start).any(line));
+        let tested = any(|l| l.starts_with("#[test]") || l.starts_with("proptest!"));
+        let shown = any(|l| (l.starts_with("///") || l.starts_with("//!")) && l.contains("```"));
+        for (option, has) in [("test", tested), ("doctest", shown)] {
+            let off = of_lib.lines().any(|l| l == format!("{option} = false"));
+            if off == has {
+                let has = if has { "has some: remove" } else { "has none: add" };
+                wrong.push(format!("crates/{room}/Cargo.toml: the crate {has} `{option} = false` in [lib]"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn every_source_file_begins_with_its_licence() {
     let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"];

@@ -5,7 +5,7 @@ use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::error::GovernorError;
 use crate::governor::Governor;
 use crate::memory::{Layout, Variable};
-use crate::object::{Object, Seat};
+use crate::object::{Choice, Object, Seat};
 use crate::param::{Kind, Param};
 use crate::position::Position;
 use crate::source::GovernorSource;

@@ -69,7 +69,7 @@ pub use instance::{Instance, MAX_CPUS, Slot};
 pub use isolate::Loader;
 pub use kernel_tree::expand;
 pub use memory::{Value, Variable};
-pub use object::Seat;
+pub use object::{Choice, Seat};
 pub use param::Param;
 pub use recorded::{Offered, RecordedName};
 pub use source::{GovernorSource, SourceFile};

@@ -24,7 +24,7 @@ pub use ticks::{SleepQuery, Ticks};
 
 use idlewise_governor::Inputs;
 use idlewise_model::{
-    Breach, Entry, IdleTable, Ledger, NEVER_NS, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
+    Breach, Entry, IdleTable, Ledger, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
 };
 
 use states::States;
