@@ -54,7 +54,7 @@ impl Ticks {
             return self.divided(t_ns);
         }
         // As many periods as fit, or one fewer: the inverse is at most 1 too small, which is less than one part in `since_ns`.
-        let periods = (u128::from(since_ns) * u128::from(self.inverse) >> 64) as u64;
+        let periods = ((u128::from(since_ns) * u128::from(self.inverse)) >> 64) as u64;
         let early_ns = phase_ns + (periods + 1) * period_ns;
         early_ns + if early_ns <= t_ns { period_ns } else { 0 }
     }
