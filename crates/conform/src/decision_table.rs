@@ -107,7 +107,7 @@ fn cluster_of(machine: &Platform, cpu: u32) -> Result<&Cluster, CommandError> {
 
 impl DecisionTable<'_> {
     /// The governor is put in charge, then come `rows`.
-    fn from_the_start<'r>(
+    fn enabled_before<'r>(
         &'r self,
         rows: impl Iterator<Item = Step> + 'r,
     ) -> impl Iterator<Item = Step> + 'r {
@@ -152,15 +152,15 @@ impl Decisions for DecisionTable<'_> {
 
     fn steps(&self) -> impl Iterator<Item = Step> + '_ {
         let in_charge = self.rows.first().and_then(|row| row.in_charge(self.cpu));
-        self.from_the_start(in_charge.into_iter().chain(self.decisions()))
+        self.enabled_before(in_charge.into_iter().chain(self.decisions()))
     }
 
     /// The whole table, and a life of the other extreme.
     fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
         let Some(first) = self.rows.first() else { return Vec::new() };
         vec![
-            Box::new(self.from_the_start(self.decisions())),
-            Box::new(self.from_the_start(self.woken_at_once(first))),
+            Box::new(self.enabled_before(self.decisions())),
+            Box::new(self.enabled_before(self.woken_at_once(first))),
         ]
     }
 }
