@@ -7,7 +7,7 @@ use idlewise_report::{
 };
 
 use super::{percent_of, shown_or_unknown};
-use crate::tidy::plain;
+use crate::csv::plain;
 
 use super::ab::{between, change_pct, or_dash, p_value};
 use idlewise_machine::advise::{AbBasis, Advice, Compared, ReplayBasis, Replayed, Row, What};

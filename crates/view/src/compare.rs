@@ -6,7 +6,7 @@ use idlewise_report::{
 };
 
 use super::{BREACHES, ReplayedTrace, breach_lines, foreign_line, model_lines, percent_of};
-use crate::tidy;
+use crate::csv;
 use idlewise_study::compare::{
     Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
     SMALL_LATENCY_NS, SMALL_PCT, Unit, WaitCounts,
@@ -15,7 +15,7 @@ use idlewise_study::compare::{
 /// The tables of a comparison.
 #[must_use]
 pub fn compare(r: &CompareReport) -> Report {
-    let mut out = Report { data: Some(tidy::compare(r)), ..Report::default() };
+    let mut out = Report { data: Some(csv::compare(r)), ..Report::default() };
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };

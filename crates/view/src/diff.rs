@@ -16,7 +16,7 @@ const FEW_CPUS: usize = 16;
 /// The tables of a difference.
 #[must_use]
 pub fn diff(r: &DiffReport, per: Per) -> Report {
-    let mut out = Report { width: Some(MAIL), data: Some(tidy(r)), ..Report::default() };
+    let mut out = Report { width: Some(MAIL), data: Some(csv(r)), ..Report::default() };
     match (r.meaning, r.runs.as_slice()) {
         (Meaning::Runs, [a, b]) => {
             out.preamble.push(Line::new("what", format!("two runs, B against A ({})", r.because)));
@@ -216,7 +216,7 @@ fn cpus(a: &Run, b: &Run) -> Table {
 }
 
 /// One row for each run, part and state, plain numbers; what is not known is empty.
-fn tidy(r: &DiffReport) -> Table {
+fn csv(r: &DiffReport) -> Table {
     let head = [
         "run",
         "part",

@@ -16,7 +16,7 @@ const NEVER_NS: i128 = 1 << 60;
 /// One decision.
 #[must_use]
 pub fn explain(r: &ExplainReport) -> Report {
-    let mut out = Report { data: Some(tidy(r.head.as_ref(), &[("", &r.explanation)])), ..Report::default() };
+    let mut out = Report { data: Some(csv(r.head.as_ref(), &[("", &r.explanation)])), ..Report::default() };
     match &r.head {
         Some(head) => out.preamble.extend(head_lines(head)),
         None => out.preamble.push(Line::new("source", &r.source)),
@@ -46,11 +46,8 @@ pub fn why_differ(r: &WhyDiffer) -> Report {
     let [a, b] = &r.request.governors;
     let sides: Vec<(&str, &Explanation)> =
         r.moments.iter().flat_map(|m| [(m.why.as_str(), &m.a), (m.why.as_str(), &m.b)]).collect();
-    let mut out = Report {
-        preamble: head_lines(&r.head),
-        data: Some(tidy(Some(&r.head), &sides)),
-        ..Report::default()
-    };
+    let mut out =
+        Report { preamble: head_lines(&r.head), data: Some(csv(Some(&r.head), &sides)), ..Report::default() };
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.push(Line::new("asked", format!("where {a} and {b} differ, and why")));
     let differ = r.waits.other_state + r.waits.other_tick;
@@ -127,7 +124,7 @@ fn inputs_table(sides: &[&Explanation]) -> Table {
 }
 
 /// Everything as plain values, for CSV: times in ns, yes and no as 1 and 0.
-fn tidy(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
+fn csv(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
     let mut t = table("", &["moment", "governor", "part", "name", "value"], 4);
     for (moment, e) in sides {
         let mut row = |part: &str, name: &str, value: String| {

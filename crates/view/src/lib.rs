@@ -8,6 +8,7 @@ mod beside;
 mod boot;
 mod compare;
 mod counters;
+mod csv;
 mod diff;
 mod doomed;
 pub mod explain;
@@ -16,7 +17,6 @@ mod record;
 mod reproduce;
 mod sensitivity;
 mod simulate;
-pub mod tidy;
 mod top;
 mod unknown;
 mod wakeups;
@@ -53,7 +53,7 @@ pub use top::{Grouping, power as power_words, top};
 /// The tables of a replay.
 #[must_use]
 pub fn replay(r: &ReplayReport) -> Report {
-    let mut out = Report { data: Some(tidy::replay(r)), ..Report::default() };
+    let mut out = Report { data: Some(csv::replay(r)), ..Report::default() };
     let cluster = r.request.cluster.as_deref();
     for trace in &r.traces {
         let t =
@@ -117,7 +117,7 @@ fn remarks(trace: &str, results: &[GovernorResult]) -> Vec<Line> {
 /// The tables of a score.
 #[must_use]
 pub fn score(r: &ScoreReport, per: Per) -> Report {
-    let mut out = Report { preamble: head_lines(&r.head), data: Some(tidy::score(r)), ..Report::default() };
+    let mut out = Report { preamble: head_lines(&r.head), data: Some(csv::score(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.head.recorded_on));
     out.preamble.extend(state_lines(&r.not_entered));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };

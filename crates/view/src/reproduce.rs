@@ -8,7 +8,7 @@ use idlewise_experiment::reproduce::{Cell, Compare, Experiment, Grade, Reproduce
 /// Published tables beside ours; with `brief` only how many cells of each experiment do what.
 #[must_use]
 pub fn reproduce(r: &ReproduceReport, brief: bool) -> Report {
-    let mut out = Report { data: Some(tidy(r)), ..Report::default() };
+    let mut out = Report { data: Some(csv(r)), ..Report::default() };
     if !brief {
         for one in &r.experiments {
             out.tables.extend(tables(one));
@@ -216,7 +216,7 @@ fn remarks(one: &Reproduced) -> Vec<Line> {
 }
 
 /// One row for each cell.
-fn tidy(r: &ReproduceReport) -> Table {
+fn csv(r: &ReproduceReport) -> Table {
     let head = [
         "experiment",
         "document",

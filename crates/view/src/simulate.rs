@@ -9,7 +9,7 @@ use idlewise_experiment::simulate::{
 /// The tables of a simulation: numbers down, combinations across. Of tasks, two numbers each, or with `tasks` all.
 #[must_use]
 pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
-    let mut out = Report { data: Some(tidy(r)), ..Report::default() };
+    let mut out = Report { data: Some(csv(r)), ..Report::default() };
     let seconds = r.duration_ns as f64 / 1e9;
     out.preamble.push(Line::new("workload", format!("{} for {seconds} s", r.request.workload)));
     let machine = format!("{}, {} CPUs, HZ {}, Linux {}", r.platform.id, r.cpus, r.hz, r.request.kernel);
@@ -233,7 +233,7 @@ fn cell(fact: &FactSummary) -> String {
 }
 
 /// One row for each run and number, with what all runs say of the number.
-fn tidy(r: &SimulateReport) -> Table {
+fn csv(r: &SimulateReport) -> Table {
     let head = [
         "governor",
         "cpufreq",
