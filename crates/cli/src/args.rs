@@ -279,7 +279,7 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = FAIL_IF)]
+#[command(after_help = fail_if())]
 pub(crate) struct CompareArgs {
     /// The governor to start from, with parameters where wanted: teo-util:util_threshold_shift=5; or oracle
     #[arg(value_name = "A", required_unless_present = "again")]
@@ -320,15 +320,9 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(part)).ok_or_else(wrong)
 }
 
-const FAIL_IF: &str = "\
-EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B, one without is B's own.
-  too_deep, too_shallow                                     5%, +1pp (percentage points)
-  latency_mean, latency_p50, latency_p99, latency_max       200us, +10us, +2% (ns, us, ms, s)
-  energy                                                    +2%
-  wakeups, ticks, tick_stopped                              1000, +100, +2%
-  differ (waits with another first choice)                  5%
-
-Exit status: 0 done, 1 a --fail-if holds, 2 not done.";
+fn fail_if() -> String {
+    format!("{}\nExit status: 0 done, 1 a --fail-if holds, 2 not done.", idlewise_study::condition::help())
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {

@@ -3,8 +3,10 @@
 //!
 //! A [`Tally`] takes the entries of one CPU as they happen; [`Score`] is what a table shows of one or more tallies.
 
+pub mod measure;
 mod score;
 mod tally;
 
+pub use measure::{Measure, Number, Place, Unit};
 pub use score::{Latency, Score, StateScore};
 pub use tally::{Breaches, Counts, StateTally, Tally, Unplaced, entry_fj};

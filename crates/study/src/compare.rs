@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two governors over the same recordings, wait by wait: `idlewise compare`.
 
-mod metric;
+mod change;
 pub mod parting;
 mod verdict;
 
@@ -11,18 +11,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_report::percent_of;
-use idlewise_score::{Counts, Score, Tally};
+use idlewise_score::measure::{DIFFER, ENERGY};
+use idlewise_score::{Counts, Measure, Score, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use metric::{Metric, MetricChange, Unit};
+pub use change::{MeasureChange, cell};
 pub use parting::{Cost, Side};
 pub use verdict::{Direction, Range, Spread, Verdict};
 pub use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
 
 pub use crate::condition::{Check, Measured};
 
-use crate::condition::Condition;
+use crate::condition::{self, Condition};
 use crate::replay::PlatformHead;
 use crate::waits::{Wait, Waits};
 use idlewise_conform::own_governor::kernels_own;
@@ -126,10 +127,10 @@ pub struct Comparison {
     pub a: RunScore,
     /// The run under B.
     pub b: RunScore,
-    /// Every metric's change from A to B.
-    pub changes: Vec<MetricChange>,
+    /// How every compared measure changes from A to B.
+    pub changes: Vec<MeasureChange>,
     /// The energy's change if the powers that are assumed for the states fell in equal steps; none where no powers are.
-    pub energy_in_equal_steps: Option<MetricChange>,
+    pub energy_in_equal_steps: Option<MeasureChange>,
     /// All waits.
     pub total: Cost,
     /// The waits by how the choices part.
@@ -224,9 +225,9 @@ impl CompareReport {
     fn check(&self, condition: &Condition) -> Check {
         let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
         let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
-        let metric = Metric::ALL.get(condition.metric());
+        let measure = condition::measures().nth(condition.metric());
         let measure =
-            |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(*metric?).met()));
+            |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(measure?).met()));
         let (assumes, warnings) = (self.assumption(), self.warnings());
         Check { assumes, warnings, ..condition.check(places.filter_map(measure).collect()) }
     }
@@ -241,7 +242,7 @@ pub fn compare(
     request: &CompareRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<CompareReport, CommandError> {
-    let metrics = Metric::vocabulary();
+    let metrics = condition::vocabulary();
     let conditions: Vec<Condition> =
         request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
     // A governor may be compared with itself: then nothing differs.
@@ -426,11 +427,19 @@ impl<'s> Books<'s> {
 }
 
 impl Comparison {
-    /// The change of `metric` from A to B.
+    /// The change of `measure` from A to B.
+    ///
+    /// # Panics
+    /// When it is a measure that governors are not compared by.
     #[must_use]
-    pub fn change(&self, metric: Metric) -> MetricChange {
-        let known = self.changes.iter().find(|c| c.metric == metric);
-        known.copied().unwrap_or_else(|| MetricChange::new(Metric::Differ, 0.0, self.waits.differ_pct))
+    pub fn change(&self, measure: &'static Measure) -> MeasureChange {
+        if measure == DIFFER {
+            return MeasureChange::new(DIFFER, 0.0, self.waits.differ_pct);
+        }
+        let Some(change) = self.changes.iter().find(|c| c.measure == measure) else {
+            unreachable!("governors are not compared by {}", measure.name)
+        };
+        *change
     }
 
     fn new(part: &str, pairs: &[&CpuPair<'_>]) -> Self {
@@ -447,7 +456,7 @@ impl Comparison {
         Self {
             part: part.to_owned(),
             waits: WaitCounts::new(&waits),
-            changes: MetricChange::all(&a.score, &b.score),
+            changes: MeasureChange::all(&a.score, &b.score),
             energy_in_equal_steps: in_equal_steps(pairs),
             total: waits.total(),
             partings: waits.by_parting.iter().map(parting).collect(),
@@ -459,12 +468,12 @@ impl Comparison {
     }
 }
 
-fn in_equal_steps(pairs: &[&CpuPair<'_>]) -> Option<MetricChange> {
+fn in_equal_steps(pairs: &[&CpuPair<'_>]) -> Option<MeasureChange> {
     let first = pairs.iter().find(|p| p.a.in_equal_steps_fj.is_some())?;
     let energy = |fj: u128| first.a.tally.energy().in_unit(fj);
     let a = energy(pairs.iter().map(|p| p.a.fj_in_equal_steps()).sum());
     let b = energy(pairs.iter().map(|p| p.b.fj_in_equal_steps()).sum());
-    Some(MetricChange::new(Metric::Energy, a, b))
+    Some(MeasureChange::new(ENERGY, a, b))
 }
 
 impl RunScore {

@@ -3,6 +3,7 @@
 //! there are is for each to say.
 
 use idlewise_report::{duration, percent, signed_duration, signed_percent, signed_points};
+use idlewise_score::{Measure, Place, Unit};
 use serde::Serialize;
 
 use idlewise_recording::CommandError;
@@ -97,6 +98,49 @@ pub struct Met<'m> {
     pub change_pct: Option<f64>,
     /// A number of things in words.
     pub shown: &'m dyn Fn(f64) -> String,
+}
+
+/// The measures of a comparison on a recording that conditions may name, in the order of their names in messages.
+pub fn measures() -> impl Iterator<Item = &'static Measure> {
+    Measure::all_in(Place::Compared).chain(Measure::all_in(Place::Common))
+}
+
+/// Their names, with how conditions on them are written.
+#[must_use]
+pub fn vocabulary() -> Vec<(&'static str, Counting)> {
+    measures().map(|m| (m.name, Counting::of(m))).collect()
+}
+
+const GRAMMAR: &str = "EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B, one without \
+    is B's own.\n";
+
+/// The help of `--fail-if` on these measures: what a condition is, and how values of each are written.
+#[must_use]
+pub fn help() -> String {
+    let mut out = GRAMMAR.to_owned();
+    let ways = [Counting::Share, Counting::Time, Counting::Relative, Counting::Number, Counting::CommonShare];
+    for way in ways {
+        let all = measures().filter(|m| Counting::of(m) == way);
+        let names: Vec<String> = if way == Counting::CommonShare {
+            all.map(|m| format!("{} ({})", m.name, m.meaning)).collect()
+        } else {
+            all.map(|m| m.name.to_owned()).collect()
+        };
+        out += &format!("  {:56}  {}\n", names.join(", "), values(way));
+    }
+    out
+}
+
+impl Counting {
+    fn of(measure: &Measure) -> Self {
+        match measure.unit {
+            Unit::Share if measure.is_in(Place::Common) => Self::CommonShare,
+            Unit::Share => Self::Share,
+            Unit::Time | Unit::Span => Self::Time,
+            Unit::Count => Self::Number,
+            Unit::Energy => Self::Relative,
+        }
+    }
 }
 
 impl Condition {
@@ -301,6 +345,17 @@ fn expects(counting: Counting) -> &'static str {
     }
 }
 
+/// All ways to write a value, for the help.
+fn values(counting: Counting) -> &'static str {
+    match counting {
+        Counting::CommonShare => "5%",
+        Counting::Share => "5%, +1pp (percentage points)",
+        Counting::Time => "200us, +10us, +2% (ns, us, ms, s)",
+        Counting::Number => "1000, +100, +2%",
+        Counting::Relative => "+2%",
+    }
+}
+
 fn example(counting: Counting) -> &'static str {
     match counting {
         Counting::CommonShare => "5%",
@@ -313,17 +368,17 @@ fn example(counting: Counting) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Metric, MetricChange};
+    use crate::compare::MeasureChange;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Condition, CommandError> {
-        Condition::read(text, &Metric::vocabulary())
+        Condition::read(text, &vocabulary())
     }
 
     fn holds(text: &str, a: f64, b: f64) -> (bool, String) {
         let condition = read(text).unwrap();
-        let metric = Metric::ALL[condition.metric()];
-        let measured = condition.measure("here", &MetricChange::new(metric, a, b).met());
+        let measure = measures().nth(condition.metric()).unwrap();
+        let measured = condition.measure("here", &MeasureChange::new(measure, a, b).met());
         (measured.holds, measured.words)
     }
 

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use idlewise_platform::{Cluster, EnergyTable, Platform};
 use idlewise_replay::{RunCounts, Setting, Workload};
-use idlewise_score::{Score, Tally};
+use idlewise_score::{Measure, Place, Score, Tally, Unit};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
@@ -147,20 +148,10 @@ pub struct Group {
     pub score: Score,
 }
 
-/// Differences to the baseline.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Change {
-    /// Wakeups, %.
-    pub wakeups_pct: f64,
-    /// Too deep, percentage points.
-    pub too_deep_pp: f64,
-    /// Too shallow, percentage points.
-    pub too_shallow_pp: f64,
-    /// Mean wakeup latency, %.
-    pub latency_mean_pct: f64,
-    /// Energy, %.
-    pub energy_pct: f64,
-}
+/// Differences to the baseline, of each measure of [`Place::Baseline`]: shares in percentage points, the others in % of the
+/// baseline's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change(Vec<(&'static Measure, f64)>);
 
 /// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item `name=value` goes to the governor before it.
 /// Folders in paths may have both characters, but no comma.
@@ -389,7 +380,7 @@ impl<'a> Stage<'a> {
             decisions: r.counts.decisions,
             out_of_range: r.counts.out_of_range,
             regret_pct: if s.is_nothing() { f64::NAN } else { relative(s.energy, best) },
-            change: base.filter(|_| !s.is_nothing()).map(|b| Change::between(b, s)).unwrap_or_default(),
+            change: base.filter(|_| !s.is_nothing()).map_or_else(Change::none, |b| Change::between(b, s)),
             groups: self.groups(r),
             score: s.clone(),
         };
@@ -459,7 +450,7 @@ pub fn results_of_scores(scores: Vec<(String, Score, Vec<Group>)>) -> Vec<Govern
         decisions: score.wakeups,
         out_of_range: 0,
         regret_pct: f64::NAN,
-        change: base.as_ref().map(|b| Change::between(b, &score)).unwrap_or_default(),
+        change: base.as_ref().map_or_else(Change::none, |b| Change::between(b, &score)),
         groups,
         score,
     };
@@ -467,15 +458,48 @@ pub fn results_of_scores(scores: Vec<(String, Score, Vec<Group>)>) -> Vec<Govern
 }
 
 impl Change {
-    fn between(base: &Score, s: &Score) -> Self {
-        Self {
-            wakeups_pct: relative(s.wakeups as f64, base.wakeups as f64),
-            too_deep_pp: s.too_deep_pct - base.too_deep_pct,
-            too_shallow_pp: s.too_shallow_pct - base.too_shallow_pct,
-            latency_mean_pct: relative(s.latency.mean_ns, base.latency.mean_ns),
-            energy_pct: relative(s.energy, base.energy),
-        }
+    /// No difference in anything.
+    fn none() -> Self {
+        Self(Measure::all_in(Place::Baseline).map(|m| (m, 0.0)).collect())
     }
+
+    fn between(base: &Score, s: &Score) -> Self {
+        let change = |m: &Measure| {
+            let (a, b) = (m.value(s), m.value(base));
+            if m.unit == Unit::Share { a - b } else { relative(known(a), known(b)) }
+        };
+        Self(Measure::all_in(Place::Baseline).map(|m| (m, change(m))).collect())
+    }
+
+    /// The difference of `measure`, which is one of [`Place::Baseline`].
+    #[must_use]
+    pub fn of(&self, measure: &Measure) -> f64 {
+        let Some((_, change)) = self.0.iter().find(|(m, _)| *m == measure) else {
+            unreachable!("the baseline is not compared by {}", measure.name)
+        };
+        *change
+    }
+
+    /// Replaces the difference of `measure`.
+    pub fn set(&mut self, measure: &Measure, change: f64) {
+        self.0.iter_mut().filter(|(m, _)| *m == measure).for_each(|(_, old)| *old = change);
+    }
+}
+
+impl Serialize for Change {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut out = s.serialize_map(Some(self.0.len()))?;
+        for (measure, change) in &self.0 {
+            let suffix = if measure.unit == Unit::Share { "pp" } else { "pct" };
+            out.serialize_entry(&format!("{}_{suffix}", measure.name), change)?;
+        }
+        out.end()
+    }
+}
+
+/// A time of which there is none, since no wakeup counts, is 0 in this form of JSON.
+fn known(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value }
 }
 
 /// `a` above `b`, % of `b`; 0 where `b` is 0.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use idlewise_recording::{Recording, RecordingOptions};
+use idlewise_score::measure::{ENERGY, TOO_SHALLOW};
 use idlewise_study::replay::{GovernorResult, Per, ReplayReport, ReplayRequest, replay};
 use idlewise_testkit::{error_text, known, open, recording, refused, request, run};
 
@@ -181,10 +182,10 @@ fn a_result_keeps_its_own_books() {
         let regret = (g.score.energy - best) * 100.0 / best;
         assert!((g.regret_pct - regret).abs() < 1e-9);
         let base = &trace.governors[0].score;
-        assert!((g.change.too_deep_pp - (g.score.too_deep_pct - base.too_deep_pct)).abs() < 1e-9);
+        assert!((g.change.of(TOO_SHALLOW) - (g.score.too_shallow_pct - base.too_shallow_pct)).abs() < 1e-9);
     }
     assert_eq!(report.baseline, "menu");
-    assert_eq!(trace.governors[0].change.energy_pct, 0.0);
+    assert_eq!(trace.governors[0].change.of(ENERGY), 0.0);
     assert!(trace.same_machine);
 }
 
@@ -323,5 +324,5 @@ fn mistakes_in_a_request_are_named_with_what_there_is() {
     }
     // A baseline that is among them counts, with its parameters.
     let report = run(&ReplayRequest { baseline: some("oracle"), ..good() });
-    assert_eq!((report.baseline.as_str(), report.traces[0].governors[1].change.energy_pct), ("oracle", 0.0));
+    assert_eq!((report.baseline.as_str(), report.traces[0].governors[1].change.of(ENERGY)), ("oracle", 0.0));
 }

@@ -5,11 +5,13 @@ use idlewise_report::{
     Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
-use super::{BREACHES, ReplayedTrace, breach_lines, foreign_line, model_lines, percent_of};
+use super::{ReplayedTrace, breach_lines, foreign_line, is_where_any, label, model_lines, percent_of};
 use crate::csv;
+use idlewise_score::measure::{DIFFER, MEASURES, TOO_SHALLOW};
+use idlewise_score::{Measure, Place, Unit};
 use idlewise_study::compare::{
-    Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, Metric, MetricChange, PartingCost, RunScore,
-    SMALL_LATENCY_NS, SMALL_PCT, Unit, WaitCounts,
+    Check, CompareReport, Comparison, Cost, FJ_PER_UNIT, MeasureChange, PartingCost, SMALL_LATENCY_NS,
+    SMALL_PCT, WaitCounts, cell,
 };
 
 /// The tables of a comparison.
@@ -77,36 +79,20 @@ pub(crate) fn waits_words(w: &WaitCounts, [a, b]: [&str; 2]) -> String {
 fn metric_table(title: &str, c: &Comparison, r: &CompareReport) -> Table {
     let head = ["metric", &format!("A: {}", r.a), &format!("B: {}", r.b), "change"];
     let mut t = Table::new(title, head.map(str::to_owned).to_vec());
-    for m in &c.changes {
-        let unit = m.metric.unit();
-        t.rows.push(vec![label(m.metric, c), unit.shown(m.a), unit.shown(m.b), m.words()]);
-        if m.metric == Metric::TooShallow {
+    for m in &MEASURES {
+        if m.is_in(Place::Compared) {
+            let change = c.change(m);
+            let cells = [cell(m.unit, change.a), cell(m.unit, change.b), change.words()];
+            let name = label(m, &c.a.score.energy_unit);
+            t.rows.push(std::iter::once(name).chain(cells).collect());
+        } else if is_where_any(m) {
+            t.rows.extend(row_where_any(m, c));
+        }
+        if m == TOO_SHALLOW {
             t.rows.extend(residency_rows(c));
         }
-        if m.metric == Metric::TickStopped {
-            t.rows.extend(count_row("during an exit", c, |r| r.score.overtaken));
-        }
-    }
-    for (name, of) in BREACHES {
-        t.rows.extend(count_row(name, c, |r| of(&r.score.breaches)));
     }
     t
-}
-
-fn label(metric: Metric, c: &Comparison) -> String {
-    match metric {
-        Metric::Wakeups => "wakeups".to_owned(),
-        Metric::TooDeep => "too deep %".to_owned(),
-        Metric::TooShallow => "too shallow %".to_owned(),
-        Metric::Ticks => "tick wakes".to_owned(),
-        Metric::TickStopped => "tick stopped".to_owned(),
-        Metric::LatencyMean => "latency mean".to_owned(),
-        Metric::LatencyP50 => "latency p50".to_owned(),
-        Metric::LatencyP99 => "latency p99".to_owned(),
-        Metric::LatencyMax => "latency max".to_owned(),
-        Metric::Energy => format!("idle energy [{}]", c.a.score.energy_unit),
-        Metric::Differ => "other first choice %".to_owned(),
-    }
 }
 
 fn residency_rows(c: &Comparison) -> Vec<Vec<String>> {
@@ -122,11 +108,11 @@ fn residency_rows(c: &Comparison) -> Vec<Vec<String>> {
     c.a.score.states.iter().zip(&c.b.score.states).map(row).collect()
 }
 
-/// A row for a count that is left out where both are 0.
-fn count_row(name: &str, c: &Comparison, of: impl Fn(&RunScore) -> u64) -> Option<Vec<String>> {
-    let (a, b) = (of(&c.a), of(&c.b));
-    let change = MetricChange::new(Metric::Wakeups, a as f64, b as f64);
-    (a + b > 0).then(|| vec![name.to_owned(), a.to_string(), b.to_string(), change.words()])
+/// A row that is left out where both are 0.
+fn row_where_any(measure: &'static Measure, c: &Comparison) -> Option<Vec<String>> {
+    let change = MeasureChange::new(measure, measure.value(&c.a.score), measure.value(&c.b.score));
+    let cells = [cell(measure.unit, change.a), cell(measure.unit, change.b), change.words()];
+    (change.a + change.b > 0.0).then(|| std::iter::once(measure.label.to_owned()).chain(cells).collect())
 }
 
 fn parting_table(c: &Comparison) -> Table {
@@ -211,23 +197,16 @@ fn cost_row(name: &str, cost: &Cost, c: &Comparison) -> Vec<String> {
 }
 
 fn group_table(c: &Comparison) -> Table {
-    let shown = [
-        Metric::Wakeups,
-        Metric::TooDeep,
-        Metric::TooShallow,
-        Metric::Ticks,
-        Metric::LatencyMean,
-        Metric::LatencyP99,
-        Metric::Energy,
-    ];
-    let mut head = vec!["CPUs".to_owned(), "events".to_owned(), "other choice %".to_owned()];
-    head.extend(shown.iter().map(|m| label(*m, c).trim_end_matches(" %").to_owned()));
+    let shown: Vec<&'static Measure> = Measure::all_in(Place::Parts).collect();
+    let mut head = vec!["CPUs".to_owned(), "events".to_owned(), DIFFER.label.to_owned()];
+    let unit = &c.a.score.energy_unit;
+    head.extend(shown.iter().map(|m| label(m, unit).trim_end_matches(" %").to_owned()));
     let mut t = Table::new("change from A to B", head);
     for g in c.groups.iter().chain([c]) {
         let mut row = vec![g.part.clone(), g.waits.all.to_string(), percent(g.waits.differ_pct)];
         row.extend(shown.iter().map(|m| {
-            let change = g.change(*m);
-            if change.metric.unit() == Unit::Count { change.relative() } else { change.words() }
+            let change = g.change(m);
+            if m.unit == Unit::Count { change.relative() } else { change.words() }
         }));
         t.rows.push(row);
     }

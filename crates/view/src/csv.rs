@@ -2,10 +2,10 @@
 //! Reports as one table of plain numbers: what `--format csv` gives to a spreadsheet or a program. Times are ns.
 
 use idlewise_report::Table;
-use idlewise_score::Score;
+use idlewise_score::{Measure, Number, Place, Score, Unit};
 
 use idlewise_recording::TraceHead;
-use idlewise_study::compare::{CompareReport, Comparison, Cost, MetricChange, PartingCost, Unit};
+use idlewise_study::compare::{CompareReport, Comparison, Cost, PartingCost};
 use idlewise_study::replay::{GovernorResult, ReplayReport};
 use idlewise_study::score::ScoreReport;
 
@@ -100,15 +100,16 @@ fn comparison(trace: &str, said: &Said, c: &Comparison) -> Vec<Vec<String>> {
         }
     };
     let unit = &c.a.score.energy_unit;
-    let metrics = c.changes.iter().map(|m| (metric_name(m, unit), plain(m.a), plain(m.b)));
-    add("metric", [""; 3], metrics.collect());
-    let (a, b) = (c.a.score.breaches, c.b.score.breaches);
-    let breaches = [
-        ("chose_disabled", a.disabled, b.disabled),
-        ("chose_over_limit", a.over_limit, b.over_limit),
-        ("chose_no_state", a.no_state, b.no_state),
-    ];
-    add("metric", [""; 3], breaches.map(|(q, a, b)| (q.to_owned(), a.to_string(), b.to_string())).to_vec());
+    let compared = c.changes.iter().map(|m| {
+        let name = format!("{}{}", m.measure.name, m.measure.unit.suffix(unit));
+        (name, plain(m.a), plain(m.b))
+    });
+    add("metric", [""; 3], compared.collect());
+    let faults = Measure::all_in(Place::Fault).map(|m| {
+        let [a, b] = [&c.a, &c.b].map(|run| known((m.of)(&run.score)));
+        (m.name.to_owned(), a, b)
+    });
+    add("metric", [""; 3], faults.collect());
     for PartingCost { kind, a_state, b_state, a_keeps_tick, cost } in &c.partings {
         let kind = match a_keeps_tick {
             Some(true) => "tick-kept-by-a",
@@ -123,16 +124,6 @@ fn comparison(trace: &str, said: &Said, c: &Comparison) -> Vec<Vec<String>> {
     }
     rows.extend(c.groups.iter().flat_map(|g| comparison(trace, said, g)));
     rows
-}
-
-fn metric_name(m: &MetricChange, energy_unit: &str) -> String {
-    let unit = match m.metric.unit() {
-        Unit::Count => "",
-        Unit::Share => "_pct",
-        Unit::Time => "_ns",
-        Unit::Energy => &format!("_{energy_unit}"),
-    };
-    format!("{}{unit}", m.metric.name())
 }
 
 fn costs(c: &Cost) -> Vec<(String, String, String)> {
@@ -153,32 +144,24 @@ const ASSUMED: &str = "assumed";
 /// What makes the recordings doubtful.
 const WARNINGS: &str = "warnings";
 
-const NUMBERS: [&str; 24] = [
-    "wakeups",
-    "too_deep_pct",
-    "too_shallow_pct",
-    "rejected",
-    "idle_ns",
-    "tick_wakes",
-    "tick_kept",
-    "tick_stopped",
-    "during_exit",
-    "latency_mean_ns",
-    "latency_p50_ns",
-    "latency_p99_ns",
-    "latency_max_ns",
-    "energy",
-    "energy_unit",
-    "tick_unknown",
-    "chose_disabled",
-    "chose_over_limit",
-    "chose_no_state",
-    "rejected_ns",
-    "unplaced",
-    "tick_stopped_before",
-    ASSUMED,
-    WARNINGS,
-];
+/// After the column of a score's energy.
+const ENERGY_UNIT: &str = "energy_unit";
+
+/// The columns of a score's measures.
+fn measured_columns() -> impl Iterator<Item = &'static str> {
+    Measure::by_column().into_iter().flat_map(|(column, m)| {
+        let unit = (m.unit == Unit::Energy).then_some(ENERGY_UNIT);
+        std::iter::once(column).chain(unit)
+    })
+}
+
+/// The cells below them.
+fn measured_cells(s: &Score) -> impl Iterator<Item = String> {
+    Measure::by_column().into_iter().flat_map(|(_, m)| {
+        let unit = (m.unit == Unit::Energy).then(|| s.energy_unit.clone());
+        std::iter::once(known((m.of)(s))).chain(unit)
+    })
+}
 
 const STATE: [&str; 6] = ["name", "entries", "residency_ns", "above", "below", "rejected"];
 
@@ -187,8 +170,9 @@ fn states(r: &ReplayReport) -> usize {
     governors.map(|g| g.score.states.len()).max().unwrap_or(0)
 }
 
-fn table(first: &[&str], states: usize) -> Table {
-    let mut head: Vec<String> = first.iter().chain(&NUMBERS).map(|s| (*s).to_owned()).collect();
+fn table(first: &[&'static str], states: usize) -> Table {
+    let columns = first.iter().copied().chain(measured_columns()).chain([ASSUMED, WARNINGS]);
+    let mut head: Vec<String> = columns.map(str::to_owned).collect();
     for i in 0..states {
         head.extend(STATE.iter().map(|what| format!("state{i}_{what}")));
     }
@@ -200,36 +184,13 @@ pub(crate) fn plain(value: f64) -> String {
     if value.is_nan() { String::new() } else { value.to_string() }
 }
 
-fn known<T: ToString>(value: Option<T>) -> String {
+fn known(value: Option<Number>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
 fn row(first: &[&str], said: &Said, s: &Score) -> Vec<String> {
     let mut cells: Vec<String> = first.iter().map(|c| (*c).to_owned()).collect();
-    cells.extend([
-        s.wakeups.to_string(),
-        plain(s.too_deep_pct),
-        plain(s.too_shallow_pct),
-        s.rejected.to_string(),
-        s.idle_ns.to_string(),
-        known(s.ticks),
-        known(s.ticks_kept),
-        known(s.ticks_stopped),
-        s.overtaken.to_string(),
-        known(s.latency.known(s.latency.mean_ns)),
-        known(s.latency.known(s.latency.p50_ns)),
-        known(s.latency.known(s.latency.p99_ns)),
-        known(s.latency.known(s.latency.max_ns)),
-        s.energy.to_string(),
-        s.energy_unit.clone(),
-        s.ticks_unknown.to_string(),
-        s.breaches.disabled.to_string(),
-        s.breaches.over_limit.to_string(),
-        s.breaches.no_state.to_string(),
-        s.rejected_ns.to_string(),
-        s.unplaced.values().map(|u| u.entries).sum::<u64>().to_string(),
-        known(s.ticks_stopped_before),
-    ]);
+    cells.extend(measured_cells(s));
     cells.extend(said.columns().map(|(_, value)| value.to_owned()));
     for state in &s.states {
         cells.push(state.name.clone());

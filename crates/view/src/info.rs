@@ -4,7 +4,7 @@
 use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span};
 
 use super::agreement::agreement_lines;
-use super::{count, doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of};
+use super::{doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of, shown_or_unknown};
 use idlewise_conform::input_accuracy::InputAccuracy;
 use idlewise_study::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
 
@@ -139,7 +139,7 @@ fn cpu_table(cpus: &[CpuInfo]) -> Table {
             c.idle_exits.to_string(),
             c.switches_to_idle.to_string(),
             c.gaps.to_string(),
-            count(c.lost),
+            shown_or_unknown(c.lost, |n| n.to_string()),
             span(c.longest_silence_ns),
         ]);
     }

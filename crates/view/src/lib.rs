@@ -25,7 +25,8 @@ use idlewise_model::Piece;
 use idlewise_report::{
     Line, Report, Table, UNKNOWN, duration, percent, percent_of, share, signed_percent, signed_points, span,
 };
-use idlewise_score::{Breaches, Latency, Score};
+use idlewise_score::measure::{ENERGY, MEASURES, TOO_SHALLOW};
+use idlewise_score::{Measure, Place, Score, Unit};
 
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::Per;
@@ -33,6 +34,7 @@ use idlewise_recording::recording::MACHINE;
 use idlewise_recording::trace_head::HealthHead;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_study::breaches::breach_words;
+use idlewise_study::compare::cell;
 use idlewise_study::replay::{GovernorResult, PlatformHead, ReplayReport, TraceResult};
 use idlewise_study::score::{ScoreReport, VerdictCheck};
 
@@ -135,7 +137,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     out.preamble.extend(no_state_line(&r.score));
     out.preamble.extend(breach_lines("the kernel's governor", &r.score, r.score.wakeups + r.score.rejected));
     let mut total = Table::new("", vec!["CPUs".into()]);
-    total.head.extend(SCORE_HEAD.map(str::to_owned));
+    total.head.extend(Measure::all_in(Place::Recorded).map(|m| m.label.to_owned()));
     for g in &r.groups {
         total.rows.push(score_row(&g.name, &g.score));
     }
@@ -162,50 +164,23 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     out
 }
 
-const SCORE_HEAD: [&str; 11] = [
-    "wakeups",
-    "too deep %",
-    "too shallow %",
-    "rejected",
-    "idle",
-    "tick wakes",
-    "tick kept",
-    "tick stopped",
-    "stopped before",
-    "latency p50",
-    "latency p99",
-];
-
+/// `name`, and every measure that the table of a score has.
 fn score_row(name: &str, s: &Score) -> Vec<String> {
-    vec![
-        name.to_owned(),
-        s.wakeups.to_string(),
-        percent(s.too_deep_pct),
-        percent(s.too_shallow_pct),
-        s.rejected.to_string(),
-        span(s.idle_ns),
-        count(s.ticks),
-        count(s.ticks_kept),
-        count(s.ticks_stopped),
-        count(s.ticks_stopped_before),
-        latency(&s.latency, s.latency.p50_ns as f64),
-        latency(&s.latency, s.latency.p99_ns as f64),
-    ]
+    let cells = Measure::all_in(Place::Recorded).map(|m| cell(m.unit, m.value(s)));
+    std::iter::once(name.to_owned()).chain(cells).collect()
 }
 
-/// A count that may not be known.
-fn count(n: Option<u64>) -> String {
-    shown_or_unknown(n, |n| n.to_string())
+/// What a row or column of `measure` is called, where energies are in `energy_unit`.
+pub(crate) fn label(measure: &Measure, energy_unit: &str) -> String {
+    match measure.unit {
+        Unit::Energy => format!("{} [{energy_unit}]", measure.label),
+        _ => measure.label.to_owned(),
+    }
 }
 
 /// A value that may not be known.
 pub(crate) fn shown_or_unknown<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), shown)
-}
-
-/// One of the times of `of`, ns.
-fn latency(of: &Latency, ns: f64) -> String {
-    shown_or_unknown(of.known(ns), duration)
 }
 
 /// Of how many entries nobody knows what became of the tick.
@@ -463,85 +438,60 @@ fn metric_table(title: &str, results: &[GovernorResult], baseline: &str) -> Tabl
     let against = |r: &GovernorResult, difference: String| {
         if r.governor == baseline || !compared { String::new() } else { format!(" ({difference})") }
     };
-    row("wakeups", &|r| format!("{}{}", r.score.wakeups, against(r, signed_percent(r.change.wakeups_pct))));
-    row("too deep %", &|r| {
-        format!("{}{}", percent(r.score.too_deep_pct), against(r, signed_points(r.change.too_deep_pp)))
-    });
-    row("too shallow %", &|r| {
-        format!("{}{}", percent(r.score.too_shallow_pct), against(r, signed_points(r.change.too_shallow_pp)))
-    });
-    let states = there().next().map_or(0, |r| r.score.states.len());
-    for i in 0..states {
-        let name = there().next().and_then(|r| r.score.states.get(i)).map_or("", |s| s.name.as_str());
-        row(&format!("{name} % of idle"), &|r| {
-            r.score.states.get(i).map_or_else(String::new, |s| percent(s.residency_pct))
-        });
-    }
-    row("tick wakes", &|r| count(r.score.ticks));
-    row("tick stopped", &|r| count(r.score.ticks_stopped));
-    if there().any(|r| r.score.overtaken > 0) {
-        row("during an exit", &|r| r.score.overtaken.to_string());
-    }
-    row("latency mean", &|r| {
-        let mean = latency(&r.score.latency, r.score.latency.mean_ns);
-        format!("{mean}{}", against(r, signed_percent(r.change.latency_mean_pct)))
-    });
-    row("latency p50", &|r| latency(&r.score.latency, r.score.latency.p50_ns as f64));
-    row("latency p99", &|r| latency(&r.score.latency, r.score.latency.p99_ns as f64));
-    row("latency max", &|r| latency(&r.score.latency, r.score.latency.max_ns as f64));
     let unit = there().next().map_or("rel", |r| r.score.energy_unit.as_str());
-    row(&format!("idle energy [{unit}]"), &|r| {
-        format!("{:.3}{}", r.score.energy, against(r, signed_percent(r.change.energy_pct)))
-    });
-    if there().any(|r| r.regret_pct.is_finite()) {
-        row("regret", &|r| signed_percent(r.regret_pct));
-    }
-    for (name, of) in BREACHES {
-        if there().any(|r| of(&r.score.breaches) > 0) {
-            row(name, &|r| of(&r.score.breaches).to_string());
+    for m in &MEASURES {
+        if m.is_in(Place::Compared) {
+            row(&label(m, unit), &|r| {
+                let change =
+                    if m.is_in(Place::Baseline) { against(r, change_words(r, m)) } else { String::new() };
+                cell(m.unit, m.value(&r.score)) + &change
+            });
+        } else if is_where_any(m) && there().any(|r| m.value(&r.score) > 0.0) {
+            row(m.label, &|r| cell(m.unit, m.value(&r.score)));
+        }
+        if m == TOO_SHALLOW {
+            let states = there().next().map_or(&[][..], |r| r.score.states.as_slice());
+            for (i, state) in states.iter().enumerate() {
+                row(&format!("{} % of idle", state.name), &|r| {
+                    r.score.states.get(i).map_or_else(String::new, |s| percent(s.residency_pct))
+                });
+            }
+        }
+        if m == ENERGY && there().any(|r| r.regret_pct.is_finite()) {
+            row("regret", &|r| signed_percent(r.regret_pct));
         }
     }
     t
 }
 
-/// A row's name, and how many choices it counts.
-type BreachRow = (&'static str, fn(&Breaches) -> u64);
-/// What can be wrong with a choice, for rows of tables.
-const BREACHES: [BreachRow; 3] = [
-    ("chose a disabled state", |b| b.disabled),
-    ("chose above the limit", |b| b.over_limit),
-    ("answers out of range", |b| b.no_state),
-];
+/// Whether tables have a row of it only where there is any.
+pub(crate) fn is_where_any(measure: &Measure) -> bool {
+    measure.is_in(Place::WhereAny) || measure.is_in(Place::Fault)
+}
+
+/// The change of `measure` against the baseline.
+fn change_words(r: &GovernorResult, measure: &Measure) -> String {
+    let change = r.change.of(measure);
+    if measure.unit == Unit::Share { signed_points(change) } else { signed_percent(change) }
+}
 
 fn group_table(results: &[GovernorResult]) -> Table {
-    let head = [
-        "CPUs",
-        "governor",
-        "wakeups",
-        "too deep %",
-        "too shallow %",
-        "tick wakes",
-        "latency mean",
-        "latency p99",
-        "idle energy",
-    ];
-    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    let mut head = vec!["CPUs".to_owned(), "governor".to_owned()];
+    head.extend(Measure::all_in(Place::Parts).map(|m| m.label.to_owned()));
+    let mut t = Table::new("", head);
     t.text_columns = 2;
     let groups = results.iter().map(|r| r.groups.len()).max().unwrap_or(0);
     for i in 0..groups {
         for r in results {
             let Some(g) = r.groups.get(i) else { continue };
-            t.rows.push(vec![
-                g.name.clone(),
-                r.governor.clone(),
-                g.score.wakeups.to_string(),
-                percent(g.score.too_deep_pct),
-                percent(g.score.too_shallow_pct),
-                count(g.score.ticks),
-                latency(&g.score.latency, g.score.latency.mean_ns),
-                latency(&g.score.latency, g.score.latency.p99_ns as f64),
-                format!("{:.3} {}", g.score.energy, g.score.energy_unit),
-            ]);
+            let mut row = vec![g.name.clone(), r.governor.clone()];
+            row.extend(Measure::all_in(Place::Parts).map(|m| {
+                match (m.unit, cell(m.unit, m.value(&g.score))) {
+                    (Unit::Energy, value) => format!("{value} {}", g.score.energy_unit),
+                    (_, value) => value,
+                }
+            }));
+            t.rows.push(row);
         }
     }
     t

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use idlewise_recording::RecordingOptions;
 use idlewise_report::Format;
 use idlewise_study::compare::{
-    CompareReport, CompareRequest, Comparison, Cost, Direction, MetricChange, PartingCost, Side, compare,
+    CompareReport, CompareRequest, Comparison, Cost, Direction, MeasureChange, PartingCost, Side, compare,
 };
 use idlewise_study::replay::{Per, ReplayRequest, replay};
 use idlewise_testkit::{error_text, known, recording};
@@ -165,7 +165,7 @@ fn the_other_way_round_everything_is_the_other_way_round() {
         for (m, n) in there.changes.iter().zip(&back.changes) {
             assert_eq!(
                 *m,
-                MetricChange { a: n.b, b: n.a, change: -n.change, change_pct: m.change_pct, ..*n }
+                MeasureChange { a: n.b, b: n.a, change: -n.change, change_pct: m.change_pct, ..*n }
             );
         }
     }

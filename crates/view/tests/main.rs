@@ -19,6 +19,7 @@ mod foreign_governors;
 mod hardly_that_machine;
 mod hostile_files;
 mod inputs_beside_a_trace;
+mod measures;
 mod metering;
 mod one_file;
 mod recorded_choices;

@@ -3,7 +3,8 @@
 
 use idlewise_model::{Counted, nth};
 use idlewise_parts::Machine;
-use idlewise_score::{Counts, Score, Tally};
+use idlewise_score::measure::TOO_SHALLOW;
+use idlewise_score::{Counts, Measure, Place, Score, Tally, Unit};
 use idlewise_sim::Outcome;
 use idlewise_workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -109,19 +110,20 @@ pub(crate) fn score(machine: &Machine<'_>, counts: &[Counts]) -> Score {
 }
 
 fn idle(f: &mut Facts, s: &Score, seconds: f64) {
-    // A simulation knows all of them.
-    let per_second = |n: Option<u64>| n.map_or(f64::NAN, |n| n as f64 / seconds);
-    let latency = |ns: f64| s.latency.known(ns).unwrap_or(f64::NAN);
-    f.add("idle", "wakeups/s", FactUnit::PerSecond, s.wakeups as f64 / seconds);
-    f.add("idle", "too deep %", FactUnit::Percent, s.too_deep_pct);
-    f.add("idle", "too shallow %", FactUnit::Percent, s.too_shallow_pct);
-    for state in &s.states {
-        f.add("idle", &format!("{} % of idle", state.name), FactUnit::Percent, state.residency_pct);
+    for m in Measure::all_in(Place::Simulated) {
+        let value = m.value(s);
+        match m.unit {
+            Unit::Count => f.add("idle", &format!("{}/s", m.label), FactUnit::PerSecond, value / seconds),
+            Unit::Share => f.add("idle", m.label, FactUnit::Percent, value),
+            Unit::Time => f.add("idle", &format!("exit {}", m.label), FactUnit::Ns, value),
+            Unit::Span | Unit::Energy => unreachable!("{}: sums over a run are no fact about idle", m.name),
+        }
+        if m == TOO_SHALLOW {
+            for state in &s.states {
+                f.add("idle", &format!("{} % of idle", state.name), FactUnit::Percent, state.residency_pct);
+            }
+        }
     }
-    f.add("idle", "tick wakes/s", FactUnit::PerSecond, per_second(s.ticks));
-    f.add("idle", "tick stopped/s", FactUnit::PerSecond, per_second(s.ticks_stopped));
-    f.add("idle", "exit latency mean", FactUnit::Ns, latency(s.latency.mean_ns));
-    f.add("idle", "exit latency p99", FactUnit::Ns, latency(s.latency.p99_ns as f64));
 }
 
 fn energy(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, seconds: f64) {

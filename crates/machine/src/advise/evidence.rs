@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
 use idlewise_model::{PieceFlags, TapeCpu};
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
 
@@ -170,10 +171,10 @@ impl Replayed {
             latency_mean_ns: s.latency.mean_ns,
             latency_p99_ns: s.latency.p99_ns,
             latency_change_ns: base.map_or(0.0, |b| s.latency.mean_ns - b.score.latency.mean_ns),
-            latency_change_pct: result.change.latency_mean_pct,
+            latency_change_pct: result.change.of(LATENCY_MEAN),
             energy: s.energy,
             energy_unit: s.energy_unit.clone(),
-            energy_change_pct: result.change.energy_pct,
+            energy_change_pct: result.change.of(ENERGY),
             never_entered: Vec::new(),
             unsure,
         }
@@ -237,7 +238,8 @@ fn of_replay(
     let pair = |swap: &[String; 2]| {
         base.is_some_and(|b| swap.contains(&b.governor)) && swap.contains(&result.governor)
     };
-    let unsure = trace.sensitivity.metrics.iter().any(|m| m.metric == "energy" && m.swaps.iter().any(pair));
+    let unsure =
+        trace.sensitivity.metrics.iter().any(|m| m.metric == ENERGY.name && m.swaps.iter().any(pair));
     let never_entered = entered.map_or_else(Vec::new, |entered| never_entered(result, entered));
     Some(Ok(Replayed { never_entered, ..Replayed::of(result, base, unsure) }))
 }

@@ -2,9 +2,11 @@
 //! What a comparison comes to, in words that a sceptical reader can check against the tables.
 
 use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
+use idlewise_score::{Measure, Unit};
 use serde::Serialize;
 
-use super::metric::{Metric, MetricChange, Unit};
+use super::change::MeasureChange;
 use super::parting::{Cost, FJ_PER_UNIT};
 use super::{CompareReport, Comparison, TraceComparison, WaitCounts};
 
@@ -47,9 +49,9 @@ pub struct Verdict {
 
 impl Direction {
     /// The way that `change` goes, where it is worth naming.
-    pub(crate) fn of(change: &MetricChange) -> Self {
+    pub(crate) fn of(change: &MeasureChange) -> Self {
         let small = change.change_pct.is_some_and(|pct| pct.abs() < SMALL_PCT)
-            || (change.metric.unit() == Unit::Time && change.change.abs() < SMALL_LATENCY_NS);
+            || (change.measure.unit == Unit::Time && change.change.abs() < SMALL_LATENCY_NS);
         match change.change {
             _ if small => Self::Same,
             c if c < 0.0 => Self::Lower,
@@ -69,13 +71,13 @@ impl Direction {
 
 impl Comparison {
     fn latency(&self) -> Direction {
-        let of = |m: Metric| Direction::of(&self.change(m));
-        of(Metric::LatencyMean).and(of(Metric::LatencyP99))
+        let of = |m: &'static Measure| Direction::of(&self.change(m));
+        of(LATENCY_MEAN).and(of(LATENCY_P99))
     }
 
     fn energy(&self) -> Direction {
-        let of = |change: &MetricChange| Direction::of(change);
-        let assumed = of(&self.change(Metric::Energy));
+        let of = |change: &MeasureChange| Direction::of(change);
+        let assumed = of(&self.change(ENERGY));
         match &self.energy_in_equal_steps {
             Some(other) if of(other) != assumed => Direction::Mixed,
             _ => assumed,
@@ -87,8 +89,8 @@ impl Comparison {
     }
 
     fn numbers(&self, energy_grade: &str) -> String {
-        let latency = self.change(Metric::LatencyMean);
-        let p99 = self.change(Metric::LatencyP99);
+        let latency = self.change(LATENCY_MEAN);
+        let p99 = self.change(LATENCY_P99);
         let otherwise = self
             .energy_in_equal_steps
             .as_ref()
@@ -98,7 +100,7 @@ impl Comparison {
             self.waits.words(),
             latency.relative(),
             if p99.change == 0.0 { "the same".to_owned() } else { p99.words() },
-            self.change(Metric::Energy).relative(),
+            self.change(ENERGY).relative(),
         )
     }
 }
@@ -264,11 +266,11 @@ pub struct Range {
 impl Spread {
     /// Of several parts; nothing of fewer than two.
     pub(crate) fn of(parts: &[&Comparison]) -> Option<Self> {
-        let range = |m: Metric| Range::of(&parts.iter().map(|p| p.change(m)).collect::<Vec<_>>());
+        let range = |m: &'static Measure| Range::of(&parts.iter().map(|p| p.change(m)).collect::<Vec<_>>());
         (parts.len() > 1).then(|| Self {
             parts: parts.len(),
-            latency_mean: range(Metric::LatencyMean),
-            energy: range(Metric::Energy),
+            latency_mean: range(LATENCY_MEAN),
+            energy: range(ENERGY),
         })
     }
 
@@ -279,7 +281,7 @@ impl Spread {
 }
 
 impl Range {
-    fn of(changes: &[MetricChange]) -> Self {
+    fn of(changes: &[MeasureChange]) -> Self {
         let pct = || changes.iter().filter_map(|c| c.change_pct);
         let count = |way: Direction| changes.iter().filter(|c| Direction::of(c) == way).count();
         Self {

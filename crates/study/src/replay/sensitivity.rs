@@ -3,7 +3,7 @@
 
 use idlewise_model::TapeCpu;
 use idlewise_replay::{SleepLengths, unsure_waits};
-use idlewise_score::Score;
+use idlewise_score::{Measure, Place, Score};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Sensitivity {
 /// One metric under all sleep lengths that were tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricSensitivity {
-    /// "energy", "too_deep", "too_shallow".
+    /// The name of a measure.
     pub metric: &'static str,
     /// One for each governor, in the order asked.
     pub governors: Vec<GovernorSensitivity>,
@@ -45,9 +45,12 @@ pub struct GovernorSensitivity {
 /// The sleep lengths that are tried, in order.
 pub const TRIED: [SleepLengths; 3] = [SleepLengths::Least, SleepLengths::Taped, SleepLengths::Most];
 
-type Metric = (&'static str, fn(&Score) -> f64);
-const METRICS: [Metric; 3] =
-    [("energy", |s| s.energy), ("too_deep", |s| s.too_deep_pct), ("too_shallow", |s| s.too_shallow_pct)];
+/// The measures that rankings are tried by, in the order of their names.
+fn measures() -> Vec<&'static Measure> {
+    let mut all: Vec<_> = Measure::all_in(Place::Ranking).collect();
+    all.sort_by_key(|m| m.name);
+    all
+}
 
 impl Sensitivity {
     /// Counts the unsure waits of `recording`.
@@ -68,15 +71,15 @@ impl Sensitivity {
         let scored = |i: &usize| scores.iter().all(|s| s.get(*i).is_some_and(|s| !s.is_nothing()));
         let known: Vec<(usize, &str)> =
             names.iter().copied().enumerate().filter(|(i, _)| scored(i)).collect();
-        self.metrics = METRICS
-            .iter()
-            .map(|(metric, get)| {
-                let values = |i: usize| scores.iter().filter_map(|s| s.get(i)).map(get).collect();
+        self.metrics = measures()
+            .into_iter()
+            .map(|m| {
+                let values = |i: usize| scores.iter().filter_map(|s| s.get(i)).map(|s| m.value(s)).collect();
                 let governors: Vec<GovernorSensitivity> = known
                     .iter()
                     .map(|(i, name)| GovernorSensitivity { governor: (*name).to_owned(), values: values(*i) })
                     .collect();
-                MetricSensitivity { metric, swaps: swaps(&governors), governors }
+                MetricSensitivity { metric: m.name, swaps: swaps(&governors), governors }
             })
             .collect();
     }

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use idlewise_ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, signed_rank};
 
 use super::*;
@@ -263,7 +264,8 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     // Everything but the one that stands for the kernel's own is made to look better.
     fn better(trace: &mut TraceResult) {
         for g in &mut trace.governors[1..] {
-            (g.change.energy_pct, g.change.latency_mean_pct) = (-50.0, 0.0);
+            g.change.set(ENERGY, -50.0);
+            g.change.set(LATENCY_MEAN, 0.0);
         }
     }
     let fine = judged(&here, &better, None);
@@ -336,7 +338,8 @@ fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
     let (candidates, mut report, entered) = replayed();
     assert_eq!(entered, BTreeSet::from([0, 1]), "POLL, and what the guest enters");
     for g in &mut report.traces[0].governors[1..] {
-        (g.change.energy_pct, g.change.latency_mean_pct) = (-50.0, 0.0);
+        g.change.set(ENERGY, -50.0);
+        g.change.set(LATENCY_MEAN, 0.0);
     }
     let judged = |entered: BTreeSet<usize>| {
         judge(&Evidence {
