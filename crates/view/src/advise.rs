@@ -3,10 +3,10 @@
 
 use idlewise_ab::Verdict;
 use idlewise_report::{
-    Line, Report, Table, duration, number, percent, share, signed_duration, signed_percent,
+    Line, Report, Table, duration, number, percent, percent_of, share, signed_duration, signed_percent,
 };
 
-use super::{percent_of, shown_or_unknown};
+use crate::cells::shown_or_unknown;
 use crate::csv::plain;
 
 use super::ab::{between, change_pct, or_dash, p_value};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_report::{Line, Report, Table, percent};
 
-use super::{governor_tables, shown_or_unknown};
+use crate::cells::shown_or_unknown;
+use crate::replay::governor_tables;
 use idlewise_machine::boot::{BootReport, Cell, RecordingCheck, SelfTest};
 use idlewise_recording::placement::Per;
 

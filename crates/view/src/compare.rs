@@ -2,11 +2,12 @@
 //! A comparison as text.
 
 use idlewise_report::{
-    Line, Report, Table, duration, percent, signed_duration, signed_percent, signed_points,
+    Line, Report, Table, duration, percent, percent_of, signed_duration, signed_percent, signed_points,
 };
 
-use super::{ReplayedTrace, breach_lines, foreign_line, is_where_any, label, model_lines, percent_of};
-use crate::csv;
+use crate::cells::{is_where_any, label};
+use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
+use crate::{csv, unknown};
 use idlewise_score::measure::{DIFFER, MEASURES, TOO_SHALLOW};
 use idlewise_score::{Measure, Place, Unit};
 use idlewise_study::compare::{
@@ -53,7 +54,7 @@ pub fn compare(r: &CompareReport) -> Report {
     let all = r.traces.iter().map(|t| &t.comparison).chain(&r.together);
     let all = all.flat_map(|c| std::iter::once(c).chain(&c.groups));
     let scores = all.flat_map(|c| [(r.a.as_str(), &c.a.score), (r.b.as_str(), &c.b.score)]);
-    let why = super::unknown::lines(&out.tables, scores);
+    let why = unknown::lines(&out.tables, scores);
     out.footer = why.into_iter().chain(footer(r)).collect();
     out
 }

@@ -3,7 +3,7 @@
 
 use idlewise_report::{Line, Table, UNKNOWN, duration};
 
-use super::shown_or_unknown;
+use crate::cells::shown_or_unknown;
 use idlewise_recording::counters::{Both, CounterCheck};
 
 /// Whether they are the same, in a sentence.

@@ -2,9 +2,9 @@
 //! Doomed idle entries as text.
 
 use idlewise_model::Confidence;
-use idlewise_report::{Line, Table, duration, percent};
+use idlewise_report::{Line, Table, duration, percent, percent_of};
 
-use super::{cpu_list, percent_of};
+use crate::head::cpu_list;
 use idlewise_study::doomed::Doomed;
 
 /// How many there are, in a sentence.

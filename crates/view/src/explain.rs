@@ -5,7 +5,8 @@ use idlewise_governor::{Value, Variable};
 use idlewise_model::MAX_STATES;
 use idlewise_report::{Line, Report, Table, duration, percent};
 
-use super::{foreign_line, head_lines, waits_words};
+use crate::compare::waits_words;
+use crate::head::{foreign_line, head_lines};
 use idlewise_explain::{Came, Explanation, Given, Other, Unit};
 use idlewise_explain::{ExplainReport, Moment, WhyDiffer};
 use idlewise_recording::TraceHead;

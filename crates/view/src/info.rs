@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a trace holds, as text.
 
-use idlewise_report::{Line, Report, Table, percent, share, signed_duration, span};
+use idlewise_report::{Line, Report, Table, percent, percent_of, share, signed_duration, span};
 
-use super::agreement::agreement_lines;
-use super::{doomed, fidelity_lines, head_lines, health_lines, input_lines, percent_of, shown_or_unknown};
+use crate::agreement::agreement_lines;
+use crate::cells::shown_or_unknown;
+use crate::doomed;
+use crate::head::{fidelity_lines, head_lines, health_lines, input_lines};
 use idlewise_conform::input_accuracy::InputAccuracy;
 use idlewise_study::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Verdict};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_report::{Line, Report, Table, duration, percent, signed_percent, signed_points};
 
-use super::foreign_line;
+use crate::head::foreign_line;
 use idlewise_experiment::simulate::{
     Combination, FactSummary, FactUnit, Meters, PackageMeter, SimulateReport,
 };

@@ -4,48 +4,21 @@
 use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_score::{Measure, Unit};
-use serde::Serialize;
 
 use super::change::MeasureChange;
 use super::parting::{Cost, FJ_PER_UNIT};
-use super::{CompareReport, Comparison, TraceComparison, WaitCounts};
+use super::report::{
+    CompareReport, Comparison, Direction, Range, Spread, TraceComparison, Verdict, WaitCounts,
+};
 
 /// A change smaller than this, %, is no difference.
 pub const SMALL_PCT: f64 = 1.0;
+
 /// Nor is a smaller change of a latency, ns: about a cache miss, and below what a trace's time stamps can tell.
 pub const SMALL_LATENCY_NS: f64 = 100.0;
+
 /// Fewer waits than this are an anecdote.
 const FEW: u64 = 100;
-
-/// Which way something went from A to B.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Better.
-    Lower,
-    /// No difference worth naming.
-    #[default]
-    Same,
-    /// Worse.
-    Higher,
-    /// It depends on how one looks: mean or p99, one assumption or the other.
-    Mixed,
-}
-
-/// What a comparison comes to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Verdict {
-    /// Every decision in every wait is the same.
-    pub same_decisions: bool,
-    /// Wakeup latency: mean and p99.
-    pub latency: Direction,
-    /// Energy of the idle stays.
-    pub energy: Direction,
-    /// In words.
-    pub text: String,
-    /// What to keep in mind: how few waits, how faithful the replay, whether traces and CPUs agree.
-    pub notes: Vec<String>,
-}
 
 impl Direction {
     /// The way that `change` goes, where it is worth naming.
@@ -235,32 +208,6 @@ fn below_fidelity(trace: &TraceComparison) -> Option<String> {
             percent(unlike)
         )
     })
-}
-
-/// How much the parts of a comparison, its traces or CPUs, agree.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// How many parts.
-    pub parts: usize,
-    /// Mean wakeup latency.
-    pub latency_mean: Range,
-    /// Energy.
-    pub energy: Range,
-}
-
-/// How a metric's change differs between parts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Range {
-    /// Smallest change, %.
-    pub min_pct: f64,
-    /// Largest change, %.
-    pub max_pct: f64,
-    /// Parts in which it went down.
-    pub lower: usize,
-    /// Parts without a difference worth naming.
-    pub same: usize,
-    /// Parts in which it went up.
-    pub higher: usize,
 }
 
 impl Spread {

@@ -1,46 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does the ranking of the governors hang on sleep lengths that the recording does not tell for certain?
+//! Does the ranking of the governors depend on sleep lengths that the recording does not show for certain?
 
-use idlewise_model::TapeCpu;
-use idlewise_replay::{SleepLengths, unsure_waits};
+use idlewise_recording::CommandError;
+use idlewise_recording::candidate::{Candidate, chunks};
+use idlewise_replay::SleepLengths;
 use idlewise_score::{Measure, Place, Score};
 use rayon::prelude::*;
-use serde::Serialize;
 
-use super::{CpuRuns, ReplayReport, Stage};
-use idlewise_recording::candidate::{Candidate, chunks};
-use idlewise_recording::{CommandError, Recording};
-
-/// How many waits have a sleep length that is not certain, and, where that was asked for, what hangs on it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sensitivity {
-    /// Waits with a sleep length that the recording only bounds, or does not tell at all.
-    pub unsure_waits: u64,
-    /// All waits.
-    pub waits: u64,
-    /// One for each metric; empty where it was not asked for, or nothing is unsure.
-    pub metrics: Vec<MetricSensitivity>,
-}
-
-/// One metric under all sleep lengths that were tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MetricSensitivity {
-    /// The name of a measure.
-    pub metric: &'static str,
-    /// One for each governor, in the order asked.
-    pub governors: Vec<GovernorSensitivity>,
-    /// Pairs of governors of which now the one, now the other has less.
-    pub swaps: Vec<[String; 2]>,
-}
-
-/// A governor's value of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GovernorSensitivity {
-    /// The governor with its parameters.
-    pub governor: String,
-    /// With each of [`TRIED`].
-    pub values: Vec<f64>,
-}
+use super::report::{GovernorSensitivity, MetricSensitivity, ReplayReport, Sensitivity};
+use super::stage::{CpuRuns, Stage};
 
 /// The sleep lengths that are tried, in order.
 pub const TRIED: [SleepLengths; 3] = [SleepLengths::Least, SleepLengths::Taped, SleepLengths::Most];
@@ -53,19 +21,6 @@ fn measures() -> Vec<&'static Measure> {
 }
 
 impl Sensitivity {
-    /// Counts the unsure waits of `recording`.
-    pub(super) fn of(recording: &Recording) -> Self {
-        let usable = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
-        let (unsure, all) = usable.map(unsure_waits).fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
-        Self { unsure_waits: unsure, waits: all, metrics: Vec::new() }
-    }
-
-    /// Unsure waits, % of all.
-    #[must_use]
-    pub fn unsure_pct(&self) -> f64 {
-        if self.waits == 0 { 0.0 } else { self.unsure_waits as f64 * 100.0 / self.waits as f64 }
-    }
-
     /// Compares the scores of `names` under each of [`TRIED`]; governors without a score do not take part.
     fn compare(&mut self, names: &[&str], scores: &[Vec<Score>]) {
         let scored = |i: &usize| scores.iter().all(|s| s.get(*i).is_some_and(|s| !s.is_nothing()));

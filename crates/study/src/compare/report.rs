@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a comparison is asked, and what it answers.
+
+use std::path::PathBuf;
+
+use idlewise_recording::governors::ForeignHead;
+use idlewise_recording::placement::Per;
+use idlewise_recording::{FidelityHead, RecordingOptions, TraceHead};
+use idlewise_score::measure::DIFFER;
+use idlewise_score::{Measure, Score};
+use serde::{Deserialize, Serialize};
+
+use super::change::MeasureChange;
+use super::parting::Cost;
+use crate::condition::{self, Check, Condition};
+use crate::replay::PlatformHead;
+
+/// Version of the JSON that a comparison gives.
+pub const SCHEMA: &str = "idlewise.compare/1";
+
+/// What to compare.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompareRequest {
+    /// Traces or tapes.
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    pub traces: Vec<PathBuf>,
+    /// What is known about them beside their files.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// The governor to start from, with its parameters, or `oracle`.
+    pub a: String,
+    /// The governor to go to.
+    pub b: String,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "idlewise_recording::json_paths::paths"
+    )]
+    pub kernel_trees: Vec<PathBuf>,
+    /// How to break the result down.
+    pub per: Per,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+    /// Conditions that must not hold: `METRIC OP VALUE`.
+    pub fail_if: Vec<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of idlewise.
+    pub version: String,
+    /// What was asked; it can be asked again.
+    pub request: CompareRequest,
+    /// The machine that was replayed on.
+    pub platform: PlatformHead,
+    /// Where the governors came from that are none of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<ForeignHead>,
+    /// What the energies are worth, in short.
+    pub energy_grades: Vec<String>,
+    /// The governor to start from.
+    pub a: String,
+    /// The governor to go to.
+    pub b: String,
+    /// One for each trace.
+    pub traces: Vec<TraceComparison>,
+    /// All traces together, where there are several.
+    pub together: Option<Comparison>,
+    /// How much the traces agree, where there are several.
+    pub across_traces: Option<Spread>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The conditions asked for.
+    pub checks: Vec<Check>,
+}
+
+/// The comparison on one trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceComparison {
+    /// The recording.
+    pub head: TraceHead,
+    /// Whether it was replayed on the machine that was recorded.
+    pub same_machine: bool,
+    /// How far replay makes the kernel's own choices.
+    pub fidelity: Result<FidelityHead, String>,
+    /// A and B.
+    pub comparison: Comparison,
+    /// How much the CPUs agree, where there are several.
+    pub across_cpus: Option<Spread>,
+}
+
+/// A and B on some CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// "all", "cpu 3", "BIG".
+    pub part: String,
+    /// In how many waits the choices part.
+    pub waits: WaitCounts,
+    /// The run under A.
+    pub a: RunScore,
+    /// The run under B.
+    pub b: RunScore,
+    /// How every compared measure changes from A to B.
+    pub changes: Vec<MeasureChange>,
+    /// The energy's change if the powers that are assumed for the states fell in equal steps; none where no powers are.
+    pub energy_in_equal_steps: Option<MeasureChange>,
+    /// All waits.
+    pub total: Cost,
+    /// The waits by how the choices part.
+    pub partings: Vec<PartingCost>,
+    /// The waits by what ended them.
+    pub causes: Vec<CauseCost>,
+    /// The comparison broken down.
+    pub groups: Vec<Comparison>,
+}
+
+/// In how many waits the choices part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WaitCounts {
+    /// Waits of the recording: events that wake a CPU whatever governor runs.
+    pub all: u64,
+    /// The first choices are different states.
+    pub other_state: u64,
+    /// The first choices are the same state, but only one lets the tick run on.
+    pub other_tick: u64,
+    /// The first choices are the same, later ones are not.
+    pub other_later: u64,
+    /// Only A was asked.
+    pub only_a: u64,
+    /// Only B was asked.
+    pub only_b: u64,
+    /// All choices are the same.
+    pub same: u64,
+    /// Nobody was asked.
+    pub neither: u64,
+    /// `other_state` and `other_tick`, % of all.
+    pub differ_pct: f64,
+}
+
+/// One governor's run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunScore {
+    /// Times it was asked.
+    pub decisions: u64,
+    /// Answers that were no state of the table.
+    pub out_of_range: u64,
+    /// The score, the same as a replay gives.
+    pub score: Score,
+}
+
+/// The waits in which the choices part in one way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartingCost {
+    /// "state", "tick", "later", "only-a", "only-b", "same", "neither".
+    pub kind: String,
+    /// The state that A chose first, where `kind` is "state" or "tick".
+    pub a_state: Option<String>,
+    /// The state that B chose first.
+    pub b_state: Option<String>,
+    /// Whether A let the tick run on and B stopped it, or the reverse, where `kind` is "tick".
+    pub a_keeps_tick: Option<bool>,
+    /// What these waits cost.
+    pub cost: Cost,
+}
+
+/// The waits that one kind of event ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseCost {
+    /// The kind of event.
+    pub cause: String,
+    /// What these waits cost.
+    pub cost: Cost,
+}
+
+impl CompareReport {
+    /// All traces together, or the only one.
+    #[must_use]
+    pub fn all(&self) -> Option<&Comparison> {
+        self.together.as_ref().or_else(|| self.traces.first().map(|t| &t.comparison))
+    }
+
+    /// A condition holds.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.checks.iter().any(|c| c.failed)
+    }
+
+    /// What was assumed about the recordings by hand.
+    pub(crate) fn assumption(&self) -> Option<String> {
+        TraceHead::assumptions(self.traces.iter().map(|t| &t.head))
+    }
+
+    /// What makes the recordings, and so the verdict, doubtful.
+    pub fn warnings(&self) -> Vec<String> {
+        TraceHead::warnings(self.traces.iter().map(|t| &t.head))
+    }
+
+    pub(crate) fn check(&self, condition: &Condition) -> Check {
+        let places = self.traces.iter().map(|t| (t.head.name.as_str(), &t.comparison));
+        let places = places.chain(self.together.iter().map(|all| ("all traces", all)));
+        let measure = condition::measures().nth(condition.metric());
+        let measure =
+            |(name, c): (&str, &Comparison)| Some(condition.measure(name, &c.change(measure?).met()));
+        let (assumes, warnings) = (self.assumption(), self.warnings());
+        Check { assumes, warnings, ..condition.check(places.filter_map(measure).collect()) }
+    }
+}
+
+impl Comparison {
+    /// The change of `measure` from A to B.
+    ///
+    /// # Panics
+    /// When it is a measure that governors are not compared by.
+    #[must_use]
+    pub fn change(&self, measure: &'static Measure) -> MeasureChange {
+        if measure == DIFFER {
+            return MeasureChange::new(DIFFER, 0.0, self.waits.differ_pct);
+        }
+        let Some(change) = self.changes.iter().find(|c| c.measure == measure) else {
+            unreachable!("governors are not compared by {}", measure.name)
+        };
+        *change
+    }
+}
+
+/// Which way something went from A to B.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Better.
+    Lower,
+    /// No difference worth naming.
+    #[default]
+    Same,
+    /// Worse.
+    Higher,
+    /// It depends on how one looks: mean or p99, one assumption or the other.
+    Mixed,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Every decision in every wait is the same.
+    pub same_decisions: bool,
+    /// Wakeup latency: mean and p99.
+    pub latency: Direction,
+    /// Energy of the idle stays.
+    pub energy: Direction,
+    /// In words.
+    pub text: String,
+    /// What to keep in mind: how few waits, how faithful the replay, whether traces and CPUs agree.
+    pub notes: Vec<String>,
+}
+
+/// How much the parts of a comparison, its traces or CPUs, agree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many parts.
+    pub parts: usize,
+    /// Mean wakeup latency.
+    pub latency_mean: Range,
+    /// Energy.
+    pub energy: Range,
+}
+
+/// How a metric's change differs between parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Smallest change, %.
+    pub min_pct: f64,
+    /// Largest change, %.
+    pub max_pct: f64,
+    /// Parts in which it went down.
+    pub lower: usize,
+    /// Parts without a difference worth naming.
+    pub same: usize,
+    /// Parts in which it went up.
+    pub higher: usize,
+}

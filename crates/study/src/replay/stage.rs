@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The runs of all governors on all recordings, and the answer that they come to.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_conform::own_governor::kernels_own;
+use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_platform::Cluster;
+use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
+use idlewise_recording::governors;
+use idlewise_recording::placement::Placement;
+use idlewise_recording::{CommandError, FidelityHead, TraceHead};
+use idlewise_replay::{RunCounts, Setting, Workload};
+use idlewise_score::{Score, Tally};
+use rayon::prelude::*;
+
+use super::report::{
+    Change, GovernorResult, Group, PlatformHead, ReplayReport, ReplayRequest, SCHEMA, Sensitivity,
+    TraceResult, relative,
+};
+
+/// Everything that stays the same during the runs.
+pub(super) struct Stage<'a> {
+    pub(super) placement: &'a Placement,
+    pub(super) candidates: &'a [Candidate],
+    pub(super) request: &'a ReplayRequest,
+}
+
+/// What came out for one trace: by candidate, then the oracle's tallies for regret, then the fidelity.
+pub(super) struct TraceRuns<'a> {
+    pub(super) governors: Vec<CpuRuns<'a>>,
+    pub(super) oracle: CpuRuns<'a>,
+    pub(super) parity: Vec<RecordedGovernor>,
+    pub(super) fidelity: Result<FidelityHead, String>,
+}
+
+impl<'a> TraceRuns<'a> {
+    /// Of the candidate with this number; the oracle for regret comes after them.
+    fn of(&mut self, candidate: usize) -> &mut CpuRuns<'a> {
+        let all = self.governors.len();
+        assert!(candidate <= all, "candidate {candidate} of {all}, and the oracle after them");
+        self.governors.get_mut(candidate).unwrap_or(&mut self.oracle)
+    }
+}
+
+/// One governor's runs on the CPUs of a trace.
+#[derive(Clone, Default)]
+pub(super) struct CpuRuns<'a> {
+    pub(super) cpus: Vec<(u32, Tally<'a>)>,
+    pub(super) counts: RunCounts,
+    /// The governor changed memory that belongs to no CPU.
+    pub(super) shared_state: bool,
+    pub(super) failure: Option<String>,
+}
+
+impl CpuRuns<'_> {
+    /// All CPUs together. Several traces together are no result if one of them is missing.
+    pub(super) fn score(&self) -> Score {
+        let counted = if self.failure.is_none() { self.cpus.as_slice() } else { &[] };
+        Score::of(&counted.iter().map(|(_, t)| t).collect::<Vec<_>>())
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.cpus.extend(other.cpus);
+        self.counts.merge(&other.counts);
+        self.shared_state |= other.shared_state;
+        self.failure = self.failure.take().or(other.failure);
+    }
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn run_all(
+        &self,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<TraceRuns<'a>>, CommandError> {
+        let recordings = &self.placement.recordings;
+        let workloads: Vec<Vec<Workload>> =
+            recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
+        let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
+        let finished = self.run_on(&workloads, &candidates, progress)?;
+        let offered = governors::offered(&self.request.governors, &self.request.kernel_trees);
+        let own = |r| Ok((recorded_governors::of_recording(r, &offered)?, kernels_own(r, &offered)?));
+        let fidelities: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
+        let mut all: Vec<TraceRuns<'a>> = fidelities
+            .into_iter()
+            .map(|(parity, fidelity)| TraceRuns {
+                governors: vec![CpuRuns::default(); self.candidates.len()],
+                oracle: CpuRuns::default(),
+                parity,
+                fidelity,
+            })
+            .collect();
+        for (t, c, runs) in finished {
+            all[t].of(c).merge(runs);
+        }
+        Ok(all)
+    }
+
+    /// Runs all `candidates` on the workloads of each trace; gives the numbers of trace and candidate with each run.
+    fn run_on(
+        &self,
+        workloads: &[Vec<Workload>],
+        candidates: &[&Candidate],
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<(usize, usize, CpuRuns<'a>)>, CommandError> {
+        let mut jobs = Vec::new();
+        for (t, w) in workloads.iter().enumerate() {
+            for (c, candidate) in candidates.iter().enumerate() {
+                let parts = chunks(w, candidate.is_foreign());
+                jobs.extend(parts.into_iter().map(|cpus| (t, c, *candidate, cpus)));
+            }
+        }
+        let done = AtomicUsize::new(0);
+        let total = jobs.len();
+        jobs.par_iter()
+            .map(|(t, c, candidate, cpus)| {
+                let recording = self.placement.recordings.get(*t);
+                let same_machine = recording.is_some_and(|r| self.placement.same_machine(r));
+                let runs = self.run_cpus(candidate, cpus, same_machine)?;
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok((*t, *c, runs))
+            })
+            .collect()
+    }
+
+    pub(super) fn run_cpus(
+        &self,
+        candidate: &Candidate,
+        cpus: &[&Workload],
+        same_machine: bool,
+    ) -> Result<CpuRuns<'a>, CommandError> {
+        let setting = Setting::new(same_machine, self.request.seed);
+        let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
+        let runs = match candidate.run(cpus, self.placement, setting, open) {
+            Ok(runs) => runs,
+            // It takes no other's result away.
+            Err(CommandError::Governor(e)) if candidate.is_foreign() && e.is_misbehaviour() => {
+                return Ok(CpuRuns { failure: Some(e.to_string()), ..CpuRuns::default() });
+            }
+            Err(e) => return Err(e),
+        };
+        let mut out = CpuRuns { shared_state: runs.shared_state, ..CpuRuns::default() };
+        for ran in runs.cpus {
+            let Some(place) = self.placement.place(ran.cpu) else {
+                unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
+            };
+            let mut tally = Tally::new(&place.table, &place.energy);
+            tally.counts = ran.pages;
+            out.counts.merge(&ran.counts);
+            out.cpus.push((ran.cpu, tally));
+        }
+        Ok(out)
+    }
+
+    pub(super) fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
+        let traces = self
+            .placement
+            .recordings
+            .iter()
+            .zip(&runs)
+            .map(|(recording, r)| TraceResult {
+                head: TraceHead::new(recording, |cpu| self.placement.missing(cpu)).with_fidelity(&r.fidelity),
+                same_machine: self.placement.same_machine(recording),
+                parity: r.parity.clone(),
+                fidelity: r.fidelity.clone(),
+                sensitivity: Sensitivity::of(recording),
+                governors: self.results(&r.governors, &r.oracle, baseline),
+            })
+            .collect();
+        let together = (runs.len() > 1).then(|| {
+            let mut all = vec![CpuRuns::default(); self.candidates.len()];
+            let mut oracle = CpuRuns::default();
+            for r in &runs {
+                for (to, from) in all.iter_mut().zip(&r.governors) {
+                    to.merge(from.clone());
+                }
+                oracle.merge(r.oracle.clone());
+            }
+            self.results(&all, &oracle, baseline)
+        });
+        ReplayReport {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: self.request.clone(),
+            platform: PlatformHead::new(self.placement),
+            baseline: self.candidates.get(baseline).map_or_else(String::new, |c| c.name().to_owned()),
+            foreign: Vec::new(),
+            traces,
+            together,
+        }
+    }
+
+    fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {
+        let scores: Vec<Score> = runs.iter().map(CpuRuns::score).collect();
+        let best = oracle.score().energy;
+        let base = scores.get(baseline).filter(|s| !s.is_nothing());
+        let result = |((candidate, r), s): ((&Candidate, &CpuRuns<'a>), &Score)| GovernorResult {
+            governor: candidate.name().to_owned(),
+            failure: r.failure.clone(),
+            notes: notes(r),
+            decisions: r.counts.decisions,
+            out_of_range: r.counts.out_of_range,
+            regret_pct: if s.is_nothing() { f64::NAN } else { relative(s.energy, best) },
+            change: base.filter(|_| !s.is_nothing()).map_or_else(Change::none, |b| Change::between(b, s)),
+            groups: self.groups(r),
+            score: s.clone(),
+        };
+        self.candidates.iter().zip(runs).zip(&scores).map(result).collect()
+    }
+
+    fn groups(&self, runs: &CpuRuns<'a>) -> Vec<Group> {
+        if runs.failure.is_some() {
+            return Vec::new();
+        }
+        let parts = self.placement.parts(self.request.per, &runs.cpus, |(cpu, _)| *cpu);
+        let group = |(name, members): (String, Vec<&(u32, Tally<'a>)>)| {
+            let tallies: Vec<&Tally<'a>> = members.iter().map(|(_, t)| t).collect();
+            Group { name, score: Score::of(&tallies) }
+        };
+        parts.into_iter().map(group).collect()
+    }
+}
+
+/// What a run's reader has to know.
+fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(first) = runs.counts.first_out_of_range {
+        out.push(format!(
+            "answered {} on CPU {}, decision {}, which is no state; {} such answers in all, the nearest state was taken",
+            first.answer, first.cpu, first.decision, runs.counts.out_of_range
+        ));
+    }
+    if runs.shared_state {
+        out.push(SHARED_STATE.to_owned());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "candidate 3 of 2")]
+    fn a_run_of_no_candidate_is_not_the_oracles() {
+        let mut runs = TraceRuns {
+            governors: vec![CpuRuns::default(); 2],
+            oracle: CpuRuns::default(),
+            parity: Vec::new(),
+            fidelity: Err(String::new()),
+        };
+        runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
+        assert!(runs.oracle.shared_state && !runs.of(1).shared_state);
+        runs.of(3);
+    }
+}
