@@ -8,7 +8,7 @@ pub struct Event {
     pub ts_ns: u64,
     /// CPU whose buffer holds it.
     pub cpu: u32,
-    /// Task that was current; 0 is the idle task, -1 one that the recording does not tell.
+    /// Task that was current; 0 is the idle task, -1 one that is not in the recording.
     pub pid: i32,
     /// What happened.
     pub kind: EventKind,
@@ -27,135 +27,31 @@ impl Event {
     }
 }
 
-#[expect(
-    missing_docs,
-    reason = "the fields are documented by the kernel's event formats, whose names they bear"
-)]
-/// What happened. Field names are those of the kernel's event formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// `power:cpu_idle`: into `state`, or out (`None`; 4294967295 in the file).
-    CpuIdle { cpu: u32, state: Option<u32> },
-    /// `power:cpu_idle_miss`: the core's verdict on the stay that just ended in the *entered* `state`.
-    CpuIdleMiss { cpu: u32, state: u32, below: bool },
-    /// `power:cpu_frequency`, kHz.
-    CpuFrequency { cpu: u32, khz: u32 },
-    /// `power:pm_qos_update_target`: the aggregated limit of a class changed to `curr_value` (us for the CPU latency class).
-    PmQosUpdateTarget { curr_value: i32 },
-    /// `power:guest_halt_poll_ns`.
-    GuestHaltPollNs { grow: bool, new: u32, old: u32 },
-    /// `sched:sched_switch`. `prev_state` 0 means still runnable; kernels since 4.14 say 0x100 (or 0x1000 and
-    /// more, as they have more states) where the task was preempted.
-    SchedSwitch { prev_pid: i32, prev_prio: i32, prev_state: u64, next_pid: i32, next_prio: i32 },
-    /// `sched:sched_waking`.
-    SchedWaking { pid: i32, target_cpu: u32 },
-    /// `sched:sched_wakeup` and `sched:sched_wakeup_new`.
-    SchedWakeup { pid: i32, target_cpu: u32, new: bool },
-    /// `sched:sched_migrate_task`.
-    SchedMigrateTask { pid: i32, orig_cpu: u32, dest_cpu: u32 },
-    /// `sched:sched_blocked_reason`: an uninterruptible sleep of `pid` ended; `io_wait` if it had waited for I/O.
-    SchedBlockedReason { pid: i32, io_wait: bool },
-    /// The tracepoint `pelt_cfs_tp` of a CPU's root runqueue, as modules make an event of it: its `util_avg`.
-    PeltCfs { cpu: u32, util: u32 },
-    /// `sched:sched_wake_idle_without_ipi`: a polling CPU is woken through its reschedule flag.
-    SchedWakeIdleWithoutIpi { cpu: u32 },
-    /// `irq:irq_handler_entry`; the stream knows the handler's name.
-    IrqEntry { irq: i32 },
-    /// `irq:irq_handler_exit`.
-    IrqExit { irq: i32 },
-    /// `irq:softirq_entry` (vec 1 is TIMER, 7 SCHED, 8 HRTIMER, 9 RCU).
-    SoftirqEntry { vec: u32 },
-    /// `irq:softirq_exit`.
-    SoftirqExit { vec: u32 },
-    /// `irq:softirq_raise`.
-    SoftirqRaise { vec: u32 },
-    /// `irq_vectors:*_entry` (x86).
-    VectorEntry { vector: Vector },
-    /// `irq_vectors:*_exit` (x86).
-    VectorExit { vector: Vector },
-    /// `ipi:ipi_entry` (arm, arm64, riscv).
-    IpiEntry { ipi: Ipi },
-    /// `ipi:ipi_exit`.
-    IpiExit { ipi: Ipi },
-    /// `ipi:ipi_send_cpu`.
-    IpiSendCpu { cpu: u32 },
-    /// `ipi:ipi_send_cpumask`.
-    IpiSendCpumask { cpus: CpuMask },
-    /// `ipi:ipi_raise` (arm, arm64).
-    IpiRaise { cpus: CpuMask, ipi: Ipi },
-    /// `timer:hrtimer_start`; times on `CLOCK_MONOTONIC`, ns. `was_armed` only in kernels that record it.
-    HrtimerStart {
-        hrtimer: u64,
-        function: u64,
-        expires: i64,
-        softexpires: i64,
-        mode: HrtimerMode,
-        was_armed: Option<bool>,
-    },
-    /// `timer:hrtimer_cancel`.
-    HrtimerCancel { hrtimer: u64 },
-    /// `timer:hrtimer_expire_entry`; `now` on `CLOCK_MONOTONIC`, ns.
-    HrtimerExpireEntry { hrtimer: u64, function: u64, now: i64 },
-    /// `timer:hrtimer_expire_exit`.
-    HrtimerExpireExit { hrtimer: u64 },
-    /// `timer:timer_start`; times in jiffies. `bucket_expiry` only in kernels that record it.
-    TimerStart {
-        timer: u64,
-        function: u64,
-        expires: u64,
-        bucket_expiry: Option<u64>,
-        now: u64,
-        flags: TimerFlags,
-    },
-    /// `timer:timer_cancel`; also emitted just before `timer_expire_entry`.
-    TimerCancel { timer: u64 },
-    /// `timer:timer_expire_entry`; times in jiffies.
-    TimerExpireEntry { timer: u64, function: u64, now: u64 },
-    /// `timer:timer_expire_exit`.
-    TimerExpireExit { timer: u64 },
-    /// `timer:timer_base_idle`.
-    TimerBaseIdle { is_idle: bool, cpu: u32 },
-    /// `timer_migration:tmigr_cpu_idle` and `tmigr_cpu_new_timer_idle`: the next expiry among the timers that other CPUs
-    /// may run for this one, and when this CPU must wake up for anybody's; values from `i64::MAX` on are never, ns on `CLOCK_MONOTONIC`.
-    TmigrCpuIdle { cpu: u32, nextevt: u64, wakeup: u64 },
-    /// `timer:tick_stop`: the tick was stopped, or (`success` false) could not be because of `dependency`.
-    TickStop { success: bool, dependency: u32 },
-    /// `idlewise:idle_enabled`: a governor was put in charge of `cpu`, its memory of that CPU is new.
-    IdleEnabled { cpu: u32, capacity: u32, states: u32, governor: GovernorName },
-    /// `idlewise:idle_asked`: the answers that a governor got while it chose; `clock` is the CPU's own, ns, the others count
-    /// from now, ns.
-    IdleAsked { cpu: u32, asked: Asked, sleep_length: i64, delta_tick: i64, latency_limit: i64, clock: u64 },
-    /// `idlewise:idle_chosen`: the rest of what the governor knew, and what it chose. `residency` (ns) and `poll_time_limit`
-    /// are those that it found in its device, `poll_limit` (ns) is the one that it left there; bit i of `disabled` is state i.
-    IdleChosen {
-        cpu: u32,
-        state: u8,
-        stop_tick: bool,
-        tick_stopped: bool,
-        poll_time_limit: bool,
-        disabled: u16,
-        residency: u64,
-        poll_limit: u64,
-        util: u32,
-        iowait: u32,
-        random: u32,
-    },
-    /// `idlewise:idle_reflected`: a stay in `state` ended after `residency` ns, and the governor was told.
-    IdleReflected {
-        cpu: u32,
-        state: u8,
-        got_tick: bool,
-        poll_time_limit: bool,
-        asked: Asked,
-        residency: u64,
-        clock: u64,
-    },
-    /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0 where the
-    /// kernel does not say how many.
-    Lost { count: u64 },
-    /// Anything else; `id` is the event's id in the file.
-    Other { id: u16 },
+/// Makes [`EventKind`] of the declarations of events.
+macro_rules! event_kind {
+    ($(
+        $(#[$doc:meta])* $kind:ident [$($system:literal $name:literal),+]
+        { $($field:ident: $type:ty as $stored:ident [$($key:literal),+],)+ }
+        $(only $decides:ident as $guard:ident [$its_key:literal])?;
+    )+) => {
+        #[expect(
+            missing_docs,
+            reason = "the fields are documented by the kernel's event formats, whose names they bear"
+        )]
+        /// What happened. Field names are those of the kernel's event formats.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum EventKind {
+            $($(#[$doc])* $kind { $($field: $type),+ },)+
+            /// Made by the reader, not by the kernel: events of this CPU were lost just before this time; `count` is 0
+            /// where the kernel does not say how many.
+            Lost { count: u64 },
+            /// Anything else; `id` is the event's id in the file.
+            Other { id: u16 },
+        }
+    };
 }
+
+crate::kernel_events!(event_kind);
 
 /// No machine's count of ticks has come this far: at 1,000 ticks a second that is in 8,900 years.
 const LATEST_JIFFY: u64 = 1 << 48;
@@ -224,7 +120,7 @@ impl EventKind {
     }
 }
 
-/// The x86 vectors that can end an idle stay.
+/// The x86 vectors that can end an idle period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vector {
     /// `local_timer`.

@@ -10,6 +10,7 @@ mod cpu_mask;
 mod event;
 mod health;
 mod idle_table;
+mod kernel_events;
 mod ledger;
 mod near;
 mod piece;

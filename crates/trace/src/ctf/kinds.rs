@@ -9,7 +9,7 @@ use super::header::Header;
 use super::lex::short;
 use super::names::{KernelFields, kernel_name};
 use super::program::{Field, Num, Program};
-use crate::kernel::meaning::{Layout, Op};
+use crate::kernel::meaning::{Layout, Op, tasks_of};
 
 /// Everything that is needed to decode a trace.
 #[derive(Debug, Default)]
@@ -238,14 +238,7 @@ impl Kinds {
             // There `name` is the interrupt's chip.
             ("lttng", "lttng_statedump_interrupt") => class.irq = pair("irq", "action"),
             ("lttng", "lttng_statedump_process_state") => class.comms.extend(pair("tid", "name")),
-            ("sched", "sched_switch") => {
-                class.comms.extend(pair("prev_pid", "prev_comm"));
-                class.comms.extend(pair("next_pid", "next_comm"));
-            }
-            ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => {
-                class.comms.extend(pair("pid", "comm"));
-            }
-            _ => {}
+            _ => class.comms.extend(tasks_of(system, name).filter_map(|(pid, comm)| pair(pid, comm))),
         }
     }
 }

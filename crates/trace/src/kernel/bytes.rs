@@ -251,7 +251,7 @@ impl Decoders {
     /// The name in an `irq_handler_entry`.
     pub(crate) fn irq_name<'d>(&self, order: impl Order, id: u16, payload: &'d [u8]) -> Option<&'d [u8]> {
         match self.by_id.get(usize::from(id))?.as_ref()?.op {
-            Op::IrqEntry { name: Some(field), .. } => text_of(order, field, payload),
+            Op::IrqEntry { irq: (_, Some(field)) } => text_of(order, field, payload),
             _ => None,
         }
     }

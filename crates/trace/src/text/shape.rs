@@ -8,7 +8,7 @@ use memchr::{memchr, memmem, memrchr};
 
 use super::stream::Words;
 use super::values;
-use crate::kernel::meaning::{Layout, Op, Values};
+use crate::kernel::meaning::{Layout, Op, Spelled, Values, spelled};
 
 /// No event has more fields that mean something.
 const MOST_FIELDS: usize = 11;
@@ -58,29 +58,10 @@ enum Spelling {
     Whole,
 }
 
-/// What kind of value a key has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Pointer,
-    Function,
-    State,
-    Mode,
-    TimerFlags,
-    Dependency,
-    Below,
-    /// `[timeout=4]`: the time left.
-    Timeout,
-    /// Text up to the next space.
-    Word,
-    /// Text up to the end of the line.
-    Rest,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     name: &'static str,
-    kind: Kind,
+    kind: Spelled,
 }
 
 /// How one spelling of an event is read.
@@ -183,20 +164,20 @@ impl Shape {
             }
             next = i + 1;
             let number = match key.kind {
-                Kind::Number => values::number(value),
-                Kind::Pointer => values::pointer(value),
-                Kind::Function => Some(words.function(value)),
-                Kind::State => values::number(value).or_else(|| values::state(value)),
-                Kind::Mode => values::mode(value),
-                Kind::TimerFlags => words.timer_flags(value),
-                Kind::Dependency => values::dependency(value),
-                Kind::Below => values::below(value),
-                Kind::Timeout => values::number(value.strip_suffix(b"]").unwrap_or(value)),
-                Kind::Word => {
+                Spelled::Number => values::number(value),
+                Spelled::Pointer => values::pointer(value),
+                Spelled::Function => Some(words.function(value)),
+                Spelled::State => values::number(value).or_else(|| values::state(value)),
+                Spelled::Mode => values::mode(value),
+                Spelled::TimerFlags => words.timer_flags(value),
+                Spelled::Dependency => values::dependency(value),
+                Spelled::Below => values::below(value),
+                Spelled::Timeout => values::number(value.strip_suffix(b"]").unwrap_or(value)),
+                Spelled::Word => {
                     line.text = value;
                     Some(0)
                 }
-                Kind::Rest => {
+                Spelled::Rest => {
                     line.text = fields.get(here + equals + 1..)?;
                     Some(0)
                 }
@@ -207,7 +188,7 @@ impl Shape {
                 *place = number;
             }
             found |= 1 << i;
-            if key.kind == Kind::Rest {
+            if key.kind == Spelled::Rest {
                 break;
             }
         }
@@ -245,7 +226,7 @@ impl Wording<'_> {
         memmem::find_iter(self.fields, name).find(|at| is(*at))
     }
 
-    fn add(&mut self, name: &'static str, kind: Kind) -> Option<usize> {
+    fn add(&mut self, name: &'static str, kind: Spelled) -> Option<usize> {
         let key = Key { name, kind };
         if let Some(known) = self.keys.iter().position(|k| *k == key) {
             return Some(known);
@@ -260,14 +241,14 @@ impl Wording<'_> {
     fn timer_start(&mut self, name: &str) -> Option<usize> {
         let mut timer = self.timer.unwrap_or_default();
         let place = if name == "now" {
-            let left = self.add("[timeout", Kind::Timeout)?;
-            timer.now = Some((left, self.add("expires", Kind::Number)?));
+            let left = self.add("[timeout", Spelled::Timeout)?;
+            timer.now = Some((left, self.add("expires", Spelled::Number)?));
             left
         } else {
-            let flags = self.add("flags", Kind::TimerFlags)?;
+            let flags = self.add("flags", Spelled::TimerFlags)?;
             timer.flags = Some(flags);
-            timer.cpu = self.add("cpu", Kind::Number);
-            timer.idx = self.add("idx", Kind::Number);
+            timer.cpu = self.add("cpu", Spelled::Number);
+            timer.idx = self.add("idx", Spelled::Number);
             flags
         };
         self.timer = Some(timer);
@@ -279,78 +260,14 @@ impl Wording<'_> {
             ("timer_start", "now") if self.find("now").is_none() => return self.timer_start(name),
             ("timer_start", "flags") => return self.timer_start(name),
             ("cpu_idle_miss", "below") if self.find("below").is_none() => {
-                return self.add("type", Kind::Below);
+                return self.add("type", Spelled::Below);
             }
             _ => {}
         }
-        let (name, kind) = KEYS.iter().find(|(n, _)| *n == name)?;
-        self.add(name, *kind)
+        let (name, kind) = spelled(name)?;
+        self.add(name, kind)
     }
 }
-
-/// The fields that mean something, by the names that the kernel gives them.
-const KEYS: [(&str, Kind); 60] = [
-    ("asked", Kind::Number),
-    ("below", Kind::Number),
-    ("bucket_expiry", Kind::Number),
-    ("capacity", Kind::Number),
-    ("clock", Kind::Number),
-    ("cpu", Kind::Number),
-    ("cpu_id", Kind::Number),
-    ("cpumask", Kind::Word),
-    ("curr_value", Kind::Number),
-    ("delta_tick", Kind::Number),
-    ("dependency", Kind::Dependency),
-    ("dest_cpu", Kind::Number),
-    ("disabled", Kind::Number),
-    ("expires", Kind::Number),
-    ("flags", Kind::TimerFlags),
-    ("frequency", Kind::Number),
-    ("function", Kind::Function),
-    ("got_tick", Kind::Number),
-    ("governor", Kind::Word),
-    ("grow", Kind::Number),
-    ("hrtimer", Kind::Pointer),
-    ("io_wait", Kind::Number),
-    ("iowait", Kind::Number),
-    ("irq", Kind::Number),
-    ("is_idle", Kind::Number),
-    ("latency_limit", Kind::Number),
-    ("mode", Kind::Mode),
-    ("name", Kind::Rest),
-    ("new", Kind::Number),
-    ("next_pid", Kind::Number),
-    ("next_prio", Kind::Number),
-    ("nextevt", Kind::Number),
-    ("now", Kind::Number),
-    ("old", Kind::Number),
-    ("orig_cpu", Kind::Number),
-    ("path", Kind::Word),
-    ("pid", Kind::Number),
-    ("poll_limit", Kind::Number),
-    ("poll_time_limit", Kind::Number),
-    ("prev_pid", Kind::Number),
-    ("prev_prio", Kind::Number),
-    ("prev_state", Kind::State),
-    ("random", Kind::Number),
-    ("reason", Kind::Rest),
-    ("residency", Kind::Number),
-    ("sleep_length", Kind::Number),
-    ("softexpires", Kind::Number),
-    ("state", Kind::Number),
-    ("states", Kind::Number),
-    ("stop_tick", Kind::Number),
-    ("success", Kind::Number),
-    ("target_cpu", Kind::Number),
-    ("target_mask", Kind::Rest),
-    ("tick_stopped", Kind::Number),
-    ("timer", Kind::Pointer),
-    ("util", Kind::Number),
-    ("util_avg", Kind::Number),
-    ("vec", Kind::Number),
-    ("wakeup", Kind::Number),
-    ("was_armed", Kind::Number),
-];
 
 impl Layout for Wording<'_> {
     type Field = Place;
@@ -373,9 +290,9 @@ impl Layout for Wording<'_> {
             // Bytes as they lay in memory (trace-cmd report -R): in which order, no line says.
             _ if memmem::find(self.fields, b"=ARRAY[").is_some() => None,
             _ => {
-                let (name, kind) =
-                    KEYS.iter().find(|(n, kind)| *n == name && matches!(kind, Kind::Word | Kind::Rest))?;
-                self.add(name, *kind).and_then(|place| u8::try_from(place).ok()).map(Place)
+                let text = |(_, kind): &(_, _)| matches!(kind, Spelled::Word | Spelled::Rest);
+                let (name, kind) = spelled(name).filter(text)?;
+                self.add(name, kind).and_then(|place| u8::try_from(place).ok()).map(Place)
             }
         }
     }

@@ -312,7 +312,7 @@ impl Kind {
                 && *last_irq != Some(irq)
             {
                 *last_irq = Some(irq);
-                if let Op::IrqEntry { name: Some(name), .. } = shape.op {
+                if let Op::IrqEntry { irq: (_, Some(name)) } = shape.op {
                     let name = line.text(name);
                     words.learned.irq(irq, name.get(..values::MOST_NAME).unwrap_or(name));
                 }

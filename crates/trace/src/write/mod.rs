@@ -12,6 +12,7 @@
 use crate::Events;
 
 mod dat;
+mod fields;
 mod perfetto;
 mod proto;
 mod row;

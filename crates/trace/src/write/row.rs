@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An understood event as the kernel's own event again: system, name, fields.
 
-use idlewise_model::{CpuMask, Event, EventKind, Ipi, Vector};
+use idlewise_model::{Asked, GovernorName, HrtimerMode, Ipi, TimerFlags};
+use idlewise_model::{CpuMask, Event, EventKind, Vector, kernel_events};
 
 use super::Names;
+use super::fields::Written;
+use crate::kernel::meaning::{Keys, kinds};
 
 /// No event has more fields that mean something.
 pub(super) const MOST_FIELDS: usize = 11;
@@ -12,6 +15,10 @@ pub(super) const MOST_FIELDS: usize = 11;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Val<'a> {
     Number(i128),
+    /// A CPU that a task is woken for.
+    TargetCpu(u32),
+    /// Whether a task waited for I/O.
+    IoWait(bool),
     /// A set of bits.
     Bits(u32),
     /// A set of CPUs.
@@ -44,8 +51,13 @@ impl Val<'_> {
             // Negative ones as the kernel's 64 bits.
             Val::Number(n) => n as u64,
             Val::Pointer(n) | Val::Function(n, _) | Val::PrevState(n) | Val::ArmedAt(_, n) => n,
-            Val::Bits(n) | Val::Mode(n) | Val::Flags(n) | Val::Dependency(n) | Val::Softirq(n) => n.into(),
-            Val::Below(below) => below.into(),
+            Val::Bits(n)
+            | Val::TargetCpu(n)
+            | Val::Mode(n)
+            | Val::Flags(n)
+            | Val::Dependency(n)
+            | Val::Softirq(n) => n.into(),
+            Val::Below(yes) | Val::IoWait(yes) => yes.into(),
             Val::Comm(..) | Val::Text(_) | Val::Reason(_) | Val::Cpus(_) => return None,
         })
     }
@@ -62,281 +74,51 @@ pub(super) struct Row<'a> {
     pub(super) understood: bool,
 }
 
-impl<'a> Row<'a> {
-    /// `None` for events that the reader made.
-    pub(super) fn of(event: &'a Event, names: &'a impl Names) -> Option<Self> {
-        let n = |n: u32| Val::Number(n.into());
-        let wide = |n: u64| Val::Number(n.into());
-        let signed = |n: i32| Val::Number(n.into());
-        let comm = |pid: i32| Val::Comm(pid, names.comm(pid));
-        let function = |at: u64| Val::Function(at, names.symbol(at));
-        Some(match event.kind {
-            EventKind::Lost { .. } => return None,
-            EventKind::Other { id } => {
-                let full = names.event_name(id).unwrap_or("unknown");
-                let (system, name) = full.split_once(':').unwrap_or(("", full));
-                Self { understood: false, ..Self::new(system, name, []) }
+macro_rules! rows {
+    ($(
+        $(#[$doc:meta])* $kind:ident [$system:literal $name:literal $(, $others:literal $other:literal)*]
+        { $($field:ident: $type:ty as $stored:ident [$key:literal $(, $also:literal)*],)+ }
+        $(only $decides:ident as $guard:ident [$its_key:literal])?;
+    )+) => {
+        impl<'a> Row<'a> {
+            /// `None` for events that the reader made.
+            pub(super) fn of(event: &'a Event, names: &'a impl Names) -> Option<Self> {
+                Some(match &event.kind {
+                    EventKind::Lost { .. } => return None,
+                    EventKind::Other { id } => {
+                        let full = names.event_name(*id).unwrap_or("unknown");
+                        let (system, name) = full.split_once(':').unwrap_or(("", full));
+                        Self { understood: false, ..Self::new(system, name) }
+                    }
+                    $(EventKind::$kind { $($field),+ } => {
+                        let events = [$name $(, $other)*];
+                        let mut row = Self::new($system, $name);
+                        $({
+                            let keys = Keys { name: $key, also: &[$($also),*] };
+                            <kinds::$stored as Written<$type>>::write($field, keys, &events, names, &mut row);
+                        })+
+                        row
+                    })+
+                })
             }
-            EventKind::CpuIdle { cpu, state } => {
-                Self::new("power", "cpu_idle", [("state", n(state.unwrap_or(u32::MAX))), ("cpu_id", n(cpu))])
-            }
-            EventKind::CpuIdleMiss { cpu, state, below } => Self::new(
-                "power",
-                "cpu_idle_miss",
-                [("cpu_id", n(cpu)), ("state", n(state)), ("below", Val::Below(below))],
-            ),
-            EventKind::CpuFrequency { cpu, khz } => {
-                Self::new("power", "cpu_frequency", [("state", n(khz)), ("cpu_id", n(cpu))])
-            }
-            EventKind::PmQosUpdateTarget { curr_value } => {
-                Self::new("power", "pm_qos_update_target", [("curr_value", signed(curr_value))])
-            }
-            EventKind::GuestHaltPollNs { grow, new, old } => Self::new(
-                "power",
-                "guest_halt_poll_ns",
-                [("grow", n(grow.into())), ("new", n(new)), ("old", n(old))],
-            ),
-            EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, next_prio } => Self::new(
-                "sched",
-                "sched_switch",
-                [
-                    ("prev_comm", comm(prev_pid)),
-                    ("prev_pid", signed(prev_pid)),
-                    ("prev_prio", signed(prev_prio)),
-                    ("prev_state", Val::PrevState(prev_state)),
-                    ("next_comm", comm(next_pid)),
-                    ("next_pid", signed(next_pid)),
-                    ("next_prio", signed(next_prio)),
-                ],
-            ),
-            EventKind::SchedWaking { pid, target_cpu } => {
-                Self::woken("sched_waking", comm(pid), pid, target_cpu)
-            }
-            EventKind::SchedWakeup { pid, target_cpu, new } => {
-                let name = if new { "sched_wakeup_new" } else { "sched_wakeup" };
-                Self::woken(name, comm(pid), pid, target_cpu)
-            }
-            EventKind::SchedMigrateTask { pid, orig_cpu, dest_cpu } => Self::new(
-                "sched",
-                "sched_migrate_task",
-                [
-                    ("comm", comm(pid)),
-                    ("pid", signed(pid)),
-                    ("orig_cpu", n(orig_cpu)),
-                    ("dest_cpu", n(dest_cpu)),
-                ],
-            ),
-            EventKind::SchedBlockedReason { pid, io_wait } => Self::new(
-                "sched",
-                "sched_blocked_reason",
-                [("pid", signed(pid)), ("io_wait", n(io_wait.into()))],
-            ),
-            EventKind::PeltCfs { cpu, util } => {
-                Self::new("sched", "sched_load_avg_cpu", [("cpu", n(cpu)), ("util_avg", n(util))])
-            }
-            EventKind::SchedWakeIdleWithoutIpi { cpu } => {
-                Self::new("sched", "sched_wake_idle_without_ipi", [("cpu", n(cpu))])
-            }
-            EventKind::IrqEntry { irq } => {
-                let name = Val::Text(names.irq_name(irq).unwrap_or(""));
-                Self::new("irq", "irq_handler_entry", [("irq", signed(irq)), ("name", name)])
-            }
-            EventKind::IrqExit { irq } => Self::new("irq", "irq_handler_exit", [("irq", signed(irq))]),
-            EventKind::SoftirqEntry { vec } => {
-                Self::new("irq", "softirq_entry", [("vec", Val::Softirq(vec))])
-            }
-            EventKind::SoftirqExit { vec } => Self::new("irq", "softirq_exit", [("vec", Val::Softirq(vec))]),
-            EventKind::SoftirqRaise { vec } => {
-                Self::new("irq", "softirq_raise", [("vec", Val::Softirq(vec))])
-            }
-            EventKind::VectorEntry { vector } => Self::new("irq_vectors", entry_and_exit(vector).0, []),
-            EventKind::VectorExit { vector } => Self::new("irq_vectors", entry_and_exit(vector).1, []),
-            EventKind::IpiEntry { ipi } => {
-                Self::new("ipi", "ipi_entry", [("reason", Val::Reason(reason(ipi)))])
-            }
-            EventKind::IpiExit { ipi } => {
-                Self::new("ipi", "ipi_exit", [("reason", Val::Reason(reason(ipi)))])
-            }
-            EventKind::IpiSendCpu { cpu } => Self::new("ipi", "ipi_send_cpu", [("cpu", n(cpu))]),
-            EventKind::IpiSendCpumask { cpus } => {
-                Self::new("ipi", "ipi_send_cpumask", [("cpumask", Val::Cpus(cpus))])
-            }
-            EventKind::IpiRaise { cpus, ipi } => Self::new(
-                "ipi",
-                "ipi_raise",
-                [("target_mask", Val::Cpus(cpus)), ("reason", Val::Reason(reason(ipi)))],
-            ),
-            EventKind::HrtimerStart { hrtimer, function: at, expires, softexpires, mode, was_armed } => {
-                let row = Self::new(
-                    "timer",
-                    "hrtimer_start",
-                    [
-                        ("hrtimer", Val::Pointer(hrtimer)),
-                        ("function", function(at)),
-                        ("expires", Val::Number(expires.into())),
-                        ("softexpires", Val::Number(softexpires.into())),
-                        ("mode", Val::Mode(mode.0)),
-                    ],
-                );
-                row.and("was_armed", was_armed.map(|armed| n(armed.into())))
-            }
-            EventKind::HrtimerCancel { hrtimer } => {
-                Self::new("timer", "hrtimer_cancel", [("hrtimer", Val::Pointer(hrtimer))])
-            }
-            EventKind::HrtimerExpireEntry { hrtimer, function: at, now } => Self::new(
-                "timer",
-                "hrtimer_expire_entry",
-                [
-                    ("hrtimer", Val::Pointer(hrtimer)),
-                    ("function", function(at)),
-                    ("now", Val::Number(now.into())),
-                ],
-            ),
-            EventKind::HrtimerExpireExit { hrtimer } => {
-                Self::new("timer", "hrtimer_expire_exit", [("hrtimer", Val::Pointer(hrtimer))])
-            }
-            EventKind::TimerStart { timer, function: at, expires, bucket_expiry, now, flags } => {
-                let row = Self::new(
-                    "timer",
-                    "timer_start",
-                    [
-                        ("timer", Val::Pointer(timer)),
-                        ("function", function(at)),
-                        ("expires", wide(expires)),
-                        ("now", Val::ArmedAt(expires, now)),
-                    ],
-                );
-                row.and("bucket_expiry", bucket_expiry.map(wide)).and("flags", Some(Val::Flags(flags.0)))
-            }
-            EventKind::TimerCancel { timer } => {
-                Self::new("timer", "timer_cancel", [("timer", Val::Pointer(timer))])
-            }
-            EventKind::TimerExpireEntry { timer, function: at, now } => Self::new(
-                "timer",
-                "timer_expire_entry",
-                [("timer", Val::Pointer(timer)), ("function", function(at)), ("now", wide(now))],
-            ),
-            EventKind::TimerExpireExit { timer } => {
-                Self::new("timer", "timer_expire_exit", [("timer", Val::Pointer(timer))])
-            }
-            EventKind::TimerBaseIdle { is_idle, cpu } => {
-                Self::new("timer", "timer_base_idle", [("is_idle", n(is_idle.into())), ("cpu", n(cpu))])
-            }
-            EventKind::TmigrCpuIdle { cpu, nextevt, wakeup } => Self::new(
-                "timer_migration",
-                "tmigr_cpu_idle",
-                [("cpu", n(cpu)), ("nextevt", wide(nextevt)), ("wakeup", wide(wakeup))],
-            ),
-            EventKind::TickStop { success, dependency } => Self::new(
-                "timer",
-                "tick_stop",
-                [("success", n(success.into())), ("dependency", Val::Dependency(dependency))],
-            ),
-            EventKind::IdleEnabled { .. }
-            | EventKind::IdleAsked { .. }
-            | EventKind::IdleChosen { .. }
-            | EventKind::IdleReflected { .. } => return Self::of_decision(&event.kind),
-        })
-    }
-
-    /// An event of the kernel overlay, in the order of its format; the times are the kernel's, ns.
-    fn of_decision(kind: &'a EventKind) -> Option<Self> {
-        let n = |n: u32| Val::Number(n.into());
-        let wide = |n: u64| Val::Number(n.into());
-        let long = |n: i64| Val::Number(n.into());
-        let yes = |yes: bool| Val::Number(yes.into());
-        Some(match *kind {
-            EventKind::IdleEnabled { cpu, capacity, states, ref governor } => Self::new(
-                "idlewise",
-                "idle_enabled",
-                [
-                    ("governor", Val::Text(governor.as_str())),
-                    ("cpu", n(cpu)),
-                    ("capacity", n(capacity)),
-                    ("states", n(states)),
-                ],
-            ),
-            EventKind::IdleAsked { cpu, asked, sleep_length, delta_tick, latency_limit, clock } => Self::new(
-                "idlewise",
-                "idle_asked",
-                [
-                    ("cpu", n(cpu)),
-                    ("asked", Val::Bits(asked.0)),
-                    ("sleep_length", long(sleep_length)),
-                    ("delta_tick", long(delta_tick)),
-                    ("latency_limit", long(latency_limit)),
-                    ("clock", wide(clock)),
-                ],
-            ),
-            EventKind::IdleChosen {
-                cpu,
-                state,
-                stop_tick,
-                tick_stopped,
-                poll_time_limit,
-                disabled,
-                residency,
-                poll_limit,
-                util,
-                iowait,
-                random,
-            } => Self::new(
-                "idlewise",
-                "idle_chosen",
-                [
-                    ("cpu", n(cpu)),
-                    ("state", n(state.into())),
-                    ("stop_tick", yes(stop_tick)),
-                    ("tick_stopped", yes(tick_stopped)),
-                    ("residency", wide(residency)),
-                    ("poll_time_limit", yes(poll_time_limit)),
-                    ("poll_limit", wide(poll_limit)),
-                    ("util", n(util)),
-                    ("iowait", n(iowait)),
-                    ("random", n(random)),
-                    ("disabled", Val::Bits(disabled.into())),
-                ],
-            ),
-            EventKind::IdleReflected { cpu, state, got_tick, poll_time_limit, asked, residency, clock } => {
-                Self::new(
-                    "idlewise",
-                    "idle_reflected",
-                    [
-                        ("cpu", n(cpu)),
-                        ("state", n(state.into())),
-                        ("residency", wide(residency)),
-                        ("poll_time_limit", yes(poll_time_limit)),
-                        ("got_tick", yes(got_tick)),
-                        ("clock", wide(clock)),
-                        ("asked", Val::Bits(asked.0)),
-                    ],
-                )
-            }
-            _ => return None,
-        })
-    }
-
-    fn new<const N: usize>(system: &'a str, name: &'a str, fields: [(&'static str, Val<'a>); N]) -> Self {
-        let mut row =
-            Self { system, name, fields: [("", Val::Number(0)); MOST_FIELDS], n: N, understood: true };
-        for (to, from) in row.fields.iter_mut().zip(fields) {
-            *to = from;
         }
-        row
+    };
+}
+
+kernel_events!(rows);
+
+impl<'a> Row<'a> {
+    fn new(system: &'a str, name: &'a str) -> Self {
+        Self { system, name, fields: [("", Val::Number(0)); MOST_FIELDS], n: 0, understood: true }
     }
 
-    fn woken(name: &'static str, comm: Val<'a>, pid: i32, target_cpu: u32) -> Self {
-        let (pid, cpu) = (Val::Number(pid.into()), Val::Number(target_cpu.into()));
-        Self::new("sched", name, [("comm", comm), ("pid", pid), ("target_cpu", cpu)])
-    }
-
-    /// Adds a field that not every kernel has.
-    fn and(mut self, key: &'static str, value: Option<Val<'a>>) -> Self {
-        if let (Some(value), Some(place)) = (value, self.fields.get_mut(self.n)) {
+    /// Adds a field.
+    pub(super) fn push(&mut self, key: &'static str, value: Val<'a>) {
+        debug_assert!(self.n < MOST_FIELDS, "{} has more than {MOST_FIELDS} fields", self.name);
+        if let Some(place) = self.fields.get_mut(self.n) {
             *place = (key, value);
             self.n += 1;
         }
-        self
     }
 
     pub(super) fn fields(&self) -> &[(&'static str, Val<'a>)] {
@@ -344,23 +126,100 @@ impl<'a> Row<'a> {
     }
 }
 
-fn entry_and_exit(vector: Vector) -> (&'static str, &'static str) {
-    match vector {
-        Vector::LocalTimer => ("local_timer_entry", "local_timer_exit"),
-        Vector::Reschedule => ("reschedule_entry", "reschedule_exit"),
-        Vector::CallFunction => ("call_function_entry", "call_function_exit"),
-        Vector::CallFunctionSingle => ("call_function_single_entry", "call_function_single_exit"),
-        Vector::IrqWork => ("irq_work_entry", "irq_work_exit"),
-        Vector::Other => ("other_entry", "other_exit"),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
 
-fn reason(ipi: Ipi) -> &'static str {
-    match ipi {
-        Ipi::Reschedule => "Rescheduling interrupts",
-        Ipi::CallFunction => "Function call interrupts",
-        Ipi::TimerBroadcast => "Timer broadcast interrupts",
-        Ipi::IrqWork => "IRQ work interrupts",
-        Ipi::Other => "other",
+    use super::*;
+    use crate::kernel::meaning::{Layout, Op, Spelled, Values, forms, spelled};
+    use crate::write::{FtraceText, PerfettoWriter};
+    use crate::{TraceFile, TraceMeta};
+
+    /// An event that has every field.
+    struct Complete;
+
+    impl Layout for Complete {
+        type Field = ();
+
+        fn number(&mut self, _: &str) -> Option<()> {
+            Some(())
+        }
+
+        fn text(&mut self, name: &str) -> Option<()> {
+            matches!(spelled(name), Some((_, Spelled::Word | Spelled::Rest))).then_some(())
+        }
+    }
+
+    impl Values<()> for Complete {
+        fn u64(&self, (): ()) -> u64 {
+            1
+        }
+
+        fn i64(&self, (): ()) -> i64 {
+            1
+        }
+
+        fn text(&self, (): ()) -> &[u8] {
+            b"/"
+        }
+
+        /// Lower addresses are none.
+        fn function(&self, (): ()) -> u64 {
+            1 << 40
+        }
+    }
+
+    struct Nameless;
+
+    impl Names for Nameless {
+        fn comm(&self, _: i32) -> Option<&str> {
+            None
+        }
+
+        fn symbol(&self, _: u64) -> Option<&str> {
+            None
+        }
+
+        fn event_name(&self, _: u16) -> Option<&str> {
+            None
+        }
+
+        fn irq_name(&self, _: i32) -> Option<&str> {
+            None
+        }
+    }
+
+    #[test]
+    fn every_declared_event_is_read_and_written_and_read_again() {
+        let mut kinds = Vec::new();
+        for (system, name) in forms() {
+            let name = name.replace('*', "irq_work");
+            let op = Op::compile(system, &name, &mut Complete).unwrap();
+            assert!(!matches!(op, Op::Other), "{system}:{name} has no meaning");
+            let event = Event { ts_ns: 1_000, cpu: 1, pid: 1, kind: op.kind(7, &Complete) };
+            assert!(!matches!(event.kind, EventKind::Other { .. }), "{system}:{name}: {event:?}");
+            let row = Row::of(&event, &Nameless).unwrap();
+            // What several of the kernel's events mean is written as the first.
+            assert!(
+                forms()
+                    .any(|form| form.0 == row.system && row.name.ends_with(form.1.trim_start_matches('*')))
+            );
+            for (key, value) in row.fields() {
+                let named = matches!(value, Val::Comm(..)) && key.ends_with("comm");
+                assert!(named || spelled(key).is_some(), "{system}:{name}: nobody reads {key}");
+            }
+            let mut text = FtraceText::new(Vec::new(), &TraceMeta::default()).unwrap();
+            text.event(&event, &Nameless).unwrap();
+            let mut perfetto = PerfettoWriter::new(Vec::new(), &TraceMeta::default()).unwrap();
+            perfetto.event(&event, &Nameless).unwrap();
+            for bytes in [text.finish().unwrap(), perfetto.finish().unwrap()] {
+                let file = TraceFile::from_bytes(Path::new("written"), bytes).unwrap();
+                let read: Vec<Event> = file.events().unwrap().collect();
+                assert_eq!(read, [event], "{system}:{name} in {}", file.meta().format);
+            }
+            kinds.push(std::mem::discriminant(&event.kind));
+        }
+        kinds.dedup();
+        assert!(kinds.len() >= 38, "only {} kinds are declared", kinds.len());
     }
 }

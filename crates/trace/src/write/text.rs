@@ -91,8 +91,8 @@ impl<W: Write> FtraceText<W> {
 
 fn field(out: &mut impl Write, key: &str, value: Val<'_>) -> io::Result<()> {
     match value {
-        Val::Number(n) if key == "target_cpu" => write!(out, " target_cpu={n:03}"),
-        Val::Number(n) if key == "io_wait" => write!(out, " iowait={n}"),
+        Val::TargetCpu(cpu) => write!(out, " {key}={cpu:03}"),
+        Val::IoWait(waited) => write!(out, " iowait={}", u8::from(waited)),
         Val::Number(n) => write!(out, " {key}={n}"),
         Val::Bits(bits) => write!(out, " {key}=0x{bits:x}"),
         Val::Pointer(at) | Val::Function(at, None) => write!(out, " {key}=0x{at:x}"),

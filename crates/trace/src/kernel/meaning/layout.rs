@@ -6,7 +6,7 @@ use super::vectors::cpu_mask;
 /// Where a format keeps the fields of one event.
 pub(crate) trait Layout {
     /// A place of a field in an event of this format.
-    type Field: Copy;
+    type Field: Copy + std::fmt::Debug;
 
     /// The place of a number; `None` where the event has no such field.
     fn number(&mut self, name: &str) -> Option<Self::Field>;

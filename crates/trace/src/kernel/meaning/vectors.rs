@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::{CpuMask, HIGHEST_CPU, Ipi, Vector};
 
+/// The vectors that count, by their events in `irq_vectors`: into the handler, and out.
+const VECTORS: [(Vector, [&str; 2]); 5] = [
+    (Vector::LocalTimer, ["local_timer_entry", "local_timer_exit"]),
+    (Vector::Reschedule, ["reschedule_entry", "reschedule_exit"]),
+    (Vector::CallFunction, ["call_function_entry", "call_function_exit"]),
+    (Vector::CallFunctionSingle, ["call_function_single_entry", "call_function_single_exit"]),
+    (Vector::IrqWork, ["irq_work_entry", "irq_work_exit"]),
+];
+/// What an event of any other is called.
+const OTHERS: [&str; 2] = ["other_entry", "other_exit"];
+
 /// The vector that x86 calls so.
 pub(super) fn vector(name: &str) -> Vector {
-    match name {
-        "local_timer" => Vector::LocalTimer,
-        "reschedule" => Vector::Reschedule,
-        "call_function" => Vector::CallFunction,
-        "call_function_single" => Vector::CallFunctionSingle,
-        "irq_work" => Vector::IrqWork,
-        _ => Vector::Other,
-    }
+    let called = |events: &[&str; 2]| events.iter().any(|event| named(event) == Some(name));
+    VECTORS.iter().find(|(_, events)| called(events)).map_or(Vector::Other, |(vector, _)| *vector)
+}
+
+/// The event of `vector` with this end.
+pub(crate) fn event_of(vector: Vector, end: &str) -> Option<&'static str> {
+    let events = VECTORS.iter().find(|(v, _)| *v == vector).map_or(OTHERS, |(_, events)| *events);
+    events.into_iter().find(|event| event.ends_with(end))
+}
+
+/// The vector's name in that of an event.
+fn named(event: &str) -> Option<&str> {
+    event.strip_suffix("_entry").or_else(|| event.strip_suffix("_exit"))
+}
+
+/// Whether an event of this name is one of x86's vectors, for formats that do not name the system.
+pub(super) fn is_x86_vector(event: &str) -> bool {
+    let counts = VECTORS.iter().any(|(_, events)| events.contains(&event));
+    counts || named(event).is_some_and(|name| OTHER_VECTORS.contains(&name))
 }
 
 /// The CPUs of a mask in print, up to the first blank: groups of eight hexadecimal digits, the highest CPUs first, as ftrace
@@ -38,27 +60,30 @@ pub(super) fn cpu_mask(text: &[u8]) -> CpuMask {
     mask
 }
 
+/// Why a CPU interrupts another, as the kernel words it; the first of equal ones is written.
+const REASONS: [(Ipi, &str); 5] = [
+    (Ipi::Reschedule, "Rescheduling interrupts"),
+    (Ipi::CallFunction, "Function call interrupts"),
+    (Ipi::CallFunction, "Single function call interrupts"),
+    (Ipi::TimerBroadcast, "Timer broadcast interrupts"),
+    (Ipi::IrqWork, "IRQ work interrupts"),
+];
+
 /// The inter-processor interrupt of that name, or of the name that is in brackets behind something else.
 pub(crate) fn ipi(reason: &str) -> Ipi {
     let name = reason.split_once('(').map_or(reason, |(_, name)| name.trim_end().trim_end_matches(')'));
-    match name {
-        "Rescheduling interrupts" => Ipi::Reschedule,
-        "Function call interrupts" | "Single function call interrupts" => Ipi::CallFunction,
-        "Timer broadcast interrupts" => Ipi::TimerBroadcast,
-        "IRQ work interrupts" => Ipi::IrqWork,
-        _ => Ipi::Other,
-    }
+    REASONS.iter().find(|(_, words)| *words == name).map_or(Ipi::Other, |(ipi, _)| *ipi)
 }
 
-/// The vectors that x86 traces, by their events in `irq_vectors`.
-pub(super) const X86_VECTORS: [&str; 11] = [
-    "call_function",
-    "call_function_single",
+/// The kernel's words for `ipi`.
+pub(crate) fn reason(ipi: Ipi) -> &'static str {
+    REASONS.iter().find(|(known, _)| *known == ipi).map_or("other", |(_, words)| words)
+}
+
+/// The vectors that x86 traces, too.
+const OTHER_VECTORS: [&str; 6] = [
     "deferred_error_apic",
     "error_apic",
-    "irq_work",
-    "local_timer",
-    "reschedule",
     "spurious_apic",
     "thermal_apic",
     "threshold_apic",
