@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use idlewise_machine::diff::{DiffRequest, Meaning, diff};
+use idlewise_platform::{CpuListError, parse_cpu_list};
 use idlewise_view as view;
 
 use crate::args::{OutputArgs, PerArg, PerChoice, RecordingArgs};
@@ -65,23 +67,16 @@ is at most 78 columns wide.";
 #[derive(Clone, Debug)]
 struct CpuList(Vec<u32>);
 
-/// More CPUs than any kernel has.
-const CPU_MAX: u32 = 65_535;
-
 fn cpu_list(text: &str) -> Result<CpuList, String> {
-    let wrong = || "CPUs are wanted, such as 0-3,8".to_owned();
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let number = |t: &str| t.trim().parse::<u32>().ok().filter(|n| *n <= CPU_MAX).ok_or_else(wrong);
-        for cpu in number(from)?..=number(to)? {
-            if cpus.contains(&cpu) {
-                return Err(format!("CPU {cpu} is named twice"));
-            }
-            cpus.push(cpu);
-        }
+    let cpus = parse_cpu_list(text).map_err(|e| match e {
+        CpuListError::NoList(_) => "CPUs are wanted, such as 0-3,8".to_owned(),
+        e => e.to_string(),
+    })?;
+    let mut known = BTreeSet::new();
+    match cpus.iter().find(|cpu| !known.insert(**cpu)) {
+        Some(cpu) => Err(format!("CPU {cpu} is named twice")),
+        None => Ok(CpuList(cpus)),
     }
-    if cpus.is_empty() { Err(wrong()) } else { Ok(CpuList(cpus)) }
 }
 
 pub(crate) fn run(a: DiffArgs) -> Done {

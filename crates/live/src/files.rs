@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use idlewise_platform::cpu_ranges;
 use rustix::fs::OFlags;
 
 /// The longest number of 64 bits has 20 digits; a file that begins with more is no counter.
@@ -37,11 +38,7 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Reads `0-3,8`; parts that are no numbers, and numbers that no machine has, are left out.
+/// Reads `0-3,8`; parts that are no CPUs are left out.
 pub(crate) fn cpu_numbers(text: &str) -> Vec<u32> {
-    let parts = text.trim().split(',').filter_map(|part| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.trim().parse::<u16>().ok()?..=to.trim().parse::<u16>().ok()?)
-    });
-    parts.flatten().map(u32::from).collect()
+    cpu_ranges(text).flatten().flatten().collect()
 }

@@ -6,6 +6,7 @@
 
 mod confidence;
 mod counted;
+mod cpu_list;
 mod cpu_mask;
 mod event;
 mod health;
@@ -22,6 +23,7 @@ mod wake;
 
 pub use confidence::Confidence;
 pub use counted::{Counted, nth};
+pub use cpu_list::{CpuListError, cpu_list, cpu_ranges, parse_cpu_list};
 pub use cpu_mask::CpuMask;
 pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};

@@ -7,7 +7,7 @@ use idlewise_model::{IdleState, IdleTable, TableError};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US, parse_cpu_list};
+use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
 use crate::{
     Cluster, EnergyGrade, EnergyTable, EntryKind, Fall, Flag, OperatingPoint, Origin, Platform,
     PlatformError, PowerData, Shared, StateInfo,
@@ -273,7 +273,7 @@ impl Reader<'_> {
             ));
         }
         let cpus = match c.cpus.get_ref() {
-            RawCpus::Text(text) => parse_cpu_list(text),
+            RawCpus::Text(text) => idlewise_model::parse_cpu_list(text).map_err(|e| e.to_string()),
             RawCpus::List(list) => list
                 .iter()
                 .map(|&n| u32::try_from(n).ok().filter(|&n| n <= CPU_MAX))

@@ -37,7 +37,9 @@ pub use counters::{CounterDiff, StateCounters, SysfsCounters, diff, diff_cpu};
 pub use energy::{EnergyGrade, EnergyTable, Fall, StateEnergy};
 pub use energy_model::{EnergyModel, EnergyState, Kernel};
 pub use error::PlatformError;
-pub use platform::{CAPACITY_MAX, Cluster, EntryKind, Flag, Origin, Platform, StateInfo, cpu_list};
+/// Lists of CPUs, for the crates that know no other words of `idlewise_model`.
+pub use idlewise_model::{CpuListError, cpu_list, cpu_ranges, parse_cpu_list};
+pub use platform::{CAPACITY_MAX, Cluster, EntryKind, Flag, Origin, Platform, StateInfo};
 pub use power::{OperatingPoint, PowerData, Shared};
 pub use scan::Roots;
 pub use shipped::{find, shipped};

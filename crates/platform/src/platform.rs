@@ -9,7 +9,7 @@ use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError
 pub const CAPACITY_MAX: u32 = 1024;
 
 /// CPU numbers end here: larger than any kernel's `NR_CPUS`.
-pub(crate) const CPU_MAX: u32 = 65_535;
+pub(crate) const CPU_MAX: u32 = idlewise_model::HIGHEST_CPU;
 
 /// A residency of all ones, us: the device tree's way to say "only when nothing at all is due".
 pub(crate) const NEVER_US: i64 = u32::MAX as i64;
@@ -265,44 +265,4 @@ impl Platform {
     pub fn tick_ns(&self) -> Option<u64> {
         self.hz.filter(|&hz| hz > 0).map(|hz| 1_000_000_000 / u64::from(hz))
     }
-}
-
-/// CPU numbers as the kernel writes them: `0-3,8`.
-#[must_use]
-pub fn cpu_list(cpus: &[u32]) -> String {
-    let mut text = String::new();
-    let mut rest = cpus;
-    while let [first, tail @ ..] = rest {
-        let next = |before: &u32, cpu: &u32| before.checked_add(1) == Some(*cpu);
-        let run = rest.windows(2).take_while(|pair| matches!(pair, [a, b] if next(a, b))).count();
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text += &first.to_string();
-        if let Some(last) = run.checked_sub(1).and_then(|i| tail.get(i)) {
-            text += &format!("-{last}");
-        }
-        rest = tail.get(run..).unwrap_or_default();
-    }
-    text
-}
-
-/// Reads `0-3,8`; the numbers rise and are not repeated. The error says what is wrong.
-pub(crate) fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let number = |s: &str| s.trim().parse::<u32>().ok().filter(|&n| n <= CPU_MAX);
-        let (Some(from), Some(to)) = (number(from), number(to)) else {
-            return Err(format!("`{text}` is not a list of CPUs such as \"0-3\" or \"0,2,4-7\""));
-        };
-        if from > to {
-            return Err(format!("`{}` runs backwards", part.trim()));
-        }
-        cpus.extend(from..=to);
-        if cpus.len() > CPU_MAX as usize + 1 {
-            return Err(format!("`{text}` names a CPU twice"));
-        }
-    }
-    Ok(cpus)
 }

@@ -32,8 +32,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{Event, HIGHEST_CPU, Health, HealthKind, LATEST_NS};
+use kernel::clock::seconds;
 use kernel::order::Little;
-use kernel::ring_buffer::{RingEvents, RingTrace, seconds};
+use kernel::ring_buffer::{RingEvents, RingTrace};
 use learned::Learned;
 
 pub use error::TraceError;

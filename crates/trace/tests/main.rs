@@ -10,6 +10,7 @@ mod ctf_damaged;
 mod ctf_fields;
 mod ctf_same_as_dat;
 mod ctf_traces;
+mod generated_tables;
 mod hostile_ctf;
 mod hostile_input;
 mod hostile_text;

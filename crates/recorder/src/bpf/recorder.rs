@@ -18,6 +18,7 @@ use super::listing;
 use super::program::{self, Maps};
 use super::sys::{Map, Program, Purpose, Ring, count_run_time};
 use idlewise_live::{Host, LiveError};
+use idlewise_platform::parse_cpu_list;
 
 /// How to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Recorder {
         }
         let governor = governor_of(host)?;
         let btf = kernel_types(host)?;
-        let possible = cpu_list(host, "possible")?;
+        let possible = listed_cpus(host, "possible")?;
         let states = states_of(host)?;
         let layout = Layout::of(&btf, &governor, states).map_err(|e| lacking(&e))?;
         let ring_bytes = ring_bytes(options.ring_bytes, possible.len());
@@ -171,7 +172,7 @@ impl Recorder {
 
     fn note_unknown_cpus(&mut self, possible: &[u32]) -> Result<(), LiveError> {
         let known = kept_values(&self.kept.get(0).map_err(refused)?, kept::BASE);
-        for cpu in cpu_list(&self.host, "online")? {
+        for cpu in listed_cpus(&self.host, "online")? {
             let at = possible.iter().position(|p| *p == cpu);
             if at.and_then(|at| known.get(at)).is_none_or(|base| *base == 0) {
                 self.notes.push(format!("CPU {cpu} is not recorded: this process may not run there"));
@@ -325,31 +326,23 @@ fn refused(e: io::Error) -> LiveError {
 }
 
 /// CPUs as sysfs lists them, as in `0-3,5`.
-fn cpu_list(host: &Host, which: &str) -> Result<Vec<u32>, LiveError> {
+fn listed_cpus(host: &Host, which: &str) -> Result<Vec<u32>, LiveError> {
     let path = host.sys.join("devices/system/cpu").join(which);
     let text = fs::read_to_string(&path).map_err(LiveError::io(&path))?;
-    let bad = || LiveError::Request(format!("{}: {text:?} is no list of CPUs", path.display()));
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',').filter(|p| !p.is_empty()) {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to): (u32, u32) = (from.parse().map_err(|_| bad())?, to.parse().map_err(|_| bad())?);
-        if to > MOST_CPUS {
-            return Err(bad());
-        }
-        cpus.extend(from..=to);
+    // A kernel without such CPUs has an empty list.
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(cpus)
+    parse_cpu_list(&text)
+        .map_err(|_| LiveError::Request(format!("{}: {text:?} is no list of CPUs", path.display())))
 }
-
-/// No kernel has more.
-const MOST_CPUS: u32 = 1 << 16;
 
 /// States of the CPU that has most.
 fn states_of(host: &Host) -> Result<u32, LiveError> {
     let folder = host.sys.join("devices/system/cpu");
     let of =
         |cpu: u32| (0..).take_while(|i| folder.join(format!("cpu{cpu}/cpuidle/state{i}")).is_dir()).count();
-    match cpu_list(host, "online")?.into_iter().map(of).max() {
+    match listed_cpus(host, "online")?.into_iter().map(of).max() {
         Some(states @ 1..=16) => Ok(states as u32),
         _ => Err(LiveError::Request(format!(
             "{}: no CPU has idle states, so no governor is asked here (no cpuidle driver)",
@@ -421,7 +414,7 @@ fn find_limit(host: &Host, layout: &Layout) -> Result<Option<u64>, LiveError> {
 /// Lets every CPU arm a timer, which shows where its own variables are.
 fn find_bases(host: &Host, btf: &Btf, layout: &Layout, maps: Maps) -> Result<(), LiveError> {
     let (_program, _link) = attach(btf, "hrtimer_start", program::find_base(layout, maps))?;
-    let online = cpu_list(host, "online")?;
+    let online = listed_cpus(host, "online")?;
     let visit = move || {
         for cpu in online {
             let mut only = CpuSet::new();

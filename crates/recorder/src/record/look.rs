@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use idlewise_platform::{SysfsCounters, SysfsDump, cpu_list};
+use idlewise_platform::{SysfsCounters, SysfsDump, cpu_list, cpu_ranges};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -65,14 +65,14 @@ pub fn now_ns() -> u64 {
 /// The CPUs that are online.
 pub fn online(host: &Host) -> Vec<u32> {
     let text = fs::read_to_string(host.sys.join("devices/system/cpu/online")).unwrap_or_default();
-    parse_list(&text)
+    known_cpus(&text)
 }
 
 /// What to know of CPUs that the machine has and that were not recorded throughout; `before` were online when it began.
 pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
     let present = fs::read_to_string(host.sys.join("devices/system/cpu/present")).unwrap_or_default();
     let now = online(host);
-    let at_once: Vec<u32> = parse_list(&present).into_iter().filter(|c| !before.contains(c)).collect();
+    let at_once: Vec<u32> = known_cpus(&present).into_iter().filter(|c| !before.contains(c)).collect();
     let (came, away): (Vec<u32>, Vec<u32>) = at_once.into_iter().partition(|c| now.contains(c));
     let went: Vec<u32> = before.iter().copied().filter(|c| !now.contains(c)).collect();
     let cases = [
@@ -96,25 +96,7 @@ pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
     cases.into_iter().filter_map(note).collect()
 }
 
-/// A kernel's list of CPUs: "0-3,6". What makes no sense is left out.
-fn parse_list(text: &str) -> Vec<u32> {
-    /// More CPUs than any kernel has.
-    const MOST: u32 = 16_384;
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(MOST))
-    };
-    text.trim().split(',').filter_map(range).flatten().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_cpus_as_kernels_write_them() {
-        assert_eq!(parse_list("0-3,6\n"), [0, 1, 2, 3, 6]);
-        assert_eq!(parse_list("0\n"), [0]);
-        assert_eq!(parse_list("\n"), [0; 0]);
-    }
+/// A kernel's list of CPUs. Parts that are no CPUs are left out: what is wrong in it must not keep a recording from being made.
+fn known_cpus(text: &str) -> Vec<u32> {
+    cpu_ranges(text).flatten().flatten().collect()
 }

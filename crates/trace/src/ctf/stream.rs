@@ -11,6 +11,7 @@ use super::packet::{Found, Packet};
 use super::program::{Outcome, Payload};
 use super::window::Window;
 use crate::input::Input;
+use crate::kernel::clock::seconds;
 use crate::kernel::meaning::Values;
 use crate::learned::Learned;
 
@@ -283,9 +284,4 @@ fn clock_moved(cpu: u32, before: u64, now: u64, shared: &mut Shared<'_>) {
     let kind = if now < before { HealthKind::ClockBackwards } else { HealthKind::ClockJump };
     let place = || format!("CPU {cpu}: {} after {}", seconds(now), seconds(before));
     shared.learned.health.add(kind, 1, place);
-}
-
-/// A time for people.
-fn seconds(ns: u64) -> String {
-    format!("{}.{:09} s", ns / NS, ns % NS)
 }

@@ -27,6 +27,11 @@ pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<String> {
     Some(format!("the clock {clock:?} {what}; the clock \"mono\" is best"))
 }
 
+/// A time of an event as messages show it, from ns.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

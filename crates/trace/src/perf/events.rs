@@ -14,8 +14,9 @@ use super::losses::Losses;
 use super::records::{Next, Record, Records, kind};
 use crate::Stream;
 use crate::kernel::bytes::Decoded;
+use crate::kernel::clock::seconds;
 use crate::kernel::order::Order;
-use crate::kernel::ring_buffer::{JUMP_NS, seconds};
+use crate::kernel::ring_buffer::JUMP_NS;
 use crate::learned::Learned;
 
 /// So many events wait at most to be put in order (with what sorting needs, 256 MiB).

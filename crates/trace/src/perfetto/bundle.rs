@@ -8,6 +8,7 @@ use idlewise_model::{Event, EventKind, HealthKind};
 use super::described::{Described, Functions, Meaning, Meant, Slots};
 use super::index::Index;
 use super::wire::{Fields, Value};
+use crate::kernel::clock::seconds;
 use crate::learned::Learned;
 
 /// Fields of `FtraceEvent` that hold no event: time, task, flags.
@@ -377,8 +378,4 @@ fn complete(item: &mut Item, current: &mut Current) {
         }
         (current.pid, current.prio) = (*next_pid, *next_prio);
     }
-}
-
-pub(super) fn seconds(ts_ns: u64) -> String {
-    format!("{}.{:09} s", ts_ns / 1_000_000_000, ts_ns % 1_000_000_000)
 }

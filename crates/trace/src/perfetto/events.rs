@@ -7,12 +7,13 @@ use std::collections::BinaryHeap;
 use idlewise_model::{Event, HealthKind};
 
 use super::PerfettoFile;
-use super::bundle::{Current, Decoder, Item, seconds};
+use super::bundle::{Current, Decoder, Item};
 use super::index::Place;
 use super::packets::{Blocks, unpack};
 use crate::Stream;
 use crate::error::TraceError;
 use crate::input::Input;
+use crate::kernel::clock::seconds;
 use crate::learned::Learned;
 
 /// A clock that jumps further than an hour is counted.

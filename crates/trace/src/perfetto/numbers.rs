@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers of Perfetto's protobuf messages, read from the descriptors in the PyPI package `perfetto` 0.59.1
-//! (`perfetto.protos.perfetto.trace.perfetto_trace_pb2`). A number that is not here is not known here.
+//! (`perfetto.protos.perfetto.trace.perfetto_trace_pb2`) by `tools/perfetto-numbers.py`: do not edit. A number that is
+//! not here is not known here.
 
 use super::described::{Field, Kind};
 

@@ -10,8 +10,8 @@ use super::lines::Lines;
 use super::shape::Shape;
 use super::survey::Facts;
 use super::values;
+use crate::kernel::clock::seconds;
 use crate::kernel::meaning::{Op, Values, system_of};
-use crate::kernel::ring_buffer::seconds;
 use crate::learned::Learned;
 use crate::{Stream, text};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{CpuMask, HIGHEST_CPU, Ipi, Vector};
+use idlewise_model::{CpuMask, HIGHEST_CPU, Ipi, Vector, cpu_ranges};
 
 /// The vectors that count, by their events in `irq_vectors`: into the handler, and out.
 const VECTORS: [(Vector, [&str; 2]); 5] = [
@@ -41,7 +41,6 @@ pub(super) fn cpu_mask(text: &[u8]) -> CpuMask {
     let word = text.split(|b| *b == b' ').next().unwrap_or_default();
     let groups = || word.split(|b| *b == b',');
     let hex = |group: &[u8]| std::str::from_utf8(group).ok().and_then(|g| u32::from_str_radix(g, 16).ok());
-    let number = |part: &str| part.parse::<u32>().ok().map(|cpu| cpu.min(HIGHEST_CPU));
     let mut mask = CpuMask::default();
     if groups().all(|group| group.len() == 8) {
         for (first, bits) in (0..=HIGHEST_CPU).step_by(32).zip(groups().rev().map(hex)) {
@@ -51,11 +50,11 @@ pub(super) fn cpu_mask(text: &[u8]) -> CpuMask {
         }
         return mask;
     }
-    for range in groups().filter_map(|group| std::str::from_utf8(group).ok()) {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        if let (Some(first), Some(last)) = (number(first), number(last)) {
-            (first..=last.min(first.max(CpuMask::KEPT))).for_each(|cpu| mask.insert(cpu));
-        }
+    let lists = groups().filter_map(|group| std::str::from_utf8(group).ok());
+    for range in lists.flat_map(cpu_ranges).flatten() {
+        // Of those that a mask does not keep, one is enough.
+        let (first, last) = range.into_inner();
+        (first..=last.min(first.max(CpuMask::KEPT))).for_each(|cpu| mask.insert(cpu));
     }
     mask
 }

@@ -4,6 +4,7 @@
 use idlewise_model::HealthKind;
 
 use super::window::{Fill, Window, Workshop};
+use crate::kernel::clock::seconds;
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
@@ -340,9 +341,4 @@ impl<'a> Cpu<'a> {
             }
         }
     }
-}
-
-/// A time for people.
-pub(crate) fn seconds(ns: u64) -> String {
-    format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }

@@ -7,10 +7,11 @@ use std::collections::BinaryHeap;
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 
 use super::RingTrace;
-use super::cpu::{Cpu, Shared, seconds};
+use super::cpu::{Cpu, Shared};
 use super::window::{Window, Workshop};
 use crate::Stream;
 use crate::kernel::bytes::{Decoded, Decoders};
+use crate::kernel::clock::seconds;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
 

@@ -6,7 +6,7 @@ mod cpu;
 mod events;
 mod window;
 
-pub(crate) use cpu::{COMMIT_FLAGS, Clock, JUMP_NS, seconds};
+pub(crate) use cpu::{COMMIT_FLAGS, Clock, JUMP_NS};
 pub(crate) use events::RingEvents;
 
 use super::bytes::Decoders;
