@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{CpuMask, HIGHEST_CPU, Ipi, Vector, cpu_ranges};
+use idlewise_model::{CpuMask, HIGHEST_CPU, Ipi, Vector};
 
 /// The vectors that count, by their events in `irq_vectors`: into the handler, and out.
 const VECTORS: [(Vector, [&str; 2]); 5] = [
@@ -50,11 +50,13 @@ pub(super) fn cpu_mask(text: &[u8]) -> CpuMask {
         }
         return mask;
     }
-    let lists = groups().filter_map(|group| std::str::from_utf8(group).ok());
-    for range in lists.flat_map(cpu_ranges).flatten() {
-        // Of those that a mask does not keep, one is enough.
-        let (first, last) = range.into_inner();
-        (first..=last.min(first.max(CpuMask::KEPT))).for_each(|cpu| mask.insert(cpu));
+    // Not `cpu_ranges`: bytes of a file may name CPUs that no machine has, which count as CPUs beyond those that are kept.
+    let number = |part: &str| part.parse::<u32>().ok().map(|cpu| cpu.min(HIGHEST_CPU));
+    for range in groups().filter_map(|group| std::str::from_utf8(group).ok()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        if let (Some(first), Some(last)) = (number(first), number(last)) {
+            (first..=last.min(first.max(CpuMask::KEPT))).for_each(|cpu| mask.insert(cpu));
+        }
     }
     mask
 }
