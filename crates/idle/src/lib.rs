@@ -321,7 +321,7 @@ impl<'t> IdleCpu<'t> {
             outcome: Outcome::Rejected,
             cause: WakeCause::Unknown,
             tick: self.stay.tick,
-            breach: self.stay.breach.unwrap_or_default(),
+            breach: self.stay.breach.unwrap_or(Breach::NONE),
         });
     }
 

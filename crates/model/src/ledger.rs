@@ -39,6 +39,11 @@ pub struct Breach {
     pub no_state: bool,
 }
 
+impl Breach {
+    /// Nothing is wrong with the choice.
+    pub const NONE: Self = Self { disabled: false, over_limit: false, no_state: false };
+}
+
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
