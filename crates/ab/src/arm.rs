@@ -37,7 +37,8 @@ impl Arms {
         if !governor_file.exists() {
             let file = governor_file.display();
             return Err(LiveError::Request(format!(
-                "{file}: not there; this kernel cannot switch idle governors while it runs (older ones need \
+                "{file} does not exist; this kernel cannot switch idle governors while it runs (older ones \
+                 need \
                  cpuidle_sysfs_switch on their command line)"
             )));
         }

@@ -45,7 +45,7 @@ impl Metric {
             if out.iter().any(|m| m.name == metric.name)
                 || METRICS.iter().any(|(name, _)| *name == metric.name)
             {
-                return Err(LiveError::Request(format!("--metric {text}: the name is taken already")));
+                return Err(LiveError::Request(format!("--metric {text}: the name is used already")));
             }
             out.push(metric);
         }

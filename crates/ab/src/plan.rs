@@ -20,8 +20,8 @@ pub(super) fn words(arms: &[String], seed: u64) -> String {
         .map(|round| round.iter().map(name).collect::<Vec<_>>().join(" "))
         .collect();
     format!(
-        "in each round every arm once, in fixed turns (--seed {seed}), not drawn by lot: {}, ...; a run is compared with the \
-         baseline's of its round",
+        "each round runs every arm once, in a fixed rotation (--seed {seed}), not at random: {}, ...; a run \
+         is compared with the baseline's run of the same round",
         rounds.join(" | ")
     )
 }
@@ -69,7 +69,7 @@ mod tests {
             "{}",
             words(&arms, 0)
         );
-        assert!(words(&arms, 1).contains("(--seed 1), not drawn by lot: teo menu | menu teo"));
+        assert!(words(&arms, 1).contains("(--seed 1), not at random: teo menu | menu teo"));
         assert!(words(&[], 0).contains("in each round"));
     }
 

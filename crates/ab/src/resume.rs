@@ -54,8 +54,8 @@ pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<W
             run.push(benchmark.clone());
         } else {
             return refuse(format!(
-                "its command {} is from this folder, and is not run unless you give it again (-- COMMAND, --benchmark) or \
-                 allow what the folder says with --as-recorded",
+                "its command {} comes from this folder, and is not run unless you give it again (-- \
+                 COMMAND, --benchmark) or allow the folder's commands with --as-recorded",
                 shown(&benchmark.command)
             ));
         }
@@ -77,8 +77,8 @@ pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<W
     let repeated = |setting: &&str| given.set.iter().any(|s| s == setting) || given.arms.is_some();
     if let Some(setting) = parameters(&recorded).into_iter().find(|s| !given.as_recorded && !repeated(s)) {
         return refuse(format!(
-            "the parameter {setting:?} is from this folder, and is not set unless you give it again (--set, --governors) or \
-             allow what the folder says with --as-recorded"
+            "the parameter {setting:?} comes from this folder, and is not set unless you give it again \
+             (--set, --governors) or allow the folder's parameters with --as-recorded"
         ));
     }
     Ok(Work::Rest { recorded, benchmarks: run })

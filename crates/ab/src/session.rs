@@ -80,7 +80,7 @@ pub fn run(
     }
     let mut journal = Journal::open(host)?;
     for line in journal.leftovers().lines(true) {
-        say(&format!("an earlier session had died: {line}"));
+        say(&format!("an earlier session died: {line}"));
     }
     let arms = Arms::new(host, &request)?;
     let tracer = if request.wakeups { Some(Tracer::new(host, &mut journal, folder)?) } else { None };
@@ -182,7 +182,7 @@ fn begin(folder: &Path, head: &Head) -> Result<File, LiveError> {
     if fs::read_dir(folder).map_err(LiveError::io(folder))?.next().is_some() {
         let folder = folder.display();
         return Err(LiveError::Request(format!(
-            "{folder}: not empty; name a new folder, or go on with the session in it by --resume {folder}"
+            "{folder}: not empty; name a new folder, or continue the session in it with --resume {folder}"
         )));
     }
     let path = folder.join(FILE);
@@ -212,7 +212,7 @@ fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
     let Stored { head, runs, odd } = stored(at)?;
     if let Some(odd) = odd {
         let at = at.display();
-        return Err(LiveError::Request(format!("{at}: {odd}; only a session that is whole goes on")));
+        return Err(LiveError::Request(format!("{at}: {odd}; only a complete session can be continued")));
     }
     if head.request != here.request {
         let at = at.display();

@@ -103,8 +103,12 @@ pub fn stored(folder: &Path) -> Result<Stored, LiveError> {
             }
         }
     }
-    let odd =
-        (odd > 0).then(|| format!("{odd} lines of {FILE} are no runs of the session and left out ({first})"));
+    let odd = (odd > 0).then(|| {
+        format!(
+            "{odd} lines of {FILE} are not runs of the session and are ignored \
+            ({first})"
+        )
+    });
     Ok(Stored { head, runs, odd })
 }
 

@@ -34,7 +34,7 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
     let repeated =
         runs.iter().filter(|r| r.left_out.as_deref().is_some_and(|l| l.starts_with("foreign"))).count();
     if repeated > 0 {
-        out.push(format!("{repeated} runs were made again because of foreign load"));
+        out.push(format!("{repeated} runs were repeated because of foreign load"));
     }
     throttling(&counted, &mut out);
     if head.request.wakeups {
@@ -56,8 +56,8 @@ fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
         ", at each attempt".to_owned()
     };
     out.push(format!(
-        "foreign load: {} of {} runs count though others used more than {limit:.0} % of the CPUs, or the host took \
-         it away{why} (worst: {} % and {} %{}); end what else runs, or measure later",
+        "foreign load: {} of {} runs count although other processes, or the host, took more than {limit:.0} \
+         % of the CPUs{why} (worst: {} % and {} %{}); end other programs, or measure later",
         disturbed.len(),
         counted.len(),
         share(worst.foreign_pct, 0),
@@ -72,8 +72,8 @@ fn throttling(counted: &[&Run], out: &mut Vec<String>) {
     let throttled = counted.iter().filter(|r| r.throttled > 0).count();
     if throttled > 0 {
         out.push(format!(
-            "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down; cool the machine, or \
-             rest longer between runs (--settle)"
+            "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down; cool the \
+             machine, or pause longer between runs (--settle)"
         ));
     }
     let mut slowed: BTreeMap<&String, usize> = BTreeMap::new();
@@ -82,10 +82,12 @@ fn throttling(counted: &[&Run], out: &mut Vec<String>) {
     }
     for (what, runs) in slowed {
         out.push(match runs {
-            n if n == all => format!("slowed down: {what}, after all runs: heat, or a limit that was set before"),
+            n if n == all => {
+                format!("slowed down: {what}, after all runs: heat, or a limit that was set before")
+            }
             n => format!(
-                "throttling: {what}, after {n} of {all} runs, not after the others; cool the machine, rest longer between \
-                 runs (--settle), or find who sets the limit"
+                "throttling: {what}, after {n} of {all} runs, not after the others; cool the machine, pause \
+                 longer between runs (--settle), or find what sets the limit"
             ),
         });
     }
@@ -110,8 +112,8 @@ fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
         let all = hidden + traced.iter().map(|(_, w)| w.all.count).sum::<u64>();
         let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
         out.push(format!(
-            "wakeup latency: of CPU {} tracing hides when tasks begin to run, mostly after an idle period; what ran there is left \
-             out, {} % of all wakeups",
+            "wakeup latency: on CPU {} tracing hides when tasks begin to run, mostly after an idle period; \
+             its wakeups are left out, {} % of all",
             cpus.join(", "),
             share(100.0 * hidden as f64 / all.max(1) as f64, 0)
         ));
@@ -120,7 +122,7 @@ fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
     if let Some((until, run)) = full.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
         out.push(format!(
             "wakeup latency: in {} of {} runs the trace buffers were full before the end, at the earliest after {until:.2} s of \
-             {:.2} s (run {}): what came later is not looked at; shorter runs would fit",
+             {:.2} s (run {}): later wakeups are not counted; shorter runs would fit",
             full.len(),
             traced.len(),
             run.seconds,
@@ -135,7 +137,8 @@ fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<String>) {
     if least < FEW {
         let name = &benchmark.name;
         out.push(format!(
-            "too few runs: {name} has {least} of an arm; below {FEW} nothing at all can be shown (--repeat)"
+            "too few runs: {name} has {least} of an arm; with fewer than {FEW} no difference can be \
+             significant (--repeat)"
         ));
     }
     let wanted = head.request.repeat as usize;
@@ -155,8 +158,8 @@ fn questions(benchmarks: &[BenchmarkReport], out: &mut Vec<String>) {
     }
     let wanted = (most..).find(|rounds| least(*rounds) < SHOWN_P);
     out.push(format!(
-        "too few rounds for so many questions: with {most} rounds none of {} can be answered by a difference; {} would do \
-         (--repeat), or fewer arms and metrics",
+        "too few rounds for so many questions: with {most} rounds no difference in {} can be significant; \
+         {} rounds are enough (--repeat), or compare fewer arms and metrics",
         asked.len(),
         wanted.unwrap_or(most)
     ));

@@ -30,7 +30,11 @@ impl LabFolder {
             .or_else(|| Some(named("XDG_CACHE_HOME")?.join("idlewise/lab")))
             .or_else(|| Some(named("HOME")?.join(".cache/idlewise/lab")))
             .ok_or_else(|| {
-                BootError::Request("no folder for the lab: say --folder, or set IDLEWISE_LAB".to_owned())
+                BootError::Request(
+                    "no folder for sources, builds and guests: give --folder, or set \
+                    IDLEWISE_LAB"
+                        .to_owned(),
+                )
             })?;
         fs::create_dir_all(&folder).map_err(|why| {
             let folder = folder.display();

@@ -75,7 +75,7 @@ impl Machine {
             return refuse(format!("it has {has} CPUs, so no machine of {cpus} can be made of it"));
         }
         if cpus > MAX_CPUS {
-            return refuse(format!("{cpus} CPUs; a guest has at most {MAX_CPUS} (say --cpus {MAX_CPUS})"));
+            return refuse(format!("{cpus} CPUs; a guest has at most {MAX_CPUS} (use --cpus {MAX_CPUS})"));
         }
         if reject > 0 && driver == IdleDriver::Psci {
             return refuse("only the synthetic driver refuses entries".to_owned());

@@ -212,7 +212,7 @@ impl Addition {
                 let place = place.into_iter().find(|(line, _)| line.trim_end() == after).map(|(_, end)| end);
                 let place = place.ok_or_else(|| {
                     BootError::Request(format!(
-                        "{}: no line `{after}`, after which ours would go",
+                        "{}: no line `{after}`, after which the overlay adds its line",
                         path.display()
                     ))
                 })?;

@@ -35,7 +35,7 @@ impl Qemu {
             return Ok(qemu);
         }
         if !cfg!(target_arch = "x86_64") {
-            return Err(missing("only x86-64 machines get one from here"));
+            return Err(missing("this command installs one on x86-64 only"));
         }
         let root = lab.whole(&format!("qemu-{SUITE}"), |to| {
             Apt::open(&lab.part(&format!("apt-{SUITE}-amd64"))?, Some(SUITE), "amd64", watch)?.unpack(

@@ -179,7 +179,7 @@ impl<'a> Lab<'a> {
         let results = work.path().join("results");
         self.bring_home(&work.path().join("memory"), &results).map_err(|e| {
             BootError::Request(format!(
-                "{what} brought nothing home ({e}); its console said:\n{}",
+                "{what} returned no result ({e}); its console printed:\n{}",
                 tail(&console)
             ))
         })?;

@@ -76,7 +76,7 @@ impl KernelTree {
         if !overlay::is_current(&folder)? {
             return Err(BootError::Request(format!(
                 "{0}: the governors are not in this tree, or not as this idlewise has them; \
-                 put them in with: idlewise boot overlay {0}",
+                 add them with: idlewise boot overlay {0}",
                 folder.display()
             )));
         }

@@ -61,13 +61,13 @@ pub const WORKLOADS: [Workload; 8] = [
     },
     Workload {
         name: "idle",
-        what: "nothing but what a kernel does by itself",
+        what: "nothing but the kernel's own activity",
         command: "sleep $SECONDS",
         parts: &[],
     },
     Workload {
         name: "cyclictest",
-        what: "rt-tests' cyclictest, a thread per CPU; the latency limit of 0 that it sets is lifted",
+        what: "rt-tests' cyclictest, a thread per CPU, without its latency limit of 0",
         command: "cyclictest -q -a -t $CPUS -i 3000 -d 517 -D $SECONDS --laptop",
         parts: &[Part::RtTests],
     },

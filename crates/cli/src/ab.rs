@@ -14,89 +14,90 @@ use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
 use crate::put_back::tell;
 
 const EXAMPLES: &str = "\
-Which governor makes a pipe faster? Twelve runs of each, in turns:
+Which governor makes a pipe faster? Twelve runs of each, alternating:
   idlewise ab --governors menu,haltpoll --repeat 12 -- perf bench sched pipe -l 50000
-A number that the command prints, more of it is better:
+Compare a number that the command prints; more is better:
   idlewise ab --governors menu,ladder --metric 'ops:higher=([0-9,]+) ops/sec' -- perf bench sched pipe -l 50000
 The same governor with other settings; without a benchmark of your own:
   idlewise ab --governors menu,haltpoll,haltpoll:guest_halt_poll_ns=200000 --load ping-pong
-What is a state worth? It is off in the second arm:
+What is an idle state worth? The second arm disables it:
   idlewise ab --governors menu,menu:disable=1 --load timer
-Would it find a difference where there is none?
+Does the comparison find a difference where there is none?
   idlewise ab --governors menu --aa --load timer
 Several benchmarks, and their mean:
   idlewise ab --governors menu,ladder --benchmark 'pipe=perf bench sched pipe -l 50000' --benchmark 'build=make -B'
-Go on after an interruption, with the same command; show the result again, as Markdown:
+Continue after an interruption, with the same command; show the result again, as Markdown:
   idlewise ab --resume ab-1 -- perf bench sched pipe -l 50000
   idlewise ab --show ab-1 --format markdown
-Is it shown to be slower by more than 2 %, or does it wake later than in 100 us?
+Fail if a governor is slower by more than 2 %, or if its p99 wakeup latency is above 100 us:
   idlewise ab --governors menu,ladder --wakeups --fail-if 'time > +2%' --fail-if 'wakeup_p99 > 100us' -- make -B
 
-EXPR is METRIC OP VALUE, as in `idlewise compare`. OP is one of > >= < <=. A VALUE with a sign is a change from the baseline,
-which must be shown to count; one without is the median's own value.
+EXPR is METRIC OP VALUE, as in `idlewise compare`. OP is one of > >= < <=. A VALUE with a sign is a change from
+the baseline, which counts only if it is significant; without a sign it is the median's own value.
   time, and what is measured in s, ms, us                  200us, +10us, +2% (ns, us, ms, s)
   shares, such as missed                                   5%, +1pp (percentage points)
   all others: trips, ops, energy in J                      1000, -100, -5%
 
 Switching governors and states needs root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
-Exit status: 0 done, 1 --aa found a difference or a --fail-if holds, 2 not done.";
+Exit status: 0 success, 1 --aa found a difference or a --fail-if holds, 2 failure.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AbArgs {
-    /// Governors of this kernel, the first is the baseline; with what else is particular to an arm:
+    /// Governors of this kernel, the first is the baseline; with settings of their own:
     /// haltpoll:guest_halt_poll_ns=200000, menu:disable=1 (a state), menu:latency_limit_us=20
     #[arg(short, long, value_name = "LIST", required_unless_present_any = ["resume", "show", "loads"])]
     governors: Option<String>,
-    /// Switch this idle state off on all CPUs, in all arms
+    /// Disable this idle state on all CPUs, in all arms
     #[arg(long, value_name = "N")]
     disable_state: Vec<u32>,
-    /// Hold a latency limit, in all arms
+    /// Set a latency limit, in all arms
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_000_000_000))]
     latency_limit: Option<u32>,
     /// Set a parameter of a kernel module, in all arms
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A load of ours instead of a command (--loads lists them)
+    /// A load that ships with idlewise instead of a command (--loads lists them)
     #[arg(short, long, value_name = "NAME")]
     load: Vec<String>,
     /// How long each --load runs, seconds [default: 3]
     #[arg(long, value_name = "N", requires = "load", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: Option<u32>,
-    /// A benchmark by name and shell command; may be given several times
+    /// A benchmark by name and shell command; may be repeated
     #[arg(long, value_name = "NAME=CMD")]
     benchmark: Vec<String>,
-    /// A number that the benchmarks print: a pattern with one group. The last one counts; less is better unless `:higher`
+    /// A number that the benchmarks print: a pattern with one group. The last match counts; less is better without
+    /// `:higher`
     #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
     metric: Vec<String>,
     /// Runs of each benchmark under each arm [default: 10]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Runs of each benchmark that are thrown away first
+    /// Warm-up runs of each benchmark, which do not count
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=10_000))]
     warm_up: u32,
-    /// Rest after each switch, ms
+    /// Pause after each switch, in ms
     #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(..=3_600_000))]
     settle: u32,
-    /// Which arm begins; 0 is the order given [default: 0]
+    /// Selects which arm runs first in each round; 0 keeps the order of --governors [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// A run is made again when others, or the host, take more than this of the CPUs, %
+    /// Repeat a run if other processes, or the host, take more than this share of the CPUs, in %
     #[arg(long, value_name = "PCT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: u32,
-    /// How often at most
+    /// Repeat a run at most N times
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=10_000))]
     retries: u32,
-    /// The difference that does not matter, %: is the arm the same as the baseline within it?
+    /// The difference that does not matter, in %: an arm within it is the same as the baseline
     #[arg(long, value_name = "PCT", default_value_t = 1.0, value_parser = margin)]
     margin: f64,
-    /// Trace how long the benchmark's tasks wait from being woken to running; this slows the runs somewhat
+    /// Trace the wakeup latency of the benchmark's tasks (from wakeup to running); this slows the runs
     #[arg(long)]
     wakeups: bool,
-    /// Compare one governor with itself: nothing may be found
+    /// Compare one governor with itself: any difference that is found is an error of the measurement
     #[arg(long)]
     aa: bool,
-    /// Exit status 1 if this holds for an arm in any benchmark; may be given several times
+    /// Exit with status 1 if this condition holds for an arm in any benchmark; may be repeated
     #[arg(long, value_name = "EXPR")]
     fail_if: Vec<String>,
     /// Before --fail-if had the grammar of `compare`
@@ -105,23 +106,24 @@ pub(crate) struct AbArgs {
     /// The folder for the runs, new or empty [default: ab-1, ab-2 ... in this one]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Go on with an interrupted session. What it runs is shown; a command and a parameter of a kernel module that its folder
-    /// names must be given again, or be allowed by --as-recorded
+    /// Continue an interrupted session. Commands and parameters of kernel modules that its folder names must be
+    /// given again, or be allowed by --as-recorded
     #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show", "disable_state", "latency_limit", "metric", "warm_up", "settle", "foreign", "retries", "margin", "wakeups"])]
     resume: Option<PathBuf>,
-    /// Run and set what the folder of --resume names, without naming it again
+    /// Allow the commands and parameters that the folder of --resume names
     #[arg(long, requires = "resume")]
     as_recorded: bool,
-    /// Show what a session found; nothing is run
+    /// Show the results of a session, without any run
     #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa", "disable_state", "latency_limit", "set", "metric", "repeat", "warm_up", "settle", "seed", "foreign", "retries", "margin", "wakeups"])]
     show: Option<PathBuf>,
-    /// List every run, however many they are
+    /// List every run, even if there are many
     #[arg(long)]
     every: bool,
     /// List the loads
     #[arg(long, exclusive = true)]
     loads: bool,
-    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this machine
+    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this
+    /// machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     /// The benchmark: a command and its arguments
@@ -210,7 +212,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
     }
     let benchmarks = benchmarks(a)?;
     if benchmarks.is_empty() {
-        let why = "nothing to run: give -- COMMAND, --benchmark NAME=CMD or --load NAME";
+        let why = "no benchmark given: add -- COMMAND, --benchmark NAME=CMD or --load NAME";
         return Err(Failure::Error(why.to_owned()));
     }
     let mut names: Vec<&str> = benchmarks.iter().map(|b| b.name.as_str()).collect();

@@ -14,22 +14,22 @@ use crate::output::{Done, Failure, Progress, deliver, interrupted, warn};
 use crate::record::show;
 
 const EXAMPLES: &str = "\
-For a command: it is recorded, replayed, then run under the kernel's governors in turns:
+For a command: record it, replay it, then run it under the kernel's governors, alternating:
   idlewise advise -- perf bench sched pipe -l 50000
 For one of the loads that ship with idlewise (idlewise ab --loads), in a few minutes:
   idlewise advise --load timer --quick
-For whatever runs on this machine, 30 seconds of it; nothing is switched:
+For the current load of this machine, recorded for 30 seconds; no governor is switched:
   idlewise advise --seconds 30
 For a recording; no root needed:
   idlewise advise --trace mine.dat
-With arms of your own next to the kernel's governors; what a state is worth:
+With settings of your own in addition to the kernel's governors; here, an idle state disabled:
   idlewise advise --load timer --also menu:disable=1
 
 Recording and switching need root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
-Exit status: 0 done, whatever the advice is; 2 not done. See docs/guide/advise.md.";
+Exit status: 0 success, whatever the advice is; 2 failure. See docs/guide/advise.md.";
 
-/// Which idle governor for this machine and load? Records it, replays it under all governors, compares those of this kernel,
-/// and answers on one page
+/// Recommend an idle governor for this machine and load: record the load, replay it under all governors, compare the
+/// governors of this kernel, and print the answer on one page
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AdviseArgs {
@@ -41,28 +41,29 @@ pub(crate) struct AdviseArgs {
     /// A load that ships with idlewise, instead of a command
     #[arg(short, long, value_name = "NAME", conflicts_with = "command")]
     load: Option<String>,
-    /// How long a load runs, or the machine is recorded as it is [default: 3 and 10]
+    /// Duration of a load [default: 3], or of a recording without a load [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: Option<u32>,
-    /// A number that the command prints: a pattern with one group. The last one counts; less is better unless `:higher`
+    /// A number that the command prints: a pattern with one group. The last match counts; less is better without
+    /// `:higher`
     #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
     metric: Vec<String>,
-    /// More to ask about, with what is particular to each: menu:disable=1 (a state), teo-util:util_threshold_shift=5
+    /// More governors or settings to compare: menu:disable=1 (a state), teo-util:util_threshold_shift=5
     #[arg(long, value_name = "LIST")]
     also: Option<String>,
-    /// Do not switch the running kernel: record and replay only
+    /// Do not switch governors on the running kernel; record and replay only
     #[arg(long, conflicts_with_all = ["ab_session", "repeat", "foreign", "metric"])]
     no_ab: bool,
     /// A session of `idlewise ab` made before, instead of a new one
     #[arg(long, value_name = "DIR", conflicts_with_all = ["repeat", "foreign", "metric"])]
     ab_session: Option<PathBuf>,
-    /// Eight runs of each, loads of one second
+    /// Be quick: eight runs of each governor, loads of one second
     #[arg(long, conflicts_with = "repeat")]
     quick: bool,
     /// Runs of the load under each governor [default: 10]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// A run is made again when others, or the host, take more than this of the CPUs, % [default: 8]
+    /// Repeat a run if other processes, or the host, take more than this share of the CPUs, in % [default: 8]
     #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: Option<u32>,
     /// The folder for recording, runs and results, new or empty [default: advise-1, advise-2 ... in this one]
@@ -155,27 +156,29 @@ fn means_something(a: &AdviseArgs) -> Result<(), Failure> {
     let repeated = a.load.is_some() || !a.command.is_empty();
     let measured_as_it_is = a.trace.is_none() && !repeated;
     let checks = [
-        (!a.metric.is_empty() && !repeated, "--metric is of a command: give it after --"),
+        (!a.metric.is_empty() && !repeated, "--metric needs a command: give it after --"),
         (
             a.repeat.is_some() && !repeated,
-            "--repeat is of a load that runs again and again: give -- COMMAND or --load",
+            "--repeat needs a load that can be repeated: give -- COMMAND or --load",
         ),
         (
             a.foreign.is_some() && !repeated,
-            "--foreign is of a load that runs again and again: give -- COMMAND or --load",
+            "--foreign needs a load that can be repeated: give -- COMMAND or --load",
         ),
-        (a.quick && !repeated, "--quick is of a load that runs again and again: give -- COMMAND or --load"),
+        (a.quick && !repeated, "--quick needs a load that can be repeated: give -- COMMAND or --load"),
         (
             a.seconds.is_some() && a.load.is_none() && !measured_as_it_is,
-            "--seconds is of a --load, or of the machine as it is: a command and a recording have their own length",
+            "--seconds is for a --load, or for the machine without a load: a command and a recording have \
+             their own length",
         ),
         (
             recording.kernel_governor.is_some() && a.trace.is_none(),
-            "--kernel-governor is of a recording made before (--trace): the running kernel says which governor it has",
+            "--kernel-governor is for an earlier recording (--trace): the running kernel says which \
+             governor it has",
         ),
         (
             recording.instance.is_some() && a.trace.is_none(),
-            "--instance is of a recording made before (--trace): a new one has a single instance",
+            "--instance is for an earlier recording (--trace): a new one has a single instance",
         ),
     ];
     match checks.into_iter().find(|(wrong, _)| *wrong) {

@@ -16,7 +16,7 @@ use crate::output::Failure;
 /// C files that the user names, too.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Compile and run this C file, or governors of this kernel tree, where the result of --again names it
+    /// Compile and run this C file, or governors of this kernel tree, if the result of --again names it
     #[arg(long, value_name = "FILE|FOLDER")]
     trust: Vec<PathBuf>,
 }
@@ -26,7 +26,8 @@ impl TrustArgs {
     pub(crate) fn offered(&self, again: Option<&Path>) -> Result<Offered, Failure> {
         match (again, self.trust.first()) {
             (None, Some(path)) => Err(Failure::Error(format!(
-                "--trust {}: it is for C that a result names, and no result is asked again: give --again RESULT.json, or \
+                "--trust {}: it is for C that a result names, and no result is repeated: give --again \
+                 RESULT.json, or \
                  leave --trust out",
                 path.display()
             ))),
@@ -54,13 +55,16 @@ pub(crate) fn request<R: DeserializeOwned + NamesGovernors>(
     offered: &Offered,
 ) -> Result<(R, serde_json::Value), Failure> {
     let fail = |why: String| Failure::Error(format!("{}: {why}", path.display()));
-    let wanted = format!("--again wants what `idlewise {command} --format json` writes (schema {schema})");
+    let wanted = format!(
+        "--again expects the output of `idlewise {command} --format json` (schema \
+        {schema})"
+    );
     let text = idlewise_files::read_made(path).map_err(|e| match e.kind() {
         io::ErrorKind::InvalidData => fail(format!("is a binary file; {wanted}")),
         _ => fail(e.to_string()),
     })?;
     let value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|e| fail(format!("is no JSON ({e}); {wanted}")))?;
+        serde_json::from_str(&text).map_err(|e| fail(format!("is not JSON ({e}); {wanted}")))?;
     let Some(found) = value.get("schema").and_then(|s| s.as_str()) else {
         return Err(fail(format!("is JSON without a schema; {wanted}")));
     };
@@ -69,7 +73,7 @@ pub(crate) fn request<R: DeserializeOwned + NamesGovernors>(
             .into_iter()
             .find(|c| found.starts_with(&format!("idlewise.{c}/")));
         let way = match of {
-            Some(of) if of != command => format!("; ask it again with `idlewise {of} --again`"),
+            Some(of) if of != command => format!("; repeat it with `idlewise {of} --again`"),
             _ => String::new(),
         };
         return Err(fail(format!("has schema {found}; {wanted}{way}")));
@@ -83,7 +87,7 @@ pub(crate) fn request<R: DeserializeOwned + NamesGovernors>(
 /// A failure of what the result at `again` asks for names that result, too.
 pub(crate) fn asked_by(again: Option<&Path>, why: impl std::fmt::Display) -> Failure {
     Failure::Error(
-        again.map_or_else(|| why.to_string(), |path| format!("{} asks for this: {why}", path.display())),
+        again.map_or_else(|| why.to_string(), |path| format!("{} requests this: {why}", path.display())),
     )
 }
 

@@ -21,7 +21,9 @@ pub(crate) fn run(what: BootCommand) -> Done {
         BootCommand::Run(a) => {
             if a.machine.platform.len() > 1 || a.workload.len() > 1 {
                 return Err(Failure::Error(
-                    "one platform and one workload; for several say: idlewise boot matrix".to_owned(),
+                    "expected one platform and one workload; for several use: idlewise boot \
+                     matrix"
+                        .to_owned(),
                 ));
             }
             matrix(&a)
@@ -121,7 +123,7 @@ fn overlay(tree: &Path, remove: bool) -> Done {
     let failed = |e: idlewise_boot::BootError| Failure::Error(e.to_string());
     if remove {
         idlewise_boot::remove(tree).map_err(failed)?;
-        say_line(&format!("{}: the governors are out", tree.display()))?;
+        say_line(&format!("{}: the governors are removed", tree.display()))?;
         return Ok(true);
     }
     let changed = idlewise_boot::install(tree).map_err(failed)?;
@@ -131,7 +133,7 @@ fn overlay(tree: &Path, remove: bool) -> Done {
     }
     text += &format!(
         "{} files written. Next, in the tree: make menuconfig (CPU Power Management, CPU Idle: \"The idle governors of \
-         idlewise\"), or scripts/config -e IDLEWISE -e IDLEWISE_RECORD; then build it as always\n",
+         idlewise\"), or scripts/config -e IDLEWISE -e IDLEWISE_RECORD; then build it as usual\n",
         changed.len()
     );
     say(&text)?;
@@ -161,7 +163,7 @@ impl Watcher {
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopped);
         ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())?;
-        let progress = io::stderr().is_terminal().then(|| Progress::new("looking around"));
+        let progress = io::stderr().is_terminal().then(|| Progress::new("shell"));
         Ok(Self { stopped, progress, last: Mutex::new(String::new()) })
     }
 }

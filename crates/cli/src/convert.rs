@@ -22,7 +22,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     };
     let Some(to) = to else {
         return Err(Failure::Error(format!(
-            "{}: which format? Say --to perfetto or --to text, or end the name with .perfetto-trace or .txt",
+            "{}: which format? Add --to perfetto or --to text, or end the name with .perfetto-trace or .txt",
             a.output.display()
         )));
     };
@@ -80,8 +80,8 @@ fn describe(a: &ConvertArgs, carried: &Carried) -> Result<String, Failure> {
         return Ok(format!("{shown}: describes the new file, too ({what})"));
     }
     Ok(format!(
-        "not carried over: what is known of the recording ({what}); {shown} is there already, is not overwritten, and stands for \
-         the new file"
+        "not carried over: what is known of the recording ({what}); {shown} exists, is not overwritten, and \
+         describes the new file"
     ))
 }
 
@@ -98,7 +98,7 @@ fn passed_over(a: &ConvertArgs) -> Result<(), Failure> {
     let given = given.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
     match given.or_else(|| recording.first_given()) {
         Some(option) => Err(Failure::Error(format!(
-            "{option} is about replaying governors, and none is named: add --governor, or leave it out"
+            "{option} is for governors that are replayed, and none is named: add --governor, or leave it out"
         ))),
         None => Ok(()),
     }
@@ -108,7 +108,7 @@ fn summary(a: &ConvertArgs, report: &ConvertReport) -> Vec<String> {
     let about = fs::metadata(&a.output).ok().filter(|_| !is_stdout(&a.output));
     let bytes = about.map_or_else(String::new, |about| format!(", {} bytes", about.len()));
     let mut out = vec![format!("{}: {} events{bytes}", a.output.display(), report.events)];
-    out.extend(report.assumption.iter().map(|a| format!("the governors' tracks hold if {a}")));
+    out.extend(report.assumption.iter().map(|a| format!("the governors' tracks are right if {a}")));
     out.extend(report.warnings.iter().map(|w| format!("WARNING: {w}")));
     out.extend(report.lacks.iter().map(|what| format!("not carried over: {what}")));
     if report.events == 0 {

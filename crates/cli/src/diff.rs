@@ -19,10 +19,10 @@ pub(crate) struct DiffArgs {
     /// The later snapshot, or the run to compare with
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
-    /// What the files mean [default: found out, and said]
+    /// How to read the files [default: detected and reported]
     #[arg(long = "as", value_enum, value_name = "MEANING")]
     meaning: Option<MeaningArg>,
-    /// The CPUs of a file that names none, in its order: 0-3,8
+    /// The CPUs of a file that names none, in the file's order: 0-3,8
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     cpus: Option<CpuList>,
     /// Break the result down: by CPU, by cluster only, or by state only
@@ -36,28 +36,29 @@ pub(crate) struct DiffArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MeaningArg {
-    /// Two snapshots of one machine: what happened between them
-    Looks,
-    /// Two runs: how the second differs from the first
+    /// Two snapshots of one machine: show what happened between them
+    #[value(alias = "looks")]
+    Snapshots,
+    /// Two runs: show how the second differs from the first
     Runs,
 }
 
 const EXAMPLES: &str = "\
-What did the machine do meanwhile?
+What did the machine do during a load?
   grep -r . /sys/devices/system/cpu/cpu*/cpuidle > before.txt
   ... the load ...
   grep -r . /sys/devices/system/cpu/cpu*/cpuidle > after.txt
   idlewise diff before.txt after.txt
-Bare values, as `cat cpu0/cpuidle/state*/*` prints them (7 to 12 a state), of CPU 5:
+Bare values of CPU 5, as `cat cpu5/cpuidle/state*/*` prints them (7 to 12 for each state):
   idlewise diff before.txt after.txt --cpus 5
-Both snapshots in one file, and two such files, which are two runs:
+One file with both snapshots; two such files, which are compared as two runs:
   idlewise diff run1.txt
   idlewise diff menu.txt teo.txt
 Counters since boot under two kernels:
   idlewise diff linux-6.6.txt linux-6.12.txt --as runs
-Two recordings, by their own idle periods:
+Compare two recordings by their idle periods:
   idlewise diff menu.dat teo.dat --recorded-on kvm-guest
-For an issue, a spreadsheet, a program:
+As Markdown, for an issue (--format csv for a spreadsheet, json for a program):
   idlewise diff before.txt after.txt --format markdown
 
 A snapshot is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of `cat`; quoted in a mail or not. Text
@@ -87,7 +88,7 @@ pub(crate) fn run(a: DiffArgs) -> Done {
         before: a.before,
         after: a.after,
         meaning: a.meaning.map(|m| match m {
-            MeaningArg::Looks => Meaning::Looks,
+            MeaningArg::Snapshots => Meaning::Looks,
             MeaningArg::Runs => Meaning::Runs,
         }),
         cpus: a.cpus.map(|list| list.0).unwrap_or_default(),

@@ -119,7 +119,7 @@ fn golden(a: &DriveArgs, drive: impl Fn(&Path) -> Result<Driven, GoldenError>) -
         }
     }
     if failed > 0 {
-        return Err(Failure::Error(format!("{failed} of {} files could not be driven", a.golden.len())));
+        return Err(Failure::Error(format!("{failed} of {} files could not be checked", a.golden.len())));
     }
     Ok(all.mismatches == 0)
 }
@@ -135,7 +135,10 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
         let cpu = a.cpu.unwrap_or(0);
         let r = decision_table::drive_governor(governor, path, &machine, cpu)?;
         say_line(&format!(
-            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more depend on the governor's state from before, {} were given up; sleep length asked otherwise {}, poll limit otherwise {}, set back {})",
+            "{} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more \
+             depend on the governor's state before the recording, {} were abandoned; sleep length asked \
+             differently {}, \
+             poll limit different {}, reset {})",
             path.display(),
             r.decisions,
             r.diverging(),

@@ -82,7 +82,7 @@ fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
 
 fn differ(a: &ExplainArgs, pair: &str) -> Done {
     let governors: [String; 2] = split_governors(pair).try_into().map_err(|all: Vec<String>| {
-        Failure::Error(format!("--why-differ {pair}: two governors are wanted, this names {}", all.len()))
+        Failure::Error(format!("--why-differ {pair}: expected two governors, found {}", all.len()))
     })?;
     let request = WhyDifferRequest {
         trace: a.trace.clone().unwrap_or_default(),

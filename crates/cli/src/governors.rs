@@ -58,7 +58,7 @@ fn show(id: &str, trees: &[PathBuf]) -> Done {
         Some(preface) => format!("{}\n", preface.trim_end()),
         None => {
             let kernel = governor.kernel().map_or_else(
-                || "as for the newest kernel: no kernel tree is around it".to_owned(),
+                || "as for the newest kernel: it is not in a kernel tree".to_owned(),
                 |kernel| format!("as a file of Linux {kernel}"),
             );
             format!(

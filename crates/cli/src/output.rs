@@ -109,7 +109,7 @@ pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     if !is_stdout(path) {
         return Ok(());
     }
-    Err(Failure::Error(format!("-: standard output cannot take it: {why}; name a file")))
+    Err(Failure::Error(format!("-: cannot write to standard output: {why}; name a file")))
 }
 
 /// Says in a line what became of the file `path`: on standard output, unless that is the file.

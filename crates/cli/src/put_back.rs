@@ -13,7 +13,7 @@ pub(crate) struct PutBackArgs {
     /// Wait at standard input for the end of the session that writes this journal
     #[arg(value_name = "JOURNAL")]
     journal: Option<PathBuf>,
-    /// A folder that looks like the root of a machine, instead of this machine
+    /// A folder in the form of a machine's root, instead of this machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }

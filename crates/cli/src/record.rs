@@ -22,51 +22,53 @@ use crate::output::{
 };
 use crate::put_back;
 
-/// Record the running machine while a command runs, or until Ctrl-C: a trace.dat that replay, trace-cmd and KernelShark
-/// read, with all in it that else is to be known
+/// Record the running machine while a command runs, or until Ctrl-C, into a trace.dat that replay, trace-cmd and
+/// KernelShark read; it also describes the machine and holds the kernel's counters
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RecordArgs {
     /// The trace
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     output: PathBuf,
-    /// Record for so long; a command is ended then
+    /// Duration of the recording; a command that still runs then is ended
     #[arg(short, long, value_name = "SECONDS", value_parser = crate::args::seconds)]
     seconds: Option<u64>,
-    /// Trace buffer of each CPU [default: 64, less where memory is scarce]; an event takes 30 to 45 bytes
+    /// Size of the trace buffer of each CPU [default: 64, less if memory is scarce]; an event takes 30 to 45 bytes
     #[arg(short, long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     buffer: Option<u64>,
-    /// Record, too, the inputs of the governor and what it chooses, by BPF, into FILE with the ending .inputs.csv: `replay` then
-    /// proves the kernel's choices
+    /// Also record the governor's inputs and choices, by BPF, into FILE with the ending .inputs.csv: `replay` then
+    /// compares its choices with the kernel's
     #[arg(short, long)]
     inputs: bool,
-    /// Overwrite FILE; a side-car next to it, FILE with the ending .toml, goes: it would speak for the new recording
+    /// Overwrite FILE, and delete its side-car (FILE with the ending .toml), which would describe the new recording
     #[arg(short, long)]
     force: bool,
-    /// Write the report to this file, too, for programs
+    /// Also write the report to this file, as JSON
     #[arg(long, value_name = "FILE", conflicts_with = "overhead")]
     json: Option<PathBuf>,
-    /// Write version 6 of trace.dat, not packed, for trace-cmd before 3.1 and KernelShark before 2.2
+    /// Write version 6 of trace.dat, uncompressed, for trace-cmd before 3.1 and KernelShark before 2.2
     #[arg(long)]
     plain: bool,
-    /// Keep no recording: measure what recording costs COMMAND, in blocks of four runs, without, with, with, without; without a
-    /// command a built-in load that exchanges messages. What is captured meanwhile is in FILE.parts, and goes
+    /// Keep no recording, but measure how much recording slows COMMAND, in blocks of four runs (without, with, with,
+    /// without recording); the default command is a built-in load that exchanges messages. The captured data is in
+    /// FILE.parts meanwhile, and is deleted
     #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with_all = ["seconds", "force", "plain"])]
     overhead: Option<u16>,
     /// The built-in load of --overhead
     #[arg(long, hide = true)]
     play_messages: bool,
-    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to record instead of this machine
+    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to record instead of this
+    /// machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// The command and its arguments; its output is not touched
+    /// The command and its arguments; its output is not changed
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 const AFTER: &str = "\
 Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without one; 2 if nothing was recorded.
-All that is said goes to standard error. See docs/guide/recording.md.";
+Messages go to standard error. See docs/guide/recording.md.";
 
 /// Exit status where nothing came of it.
 const NOT_DONE: u8 = 2;
@@ -93,14 +95,17 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     let inputs = inputs_beside(&a.output);
     if a.overhead.is_none() {
         if beside == a.output {
-            return Err(
-                format!("{}: a side-car would have this name; end it with .dat", beside.display()).into()
-            );
+            return Err(format!(
+                "{}: a side-car has such a name; let the name end in .dat",
+                beside.display()
+            )
+            .into());
         }
         check_new(&a.output, a.force)?;
         if beside.exists() && !a.force {
             return Err(Failure::Error(format!(
-                "{}: exists, and would speak for the new recording; name another file, or remove it (--force does)",
+                "{}: exists, and would describe the new recording; name another file, or remove it (--force \
+                 does)",
                 beside.display()
             )));
         }

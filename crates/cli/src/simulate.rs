@@ -22,7 +22,8 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     let offered = a.trust.offered(again)?;
     if let Some(option) = a.recording.options().first_given().filter(|_| a.beside.is_empty()) {
         return Err(Failure::Error(format!(
-            "{option} is about a recording, and none is simulated here: add --beside RECORDING, or leave {option} out"
+            "{option} is for a recording, and no recording is simulated: add --beside RECORDING, or leave \
+             {option} out"
         )));
     }
     if !a.beside.is_empty() {

@@ -33,7 +33,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
         say_beside(&a.output, &format!("WARNING: {warning}"))?;
     }
     if let Some(assumption) = head.assumption() {
-        say_beside(&a.output, &format!("all that is made of it holds if {assumption}"))?;
+        say_beside(&a.output, &format!("results from it are right if {assumption}"))?;
     }
     Ok(true)
 }

@@ -26,20 +26,20 @@ pub(crate) struct TopArgs {
     /// Time between two samples, from 0.1 to 3600 s
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
-    /// What a row is
+    /// What a row shows
     #[arg(short, long, value_enum, value_name = "ROWS", default_value = "cpu")]
     group: GroupArg,
-    /// Print what happened in one interval, and end; with --prometheus, write the file once
+    /// Print one interval and exit; with --prometheus, write the file once
     #[arg(long)]
     once: bool,
     /// The same as --format json
     #[arg(long, requires = "once", conflicts_with = "format")]
     json: bool,
-    /// Write the counters for node_exporter's textfile collector, again at every interval, - for standard output; a file that
-    /// idlewise did not write is left alone
+    /// Write the counters for node_exporter's textfile collector, again at every interval, - for standard output; a
+    /// file that idlewise did not write is not overwritten
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "group"])]
     prometheus: Option<PathBuf>,
-    /// A folder that looks like the root of a machine, with sys and proc in it
+    /// A folder in the form of a machine's root, with sys and proc in it
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     #[command(flatten)]
@@ -48,9 +48,9 @@ pub(crate) struct TopArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GroupArg {
-    /// CPUs, below the part of the machine that they belong to
+    /// CPUs, grouped by the part of the machine that they belong to
     Cpu,
-    /// Clusters: CPUs of a kind, of a clock, of a package, of a last-level cache
+    /// Clusters: CPUs of the same kind, clock, package or last-level cache
     Cluster,
     /// The machine
     Machine,

@@ -572,7 +572,7 @@ fn the_oracle_and_lists_are_refused_with_what_they_are() {
 fn info_says_what_a_file_is_that_is_no_trace() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).display().to_string();
-    refused(&["info", &data("mixed.toml")], &["a side-car", "given the recording next to it"]);
+    refused(&["info", &data("mixed.toml")], &["a side-car", "with the recording next to it"]);
     let dump = "/sys/devices/system/cpu/cpu0/cpuidle/state0/name:POLL\n\
                 /sys/devices/system/cpu/cpu0/cpuidle/state0/latency:0\n\
                 /sys/devices/system/cpu/cpu0/cpuidle/state0/residency:0\n\
@@ -623,8 +623,8 @@ fn a_table_with_an_unknown_value_says_below_it_why() {
         assert_eq!(o.status.code(), Some(0), "{}", err(&o));
         out(&o).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let tick = "tick kept, tick stopped: the recording shows of no entry there what became of the tick";
-    let cause = "tick wakes: the recording shows of no wakeup there what caused it";
+    let tick = "tick kept, tick stopped: the recording does not show for any entry whether the tick was kept or stopped";
+    let cause = "tick wakes: the recording does not show whether the tick or an event caused the wakeups";
     let score = shown(&["score", &trace]);
     assert!(
         score.contains(&format!("? all: {cause}")) && score.contains(&format!("? all: {tick}")),
@@ -634,12 +634,12 @@ fn a_table_with_an_unknown_value_says_below_it_why() {
     assert!(replay.contains(&format!("? menu, oracle: {cause}")), "{replay}");
     let compare = shown(&["compare", "deepest", "oracle", "--trace", &trace]);
     assert!(compare.contains(&format!("deepest, oracle: {cause}")), "{compare}");
-    assert!(!out(&idlewise(&["score", &data("mixed.dat")])).contains("shows of no"));
+    assert!(!out(&idlewise(&["score", &data("mixed.dat")])).contains("does not show whether"));
 }
 
 #[test]
 fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
-    let words = "recorded  what the kernel itself did, in the same numbers: idlewise score mixed.dat";
+    let words = "recorded  the kernel's own choices in the same measures: idlewise score mixed.dat";
     let mixed = data("mixed.dat");
     let replay = |args: &[&str]| out(&idlewise(&[&["replay", mixed.as_str()][..], args].concat()));
     assert!(replay(&["-g", "teo,menu"]).contains(words));

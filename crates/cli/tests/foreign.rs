@@ -91,7 +91,7 @@ fn one_that_does_not_come_back_is_given_up() {
     let bench = Bench::new("for (;;)\n\t\tbarrier();");
     let o = bench.idlewise(&["replay", &mixed(), "--platform", "pixel6", "-g", "menu,mine.c"]);
     assert_eq!(o.status.code(), Some(2));
-    assert!(err(&o).contains("does not come back") && out(&o).contains("wakeups"), "{}", err(&o));
+    assert!(err(&o).contains("does not return") && out(&o).contains("wakeups"), "{}", err(&o));
 }
 
 #[test]

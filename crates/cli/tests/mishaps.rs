@@ -154,11 +154,11 @@ fn a_time_behind_the_recording_has_no_decision() {
         ["explain", &trace, "--recorded-on", "kvm-guest", "-g", "menu-6.1", "--cpu", "0", "--others", "none"];
     refused(
         &[&explain[..], &["--at", "99999"]].concat(),
-        &["no decision at 99999", "the recording goes from 4848."],
+        &["no decision at 99999", "the recording lasts from 4848."],
     );
     refused(
         &[&explain[..], &["--after", "3600"]].concat(),
-        &["no decision at", "the recording goes from 4848."],
+        &["no decision at", "the recording lasts from 4848."],
     );
     let o = idlewise(&[&explain[..], &["--after", "1"]].concat());
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));

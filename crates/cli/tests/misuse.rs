@@ -88,7 +88,7 @@ fn options_that_would_be_passed_over_are_refused() {
         (vec!["reproduce", "--list", "--format", "json"], vec!["--list"]),
         (
             vec!["simulate", "frames", "--beside", &mixed, "--cpufreq", "schedutil,performance"],
-            vec!["--cpufreq names 2", "name that one"],
+            vec!["--cpufreq names 2", "name only that one"],
         ),
         (vec!["drive", "-g", "teo-util", "--golden", &golden, "--cpu", "1"], vec!["--golden", "--cpu"]),
         (vec!["drive", "-g", "teo-util", "--golden", &golden, "--platform", "pixel6"], vec!["--platform"]),
@@ -223,7 +223,7 @@ fn a_result_is_asked_again_only_as_it_was_and_the_error_names_the_file() {
             vec!["r.json", "idlewise.replay/1", "idlewise replay --again"],
         ),
         (vec!["replay", "--again", &mixed], vec!["mixed.dat: is a binary file", "--format json"]),
-        (vec!["replay", "--again", "mine.c"], vec!["mine.c: is no JSON", "--format json"]),
+        (vec!["replay", "--again", "mine.c"], vec!["mine.c: is not JSON", "--format json"]),
         (vec!["replay", "--again", "gone.json"], vec!["gone.json: No such file"]),
     ] {
         desk.refused(&args, &expected);
@@ -234,7 +234,7 @@ fn a_result_is_asked_again_only_as_it_was_and_the_error_names_the_file() {
         &["r.json: the recording t.dat has changed since", "then", "now"],
     );
     fs::remove_file(desk.path("t.dat")).unwrap();
-    desk.refused(&["replay", "--again", "r.json"], &["r.json asks for this: t.dat: No such file"]);
+    desk.refused(&["replay", "--again", "r.json"], &["r.json requests this: t.dat: No such file"]);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_second_of_sleeps(machine: &Machine) {
     let another = other.with_extension("data").display().to_string();
     let refused = record(machine, &["-o", &another, "-s", "0.1"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(words(&refused.stderr).contains("would speak for the new recording"));
+    assert!(words(&refused.stderr).contains("would describe the new recording"));
     let forced = record(machine, &["-o", &another, "-s", "0.1", "--force"]);
     assert_eq!((forced.status.code(), beside.exists()), (Some(0), false), "{}", words(&forced.stderr));
     if let Some(files) = machine.files() {
@@ -97,7 +97,7 @@ fn a_second_of_sleeps(machine: &Machine) {
         assert!(words(&output.stdout).contains("cpu_idle"));
     }
     for (command, wanted) in
-        [("score", "usage, above, below and rejected are the trace's"), ("replay", "fidelity")]
+        [("score", "usage, above, below and rejected are those of the trace"), ("replay", "fidelity")]
     {
         let output = idlewise().arg(command).arg(&path).output().unwrap();
         let text = words(&output.stdout);

@@ -52,9 +52,10 @@ impl DivergenceKind {
             Self::EventsLost => {
                 "events were lost up to 8 idle periods before: timers, tick or the governor's state may differ"
             }
-            Self::UnsureTimers => "the next timer is known from one side only, or not at all",
+            Self::UnsureTimers => "the recording bounds the next timer on one side only, or does not show it",
             Self::NeverEntered => {
-                "replay takes a state that the kernel never entered: disabled, or a latency limit from before"
+                "replay chooses a state that the kernel never entered: it was disabled, or a latency limit \
+                 was set before the recording"
             }
             Self::KeptForOtherReasons => {
                 "the kernel kept the tick where replay stops it: RCU, irq_work or the like, which no event shows"

@@ -22,7 +22,7 @@ pub fn kernels_own(
 ) -> Result<Result<FidelityHead, String>, CommandError> {
     if !recording.tells_states() {
         return Ok(Err(
-            "not known: without cpu_idle events the kernel's choices are not in the recording".into()
+            "not known: without cpu_idle events the recording does not show the kernel's choices".into(),
         ));
     }
     let governor = match recording.kernels_governor(offered)? {

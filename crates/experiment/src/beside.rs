@@ -130,7 +130,7 @@ pub fn beside(
         if names.len() > 1 {
             let count = names.len();
             return Err(CommandError::Request(format!(
-                "{option} names {count}; the real run had one: name that one with --beside"
+                "{option} names {count}; the real run had one: with --beside, name only that one"
             )));
         }
     }

@@ -243,8 +243,8 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
     let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
     if candidates.iter().any(|c| matches!(c, Candidate::Oracle)) {
         return Err(CommandError::Request(
-            "the oracle knows when the next event comes; in a simulation that depends on what it chooses. Write a trace \
-             of the run (--trace) and replay that under it"
+            "the oracle needs the time of the next event, which in a simulation depends on the oracle's own \
+             choice. Write a trace of the run (--trace) and replay that trace under it"
                 .to_owned(),
         ));
     }
@@ -258,7 +258,10 @@ fn without_clock(machine: &Machine<'_>) -> Option<String> {
         machine.clocks.iter().filter(fixed).map(|c| machine.clusters[c.cluster].name.as_str()).collect();
     names.dedup();
     (!names.is_empty()).then(|| {
-        format!("no clocks are known of {}: it runs at one speed, whatever --cpufreq says", names.join(", "))
+        format!(
+            "the clocks of {} are not known: it runs at one speed, whatever --cpufreq says",
+            names.join(", ")
+        )
     })
 }
 

@@ -171,7 +171,8 @@ impl ConvertReport {
                 clock => format!("Perfetto has no trace clock {clock}"),
             };
             self.lacks.push(format!(
-                "{clock}: Perfetto shows the times as those of its clock BOOTTIME; idlewise reads them as what they are"
+                "{clock}: Perfetto shows the times as those of its clock BOOTTIME; idlewise reads the clock \
+                 from the side-car"
             ));
         }
     }

@@ -157,7 +157,8 @@ impl Other {
         let answer = |candidate: &Candidate| match candidate {
             Candidate::Hosted { limits, name, .. } if *limits != Limits::NONE => {
                 Err(CommandError::Request(format!(
-                    "{name}: a recorded question goes with the states and the latency limit that were recorded; leave the limits out"
+                    "{name}: a recorded decision has the idle states and the latency limit that were \
+                     recorded; leave the limits out"
                 )))
             }
             Candidate::Hosted { governor, name, .. } => Self::or_failed(

@@ -160,8 +160,8 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandE
     let (alone, limits) = limits::split(text)?;
     if limits != Limits::NONE {
         return Err(CommandError::Request(format!(
-            "{text}: what is explained has all that the recording had; explain {alone}, with {text} among --others, or \
-             compare the two"
+            "{text}: explain uses all idle states and latency limits of the recording; explain {alone}, \
+             with {text} among --others, or compare the two"
         )));
     }
     find_one(text, trees)
@@ -194,7 +194,7 @@ pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Work
     };
     match (cpu, workloads) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(CommandError::Request(format!("which CPU? Say --cpu, one of {}", all()))),
+        (None, _) => Err(CommandError::Request(format!("which CPU? Give --cpu, one of {}", all()))),
         (Some(cpu), _) => workloads.iter().find(|w| w.cpu == cpu).ok_or_else(|| {
             CommandError::Request(format!("CPU {cpu} is not among those that can be replayed: {}", all()))
         }),
@@ -273,7 +273,7 @@ impl<'a> OnCpu<'a> {
         let source = &self.tape.source;
         let s = |ns: u64| ns as f64 / 1e9;
         let goes =
-            format!("the recording goes from {:.9} s to {:.9} s", s(source.first_ns), s(source.last_ns));
+            format!("the recording lasts from {:.9} s to {:.9} s", s(source.first_ns), s(source.last_ns));
         if at_ns > source.last_ns {
             let why = format!("there is no decision at {:.9} s: {goes}", s(at_ns));
             return Err(CommandError::Request(why));

@@ -135,7 +135,7 @@ fn ordinary(kind: FileType) -> io::Result<()> {
     } else if kind.is_socket() {
         "is a socket, not an ordinary file"
     } else {
-        "is a device, not an ordinary file; copy what it gives to a file, and name that"
+        "is a device, not an ordinary file; copy its data to a file, and name that"
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }

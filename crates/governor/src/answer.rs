@@ -33,12 +33,12 @@ impl Incoming {
     pub(crate) fn body(&self) -> Result<Option<&[u8]>, String> {
         let start = self.bytes.len().min(MARK.len());
         if self.bytes.get(..start) != MARK.get(..start) {
-            return Err("wrote into the pipe that its answer was to come through".to_owned());
+            return Err("wrote into the pipe that is meant for its answer".to_owned());
         }
         let Some((head, body)) = self.bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
         let Some(length) = head.last_chunk::<8>().map(|l| u64::from_le_bytes(*l)) else { return Ok(None) };
         if length > MOST {
-            return Err(format!("has an answer of {length} bytes, and the most are {MOST}"));
+            return Err(format!("has an answer of {length} bytes; at most {MOST} are allowed"));
         }
         Ok(usize::try_from(length).ok().and_then(|length| body.get(..length)))
     }

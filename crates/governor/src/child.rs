@@ -271,9 +271,9 @@ impl Watch {
         self.quiet.looks += 1;
         let spent_ns = used_ns.saturating_sub(self.quiet.since_ns.unwrap_or(used_ns));
         if spent_ns / 1_000_000_000 >= self.patience_s {
-            return Some(format!("does not come back, {} s of CPU time spent", spent_ns / 1_000_000_000));
+            return Some(format!("does not return, after {} s of CPU time", spent_ns / 1_000_000_000));
         }
-        (spent_ns == 0 && self.quiet.looks >= STILL_LOOKS).then(|| "stands still".to_owned())
+        (spent_ns == 0 && self.quiet.looks >= STILL_LOOKS).then(|| "is blocked".to_owned())
     }
 }
 

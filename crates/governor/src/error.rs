@@ -141,7 +141,7 @@ pub enum GovernorError {
     },
     /// There is no compiler, or it cannot be run.
     #[error(
-        "governor `{path}` is C and has to be compiled, but {why}; install gcc or clang, or name one in CC"
+        "governor `{path}` is C and must be compiled, but {why}; install gcc or clang, or name one in CC"
     )]
     NoCompiler {
         /// The file as given.
@@ -175,7 +175,7 @@ pub enum GovernorError {
         /// Where.
         at: String,
     },
-    /// A foreign governor does not come back.
+    /// A foreign governor does not return.
     #[error("governor `{id}` {why}: {at}")]
     Stuck {
         /// The governor.
@@ -223,8 +223,8 @@ fn told(problems: &[Problem]) -> String {
     }
     if problems.iter().any(|p| p.lacking) {
         text.push_str(
-            "\nWhat the headers lack may stand in files next to the governor (linux/foo.h there is found as <linux/foo.h>), \
-             or be added to governors/shim/include",
+            "\nPut missing declarations into files next to the governor (linux/foo.h there is found as \
+             <linux/foo.h>), or add them to governors/shim/include",
         );
     }
     text

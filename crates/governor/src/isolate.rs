@@ -144,10 +144,8 @@ where
     if libc::WIFSIGNALED(status) {
         let taken = child.most_memory().saturating_sub(now.map_or(0, |now| now.resident));
         if taken >= bounds.memory / 4 * 3 {
-            let why = format!(
-                "takes memory without end: {} MiB are the most (IDLEWISE_MEMORY)",
-                bounds.memory >> 20
-            );
+            let why =
+                format!("takes too much memory: the limit is {} MiB (IDLEWISE_MEMORY)", bounds.memory >> 20);
             return Err(GovernorError::Stuck { id: governor.label(), why, at: at() });
         }
         let signal = signal_name(libc::WTERMSIG(status));

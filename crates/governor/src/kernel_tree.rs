@@ -169,12 +169,13 @@ impl Tree {
             let name = folder.to_string_lossy();
             return Err(wrong(if name.contains(".tar") || name.ends_with(".tgz") {
                 format!(
-                    "{shown} is an archive; unpack what is needed of it and name the folder: \
+                    "{shown} is an archive; unpack the part that is needed, and name the folder: \
                      tar xf {shown} --wildcards --no-wildcards-match-slash '*/Makefile' '*/drivers/cpuidle'"
                 )
             } else {
                 format!(
-                    "{shown} is a file; --kernel-tree wants the folder of a kernel tree (one governor is named by its path)"
+                    "{shown} is a file; --kernel-tree expects the folder of a kernel tree (one governor is \
+                     named by its path)"
                 )
             }));
         }

@@ -36,12 +36,12 @@ impl Toolchain {
         let (program, arguments) = match words.split_first() {
             Some((name, arguments)) => {
                 let program =
-                    which(name, path).ok_or_else(|| format!("CC names `{name}`, which is not there"))?;
+                    which(name, path).ok_or_else(|| format!("CC names `{name}`, which does not exist"))?;
                 (program, arguments.iter().map(|a| (*a).to_owned()).collect())
             }
             None => {
                 let found = NAMES.iter().find_map(|name| which(name, path));
-                (found.ok_or_else(|| format!("none of {} is there", NAMES.join(", ")))?, Vec::new())
+                (found.ok_or_else(|| format!("none of {} is installed", NAMES.join(", ")))?, Vec::new())
             }
         };
         // A word behind the program may be the compiler itself, as in `ccache gcc`.

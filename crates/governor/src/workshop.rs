@@ -180,7 +180,7 @@ impl Workshop {
 /// A whole number, 1 or more, as the variable `name` gives it; or what is wrong with it.
 fn positive(name: &str, given: &OsStr, unit: &str) -> Result<u64, String> {
     let number = given.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
-    number.ok_or_else(|| format!("{name} is `{}`; whole {unit} are wanted, 1 or more", given.display()))
+    number.ok_or_else(|| format!("{name} is `{}`; expected whole {unit}, 1 or more", given.display()))
 }
 
 /// [`MEMORY`], or half of what the machine has if that is less, bytes.
@@ -310,7 +310,7 @@ fn compile(
     }
     let nothing = |_| GovernorError::NoCompiler {
         path: source.given.to_owned(),
-        why: "the compiler ended well and made nothing".to_owned(),
+        why: "the compiler succeeded, but wrote no file".to_owned(),
     };
     let (depends, object) = (fs::read(&depends).map_err(nothing)?, fs::read(&object).map_err(nothing)?);
     let (files, absent) = inputs(&depends, source.file, &shim).map_err(io_error)?;
@@ -329,7 +329,7 @@ fn call(
     let Some(status) = status else {
         let s = longest.as_secs();
         return Err(
-            source.wrong(format!("the compiler did not come to an end within {s} s; what does it include?"))
+            source.wrong(format!("the compiler did not finish within {s} s; what does the file include?"))
         );
     };
     if status.success() {
@@ -339,7 +339,7 @@ fn call(
     if problems.is_empty() {
         let last: Vec<&str> = said.lines().rev().take(5).collect();
         let what = match last.as_slice() {
-            [] => format!("the compiler ended with {status} and said nothing"),
+            [] => format!("the compiler ended with {status} and printed nothing"),
             lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
         };
         problems.push(Problem { file: String::new(), line: 0, what, lacking: false });

@@ -65,7 +65,7 @@ fn a_typo_in_the_users_own_struct_is_not_the_shims() {
     let path = bench.file("mine.c", &Parts { top: all, select, ..Parts::default() }.text());
     let said = bench.find(&path, "").unwrap_err().to_string();
     assert!(said.contains("own.h:4, has no `cuont`") && !said.contains("shim's"), "{said}");
-    assert!(!said.contains("What the headers lack"), "{said}");
+    assert!(!said.contains("Put missing declarations"), "{said}");
 }
 
 #[test]
@@ -515,7 +515,7 @@ fn odd_folders_and_compilers() {
     assert!(said.contains("a line break in its path"), "{said}");
     let source = of_path(&bench.file("mine.c", &text));
     let said = Governor::open_in(&source, &bench.workshop().with_compiler("true")).unwrap_err().to_string();
-    assert!(said.contains("made nothing") && said.contains("CC"), "{said}");
+    assert!(said.contains("wrote no file") && said.contains("CC"), "{said}");
 }
 
 #[test]
@@ -533,5 +533,5 @@ fn a_compiler_that_does_not_come_to_an_end_is_given_up() {
     let text = Parts { top: "#include \"endless.h\"", ..Parts::default() }.text();
     let source = of_path(&bench.file("mine.c", &text));
     let said = Governor::open_in(&source, &bench.workshop().with_patience(1)).unwrap_err().to_string();
-    assert!(said.contains("did not come to an end within 6 s"), "{said}");
+    assert!(said.contains("did not finish within 6 s"), "{said}");
 }

@@ -110,7 +110,7 @@ fn what_runs_wild_does_not_reach_what_others_share_with_their_children() {
 fn an_endless_loop_is_given_up() {
     told(
         &Parts { select: "if (dev->cpu == 1)\n\t\tfor (;;)\n\t\t\tbarrier();", ..Parts::default() },
-        &["does not come back", "in select, CPU 6, decision 0", "1 s"],
+        &["does not return", "in select, CPU 6, decision 0", "1 s"],
     );
     told(&Parts { init: "for (;;)\n\t\tbarrier();", ..Parts::default() }, &["in its initcall"]);
 }
@@ -130,7 +130,7 @@ fn one_that_forks_neither_answers_twice_nor_holds_the_answer_back() {
         })
         .unwrap();
     assert!(many.iter().copied().eq(0..500_000));
-    // It leaves something behind that never ends; not even "stands still" may be waited for.
+    // It leaves something behind that never ends; not even "is blocked" may be waited for.
     let leaves = "if (++n == 3 && fork() == 0)\n\t\tfor (;;)\n\t\t\tsleep(1000);";
     let text = Parts { top, select: leaves, ..Parts::default() }.text();
     assert_eq!(run(&bench.governor(&text), 3).unwrap().len(), 6);
@@ -176,7 +176,7 @@ fn one_that_takes_memory_without_end_is_given_up() {
         Governor::open_in(&GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())), &workshop)
             .unwrap();
     let said = refused(&grows);
-    for words in ["takes memory without end", "256 MiB", "IDLEWISE_MEMORY", "in select, CPU 5, decision 0"] {
+    for words in ["takes too much memory", "256 MiB", "IDLEWISE_MEMORY", "in select, CPU 5, decision 0"] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
     // What it may take, it gets.
@@ -227,7 +227,7 @@ fn what_it_starts_ends_with_it_whatever_session_it_takes() {
     for (then, end) in [
         ("", ""),
         (NULL, "SIGSEGV"),
-        ("for (;;)\n\t\tbarrier();", "does not come back"),
+        ("for (;;)\n\t\tbarrier();", "does not return"),
         ("_exit(3);", "without an answer"),
     ] {
         let bench = Bench::new();

@@ -116,9 +116,7 @@ impl Journal {
             return Ok(());
         }
         let (path, now) = (path.display(), now.trim());
-        Err(LiveError::Request(format!(
-            "{path}: `{value}` was written, `{now}` is what the kernel made of it"
-        )))
+        Err(LiveError::Request(format!("{path}: wrote `{value}`, but the kernel made `{now}` of it")))
     }
 
     /// Notes `folder`, an instance of tracefs that the caller is about to make with `mkdir`. At the end its recording

@@ -87,7 +87,7 @@ impl Tracefs {
                 root.display(),
                 lockdown(host).map_or_else(
                     || "a container or a security module keeps it closed".to_owned(),
-                    |mode| format!("kernel lockdown is in mode `{mode}`; `integrity` would do")
+                    |mode| format!("kernel lockdown is in mode `{mode}`; recording works up to `integrity`")
                 )
             ),
             None => format!(

@@ -458,7 +458,7 @@ fn still_the_users(to: &Path, files: &[(String, &str)]) -> Result<(), CommandErr
     for (name, text) in files {
         let kept = to.join(name);
         if !fs::read(&kept).is_ok_and(|kept| kept == text.as_bytes()) {
-            let why = "not the file of the governor that is asked for now; name another folder with --to, or remove it";
+            let why = "not the file of the requested governor; name another folder with --to, or remove it";
             return Err(CommandError::file(&kept, why));
         }
     }

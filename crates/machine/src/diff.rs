@@ -133,13 +133,13 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
             let (one, two) = if counts.0 == Some(1) { (0, 1) } else { (1, 0) };
             let name = |i: usize| files.get(i).map_or("", String::as_str);
             return Err(CommandError::Request(format!(
-                "{} is one snapshot of a machine, {} says by itself what happened: give two of a kind, or say --as looks or \
-                 --as runs",
+                "{} is one snapshot of a machine, {} holds a whole run: give two files of one kind, or use \
+                 --as snapshots or --as runs",
                 name(one),
                 name(two)
             )));
         }
-        _ => Some((Meaning::Runs, "each file says by itself what happened".to_owned())),
+        _ => Some((Meaning::Runs, "each file holds a whole run".to_owned())),
     });
     match meaning {
         Some((Meaning::Runs, because)) => {
@@ -208,7 +208,7 @@ fn looks_or_boots(
     let (a, b) = (before.last_look()?, after.last_look()?);
     let refused = match between(a, b, &mut notes) {
         Ok(run) => {
-            let because = "one snapshot each, and no counter goes back".to_owned();
+            let because = "one snapshot each, and no counter decreases".to_owned();
             return Ok(report(Meaning::Looks, because, files, vec![run], notes));
         }
         Err(refused) => refused,
@@ -218,7 +218,7 @@ fn looks_or_boots(
             "{refused} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
         )));
     }
-    let because = "counters since boot, for the snapshots are not of one boot".to_owned();
+    let because = "counters since boot, because the snapshots are not of one boot".to_owned();
     notes.push(refused.to_string());
     let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
     Ok(report(Meaning::Runs, because, files, runs, notes))

@@ -110,7 +110,7 @@ fn plan(request: &RecordRequest) -> Plan {
 /// Where that is now which a killed recording had left in our way.
 fn kept_aside(moved: &Path) -> String {
     format!(
-        "what a killed recording of this name had captured is kept in {0}: `idlewise info {0}` reads it",
+        "{0} keeps the data of a killed recording of this name: `idlewise info {0}` reads it",
         moved.display()
     )
 }
@@ -140,7 +140,7 @@ impl Taken {
     ) -> Result<RecordReport, CommandError> {
         let kept = |why: &dyn Display| {
             let parts = self.recorded.parts().display();
-            CommandError::Request(format!("{why}; what was captured is kept in {parts}"))
+            CommandError::Request(format!("{why}; {parts} keeps the captured data"))
         };
         let description = self.description().map_err(|e| kept(&e))?;
         let written = write_new_file(to, force, |file| {

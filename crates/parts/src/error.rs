@@ -37,8 +37,8 @@ pub enum SimError {
     Walt(#[from] idlewise_signal::walt::WaltError),
     /// A task takes a mutex that it has.
     #[error(
-        "task {task} takes mutex {mutex} at {}.{:06} s and has it already: it would wait for itself for ever; give it back \
-         with `unlock` before, also at the end of a loop",
+        "task {task} takes mutex {mutex} at {}.{:06} s and has it already: it would wait for itself for \
+         ever; release it with `unlock` before, also at the end of a loop",
         .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
     )]
     LockedAgain {

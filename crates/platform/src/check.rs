@@ -52,7 +52,7 @@ impl Platform {
             say(
                 Severity::Warning,
                 &self.id,
-                "clusters have energy of different grades: their sum means nothing".to_string(),
+                "clusters have energy of different grades, so their sum has no meaning".to_string(),
             );
         }
         let with_clock = self.clusters.iter().filter(|c| c.clock.is_some()).count();

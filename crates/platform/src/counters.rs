@@ -117,7 +117,7 @@ fn subtract(
     let minus = |a: u64, b: u64, what: &str| {
         b.checked_sub(a).ok_or_else(|| PlatformError::Counters {
             what: format!("cpu{cpu} state{state}: `{what}` goes back from {a} to {b}"),
-            hint: "are the dumps swapped, or was the machine started anew between them?".to_string(),
+            hint: "are the dumps swapped, or was the machine rebooted between them?".to_string(),
         })
     };
     let both = |a: Option<u64>, b: Option<u64>, what: &str| match (a, b) {

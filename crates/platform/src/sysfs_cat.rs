@@ -77,7 +77,7 @@ impl CatDump {
                 what: format!(
                     "{strays} numbers belong to no state: a line is missing, or the kernel has other files"
                 ),
-                hint: format!("bare values cannot be told apart then; {}", crate::sysfs::RECORD),
+                hint: format!("bare values are ambiguous then; {}", crate::sysfs::RECORD),
             });
         }
         if taken == 0 || cpus > CPUS_MAX {

@@ -150,7 +150,7 @@ fn counters_before_and_after_a_run_are_subtracted() {
     let error = diff(&after, &before).unwrap_err().to_string();
     assert_eq!(
         error,
-        "cpu0 state0: `usage` goes back from 29719 to 28062; are the dumps swapped, or was the machine started anew between them?"
+        "cpu0 state0: `usage` goes back from 29719 to 28062; are the dumps swapped, or was the machine rebooted between them?"
     );
 }
 

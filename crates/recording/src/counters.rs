@@ -158,7 +158,11 @@ impl CounterCheck {
         let difference = diff(&looks.before.1, &looks.after.1)?;
         let mut out = Self { cpus: Vec::new(), notes: difference.notes };
         if recording.tape.health.count(HealthKind::LostEvents) > 0 {
-            out.notes.push("events were lost: the trace cannot have all that the kernel counted".to_owned());
+            out.notes.push(
+                "events were lost: the trace does not have all entries that the kernel \
+                counted"
+                    .to_owned(),
+            );
         }
         for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
             let at = |at_ns: &BTreeMap<u32, u64>| at_ns.get(&cpu.cpu).copied();

@@ -47,8 +47,9 @@ fn judged_otherwise(recording: &Recording, a: &VerdictCheck) -> Option<String> {
     let pct = percent_of(a.disagree, a.disagree + misses);
     (a.disagree >= MANY_JUDGED_OTHERWISE && pct >= JUDGED_OTHERWISE_PCT).then(|| {
         format!(
-            "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are judged otherwise: \
-             {id} is hardly the machine that was recorded, and \"too deep\" and \"too shallow\" by its table are not the \
+            "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are \
+             judged differently: {id} is probably not the machine that was recorded, and \"too deep\" and \
+             \"too shallow\" by its table are not the \
              kernel's (--recorded-on or --sysfs name the machine)",
             a.disagree
         )
@@ -76,7 +77,8 @@ fn without_state(recording: &Recording, lacking: &BTreeMap<u8, (u64, u64)>) -> O
         lacking.iter().map(|(state, (entries, _))| format!("state {state}: {entries}")).collect();
     (entries > 0).then(|| {
         format!(
-            "{entries} idle periods, {} together, are in no number about the kernel's choices: {} does not have their states \
+            "{entries} idle periods, {} together, are not counted among the kernel's choices: {} does not \
+             have their states \
              ({}); is it the machine that was recorded?",
             span(ns),
             recording.machine.id,

@@ -79,7 +79,7 @@ impl Placement {
             && let Some(other) = recordings.iter().find(|r| !r.machine.same_as(&chosen))
         {
             return Err(CommandError::Request(format!(
-                "{} was recorded on {}, {} on {}: say with --platform which machine to replay on",
+                "{} was recorded on {}, {} on {}: name the machine to replay on with --platform",
                 first.path.display(),
                 chosen.id,
                 other.path.display(),

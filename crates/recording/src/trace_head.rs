@@ -218,8 +218,8 @@ impl FidelityHead {
     fn warning(&self) -> Option<String> {
         let pct = self.same_state_pct.filter(|pct| *pct < LEAST_AGREEMENT_PCT)?;
         Some(format!(
-            "{} replayed makes only {} % of the kernel's own choices (state), less than {LEAST_AGREEMENT_PCT} %: for this \
-             recording the table is not to be trusted",
+            "replay of {} repeats only {} % of the kernel's own choices (state), less than \
+             {LEAST_AGREEMENT_PCT} %: do not trust the table for this recording",
             self.governor,
             percent(pct)
         ))

@@ -19,7 +19,7 @@ pub(crate) fn ask(recording: &mut Recording, hz: u32) -> Result<(), CommandError
     if !HZ.contains(&hz) {
         let (least, most) = (HZ.start(), HZ.end());
         return Err(CommandError::Request(format!(
-            "{hz} ticks a second are asked for (--hz): Linux has {least} to {most}, mostly 100, 250, 300 or 1000"
+            "--hz {hz}: Linux has {least} to {most} ticks per second, mostly 100, 250, 300 or 1000"
         )));
     }
     recording.hz_asked = Some(hz);
@@ -29,7 +29,7 @@ pub(crate) fn ask(recording: &mut Recording, hz: u32) -> Result<(), CommandError
         input.counts = [0; 4];
         input.counts[Confidence::Assumed as usize] = all;
         let recorded = std::mem::take(&mut input.how);
-        input.how = format!("HZ {hz}, asked for by --hz; of the recording itself: {recorded}");
+        input.how = format!("HZ {hz}, given by --hz; of the recording itself: {recorded}");
         tape.notes.insert(
             0,
             format!(

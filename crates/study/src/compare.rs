@@ -53,7 +53,7 @@ pub fn compare(
     let candidates = governors::all_candidates(&names, &request.kernel_trees)?;
     let [a, b] = candidates.as_slice() else {
         return Err(CommandError::Request(format!(
-            "{} and {}: two governors are wanted, not a whole kernel tree (write linux:VERSION/GOVERNOR)",
+            "{} and {}: expected two governors, not a whole kernel tree (write linux:VERSION/GOVERNOR)",
             request.a, request.b
         )));
     };

@@ -168,8 +168,8 @@ pub struct Replayed {
 pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, CommandError> {
     if is_tape(path)? {
         return Err(CommandError::Request(format!(
-            "{}: a tape of idlewise: what governors would have seen of a trace; info is about traces. replay, compare and explain take \
-             it, and show what it rests on",
+            "{}: a tape of idlewise, with the inputs that a trace gives to governors; info is for traces. \
+             replay, compare and explain read it, and show its assumptions",
             path.display()
         )));
     }
@@ -225,8 +225,8 @@ fn no_trace(path: &Path) -> Option<CommandError> {
     let text = text_of(path).ok()??;
     let name = path.display().to_string();
     let what = if Sidecar::parse(&text, &name).is_ok() {
-        "a side-car: what is known of a recording besides its events. info and all others read it when they are given the recording next \
-         to it, which has the same name with another ending"
+        "a side-car, which describes a recording. All commands read it with the recording next to it, which \
+         has the same name with another ending"
     } else if idlewise_platform::Platform::from_toml(&text, &name).is_ok() {
         "a platform file: a machine and its idle states. `platform show` takes it, and --platform or --recorded-on next to a trace"
     } else if idlewise_platform::SysfsDump::parse(&text, &name).is_ok() {
@@ -235,7 +235,7 @@ fn no_trace(path: &Path) -> Option<CommandError> {
     } else {
         return None;
     };
-    Some(CommandError::Request(format!("{name}: {what}; info is about traces")))
+    Some(CommandError::Request(format!("{name}: {what}; info is for traces")))
 }
 
 /// What went by in the stream.

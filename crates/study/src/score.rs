@@ -167,8 +167,8 @@ fn not_scored(path: &Path, recording: &Recording) -> String {
     let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(|p| p.stay_ns()).sum();
     format!(
         "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
-         energy. Known are {stays} idle periods of the idle task on {} CPUs, {:.3} s together. `idlewise replay` needs no more: \
-         it lets governors choose",
+         energy. The trace shows {stays} idle periods of the idle task on {} CPUs, {:.3} s together. \
+         `idlewise replay` needs no more, because governors choose the states there",
         path.display(),
         usable().count(),
         idle_ns as f64 / 1e9

@@ -50,7 +50,7 @@ fn other_ticks_are_asked_for_and_the_result_says_so() {
     let (how, known, assumed) = grid(&asked);
     assert_eq!(
         how,
-        "HZ 1000, asked for by --hz; of the recording itself: HZ 250, from the tick timer's expiries"
+        "HZ 1000, given by --hz; of the recording itself: HZ 250, from the tick timer's expiries"
     );
     assert!(known == 0 && assumed > 0);
     assert!(asked.traces[0].head.notes[0].starts_with("what if: "), "{:?}", asked.traces[0].head.notes);

@@ -163,7 +163,7 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     let (stored, rest): (Stored, _) =
         postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
     if !rest.is_empty() {
-        return Err(content(format!("{} bytes behind the end", rest.len())));
+        return Err(content(format!("{} bytes after the end", rest.len())));
     }
     let tape = stored.into_tape()?;
     check(&tape).map_err(content)?;

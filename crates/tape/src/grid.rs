@@ -123,7 +123,7 @@ fn by_expiries(
     Some(match own {
         Some((grids, _)) => {
             let how = format!(
-                "{} (the platform's), phase from the tick timer's few expiries, which fit HZ {} too",
+                "{} (the platform's), phase from few expiries of the tick's timer, which fit HZ {} too",
                 hz_words(grids.period_ns),
                 hz_of(longest.period_ns)
             );

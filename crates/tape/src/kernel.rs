@@ -55,8 +55,8 @@ impl Kernel {
     pub(crate) fn note(&self) -> Option<String> {
         let (major, minor) = self.version.filter(|_| self.before((4, 17)))?;
         Some(format!(
-            "Linux {major}.{minor} stops the tick before it asks its idle governor (since 4.17 the governor decides): the \
-             kernel's keep-or-stop is nobody's choice"
+            "Linux {major}.{minor} stops the tick before it asks its idle governor (since 4.17 the governor \
+             decides): the kernel's keep-or-stop is not a governor's choice"
         ))
     }
 }

@@ -127,7 +127,8 @@ fn way_out(health: &Health) -> String {
         |kind: HealthKind, c: &HealthCount| format!("{} {} (first: {})", c.count, kind.describe(), c.first);
     let cut_off = first(|kind| matches!(kind, HealthKind::Truncated | HealthKind::BadPage));
     match cut_off.or_else(|| first(|kind| kind == HealthKind::BadEvent)) {
-        Some((kind @ HealthKind::BadEvent, c)) => format!("record again; left out are {}", words(kind, c)),
+        Some((kind @ HealthKind::BadEvent, c)) => format!("record again; the recording leaves out \
+            {}", words(kind, c)),
         Some((kind, c)) => format!("copy the file again, a part of it is missing: {}", words(kind, c)),
         None => "record with the events of the `power` and `sched` groups, for example `trace-cmd record -e power \
                  -e sched -e timer -e irq`"

@@ -71,8 +71,8 @@ impl Offsets {
             let sign = if by < 0 { "back" } else { "ahead" };
             notes.push(format!(
                 "the trace's clock goes {sign} of the timers' (CLOCK_MONOTONIC) by {} s at {} s, as in a suspend: \
-                 timers keep their expiry on CLOCK_MONOTONIC, ticks the grid that they had on the trace's clock, and \
-                 the stays in between are left out",
+                 timers keep their expiry on CLOCK_MONOTONIC, ticks the grid that they had on the trace's \
+                 clock, and the idle periods in between are left out",
                 seconds(by.unsigned_abs()),
                 seconds(after.from_ns),
             ));

@@ -382,7 +382,7 @@ fn a_recording_at_the_end_of_time_is_survived() {
         if first >= LATEST_NS {
             let said = s.try_tape(&machine()).unwrap_err().to_string();
             assert!(
-                said.contains("left out are 6 events that do not fit their format (first: CPU 0 at"),
+                said.contains("leaves out 6 events that do not fit their format (first: CPU 0 at"),
                 "{said}"
             );
         } else {

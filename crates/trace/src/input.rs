@@ -46,7 +46,7 @@ impl Input {
             return Err(TraceError::NotATrace {
                 path: path.to_path_buf(),
                 looks_like: "a file that the kernel makes up while it is read (tracefs, procfs)",
-                advice: "store what it says in a file first (cat ... > trace.txt)",
+                advice: "copy it to a file first (cat ... > trace.txt)",
             });
         }
         Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len(), wrapping: None })

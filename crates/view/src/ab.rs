@@ -39,7 +39,8 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
         out.footer.push(Line::new("A/A", aa(found)));
     }
     out.footer.push(Line::plain(format!(
-        "change: against {}'s run of the same round, with the interval of 95 %; p: Wilcoxon's signed ranks of the rounds, \
+        "change: from {}'s run of the same round, with the 95 % interval; p: Wilcoxon's signed ranks of the \
+         rounds, \
          corrected for {} questions (Holm); wins: in how many rounds a run beats the baseline's; to settle: rounds, \
          estimated from the spread so far",
         r.arms.first().map_or("", String::as_str),
@@ -51,7 +52,7 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
 
 fn aa(found: &[String]) -> String {
     if found.is_empty() {
-        "nothing found, as it must be: both arms are the same".to_owned()
+        "no difference found, as expected: both arms are the same".to_owned()
     } else {
         let what = found.join(", ");
         format!(

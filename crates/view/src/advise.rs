@@ -58,7 +58,7 @@ fn answer(a: &Advice) -> String {
     match a.answer.what {
         What::Switch => format!("change to {governor}"),
         What::Keep => format!("leave it as it is: {governor}"),
-        What::Try => format!("try {governor}; nothing is shown yet"),
+        What::Try => format!("try {governor}; nothing is proven yet"),
         What::Nothing => "none".to_owned(),
     }
 }
@@ -127,8 +127,8 @@ fn effect(c: &Compared, governor: &str) -> String {
 
 fn verdict(v: Verdict) -> String {
     match v {
-        Verdict::Same => "the same within the margin, shown".to_owned(),
-        Verdict::NotWorse => "not worse by the margin, shown".to_owned(),
+        Verdict::Same => "the same within the margin (proven)".to_owned(),
+        Verdict::NotWorse => "not worse by the margin (proven)".to_owned(),
         other => other.words(0),
     }
 }
@@ -147,11 +147,15 @@ fn sure(a: &Advice) -> Vec<String> {
 fn of_ab(ab: &AbBasis, a: &Advice) -> String {
     let settle =
         a.rows.iter().flat_map(|r| &r.compared).filter(|c| c.first).filter_map(|c| c.runs_to_settle).max();
-    let settle =
-        settle.map_or_else(String::new, |n| format!("; some {n} runs of each would settle what is unclear"));
+    let settle = settle.map_or_else(String::new, |n| {
+        format!(
+            "; about {n} runs of each would resolve the unclear \
+            results"
+        )
+    });
     format!(
-        "compared on this kernel: {} runs of each in turns, {} made again because of foreign load; intervals of 95 %, p corrected \
-         for all questions, margin {} %{settle}",
+        "compared on this kernel: {} runs of each, alternating, {} repeated because of foreign load; 95 % \
+         intervals, p corrected for all comparisons, margin {} %{settle}",
         ab.runs,
         ab.made_again,
         f64::from(ab.margin_permille) / 10.0
@@ -162,13 +166,13 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
     let mut out = Vec::new();
     out.push(match &r.fidelity {
         Ok(f) => format!(
-            "replay: of {}'s own choices on this kernel it makes {} % the same{}",
+            "replay: repeats {1} % of the choices that {0} made on this kernel{2}",
             f.governor.split(':').next().unwrap_or_default(),
             shown_or_unknown(f.same_state_pct, percent),
             f.same_tick_pct
                 .map_or_else(String::new, |pct| format!(", keep or stop the tick {} %", percent(pct)))
         ),
-        Err(why) => format!("replay: how far it makes the kernel's choices is {why}"),
+        Err(why) => format!("replay: how many of the kernel's choices it repeats is {why}"),
     });
     let guessed: Vec<String> = r
         .guessed
@@ -177,10 +181,7 @@ fn of_replay(r: &ReplayBasis) -> Vec<String> {
         .map(|(name, pct)| format!("{name} {} %", share(*pct, 0)))
         .collect();
     if !guessed.is_empty() {
-        out.push(format!(
-            "replay: inputs that the recording only bounds, or does not show: {}",
-            guessed.join(", ")
-        ));
+        out.push(format!("replay: inputs that the recording bounds or lacks: {}", guessed.join(", ")));
     }
     let swaps: Vec<String> = r
         .sensitivity

@@ -16,10 +16,9 @@ pub fn beside(r: &BesideReport) -> Report {
     out.footer.extend(near(r));
     out.footer.push(Line::new(
         "window",
-        "both runs from the first task's start to the last one's end, read from their traces by the same code",
+        "both runs from the first task's start to the last one's end; the same code reads both traces",
     ));
-    out.footer
-        .push(Line::new("gaps", "where they come from: docs/validation/simulation-against-real-runs.md"));
+    out.footer.push(Line::new("gaps", "causes: docs/validation/simulation-against-real-runs.md"));
     out
 }
 

@@ -14,8 +14,9 @@ pub fn boot(r: &BootReport, per: Per) -> Report {
         .push(Line::new("kernel", format!("{} ({}), booted by QEMU {}", r.kernel, r.kernel_id, r.qemu)));
     out.preamble.push(Line::new(
         "model",
-        "a real kernel on virtual CPUs: its own choices are judged, nothing is replayed. One instruction takes as long as \
-         any other, so time awake means little; idle times, choices, ticks and wakeup latencies are what it is for",
+        "a real kernel on virtual CPUs: the kernel's own choices are scored, without replay. Every \
+         instruction takes the same time, so time awake means little; use it for idle times, choices, ticks \
+         and wakeup latencies",
     ));
     for cell in &r.cells {
         out.preamble.extend(cell.complaints.iter().map(|c| Line::new("failed", c)));

@@ -12,14 +12,16 @@ pub(super) fn lines(c: &CounterCheck) -> Vec<Line> {
     let differ = all().filter(|s| !s.same()).count();
     let across: u64 = c.cpus.iter().map(|cpu| cpu.across).sum();
     let words = if differ == 0 {
-        "usage, above, below and rejected are the trace's on all CPUs; time lies within the events".to_owned()
+        "usage, above, below and rejected are those of the trace on all CPUs; the times are within those of \
+         the events"
+            .to_owned()
     } else {
         format!("{differ} of {} states differ from the trace", all().count())
     };
     let mut out = vec![Line::new("counters", words)];
     if across > 0 {
         let why =
-            format!("{across} idle periods lie across the moments at which counters were read: not counted");
+            format!("{across} idle periods span a moment at which counters were read, and are not counted");
         out.push(Line::new("", why));
     }
     out.extend(c.notes.iter().map(|n| Line::new("note", n)));

@@ -36,8 +36,8 @@ pub fn diff(r: &DiffReport, per: Per) -> Report {
         }
     }
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
-    let words = "above: too deep, the wake came before the target residency; below: too shallow, a deeper state would have \
-                 paid; each in % of usage";
+    let words = "above: too deep, the wakeup came before the target residency; below: too shallow, a deeper \
+        state would have saved energy; each in % of usage";
     out.footer.push(Line::plain(words));
     out
 }

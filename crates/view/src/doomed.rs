@@ -18,7 +18,7 @@ pub(super) fn line(d: &Doomed, clock: &str) -> Line {
         String::new()
     } else {
         format!(
-            "; not known of CPUs {}: no interrupt that others sent them is recorded",
+            "; not known for CPUs {}: the recording has no interrupts that others sent them",
             cpu_list(&d.not_known)
         )
     };
@@ -28,18 +28,19 @@ pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let is = |grade: Confidence| d.grade == Some(grade.name());
     let words = if is(Confidence::Recorded) {
         format!(
-            "{counted} had an interrupt of another CPU on its way already, which then ended them; {lost} in all from entry \
-             to end"
+            "{counted} were ended by an interrupt that another CPU had sent before the entry; {lost} in all \
+             from entry to end"
         )
     } else if is(Confidence::Derived) {
         format!(
-            "derived: {counted}, {lost} in all from entry to end: another CPU had sent them an interrupt, and they ended \
-             as soon as the state can be left; when the interrupt came is not recorded"
+            "derived: {counted}, {lost} in all from entry to end: another CPU had sent them an interrupt, \
+             and they ended as soon as the state allows; the arrival of the interrupt is not recorded"
         )
     } else {
         format!(
-            "bounded: at most {counted}, {lost} in all from entry to end: another CPU had begun to wake a task for them \
-             (sched_waking), and an interrupt ended them; when it was sent is not recorded"
+            "bounded: at most {counted}, {lost} in all from entry to end: another CPU had begun to wake a \
+             task for them (sched_waking), and an interrupt ended them; the sending of the interrupt is not \
+             recorded"
         )
     };
     Line::new("doomed", format!("{words}{but}{skew}"))

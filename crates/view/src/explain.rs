@@ -332,7 +332,12 @@ fn time(ns: i128) -> String {
 fn reasons_table(e: &Explanation) -> Table {
     let mut t = table("reasons", &["", ""], 2);
     if e.reasons.is_empty() {
-        t.rows.push(vec![String::new(), "it does not say; only the governors of this project do".to_owned()]);
+        t.rows.push(vec![
+            String::new(),
+            "not available: only the governors of this project give \
+            reasons"
+                .to_owned(),
+        ]);
     }
     for (i, reason) in (1..).zip(&e.reasons) {
         t.rows.push(vec![i.to_string(), readable(reason)]);
@@ -404,9 +409,9 @@ fn others_table(e: &Explanation) -> Table {
         ["governor", "asked", "choice", "tick", "woken by", "after", "residency", "verdict", "latency"];
     let shown = if e.others.iter().any(|o| o.came.is_some()) { head.as_slice() } else { &head[..4] };
     let title = if shown.len() > 4 {
-        "the others, each in its own run"
+        "the other governors, each in its own run"
     } else {
-        "the others, led through the same rows"
+        "the other governors, driven through the same rows"
     };
     let mut t = table(title, shown, 4);
     for o in &e.others {

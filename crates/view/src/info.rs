@@ -53,7 +53,7 @@ fn file_lines(i: &Info) -> Vec<Line> {
         format!("{} from {first} s, clock {clock}; {} events", span(i.span_ns), i.events),
     ));
     if !i.other_instances.is_empty() {
-        out.push(Line::new("instances", format!("not read here: {}", i.other_instances.join(", "))));
+        out.push(Line::new("instances", format!("not supported: {}", i.other_instances.join(", "))));
     }
     out
 }
@@ -112,8 +112,8 @@ fn input_words(i: &Info) -> Vec<Line> {
     if !i.replay.yes {
         return Vec::new();
     }
-    let hint = "the machine is not known: score and replay need --recorded-on PLATFORM (or --sysfs FILE); with it and \
-                --kernel-governor this also shows how far replay makes the kernel's own choices";
+    let hint = "the machine is not known: score and replay need --recorded-on PLATFORM (or --sysfs FILE); \
+        with it and --kernel-governor, info also shows how many of the kernel's own choices replay repeats";
     let mut out = vec![Line::new("", hint)];
     let words = |input: &InputInfo| {
         let from = if input.from.is_empty() { "nothing recorded".to_owned() } else { input.from.join(", ") };

@@ -34,14 +34,15 @@ pub fn record(r: &RecordReport) -> Report {
         let told =
             r.inputs.as_ref().and_then(|i| i.cpus.get(&c.cpu)).filter(|of| !c.usable && of.entered > 0);
         let told = told.map_or_else(String::new, |of| {
-            format!("; its {} decisions are among the governor's inputs", of.entered)
+            format!("; the governor's inputs include its {} decisions", of.entered)
         });
         Line::new(&format!("CPU {}", c.cpu), cpu(c) + &told)
     }));
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
     let next = if r.cpus.iter().any(|c| c.usable) {
         format!(
-            "`idlewise replay {path}` compares governors on it, `idlewise score {path}` judges the kernel's own"
+            "`idlewise replay {path}` compares governors on it, `idlewise score {path}` scores the kernel's \
+             own choices"
         )
     } else if r.machine_known {
         format!("no CPU is usable for replay here; `idlewise info {path}` says what the trace does show")
@@ -59,7 +60,8 @@ fn inputs(i: &InputsRecorded) -> String {
     let all = &i.counts;
     let dropped = if all.dropped == 0 { "none".to_owned() } else { all.dropped.to_string() };
     format!(
-        "{name}: {} decisions with the inputs that the governor was given ({}), {} more were given up before the entry, {dropped} dropped",
+        "{name}: {} decisions with the inputs that the governor was given ({}), {} more were abandoned \
+         before the entry, {dropped} dropped",
         all.entered,
         cpus.join(", "),
         all.given_up

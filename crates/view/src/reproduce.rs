@@ -31,9 +31,7 @@ pub fn reproduce(r: &ReproduceReport, brief: bool) -> Report {
     out
 }
 
-const LEGEND: &str = "change: against the baseline. matches: within the tolerance of the experiment's file and no change \
-    the other way, or no change where none was published. same order and sign: the change goes the way it was published. fit: found on this cell, \
-    no prediction. no published number: not graded";
+const LEGEND: &str = "change: against the baseline. matches: within the tolerance of the experiment's file, and the change has the published sign or no change was published. same order and sign: the change has the published sign. fit: a parameter was fitted to this cell, so it is not a prediction. no published number: not graded";
 
 fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;

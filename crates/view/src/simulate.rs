@@ -18,7 +18,7 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
     out.preamble.extend(r.platform.not_entered.iter().map(off));
     out.preamble.extend(same_for_all(r));
     if r.request.repeat <= 1 {
-        let text = "one run: no interval; --repeat N makes N runs of each, with a seed more each time";
+        let text = "one run: no interval; --repeat N makes N runs of each, each with the next seed";
         out.preamble.push(Line::new("runs", text));
     } else {
         let last = r.request.seed.wrapping_add(r.request.repeat - 1);
@@ -59,8 +59,8 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
         out.footer.push(Line::plain(format!("in brackets: against {base}{interval}")));
     }
     if r.combinations.iter().flat_map(|c| &c.facts).any(|f| f.modes.is_some()) {
-        let text = "a number with `=`: the runs fall into two groups, so many around each value, and the mean before the sign \
-                    is near none of them";
+        let text = "a number with `=`: the runs form two groups; after the sign are the number of runs and \
+                    the value of each; the mean before the sign is near neither";
         out.footer.push(Line::plain(text));
     }
     out
@@ -94,13 +94,13 @@ fn task_table(r: &SimulateReport, what: &str, of_tasks: &[&str]) -> Option<Table
 }
 
 fn energy_lines(r: &SimulateReport) -> Vec<Line> {
-    let counted =
-        "counted at the clock of each moment; what clusters share is counted apart, where it is published";
+    let counted = "counted at the CPU clock of each moment; power that clusters share is counted separately, if it is \
+         published";
     let mut out = vec![Line::new("energy", format!("{}; {counted}", r.energy_grade))];
     out.extend(meter_lines(&r.meters));
     out.push(Line::new(
         "model",
-        "closed loop: what a slow wake delays comes later (docs/concepts/simulation.md)",
+        "closed loop: a late wakeup delays the work after it (docs/concepts/simulation.md)",
     ));
     out
 }
@@ -139,7 +139,7 @@ fn meter_lines(m: &Meters) -> Vec<Line> {
             match b.base_from.as_str() {
                 "platform" => format!("{} mW outside the CPUs", b.base_mw),
                 "request" => format!("{} mW outside the CPUs, as asked", b.base_mw),
-                _ => "what is drawn outside the CPUs is not known and not counted".to_owned(),
+                _ => "power outside the CPUs is not known and not counted".to_owned(),
             },
             b.sample_ms,
             b.step_ua,

@@ -39,8 +39,8 @@ pub fn top(s: &Snapshot, by: Grouping) -> Report {
     }
     table.rows.push(row(&s.machine, s));
     out.tables.push(table);
-    let words = "too deep, too shallow: % of wakeups; the others: % of time; asleep: in a state that is not known before the \
-                 idle period ends";
+    let words = "too deep, too shallow: % of wakeups; the others: % of time; asleep: idle, in a state that \
+        is known only when the idle period ends";
     out.footer.push(Line::plain(words));
     out
 }
@@ -49,7 +49,7 @@ pub fn top(s: &Snapshot, by: Grouping) -> Report {
 #[must_use]
 pub fn power(s: &Snapshot) -> String {
     if s.power.is_empty() {
-        return "not measured here (no powercap, hwmon, battery that may be read)".to_owned();
+        return "not measured here (no powercap, hwmon or battery that may be read)".to_owned();
     }
     let meter = |p: &idlewise_live::power::Power| {
         p.watts.map_or_else(|| format!("{} not known", p.name), |w| format!("{} {w:.2} W", p.name))

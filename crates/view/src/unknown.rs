@@ -7,17 +7,18 @@ use idlewise_score::Score;
 /// What may be unknown in a score, and when it is.
 type Reason = (&'static str, fn(&Score) -> bool);
 const REASONS: [Reason; 4] = [
-    ("there is no wakeup, and so no share and no mean of any", |s| s.wakeups == 0),
-    ("tick wakes: the recording shows of no wakeup there what caused it, the tick or an event", |s| {
+    ("there is no wakeup, and so no share and no mean", |s| s.wakeups == 0),
+    ("tick wakes: the recording does not show whether the tick or an event caused the wakeups", |s| {
         s.ticks.is_none()
     }),
-    ("tick kept, tick stopped: the recording shows of no entry there what became of the tick", |s| {
-        s.ticks_kept.is_none()
-    }),
     (
-        "latency: there is no wakeup by an event, but for those that only the tick or the polling limit ended",
-        |s| s.wakeups > 0 && s.latency.known(()).is_none(),
+        "tick kept, tick stopped: the recording does not show for any entry whether the tick was kept or \
+        stopped",
+        |s| s.ticks_kept.is_none(),
     ),
+    ("latency: all wakeups were by the tick or the polling limit, none by an event", |s| {
+        s.wakeups > 0 && s.latency.known(()).is_none()
+    }),
 ];
 /// Where no score says why.
 const OTHER: &str = "no value, a share of none, or a change against a value that is 0 or not known";

@@ -22,8 +22,8 @@ pub(super) fn traced(r: &AbReport) -> Option<Line> {
         Line::new(
             "traced",
             format!(
-                "the benchmarks' wakeups, {rate:.0} events a second: that slows the runs, so compare what else they \
-                 measure without --wakeups"
+                "the benchmarks' wakeups, {rate:.0} events a second: that slows the runs, so compare other \
+                 metrics without --wakeups"
             ),
         )
     })

@@ -134,7 +134,7 @@ fn a_wakeup_that_has_only_begun_bounds_what_is_doomed() {
     assert_eq!((d.known, d.grade, d.entries, d.doomed), (true, Some("bounded"), 4, Some(1)));
     let text = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("doomed bounded: at most 1 of 4 idle entries (25.00 %)"), "{text}");
-    assert!(text.contains("when it was sent is not recorded"), "{text}");
+    assert!(text.contains("the sending of the interrupt is not recorded"), "{text}");
 }
 
 #[test]

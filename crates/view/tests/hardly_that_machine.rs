@@ -275,8 +275,8 @@ fn a_replay_that_does_not_make_the_kernels_choices_is_not_to_be_trusted() {
     assert_eq!(
         *warned,
         format!(
-            "shallow replayed makes only {pct:.2} % of the kernel's own choices (state), less than 90 %: for this recording \
-             the table is not to be trusted"
+            "replay of shallow repeats only {pct:.2} % of the kernel's own choices (state), less than 90 %: do not trust the \
+             table for this recording"
         )
     );
     let page = view::replay(&wrong);

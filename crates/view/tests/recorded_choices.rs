@@ -71,7 +71,7 @@ fn another_governor_or_another_setting_does_not() {
         assert_eq!(c.decisions, 341);
         assert!(c.same < 341 && all[0].mismatches() > 0, "{name}");
         let words = c.first[0].to_string();
-        assert!(words.contains("the kernel state") && words.contains("told: sleep length"), "{words}");
+        assert!(words.contains("the kernel state") && words.contains("inputs: sleep length"), "{words}");
     }
 }
 

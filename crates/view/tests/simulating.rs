@@ -115,7 +115,7 @@ fn what_cannot_be_simulated_is_refused_in_words() {
         let e = simulate(&request, None, &|_, _| {}).unwrap_err().to_string();
         assert!(e.contains(words), "{e}");
     };
-    refused(SimulateRequest { governors: vec!["oracle".into()], ..request("web") }, "the oracle knows");
+    refused(SimulateRequest { governors: vec!["oracle".into()], ..request("web") }, "the oracle needs");
     refused(SimulateRequest { signals: vec!["plet".into()], ..request("web") }, "signal `plet`");
     refused(SimulateRequest { cpufreq: vec!["shedutil".into()], ..request("web") }, "schedutil");
     refused(SimulateRequest { kernel: "4.2".into(), ..request("web") }, "before 4.3");
@@ -280,7 +280,7 @@ fn a_mean_between_two_modes_says_so() {
         "no run is near the mean: {power:?}"
     );
     let text = idlewise_view::simulate(&report, false).render(Format::Table, &()).unwrap();
-    assert!(text.contains(" = 2x ") && text.contains("fall into two groups"), "{text}");
+    assert!(text.contains(" = 2x ") && text.contains("form two groups"), "{text}");
 }
 
 #[test]

@@ -57,9 +57,7 @@ impl Workload {
             });
         }
         if !resources.is_empty() {
-            r.note(
-                "`resources` is skipped, as by rt-app: mutexes and queues are there once an event names them",
-            );
+            r.note("`resources` is skipped, as by rt-app: mutexes and queues exist once an event names them");
         }
         let mut names = Names::of_tasks(&tasks);
         let extension = r.inside("idlewise", |r| extension::read(r, &mut names, &extension))?;

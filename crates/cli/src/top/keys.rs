@@ -20,7 +20,7 @@ pub(super) enum Action {
 /// Keys and what they do, for the help.
 pub(super) const HELP: [(&str, &str); 9] = [
     ("q  Esc  Ctrl-C", "quit"),
-    ("Space  f", "freeze, and nothing is read; go on"),
+    ("Space  f", "freeze, without reading; go on"),
     ("g", "rows: CPUs, clusters, the machine"),
     ("s  S", "sort by the next column, the one before"),
     ("r", "reverse the order"),

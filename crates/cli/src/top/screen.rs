@@ -159,7 +159,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
         lines.resize(height.saturating_sub(1).max(lines.len().min(height)), Line::default());
         lines.push(foot(screen));
     } else {
-        let wait = format!("the first numbers come after {} s", screen.interval.as_secs_f64());
+        let wait = format!("the first numbers appear after {} s", screen.interval.as_secs_f64());
         lines.push(Line::from(wait));
     }
     frame.render_widget(Paragraph::new(lines), area);
@@ -169,7 +169,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     show_what_is_hidden(frame.buffer_mut());
 }
 
-/// Names come from the machine's firmware and drivers, or from a folder that was given: a terminal must not obey them.
+/// Names come from the machine's firmware and drivers, or from a folder that was given: a terminal must not obey
+/// them.
 fn show_what_is_hidden(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if let Cow::Owned(_) = one_line(cell.symbol()) {
@@ -312,8 +313,8 @@ fn foot(screen: &Screen) -> Line<'static> {
 fn help(frame: &mut Frame<'_>, area: Rect) {
     const MEANING: [&str; 5] = [
         "wakeups/s  entries into idle states, per second",
-        "deep %     too deep: the wake came before it paid (above/usage)",
-        "shal %     too shallow: a deeper state would have paid (below/usage)",
+        "deep %     too deep: the wakeup came before the target residency (above/usage)",
+        "shal %     too shallow: a deeper state would have saved energy (below/usage)",
         "rej/s      entries that the driver or firmware refused, per second",
         "busy %     time that was not idle",
     ];

@@ -487,7 +487,7 @@ impl Experiment {
             Value::Number(x) => Ok(*x),
             Value::Parameter(text) => {
                 let name =
-                    text.strip_prefix('$').ok_or_else(|| format!("`{text}`: a number or $NAME is wanted"))?;
+                    text.strip_prefix('$').ok_or_else(|| format!("`{text}`: expected a number or $NAME"))?;
                 let own = row.parameters.get(name).or_else(|| self.parameters.get(name));
                 own.copied().ok_or_else(|| format!("parameter {name} is not in [parameters]"))
             }

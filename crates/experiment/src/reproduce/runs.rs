@@ -124,10 +124,10 @@ fn job(e: &Experiment, row: &Row, column: &Column) -> Result<Job, CommandError> 
     let workload = match (&s.workload, &text) {
         (Some(name), None) => name.clone(),
         (None, Some(_)) => format!("{}, {}", e.id, row.name),
-        _ => return Err(wrong("one of workload, json and compute is wanted")),
+        _ => return Err(wrong("expected one of workload, json and compute")),
     };
     let governor = s.governor.as_ref().map_or_else(|| Ok("menu".to_owned()), |name| e.governor(name))?;
-    let request = request(s, governor, kernel, workload).ok_or_else(|| wrong("a platform is wanted"))?;
+    let request = request(s, governor, kernel, workload).ok_or_else(|| wrong("expected a platform"))?;
     Ok(Job::Simulate { request: Box::new(request), text })
 }
 

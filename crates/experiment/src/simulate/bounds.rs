@@ -45,7 +45,7 @@ pub(crate) fn seconds(what: &str, seconds: f64) -> Result<u64, String> {
 pub(super) fn check(request: &SimulateRequest) -> Result<(), CommandError> {
     let wrong = |why: String| CommandError::Request(why);
     if request.duration_ns == Some(0) {
-        return Err(wrong("--seconds: nothing can be seen of a run of no length".to_owned()));
+        return Err(wrong("--seconds: a run needs a length above 0".to_owned()));
     }
     let most_s = MAX_TIME_NS / 1_000_000_000;
     if let Some(ns) = request.duration_ns.filter(|ns| *ns > MAX_TIME_NS) {
@@ -66,12 +66,13 @@ pub(super) fn check(request: &SimulateRequest) -> Result<(), CommandError> {
         (request.signals.len(), "signal", "--signal"),
     ];
     if let Some((_, what, option)) = lists.iter().find(|(n, ..)| *n == 0) {
-        return Err(wrong(format!("no {what} given: nothing would be simulated; {option} names them")));
+        return Err(wrong(format!("no {what} given: name one or more with {option}")));
     }
     let runs = lists.iter().fold(request.repeat, |n, (len, ..)| n.saturating_mul(*len as u64));
     if runs > RUNS {
         return Err(wrong(format!(
-            "{runs} runs are asked for; {RUNS} are the most: name fewer governors, signals or runs of each"
+            "{runs} runs were requested; at most {RUNS} are allowed: name fewer governors, signals or runs \
+             of each"
         )));
     }
     Ok(())

@@ -58,7 +58,7 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Comma
         "pelt" => Signal::Pelt,
         "walt" => Signal::Walt(walt::Config::android()),
         "walt-rfc" => Signal::Walt(walt::Config::rfc()),
-        _ => return Err(wrong("there are pelt, walt (Android 4.4's) and walt-rfc (2016)")),
+        _ => return Err(wrong("the signals are pelt, walt (Android 4.4's) and walt-rfc (2016)")),
     };
     for item in params.split(',').filter(|p| !p.is_empty()) {
         let (key, value) = item.split_once('=').ok_or_else(|| wrong("parameters are KEY=VALUE"))?;

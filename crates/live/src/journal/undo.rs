@@ -70,7 +70,7 @@ pub(super) fn put_back(host: &Host, journal: &Path) -> Result<PutBack, LiveError
     let mut out = PutBack::default();
     if strange > 0 {
         let journal = journal.display();
-        out.left_alone.push(format!("{strange} lines of {journal} that make no sense"));
+        out.left_alone.push(format!("{strange} lines of {journal} are not valid"));
     }
     for entry in &foreign {
         let (path, journal) = (entry.path(), journal.display());
@@ -142,13 +142,13 @@ fn undo_value(change: &Change, out: &mut PutBack) -> io::Result<()> {
     // No value at all is a file of an ordinary file system between truncation and write.
     if !is.is_empty() && is != was && ours.iter().all(|v| v.trim() != is) {
         let path = path.display();
-        out.left_alone.push(format!("{path} is {is}, which is not of our making; it was {was}"));
+        out.left_alone.push(format!("{path} is {is}, which another program has set; it was {was}"));
         return Ok(());
     }
     fs::write(path, first)?;
     let now = fs::read_to_string(path)?;
     if now.trim() != was {
-        return Err(io::Error::other(format!("{was} was written, the kernel made {} of it", now.trim())));
+        return Err(io::Error::other(format!("wrote {was}, but the kernel made {} of it", now.trim())));
     }
     out.put_back.push(format!("{}: {is} -> {was}", path.display()));
     Ok(())

@@ -23,12 +23,17 @@ type Counter = (&'static str, &'static str, fn(&StateCounters) -> Option<f64>);
 const COUNTERS: [Counter; 5] = [
     ("entries_total", "Entries into an idle state (usage).", |s| Some(s.usage as f64)),
     ("residency_seconds_total", "Time in an idle state (time).", |s| Some(s.time_us as f64 / 1e6)),
-    ("too_deep_total", "Entries that were too deep: a shallower state would have paid (above).", |s| {
-        s.above.map(|n| n as f64)
-    }),
-    ("too_shallow_total", "Entries that were too shallow: a deeper state would have paid (below).", |s| {
-        s.below.map(|n| n as f64)
-    }),
+    (
+        "too_deep_total",
+        "Entries that were too deep: a shallower state would have saved energy (above).",
+        |s| s.above.map(|n| n as f64),
+    ),
+    (
+        "too_shallow_total",
+        "Entries that were too shallow: a deeper state would have saved energy \
+        (below).",
+        |s| s.below.map(|n| n as f64),
+    ),
     ("rejected_total", "Entries that the driver or the firmware refused (rejected).", |s| {
         s.rejected.map(|n| n as f64)
     }),

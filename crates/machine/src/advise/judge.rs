@@ -150,7 +150,8 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     }
     if let Some(few) = rows.first().and_then(Row::replayed).map(|r| r.wakeups).filter(|n| *n < FEW_WAKEUPS) {
         warnings.push(format!(
-            "the replay rests on {few} wakeups: it prefers nothing; record longer, or when less runs"
+            "the replay has only {few} wakeups, too few to prefer a governor; record longer, or when less \
+             runs"
         ));
     }
     Advice {
@@ -189,10 +190,10 @@ fn doubt(e: &Evidence<'_>) -> Option<String> {
         ));
     }
     if let Some(assumption) = trace.head.assumption() {
-        return Some(format!("the replay rests on an assumption: {assumption}"));
+        return Some(format!("the replay depends on an assumption: {assumption}"));
     }
     if let Some(warning) = trace.head.machine_warnings(&trace.fidelity).first() {
-        return Some(format!("the replay does not rest on the recorded machine: {warning}"));
+        return Some(format!("the replay does not use the recorded machine: {warning}"));
     }
     let fidelity = match &trace.fidelity {
         Ok(fidelity) => fidelity,

@@ -166,7 +166,7 @@ pub fn advise(
     };
     if let (Err(no_replay), Err(no_ab)) = (&replayed, &compared) {
         attendant.warn(no_replay);
-        let why = format!("nor could anything be compared on this kernel: {no_ab}");
+        let why = format!("and no comparison on this kernel was possible: {no_ab}");
         return Err(CommandError::Request(why));
     }
     let mut advice = judge(&Evidence {
@@ -261,7 +261,8 @@ impl<'a> Task<'a> {
             return Ok(());
         };
         Err(CommandError::Request(format!(
-            "nothing is recorded, since there would be no answer.\n  No replay: {no_replay}\n  No comparison on this kernel: \
+            "nothing is recorded, because no answer would be possible.\n  No replay: {no_replay}\n  No \
+             comparison on this kernel: \
              {no_ab}\nAdvice from a recording needs no root: idlewise advise --trace RECORDING"
         )))
     }
@@ -301,7 +302,7 @@ impl<'a> Task<'a> {
             (Some(trace), Some(load)) => format!("{load}; recording {}", trace.display()),
             (Some(trace), None) => format!("recording {}", trace.display()),
             (None, Some(load)) => load,
-            (None, None) => format!("the machine as it was, {} s of it", self.as_it_is()),
+            (None, None) => format!("the machine's own load, for {} s", self.as_it_is()),
         }
     }
 
@@ -461,15 +462,15 @@ impl<'a> Task<'a> {
         }
         let Some(benchmark) = self.request.benchmark.clone() else {
             return not(match a.trace {
-                Some(_) => "a recording cannot be run again: give its load, too (-- COMMAND or --load)",
-                None => "the machine as it is cannot be run again: give -- COMMAND or --load",
+                Some(_) => "the load of a recording cannot be repeated: give it, too (-- COMMAND or --load)",
+                None => "the machine's own load cannot be repeated: give -- COMMAND or --load",
             });
         };
         let offered = candidates.iter().filter(|c| c.in_kernel == Some(true));
         let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
         if arms.len() < 2 {
             let only = if arms.is_empty() { String::new() } else { format!(" but {}", arms.join(", ")) };
-            return Err(format!("this kernel offers nothing to switch to{only}"));
+            return Err(format!("this kernel has no other governor{only}"));
         }
         Ok((arms, benchmark))
     }

@@ -47,7 +47,8 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
         if !never.is_empty() {
             let states = never.join(" and ");
             let why = format!(
-                "its replay rests on {states}, which the kernel never entered in the recording: it does not rank"
+                "its replay depends on {states}, which the kernel never entered in the recording: it is not \
+                 ranked"
             );
             say(&row.governor, why);
         }

@@ -59,7 +59,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     check_version(&request.build)?;
     let load = workload(&request.workload).map_err(CommandError::other)?;
     if load.name == "rt-app" {
-        return Err(CommandError::Request("a self-test takes workloads without files".to_owned()));
+        return Err(CommandError::Request("self-test takes no workload that needs a file".to_owned()));
     }
     let all = Chosen::all(slice::from_ref(&request.governor))?;
     let chosen =
@@ -139,7 +139,7 @@ fn kunit_check(results: &Path) -> Check {
         }
     }
     Check {
-        what: "KUnit: each governor chooses in the kernel what it chooses in user space".to_owned(),
+        what: "KUnit: each governor makes the same choices in the kernel as in user space".to_owned(),
         // Names and choices of each governor, and the suite.
         holds: failed.is_empty() && passed > 2 * idlewise_boot::governor_count(),
         found: format!(
@@ -158,7 +158,7 @@ fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, CommandErro
     different.extend(other.keys().filter(|k| !one.contains_key(*k)).map(String::as_str));
     let bytes: usize = one.values().map(Vec::len).sum();
     Ok(Check {
-        what: format!("{what}: the same run twice is the same to the byte"),
+        what: format!("{what}: two runs give identical files"),
         holds: different.is_empty() && bytes > 0,
         found: if different.is_empty() {
             format!("{} files, {bytes} bytes", one.len())

@@ -213,7 +213,7 @@ fn recorded(
         let why = format!("no CPU can be judged. {}", judged.left_out.join("; "));
         return Err(CommandError::file(path, why));
     }
-    notes.extend(judged.assumption.map(|a| format!("{name}: all of this holds if {a}")));
+    notes.extend(judged.assumption.map(|a| format!("{name}: these results are right if {a}")));
     notes.extend(judged.warnings.iter().map(|w| format!("{name}: WARNING: {w}")));
     notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
     let counters = |s: &Score| {

@@ -117,7 +117,7 @@ impl Parts {
         if !self.all.is_whole() {
             return Err(PlatformError::Counters {
                 what: format!("the counters of {} CPUs are more than 2^64 together", self.all.cpus),
-                hint: "no machine counts that far; is a number damaged?".to_owned(),
+                hint: "no machine has such a count; is a number damaged?".to_owned(),
             });
         }
         let several = self.clusters.len() > 1;

@@ -121,7 +121,7 @@ impl Made {
         );
         if self.latency_limit_us == Some(0) {
             out.push(
-                "somebody holds /dev/cpu_dma_latency at 0: CPUs only poll, and no governor is asked"
+                "a process holds /dev/cpu_dma_latency at 0: CPUs only poll, and no governor is asked"
                     .to_owned(),
             );
         }

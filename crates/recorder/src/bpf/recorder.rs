@@ -271,7 +271,10 @@ impl Recorder {
         }
         if counts.dropped > 0 {
             let dropped = counts.dropped;
-            self.notes.push(format!("{dropped} records found no room: drain more often, or give more room"));
+            self.notes.push(format!(
+                "{dropped} records were dropped, because the buffer was full: read it \
+                more often, or make it larger"
+            ));
         }
         let unproven = match governor_of(&self.host)? {
             after if after != self.governor => {

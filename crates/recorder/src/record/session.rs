@@ -81,7 +81,7 @@ pub fn record(
 #[must_use]
 fn kept(parts: &Path) -> String {
     let parts = parts.display();
-    format!("What was captured is kept in {parts}: `idlewise info {parts}` reads it")
+    format!("{parts} keeps the captured data: `idlewise info {parts}` reads it")
 }
 
 fn into_parts(

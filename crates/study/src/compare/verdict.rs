@@ -120,7 +120,7 @@ fn conclusion(latency: Direction, energy: Direction) -> String {
     match (latency, energy) {
         (Lower, Lower) => "better in both".to_owned(),
         (Higher, Higher) => "worse in both".to_owned(),
-        (Same, Same) => "no difference worth naming".to_owned(),
+        (Same, Same) => "no relevant difference".to_owned(),
         (Lower, Higher) => "trades energy for latency".to_owned(),
         (Higher, Lower) => "trades latency for energy".to_owned(),
         (Lower, Same) => "lower latency at the same energy".to_owned(),
@@ -154,7 +154,7 @@ fn notes(r: &CompareReport, all: &Comparison) -> Vec<String> {
     let mut out = Vec::new();
     let other = all.waits.all - all.waits.same - all.waits.neither;
     if other < FEW {
-        out.push(format!("this rests on {other} wake events: another recording may say otherwise"));
+        out.push(format!("this depends on {other} wake events: another recording may give another result"));
     }
     let latency = |c: &Cost| c.latency_ns();
     out.extend(cancelling(all, "latency", all.latency(), latency, |ns| signed_duration(ns as f64)));
@@ -187,7 +187,8 @@ fn cancelling(
     let mostly_cancelled = 2 * (up + down).abs() < up - down;
     (way != Direction::Same && mostly_cancelled).then(|| {
         format!(
-            "the {what} is what remains of {} in some rows and {} in others: another recording may say otherwise",
+            "the {what} is the difference of {} in some rows and {} in others: another recording may give \
+             another result",
             shown(up),
             shown(down)
         )
@@ -201,8 +202,8 @@ fn below_fidelity(trace: &TraceComparison) -> Option<String> {
     let differ = percent_of(waits.other_state, waits.all);
     (differ < unlike).then(|| {
         format!(
-            "{}: another state is chosen at {} % of the wake events, but replay itself differs from the kernel in {} % of the \
-             kernel's choices",
+            "{}: another state is chosen at {} % of the wake events, but replay itself differs from {} % of \
+             the kernel's choices",
             trace.head.name,
             percent(differ),
             percent(unlike)

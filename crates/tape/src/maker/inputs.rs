@@ -30,7 +30,7 @@ impl Maker<'_> {
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
         let visits = if f.by_switches {
-            let how = "switches to and from the idle task; stays in between parted by interrupts";
+            let how = "switches to and from the idle task; interrupts separate the idle periods in between";
             (Confidence::Bounded, how.to_owned())
         } else if f.switches > 0 {
             (Confidence::Recorded, "switches to and from the idle task".to_owned())
@@ -48,9 +48,12 @@ impl Maker<'_> {
         };
         let tick_stop = match f.tick_told_by() {
             Some(event) => (Confidence::Recorded, format!("{event} events")),
-            None => {
-                (Confidence::Bounded, "no tick_stop events: stopped where a stay spans a tick".to_owned())
-            }
+            None => (
+                Confidence::Bounded,
+                "no tick_stop events: stopped if an idle period spans a \
+                    tick"
+                    .to_owned(),
+            ),
         };
         let util = self.util_words();
         let iowait = match (f.blocked.is_empty(), f.switches) {
@@ -60,7 +63,7 @@ impl Maker<'_> {
             ),
             (true, 0) => (Confidence::Assumed, "no sched events: 0"),
             (true, _) => {
-                (Confidence::Bounded, "tasks in uninterruptible sleep, whatever for: not more than these")
+                (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
         };
         let limits = if f.qos_changes > 0 { Confidence::Recorded } else { Confidence::Assumed };
@@ -97,7 +100,7 @@ impl Maker<'_> {
         let else_by = if self.facts.by_switches {
             "the first interrupt or the switch away: not later than that"
         } else {
-            "the exit minus the state's exit latency, at most half of the stay"
+            "the exit minus the state's exit latency, at most half of the idle period"
         };
         format!("{timers}{else_by}")
     }
@@ -118,9 +121,10 @@ impl Maker<'_> {
                 format!("no sched events: PELT (32 ms) of the time not idle; {clock}"),
             );
         }
-        let moves = if f.migrations > 0 { "sched_migrate_task" } else { "seen when they run elsewhere" };
+        let moves = if f.migrations > 0 { "sched_migrate_task" } else { "seen when they run on another CPU" };
         let how = format!(
-            "PELT (32 ms) of fair and real-time tasks; speed: {clock}; tasks take theirs along ({moves}); interrupts \
+            "PELT (32 ms) of fair and real-time tasks; speed: {clock}; tasks take their share with them \
+             when they migrate ({moves}); interrupts \
              count as their task"
         );
         (Confidence::Derived, how)
@@ -129,7 +133,7 @@ impl Maker<'_> {
     pub(super) fn timer_words(&self) -> String {
         let f = self.facts;
         if f.hrtimers == 0 {
-            return "no hrtimer events: the timer that woke the CPU, else the next that was seen to, else none"
+            return "no hrtimer events: the timer that woke the CPU, else the next one seen, else none"
                 .to_owned();
         }
         let wheel = match (f.wheel_timers > 0, f.timer_migration) {
@@ -149,7 +153,7 @@ impl Maker<'_> {
         let limit = if unseen == 0 {
             String::new()
         } else {
-            format!("; {unseen} timers that nobody was seen to arm: due when they fired, at the latest")
+            format!("; {unseen} timers whose arming is not recorded: due when they fired, at the latest")
         };
         format!("hrtimer events, the tick's own timer among them{limit}")
     }
@@ -160,8 +164,8 @@ impl Maker<'_> {
         notes.extend(self.facts.kernel.note());
         if self.facts.by_switches {
             notes.push(
-                "no cpu_idle events: idle is the time of the idle task, and an interrupt in it ends a stay; which \
-                 states the kernel chose, and how long it took to leave them, is not known"
+                "no cpu_idle events: idle is the time of the idle task, and an interrupt ends an idle \
+                 period; the states that the kernel chose, and their exit times, are not known"
                     .to_owned(),
             );
         }

@@ -46,7 +46,7 @@ impl KernelFiles<'_> {
         if self.layout.is_none() && !page.is_empty() {
             self.meta
                 .notes
-                .push("the description of the page header makes no sense; the usual one is used".into());
+                .push("the description of the page header is not valid; the usual one is used".into());
         }
         Ok(())
     }

@@ -222,7 +222,7 @@ impl Facts {
         {
             meta.notes.push(format!(
                 "the machine was suspended for {} s while it was recorded: times in events of hrtimers \
-                 (CLOCK_MONOTONIC) and of the trace (CLOCK_BOOTTIME) move apart there",
+                 (CLOCK_MONOTONIC) and of the trace (CLOCK_BOOTTIME) diverge there",
                 (most - least) as f64 / 1e9
             ));
         }

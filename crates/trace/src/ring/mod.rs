@@ -145,7 +145,7 @@ impl Reader {
         match &found.trace_clock {
             Some(path) => self.meta.clock = clock::selected(&self.text(path)?),
             None => self.meta.notes.push(
-                "nothing tells the trace clock (the file trace_clock): the kernel's default is local"
+                "the trace clock is not known (no file trace_clock): the kernel's default is local"
                     .to_owned(),
             ),
         }

@@ -215,8 +215,8 @@ impl Survey {
         let timer_flags_told = self.other_flags || self.heading == Some(TRACER);
         if self.all_flags && !timer_flags_told {
             note(
-                "timers are printed with flags=D|P|I whatever they have: which are deferrable or pinned is not \
-                 known (trace-cmd report -R tells)",
+                "timers are printed with flags=D|P|I whatever they have: which are deferrable or pinned is \
+                 not known (trace-cmd report -R shows it)",
             );
         }
         if self.mode_missing {

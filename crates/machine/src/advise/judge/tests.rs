@@ -307,7 +307,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         (&here, &agreement(99.0, 89.9), "only 89.90 % of this kernel's own choices (keep or stop the tick)"),
         (&here, &unknown, "is not known: no governor is named"),
         (&here, &assumed, "sleeploop.dat was recorded on"),
-        (&here, &other_machine, "does not rest on the recorded machine: the recording is of Arm"),
+        (&here, &other_machine, "does not use the recorded machine: the recording is of Arm"),
         (&elsewhere, &better, "made on 6.1, and here is 6.18"),
     ] {
         let a = judged(situation, change, None);
