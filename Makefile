@@ -77,7 +77,7 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
 
-reproduce: build ## every published experiment, and the guide that tells of them held against it (a few minutes)
+reproduce: build ## every published experiment, and the guide's numbers compared with them (a few minutes)
 	@mkdir -p target && rm -f target/reproduced.json
 	$(IDLEWISE) reproduce --format json --output target/reproduced.json
 	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --workspace --locked \

@@ -47,7 +47,7 @@ download_of() { # SUITE PACKAGE VERSION
 	download "$2" "$3" "${options[@]}"
 }
 
-# A fresh machine knows of no packages until it is told.
+# A fresh machine knows of no packages before its lists are fetched.
 lists() {
 	[ "$(id -u)" = 0 ] || return 1
 	say "apt-get update"

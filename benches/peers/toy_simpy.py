@@ -7,7 +7,7 @@ left is what any event simulation must do.
 
     python3 benches/peers/toy_simpy.py SECONDS
 
-prints events worked off, simulated ns, wall-clock seconds.
+prints events processed, simulated ns, wall-clock seconds.
 """
 
 import sys

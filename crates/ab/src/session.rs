@@ -38,11 +38,11 @@ pub enum Work {
     },
 }
 
-/// Does `work` and keeps its runs in `folder`. `say` hears what is being done, and what an earlier session left. Returns what was put back at the end.
+/// Does `work` and keeps its runs in `folder`. `say` hears what is being done, and what an earlier session left. Returns what was restored at the end.
 ///
 /// # Errors
 /// When the machine cannot be switched, a benchmark fails, or the session is stopped. Runs that were made are kept, and
-/// everything is put back.
+/// everything is restored.
 pub fn run(
     host: &Host,
     work: Work,

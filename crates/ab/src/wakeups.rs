@@ -40,7 +40,7 @@ impl Tracer {
         journal.made(&path)?;
         let cpus = look::online(host).len();
         let instance = Instance::bare(path, spool::buffer_kib(host, cpus))?;
-        // Whoever reads while the benchmark runs disturbs it. What does not fit is at the end, and is told.
+        // Whoever reads while the benchmark runs disturbs it. What does not fit is at the end, and is reported.
         instance.keep_the_first()?;
         let mut head = DatHead {
             header_page: tracefs.read("events/header_page")?,

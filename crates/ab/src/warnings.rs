@@ -13,10 +13,10 @@ const FEW: usize = 6;
 const SHOWN_P: f64 = 0.05;
 /// A spread (greatest less least, of the median) that hides differences of some percent.
 const NOISY: f64 = 0.25;
-/// A trend is told when it is this unlikely and this large.
+/// A trend is reported when it is this unlikely and this large.
 const TREND_P: f64 = 0.01;
 const TREND: f64 = 0.02;
-/// More than this of the CPUs in others' hands, %, is told even where it was let pass; what `--foreign` is unless given.
+/// More than this of the CPUs in others' hands, %, is reported even where it was let pass; what `--foreign` is unless given.
 const FOREIGN: f64 = 8.0;
 
 /// What makes the result doubtful, in plain words.

@@ -55,7 +55,7 @@ pub struct Machine {
 
 impl Machine {
     /// `platform` with `cpus` CPUs (as many as it has, where not said) and `driver`. `reject`: the synthetic driver refuses
-    /// every so manieth entry into a deeper state; 0 for none. `window` is the memory that the kernel must leave alone:
+    /// every Nth entry into a deeper state; 0 for none. `window` is the memory that the kernel must leave alone:
     /// address and length.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ impl<'a> Lab<'a> {
         &self.kernel
     }
 
-    /// A hash of the guest's own programs and of what it is told to do.
+    /// A hash of the guest's own programs and of its instructions.
     #[must_use]
     pub fn guest_id(&self, run: &Run) -> String {
         let mut hash = Xxh3::new();

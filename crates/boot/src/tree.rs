@@ -226,7 +226,7 @@ fn by_the_system(package: &str, to: &Path, watch: &dyn Watch) -> Result<(), Boot
         job("downloading the kernel's sources", apt)
     };
     if let Err(first) = fetch() {
-        // A fresh machine knows of no packages until it is told; that takes root.
+        // A fresh machine knows of no packages before its lists are fetched; that takes root.
         let mut update = Command::new("apt-get");
         update.arg("update");
         if job("apt-get update", update).is_err() {

@@ -17,7 +17,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// What the guest's kernel must be told for it.
+    /// The parameters of the guest's kernel for it.
     pub(crate) fn kernel_parameters(&self) -> &'static str {
         if self.parts.contains(&Part::Fio) {
             // One null device, whose answers come by a timer, so that there is time to sleep.

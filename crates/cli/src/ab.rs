@@ -138,7 +138,7 @@ const LOAD_SECONDS: u32 = 3;
 /// How often each benchmark runs under each arm, where nothing else is said.
 const REPEAT: u32 = 10;
 
-/// Ctrl-C ends the session through this; everything is put back.
+/// Ctrl-C ends the session through this; everything is restored.
 static STOP: Stop = Stop::new();
 
 fn margin(text: &str) -> Result<f64, String> {

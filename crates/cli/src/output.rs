@@ -208,7 +208,7 @@ pub(crate) fn write_new_file<T>(
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// `what` is being done; how far it is may be told by [`Progress::step`] later.
+    /// `what` is being done; how far it is may be reported by [`Progress::step`] later.
     pub(crate) fn new(what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {

@@ -7,7 +7,7 @@ use idlewise_live::{Host, Journal};
 
 use crate::output::{Done, warn};
 
-/// By hand: puts back what dead sessions left. With a journal: the guard of the session that writes it.
+/// By hand: restores what dead sessions left. With a journal: the guard of the session that writes it.
 #[derive(Debug, Args)]
 pub(crate) struct PutBackArgs {
     /// Wait at standard input for the end of the session that writes this journal
@@ -32,7 +32,7 @@ pub(crate) fn run(a: &PutBackArgs) -> Done {
     Ok(done.failed.is_empty())
 }
 
-/// Says on standard error what was put back; what went as it should only if `all`.
+/// Says on standard error what was restored; what went as it should only if `all`.
 pub(crate) fn tell(what: &PutBack, all: bool) {
     for line in what.lines(all) {
         warn(&line);

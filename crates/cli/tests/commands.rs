@@ -58,7 +58,7 @@ fn a_replay_compares_all_governors_asked_for() {
 #[test]
 fn another_machine_is_said_to_be_another_machine() {
     let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "pixel6"]);
-    assert!(out(&o).contains("what if this load ran there"), "{}{}", out(&o), err(&o));
+    assert!(out(&o).contains("a what-if, with wake events"), "{}{}", out(&o), err(&o));
     assert!(out(&o).contains("[mJ]"));
     let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "skylake-sp"]);
     assert!(out(&o).contains("[rel]"), "no power is published for it");
@@ -130,7 +130,7 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "energy > +2%"]);
     assert_eq!(o.status.code(), Some(1), "{}", err(&o));
     assert!(out(&o).contains("FAILED    energy > +2%: +28.30%"), "{}", out(&o));
-    // Where no tables are shown, the checks are told beside the result.
+    // Where no tables are shown, the checks are reported beside the result.
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
     assert!(err(&o).starts_with("FAILED energy > +2%: +28.30%"), "{}", err(&o));

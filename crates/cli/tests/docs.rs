@@ -18,7 +18,7 @@ const DOCUMENTS: [(&str, Part); 7] = [
     ("docs/guide/watching.md", Part::Whole),
 ];
 
-/// Commands whose result begins with what it rests on.
+/// Commands whose result begins with what it depends on.
 const HEADED: [&str; 3] = [" replay ", " compare ", " explain "];
 
 #[derive(Clone, Copy)]

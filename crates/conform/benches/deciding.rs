@@ -138,7 +138,7 @@ fn beside_the_kernels(benches: &[Bench<'_>]) {
     }
 }
 
-/// One decision: what a governor was asked, what it said, what it was told.
+/// One decision: what a governor was asked, what it said, what it was given.
 struct Step {
     inputs: Inputs,
     choice: Choice,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the tape says about timers, held against what the kernel itself had: the recordings of `kvm-guest` come with the
+//! What the tape says about timers, compared with what the kernel itself had: the recordings of `kvm-guest` come with the
 //! true inputs of every idle entry, read by BPF at the same time.
 
 use std::collections::BTreeMap;

@@ -309,7 +309,7 @@ fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, Comm
 }
 
 impl Stage<'_> {
-    /// What the energies of a run rest on.
+    /// What the energies of a run depend on.
     fn energies(&self) -> impl Iterator<Item = &EnergyTable> {
         let points = self.machine.clocks.iter().flat_map(|c| &c.points);
         points.flat_map(|p| std::iter::once(p.energy).chain(p.shared))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One decision laid open: `idlewise explain`.
+//! One decision explained: `idlewise explain`.
 
 pub mod convert;
 mod differ;

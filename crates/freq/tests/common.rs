@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A machine to try governors on: signals that say what they are told, and policies to order.
+//! A machine to try governors on: signals that say what they are given, and policies to order.
 
 use idlewise_freq::{Change, Driver, Hook, Limits, Need, Policy, Setup, Signals, Table};
 

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostics::Problem;
 
-/// Problems of a file that are told; the rest are mostly their consequences.
+/// Problems of a file that are reported; the rest are mostly their consequences.
 const TOLD: usize = 8;
 
 /// Why there is no governor to ask.

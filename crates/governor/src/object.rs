@@ -537,7 +537,7 @@ fn memory_file() -> std::io::Result<File> {
             (fd >= 0).then(|| File::from(OwnedFd::from_raw_fd(fd)))
         }
     };
-    // Kernels since 6.3 want to be told that it will be executed; older ones refuse the flag.
+    // Kernels since 6.3 want to know that it will be executed; older ones refuse the flag.
     create(libc::MFD_CLOEXEC | libc::MFD_EXEC)
         .or_else(|| create(libc::MFD_CLOEXEC))
         .ok_or_else(std::io::Error::last_os_error)

@@ -6,7 +6,7 @@ use crate::common;
 use common::{Bench, Parts, TICK_NS, inputs, table};
 use idlewise_governor::Device;
 
-/// Chooses the state that was last told of, and gives the tick to whether it was switched on an even number of times.
+/// Chooses the state that was last notified of, and gives the tick to whether it was switched on an even number of times.
 const MIRROR: Parts<'_> = Parts {
     top: "static int times;",
     select: "*stop_tick = times % 2 == 0; return dev->last_state_idx;",

@@ -287,7 +287,7 @@ impl<'t> IdleCpu<'t> {
         }
     }
 
-    /// A reschedule came between the governor's answer and the entry: nothing was entered, nobody is told.
+    /// A reschedule came between the governor's answer and the entry: nothing was entered, nobody is notified.
     pub fn abort<C: Chooser>(&mut self, chooser: &mut C) {
         let device = chooser.device();
         device.last_residency_ns = 0;

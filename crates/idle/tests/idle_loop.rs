@@ -85,7 +85,7 @@ fn a_wheel_timer_within_one_tick_of_the_jiffies_base_keeps_the_tick_against_the_
             let m = moment(TICK + since_tick, NEVER_AT_NS, wheel_at);
             let entered = idle.enter(&mut script, &m);
             assert!(entered.stop_tick);
-            assert_eq!(script.ahead[0].may_stop, expected == TickChoice::Stopped, "the oracle is told");
+            assert_eq!(script.ahead[0].may_stop, expected == TickChoice::Stopped, "the oracle knows");
             assert_eq!(entered.tick, expected, "wheel at base{:+}", wheel_at as i64 - TICK as i64);
             assert_eq!(idle.tick_stopped(), expected == TickChoice::Stopped);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What does a stay leave behind: the residency, the verdict, what the governor is told (`governor-behaviour.md` 1.4,
+//! What does a stay leave behind: the residency, the verdict, what the governor is given (`governor-behaviour.md` 1.4,
 //! 1.5)?
 
 use crate::common;

@@ -10,8 +10,8 @@ pub struct Host {
     pub proc: PathBuf,
     /// `/dev`.
     pub dev: PathBuf,
-    /// `/run/idlewise`: notes of what was changed, until it is put back. On a file system that a reboot empties, as a
-    /// reboot puts back everything else.
+    /// `/run/idlewise`: notes of what was changed, until it is restored. On a file system that a reboot empties, as a
+    /// reboot restores everything else.
     pub run: PathBuf,
 }
 

@@ -53,7 +53,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Takes the lock of `host`, puts back what dead sessions left (see [`Journal::leftovers`]), starts a guard: this
+    /// Takes the lock of `host`, restores what dead sessions left (see [`Journal::leftovers`]), starts a guard: this
     /// program with the subcommand [`PUT_BACK`].
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be read, noted or written, or the kernel made something else of the value. What was changed is
-    /// put back at the end all the same.
+    /// restored at the end all the same.
     pub fn set(&mut self, path: &Path, value: &str) -> Result<(), LiveError> {
         if !place::is_setting(&self.host, path) {
             // It would not be restored.
@@ -138,7 +138,7 @@ impl Journal {
     }
 
     /// Puts everything back, the last change first, where it still is as it was left: what somebody else changed
-    /// meanwhile stays, and is told. What fails is tried again by the next session.
+    /// meanwhile stays, and is reported. What fails is tried again by the next session.
     ///
     /// # Errors
     /// When the journal itself cannot be read or written.
@@ -167,7 +167,7 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // What could not be put back stays in the journal, for the next session.
+        // What could not be restored stays in the journal, for the next session.
         let done = self.restore().is_ok();
         if let Some(guard) = self.guard.take() {
             guard.dismiss(done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A running machine: watched through sysfs, recorded through tracefs and BPF, switched to another governor and put back.
+//! A running machine: watched through sysfs, recorded through tracefs and BPF, switched to another governor and restored.
 //!
 //! Everything here works on a [`Host`]: the machine itself, or a tree of files that looks like one.
 

@@ -35,13 +35,13 @@ const LATENCIES: &[(&str, &str, bool)] = &[("p50", "us", false), ("p99", "us", f
 pub const LOADS: [Load; 6] = [
     Load {
         name: "timer",
-        what: "sleeps 50 us to 20 ms, again and again: how late it wakes",
+        what: "sleeps of 50 us to 20 ms: how late each wakeup is",
         results: LATENCIES,
         run: timer::run,
     },
     Load {
         name: "ping-pong",
-        what: "two threads on two CPUs hand a byte to and fro through pipes",
+        what: "two threads on two CPUs send a byte back and forth through pipes",
         results: &[("trips", "/s", true)],
         run: ping_pong::across,
     },
@@ -53,7 +53,8 @@ pub const LOADS: [Load; 6] = [
     },
     Load {
         name: "frames",
-        what: "60 frames a second, 2 ms of one thread, then 4 ms of another: how late each is done, how many miss",
+        what: "60 frames a second, 2 ms in one thread, then 4 ms in another: how late each frame is done, \
+            how many miss",
         results: &[("p50", "us", false), ("p99", "us", false), ("missed", "%", false)],
         run: frames::run,
     },

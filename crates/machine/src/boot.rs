@@ -86,7 +86,7 @@ pub struct BootRequest {
     pub cpus: Option<u32>,
     /// Who puts the CPUs to sleep.
     pub driver: IdleDriver,
-    /// The synthetic driver refuses every so manieth deeper entry; 0 for none.
+    /// The synthetic driver refuses every Nth deeper entry; 0 for none.
     pub reject: u32,
     /// The file for the workload `rt-app`.
     pub rt_app: Option<PathBuf>,
@@ -147,7 +147,7 @@ pub struct Cell {
 pub struct RecordingCheck {
     /// The governor.
     pub governor: String,
-    /// The same governor in user space, fed with what the kernel's was told: as often as it was asked, the same choice.
+    /// The same governor in user space, fed with what the kernel's was given: as often as it was asked, the same choice.
     /// `None` where true inputs were not recorded.
     pub parity: Option<RecordedGovernor>,
     /// The same governor replayed from the stock events alone.

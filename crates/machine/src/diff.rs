@@ -71,14 +71,14 @@ pub struct DiffReport {
 pub struct Run {
     /// How it is called.
     pub name: String,
-    /// What it rests on: `two looks`, `counters since boot`; `recording (with the kernel's counters)`, `recording (its
+    /// What it depends on: `two snapshots`, `counters since boot`; `recording (with the kernel's counters)`, `recording (its
     /// own stays)`.
     pub basis: &'static str,
-    /// The cpuidle driver, where it is told.
+    /// The cpuidle driver, if known.
     pub driver: Option<String>,
-    /// The cpuidle governor, where it is told.
+    /// The cpuidle governor, if known.
     pub governor: Option<String>,
-    /// How long it took, s, where it is told.
+    /// How long it took, s, if known.
     pub seconds: Option<f64>,
     /// All CPUs together.
     pub all: Part,

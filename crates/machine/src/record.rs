@@ -59,7 +59,7 @@ pub struct Taken {
     machine: Option<Platform>,
     inputs: Option<TakenInputs>,
     made: Made,
-    /// What was put back when it began and when it ended.
+    /// What was restored when it began and when it ended.
     pub put_back: [PutBack; 2],
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Confidence {
-    /// The trace says it in so many words.
+    /// The trace records it.
     Recorded = 0,
     /// It follows from what the trace says by the kernel's own rules.
     Derived = 1,

@@ -77,7 +77,7 @@ impl Entity {
     }
 }
 
-/// The fair tasks that wait for a CPU; the one that runs is not among them, but is told with every question.
+/// The fair tasks that wait for a CPU; the one that runs is not among them, but is an argument of every question.
 #[derive(Debug, Default)]
 pub struct FairQueue {
     waiting: Vec<u32>,

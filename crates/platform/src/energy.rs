@@ -27,7 +27,7 @@ pub enum EnergyGrade {
 }
 
 impl EnergyGrade {
-    /// The words that belong beside every number that rests on the table.
+    /// The words that belong next to every number that depends on the table.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {

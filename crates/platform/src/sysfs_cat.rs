@@ -42,7 +42,7 @@ const LAYOUTS: [&[&str]; 5] = [
 /// More CPUs than any kernel has; a file that holds more is not about a machine.
 const CPUS_MAX: usize = 65_536;
 
-/// The bare values of `cat`, put back to CPUs and states.
+/// The bare values of `cat`, assigned to CPUs and states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatDump {
     /// Each part of the text that stands by itself, by CPU in the order of the text, which names none.

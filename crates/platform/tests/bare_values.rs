@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Are the bare values of `cat state*/*` put back to their states, by any kernel's files, and is anything else survived?
+//! Are the bare values of `cat state*/*` assigned to their states, by any kernel's files, and does anything else cause no panic?
 
 use idlewise_platform::{CatDump, SysfsDump};
 use proptest::prelude::*;

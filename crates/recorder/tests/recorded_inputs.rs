@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Do our governors make the choices of the running kernel's when they are told what it was told? Skipped where that cannot be
+//! Do our governors make the choices of the running kernel's when they get its inputs? Skipped where that cannot be
 //! recorded.
 
 use std::collections::BTreeSet;

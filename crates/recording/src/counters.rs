@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's own counters in sysfs, held against what a trace tells of the same time: `idlewise score --counters`.
+//! The kernel's own counters in sysfs, compared with what a trace tells of the same time: `idlewise score --counters`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ const MISCOUNTED_IN: u64 = 100;
 /// Two looks at the counters, and the trace in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CounterCheck {
-    /// CPUs that both looks and the trace have.
+    /// CPUs that both snapshots and the trace have.
     pub cpus: Vec<CpuCheck>,
     /// What makes the comparison doubtful.
     pub notes: Vec<String>,
@@ -39,7 +39,7 @@ pub struct CpuCheck {
     pub to_ns: u64,
     /// By state.
     pub states: Vec<StateCheck>,
-    /// Stays that neither began nor ended between: they belong to one side of a look and cannot be told which. A CPU that is
+    /// Stays that neither began nor ended between: they belong to one side of a snapshot, but to which is not known. A CPU that is
     /// busy when its counters are read has none.
     pub across: u64,
 }
@@ -92,7 +92,7 @@ impl StateCheck {
         counts.into_iter().all(Both::same) && self.time_within()
     }
 
-    /// Whether the kernel's time is no longer than entries and exits allow; it is told in whole us, at both looks.
+    /// Whether the kernel's time is no longer than entries and exits allow; it is reported in whole us, at both snapshots.
     #[must_use]
     pub fn time_within(&self) -> bool {
         self.time_us <= self.stays_ns / 1000 + 1

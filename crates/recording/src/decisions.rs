@@ -34,7 +34,7 @@ pub struct GovernorEvents {
 #[derive(Clone, Copy, Debug)]
 pub enum GovernorEvent {
     /// It was put in charge of a CPU, whose device others had left like this. Of one that was in charge before the recording
-    /// began neither the capacity nor the number of states is told.
+    /// began neither the capacity nor the number of states is reported.
     Enabled {
         /// Number of the CPU.
         cpu: u32,
@@ -47,7 +47,7 @@ pub enum GovernorEvent {
     },
     /// It chose a state.
     Decided(Decided),
-    /// It was told how its choice ended.
+    /// It learned how its choice ended.
     Reflected {
         /// Number of the CPU.
         cpu: u32,
@@ -72,7 +72,7 @@ pub enum GovernorEvent {
 /// A CPU's device between two governors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Left {
-    /// The last state that a governor was told of. A fresh device says 0.
+    /// The last state that a governor was notified of. A fresh device says 0.
     pub state: u8,
     /// The limit of the polling loop, ns.
     pub poll_limit_ns: u64,

@@ -41,7 +41,7 @@ pub struct Sidecar<M = toml::Value> {
 pub struct InputsBeside {
     /// Its path, in the file from the side-car's folder.
     pub file: PathBuf,
-    /// Why no governor can be held against it; nothing where one can.
+    /// Why no governor can be compared with it; nothing where one can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unproven: Option<String>,
 }

@@ -105,7 +105,7 @@ pub struct FidelityHead {
     pub tick_known: u64,
     /// Of these, with the kernel's keep-or-stop, %; nothing where there are none.
     pub same_tick_pct: Option<f64>,
-    /// Choices not compared: they hang on what the governor remembered from before the recording.
+    /// Choices not compared: they depend on what the governor remembered from before the recording.
     pub unknown_memory: u64,
     /// Where they part: reason and count, most frequent first.
     pub partings: Vec<(String, u64)>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does a replay come out as one computes it by hand? Small workloads under a governor that answers as it is told.
+//! Does a replay come out as one computes it by hand? Small workloads under a governor that answers as scripted.
 
 use crate::common;
 
@@ -491,7 +491,7 @@ fn a_state_that_is_always_refused_is_never_entered_and_the_governor_is_asked_aga
         ]
     };
     assert_eq!(entries(&p.ledger), asked(20 * us));
-    assert_eq!(p.script.told.len(), 1, "nobody is told of a refused entry");
+    assert_eq!(p.script.told.len(), 1, "nobody is notified of a refused entry");
     let took = |ns: u64| Refusal { at_ns: 0, took_ns: ns, state: C1E as u8 };
     w.refusals = vec![took(9 * US), took(34 * US), took(11 * US)];
     let p = play_on(&table, &w, ELSEWHERE, &answers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! PELT, per-entity load tracking: what it is and when it errs is told in `signals/pelt.c`.
+//! PELT, per-entity load tracking: what it is and when it errs is in `signals/pelt.c`.
 //!
 //! A [`Pelt`] is a kernel's settings, checked; it holds nothing else. Averages ([`Avg`]), tasks ([`Task`]) and CPUs
 //! ([`Rq`]) are the caller's, wherever they lie; a call ages what it is given and allocates nothing. Whoever plays the

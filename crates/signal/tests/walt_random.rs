@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does WALT keep its books whatever happens? A scheduler that acts at random tells it, and a plain sum of the time
-//! that each task ran is compared; then anything at all is told, in any order.
+//! that each task ran is compared; then anything at all is called, in any order.
 
 use crate::common;
 

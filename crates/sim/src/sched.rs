@@ -148,7 +148,7 @@ impl<W: Watch> Sim<'_, W> {
         }
     }
 
-    /// The CPU of `task`, which waits there, is told if it should run it now.
+    /// The CPU of `task`, which waits there, learns whether it should run it now.
     fn preempt(&mut self, task: u32, by: Option<usize>) {
         let c = self.tasks[task].cpu as usize;
         let better = match self.cpus[c].curr {

@@ -20,7 +20,7 @@ fn pixel6() -> Platform {
     find("pixel6").unwrap()
 }
 
-/// A Pixel 6 whose LITTLE power is that much for placement, thousandths. Measured powers make it dearer than the others.
+/// A Pixel 6 whose LITTLE power is that much for placement, thousandths. Measured powers make it more expensive than the others.
 fn phone(platform: &Platform, little: u32) -> Machine<'_> {
     let placing = Placing { model_scale: vec![little], ..Placing::default() };
     Machine { placing, ..Machine::new(platform, 250, None) }

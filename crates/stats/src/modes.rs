@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::mean;
 use crate::median::sorted;
 
-/// Fewer values are not told apart.
+/// Fewer values are not distinguished.
 const LEAST: usize = 4;
 /// A group is at least so many values, and this share of all: one wild run is no mode.
 const GROUP: usize = 2;

@@ -56,14 +56,14 @@ enum Of {
     ChangePct,
 }
 
-/// A condition, held against what was measured.
+/// A condition, compared with what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The condition as asked.
     pub expression: String,
     /// It holds somewhere.
     pub failed: bool,
-    /// What was assumed about the recordings by hand, and what it rests on therefore.
+    /// What was assumed about the recordings by hand, and what it depends on therefore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumes: Option<String>,
     /// What makes the recordings doubtful.
@@ -78,7 +78,7 @@ pub struct Check {
 pub struct Measured {
     /// Name of the trace; "all traces"; the benchmark and the arm.
     pub place: String,
-    /// What the condition's value is held against; none where a change in per cent starts from 0.
+    /// What the condition's value is compared with; none where a change in per cent starts from 0.
     pub value: Option<f64>,
     /// The same in words.
     pub words: String,

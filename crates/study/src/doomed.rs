@@ -9,7 +9,7 @@ use idlewise_recording::Recording;
 /// Doomed entries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Doomed {
-    /// Whether the recording shows, for any CPU, when others sent it an interrupt: without that none can be told.
+    /// Whether the recording shows, for any CPU, when others sent it an interrupt: without that none can be known.
     pub known: bool,
     /// How well: `recorded`; `derived` where interrupts are seen to be sent, not to come; `bounded` where only begun wakeups show
     /// that one may follow; nothing where nothing does.

@@ -64,7 +64,7 @@ pub struct Info {
     pub health: Vec<HealthHead>,
     /// Sentences to know.
     pub notes: Vec<String>,
-    /// What each input of a replay would rest on.
+    /// What each input of a replay would depend on.
     pub inputs: Vec<InputInfo>,
     /// Decisions with the governor's true inputs, by governor.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -121,12 +121,12 @@ pub struct DecisionCount {
     pub count: u64,
 }
 
-/// What an input of a replay would rest on.
+/// What an input of a replay would depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputInfo {
     /// The input.
     pub name: String,
-    /// The events here that it rests on.
+    /// The events here that it depends on.
     pub from: Vec<String>,
     /// Events that would make it better known and are not here.
     pub lacks: Vec<String>,
@@ -211,7 +211,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
         decisions: seen.decisions(),
         cpus: seen.cpus(&meta.cpus),
         counts,
-        // With a machine, as far as it matters to what rests on it, too.
+        // With a machine, as far as it matters to what depends on it, too.
         health: replayed.as_ref().map_or_else(|| health_heads(&health), |r| r.head.health.clone()),
         notes,
         score,
@@ -414,7 +414,7 @@ const INPUTS: [Need; 7] = [
         name: "utilisation",
         from: &["sched_switch", "cpu_frequency"],
         better: &["sched_switch"],
-        instead: "busy is what is not idle",
+        instead: "all time outside idle periods is busy",
     },
     Need {
         name: "iowait",
@@ -426,7 +426,7 @@ const INPUTS: [Need; 7] = [
         name: "latency limit",
         from: &["pm_qos_update_target"],
         better: &["pm_qos_update_target"],
-        instead: "none, which is right if nobody asked for one",
+        instead: "none, which is right if no process asked for one",
     },
 ];
 

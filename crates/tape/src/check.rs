@@ -5,7 +5,7 @@ use idlewise_model::{
     Change, CpuTape, HIGHEST_CPU, LATEST_NS, MAX_STATES, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, Tape,
 };
 
-/// A longer idle period cannot be told from a clock that jumped, ns.
+/// A longer idle period cannot be distinguished from a clock that jumped, ns.
 pub(crate) const LONGEST_STAY_NS: u64 = 3_600_000_000_000;
 /// The idle periods of all CPUs together, each with the time to the next, of which an hour counts, ns: their sums fit in
 /// 64 bits whatever a governor makes of them.

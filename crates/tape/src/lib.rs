@@ -5,7 +5,7 @@
 //! [`make`] reads a trace twice: [`survey`](crate::survey) finds the clock ([`offset`](crate::offset)), the tick's [`grid`](crate::grid), timers that
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
 //! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
-//! [`util`](crate::util) what it was told of its load.
+//! [`util`](crate::util) what it knew of its load.
 //! The stays of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk;
 //! [`check`](crate::check) says what holds for every tape.
 

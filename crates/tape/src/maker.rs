@@ -110,7 +110,7 @@ struct Stay {
     programmed: Confidence,
     exit_ns: Option<u64>,
     seen: Evidence,
-    /// What had been seen when the governor was told of the stay, where more came after that.
+    /// What had been seen when the governor was notified of the stay, where more came after that.
     told: Option<Evidence>,
     /// What had been seen when handlers began of which it is not known whether they came before or after that.
     before_late: Option<Evidence>,

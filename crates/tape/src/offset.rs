@@ -8,7 +8,7 @@ const JUMP_NS: i64 = 100_000_000;
 const ENOUGH: u32 = 4;
 /// More changes than these are not followed.
 const MOST_PIECES: usize = 64;
-/// So many changes are told one by one.
+/// So many changes are reported one by one.
 const MOST_TOLD: usize = 3;
 
 /// From a time on, ns on the trace clock, this is to be added to an expiry, ns.
@@ -120,7 +120,7 @@ pub(crate) struct OffsetFinder {
 struct Other {
     part: Part,
     handlers: u32,
-    /// What the last one was told, ns on `CLOCK_MONOTONIC`: handlers of one interrupt share a delay.
+    /// What the last one was given, ns on `CLOCK_MONOTONIC`: handlers of one interrupt share a delay.
     now: i64,
 }
 
@@ -135,7 +135,7 @@ impl OffsetFinder {
         self.last_ns = Some(ts_ns);
     }
 
-    /// A timer's handler began at `ts_ns`, and was told that it is `now`.
+    /// A timer's handler began at `ts_ns`, and got `now` as the time.
     pub(crate) fn handler(&mut self, ts_ns: u64, now: i64) {
         let late = (ts_ns as i64).wrapping_sub(now);
         self.lowest_ns = Some(self.lowest_ns.map_or(late, |l| l.min(late)));

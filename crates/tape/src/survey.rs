@@ -312,7 +312,7 @@ impl Facts {
         expires >= REALTIME_NS
     }
 
-    /// Whether a task that blocks at `ts_ns` waits for I/O, which is told when it is woken.
+    /// Whether a task that blocks at `ts_ns` waits for I/O, which is reported when it is woken.
     pub(crate) fn waits_for_io(&self, pid: i32, ts_ns: u64) -> Option<bool> {
         let woken = self.blocked.get(&pid)?;
         woken.get(woken.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)

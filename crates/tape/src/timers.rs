@@ -88,7 +88,7 @@ impl Pending {
         others.filter_map(|(_, set)| set.first()).map(|(expires, _)| *expires).min().unwrap_or(NEVER_NS)
     }
 
-    /// Moves all expiries but those of `but` by `by_ns`: the clock that they are told on jumped.
+    /// Moves all expiries but those of `but` by `by_ns`: the clock of their times jumped.
     pub(crate) fn shift(&mut self, by_ns: i64, but: &BTreeSet<u64>) {
         for (id, (cpu, expires)) in self.at.iter_mut().filter(|(id, _)| !but.contains(id)) {
             let Some(set) = self.cpus.get_mut(cpu) else { continue };

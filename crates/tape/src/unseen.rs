@@ -8,7 +8,7 @@ use idlewise_model::{Event, EventKind};
 
 use crate::timers::Cancelled;
 
-/// A timer's handler is told a time this much behind its expiry at the most, ns.
+/// A timer's handler gets a time this much behind its expiry at the most, ns.
 const LATEST_NS: i64 = 2_000_000;
 /// A cancel so shortly before an expiry of the same timer on the same CPU is part of it whatever the CPU did in between,
 /// ns.

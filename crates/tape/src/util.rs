@@ -5,7 +5,7 @@
 //!
 //! A CPU that a wakeup takes out of idling is busy from the wakeup on, as in the kernel, not from the switch.
 //!
-//! Time in interrupts is not told apart, and tasks that ran before the recording bring nothing along.
+//! Time in interrupts is not distinguished, and tasks that ran before the recording contribute nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Ticks long after a wake, before the CPU goes back to its task: had the governor been told of the stay already?
+//! Ticks long after a wake, before the CPU goes back to its task: had the governor been notified of the stay already?
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use idlewise_model::{Piece, PieceFlags};
 /// From the end of the handlers to the switch, where nothing comes in between.
 const USUAL: u64 = 10 * US;
 
-/// A CPU that was woken by another many times; the last time at the time that is told, and its switch is still to come.
+/// A CPU that was woken by another many times; the last time at the given time, and its switch is still to come.
 fn woken(times: u64) -> (Story, u64) {
     let mut s = Story::new(2);
     s.prelude(0);

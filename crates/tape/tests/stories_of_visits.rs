@@ -286,7 +286,7 @@ fn a_trace_clock_that_runs_through_a_suspend_leaves_timers_on_theirs() {
     let (awake, suspended) = (told(0), told(ASLEEP));
     let (plain, p) = (only(&awake), only(&suspended));
     assert_eq!((p.cause, p.start_ns), (plain.cause, plain.start_ns + ASLEEP));
-    // What the ticks' handlers were late is not told apart from the jump.
+    // What the ticks' handlers were late is not distinguished from the jump.
     for (of_p, of_plain) in [(p.wake_ns as i64, plain.wake_ns as i64), (p.hrtimer_ns, plain.hrtimer_ns)] {
         assert!(of_p.abs_diff(of_plain) <= 2 * US, "{p:#?} {plain:#?}");
     }

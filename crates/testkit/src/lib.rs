@@ -29,7 +29,7 @@ pub fn recording(name: &str) -> Option<PathBuf> {
 }
 
 /// Half a second of timers under menu of Linux 7.3.4 itself on a boot lab's guest of two CPUs of an RK3399, unpacked below `folder`:
-/// what governors were told and chose, and entries and exits.
+/// what governors were given and chose, and entries and exits.
 pub fn kernels_own_menu(folder: &Path) -> PathBuf {
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab/menu-7.3-timer.txt.xz");
     let trace = folder.join("menu.txt");

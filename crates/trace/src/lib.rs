@@ -94,7 +94,7 @@ enum Format {
 }
 
 impl TraceFile {
-    /// Opens the trace at `path`, a file or a directory (CTF, raw ring buffers); its format is told by its content. A file
+    /// Opens the trace at `path`, a file or a directory (CTF, raw ring buffers); its format is recognised by its content. A file
     /// that is packed as a whole (gzip, zstd, xz) is unpacked into the temporary directory first.
     ///
     /// # Errors

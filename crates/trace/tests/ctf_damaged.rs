@@ -143,7 +143,7 @@ fn events_that_take_no_room_do_not_go_on_for_ever() {
 fn a_clock_that_leaps_or_goes_back_is_counted() {
     let at = [10, 5_000_000_000_000, 20];
     let all: Vec<Event> = at.map(idle).into();
-    // A packet each, so that each time is told in full.
+    // A packet each, so that each time is reported in full.
     let files = Lttng { per_packet: 1, ..Lttng::default() }.write(&all);
     let file = open(&files).unwrap();
     let mut events = file.events().unwrap();

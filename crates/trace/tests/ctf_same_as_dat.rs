@@ -101,7 +101,7 @@ fn the_stored_trace_is_what_the_writer_writes() {
     let file = TraceFile::open(&data("lttng")).unwrap();
     assert_eq!(file.events().unwrap().count(), 1200);
     assert!(file.meta().health.is_empty());
-    // Without the kernel's symbols the tick's timer is told by what it does.
+    // Without the kernel's symbols the tick's timer is recognised by what it does.
     let [note] = &file.meta().notes[..] else { panic!("{:?}", file.meta().notes) };
     assert!(note.starts_with("timers have no names here"), "{note}");
 }

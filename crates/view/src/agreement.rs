@@ -17,7 +17,7 @@ pub(crate) fn agreement_lines(all: &[RecordedGovernor]) -> Vec<Line> {
     for p in all {
         if some && p.result.is_err() && p.kernel_governor.is_empty() {
             let n = p.recorded;
-            out.push(Line::new("", format!("{n} decisions of the governor before that, which is not named")));
+            out.push(Line::new("", format!("{n} decisions of an earlier governor, which is not named")));
             continue;
         }
         out.push(Line::new("parity", words(p)));
@@ -58,7 +58,7 @@ pub fn words(p: &RecordedGovernor) -> String {
         text += &format!("; {n} {what}");
     }
     if p.kernel_governor.is_empty() && counts.same < counts.decisions {
-        text += "; it was in charge before the recording began, and what differs may depend on that, too";
+        text += "; it was active before the recording began, and the differences may depend on that";
     }
     text
 }

@@ -67,7 +67,7 @@ pub(super) fn table(c: &CounterCheck) -> Table {
 /// Why a length in `tables` is not known.
 pub(super) fn unknown(tables: &[Table]) -> Option<Line> {
     let is_unknown = |row: &Vec<String>| row.last().is_some_and(|cell| cell == UNKNOWN);
-    let why = "events longer by: no idle period of this state to compare, in the trace or by the kernel";
+    let why = "events longer by: the trace or the kernel has no idle period of this state to compare";
     tables.iter().any(|t| t.rows.iter().any(is_unknown)).then(|| Line::new(UNKNOWN, why))
 }
 

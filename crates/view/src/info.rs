@@ -65,7 +65,7 @@ fn verdict_line(what: &str, v: &Verdict) -> Line {
 /// Whose decisions can be made again with their true inputs.
 fn decision_line(i: &Info) -> Option<Line> {
     let by = |d: &DecisionCount| {
-        let who = if d.governor.is_empty() { "a governor that was switched on before" } else { &d.governor };
+        let who = if d.governor.is_empty() { "a governor that was enabled earlier" } else { &d.governor };
         format!("{} decisions by {who}", d.count)
     };
     let all: Vec<String> = i.decisions.iter().map(by).collect();

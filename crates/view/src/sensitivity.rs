@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What hangs on sleep lengths that are not certain.
+//! What depends on sleep lengths that are not certain.
 
 use idlewise_report::{Line, share};
 

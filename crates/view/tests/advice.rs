@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does the page of an advice begin with the answer, and warn before anything that rests on what it warns of?
+//! Does the page of an advice begin with the answer, and warn before anything that depends on what it warns of?
 
 use idlewise_machine::advise::{Evidence, Situation, judge};
 use idlewise_report::Format;

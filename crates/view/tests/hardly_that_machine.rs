@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does every answer that rests on a machine say what in the recording speaks against it, and is nothing warned of without cause?
+//! Does every answer that depends on a machine say what in the recording speaks against it, and is nothing warned of without cause?
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -36,7 +36,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Those that index by what they were told.
+/// Those that index by what they were given.
 const GOVERNORS: [&str; 6] = ["teo", "menu", "ladder", "teo-weighted", "teo-util", "haltpoll"];
 /// Numbers and words to be put where they do not belong.
 const WORDS: [&str; 30] = [

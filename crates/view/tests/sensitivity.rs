@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does a replay say whether its ranking hangs on sleep lengths that the recording does not tell?
+//! Does a replay say whether its ranking depends on sleep lengths that the recording does not tell?
 
 use idlewise_report::Format;
 use idlewise_study::replay::{ReplayReport, ReplayRequest};

@@ -350,7 +350,7 @@ fn every_governor_does_what_its_story_tells() {
         }
         let own = scenes.iter().filter(|s| s.spec.id == info.id);
         if !own.flat_map(|s| &s.rows).any(|r| !r.because.is_empty()) {
-            wrong.push(format!("{}: no reason is told", info.id));
+            wrong.push(format!("{}: no reason is reported", info.id));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

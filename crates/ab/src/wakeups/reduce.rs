@@ -54,7 +54,7 @@ impl Reducer {
             }
             EventKind::SchedWaking { pid, .. } if self.own.contains(&pid) => {
                 let task = self.tasks.entry(pid).or_default();
-                // One that is about to sleep, and is told not to, never stops running.
+                // One that is about to sleep, and is kept from it, never stops running.
                 if !task.running {
                     task.woken_ns.get_or_insert(event.ts_ns);
                 }

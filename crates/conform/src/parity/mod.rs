@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does a governor here, fed with what the kernel's own was told, choose what the kernel's chose? The recording holds
+//! Does a governor here, fed with what the kernel's own was given, choose what the kernel's chose? The recording holds
 //! both where the kernel has the overlay's events, or where they were recorded beside the trace by BPF
 //! (`docs/reference/decisions-format.md`).
 
@@ -65,7 +65,7 @@ pub struct ParityCounts {
     /// With another limit of the polling loop.
     pub other_poll_limit: u64,
     /// Decisions not compared: what the governor remembered is not known. Events were lost since it was switched on, or it was
-    /// in charge before the recording began and the decision hangs on that.
+    /// in charge before the recording began and the decision depends on that.
     pub unknown_memory: u64,
     /// The first that differ.
     pub first: Vec<ParityMismatch>,
@@ -86,7 +86,7 @@ pub struct ParityMismatch {
     pub here: Told,
     /// What the kernel's governor asked for ([`idlewise_model::Asked`]).
     pub asked: u32,
-    /// What it was told.
+    /// What it was given.
     pub inputs: Inputs,
     /// Disabled states, bit i for state i.
     pub disabled: u16,
@@ -248,7 +248,8 @@ pub fn registered(governor: &Governor) -> Result<String, CommandError> {
 /// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
 fn by_name(name: &str, offered: &Offered) -> Result<Governor, String> {
     if name.is_empty() {
-        let why = "the governor was switched on before the recording began: which one it was is not known (--kernel-governor)";
+        let why = "the governor was enabled before the recording began and is not named: name it with \
+            --kernel-governor";
         return Err(why.to_owned());
     }
     let ours = name.strip_prefix(PREFIX);

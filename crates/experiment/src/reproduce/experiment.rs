@@ -149,7 +149,7 @@ pub struct Row {
     pub percent_of: Option<String>,
     /// The result is this column's, less that of that column.
     pub less: Option<String>,
-    /// What is held against what was published.
+    /// What is compared with what was published.
     #[serde(default)]
     pub compare: Compare,
     /// A difference up to so many per cent of what was published matches.
@@ -202,7 +202,7 @@ pub enum Over {
     Max,
 }
 
-/// What is held against what.
+/// What is compared with what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compare {

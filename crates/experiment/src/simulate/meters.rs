@@ -37,7 +37,7 @@ pub struct PackageMeter {
     pub name: String,
     /// Its CPUs, as `0-3`.
     pub cpus: String,
-    /// How far the weakest number can be trusted that it rests on.
+    /// How far the weakest number can be trusted that it depends on.
     pub grade: String,
     /// What its CPUs share is published: the cores have a counter of their own.
     pub shared: bool,
@@ -67,7 +67,7 @@ pub struct BatteryMeter {
     pub step_ua: u64,
     /// Where voltage and base are from.
     pub source: String,
-    /// How far the weakest number can be trusted that it rests on, those of the CPUs.
+    /// How far the weakest number can be trusted that it depends on, those of the CPUs.
     pub grade: String,
     /// Why it shows nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ impl BatteryMeter {
     }
 }
 
-/// The weakest number that the energy of these clocks' CPUs rests on; nothing without any.
+/// The weakest number that the energy of these clocks' CPUs depends on; nothing without any.
 fn grade(machine: &Machine<'_>, clocks: &[usize]) -> Option<EnergyGrade> {
     let points = clocks.iter().filter_map(|c| machine.clocks.get(*c)).flat_map(|c| &c.points);
     let tables = points.flat_map(|p| std::iter::once(p.energy).chain(p.shared));

@@ -63,7 +63,7 @@ pub struct SimulateReport {
     pub request: SimulateRequest,
     /// The machine.
     pub platform: PlatformHead,
-    /// How far the weakest number can be trusted that energies rest on.
+    /// How far the weakest number can be trusted that energies depend on.
     pub energy_grade: String,
     /// Powers are mW; else relative.
     pub energy_measured: bool,
@@ -146,7 +146,7 @@ impl FactSummary {
     }
 }
 
-/// Groups of runs that lie closer together are not told apart: this share of the mean ...
+/// Groups of runs that lie closer together are not distinguished: this share of the mean ...
 const NOTHING: f64 = 0.02;
 /// ... or so many percentage points.
 const NOTHING_POINTS: f64 = 0.1;
@@ -156,7 +156,7 @@ const NOTHING_POINTS: f64 = 0.1;
 pub struct SimulatedRun {
     /// Its seed.
     pub seed: u64,
-    /// Events that were worked off.
+    /// Events that were processed.
     pub events: u64,
     /// Times the idle governor was asked.
     pub decisions: u64,

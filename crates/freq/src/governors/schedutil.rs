@@ -88,7 +88,7 @@ struct Schedutil {
     margin: Option<u64>,
     next_khz: u32,
     cached_raw: u64,
-    /// What a driver that is told the utilisation was told last.
+    /// What a driver that gets the utilisation got last.
     told_util: u64,
     last_ns: u64,
     need_update: bool,

@@ -35,7 +35,7 @@ impl Entry {
     }
 
     /// The entries of a journal. A last line without its end was never acted upon; of others that make no sense the
-    /// number is told.
+    /// number is reported.
     pub(super) fn all(text: &str) -> (Vec<Self>, usize) {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut out = Vec::new();

@@ -38,8 +38,8 @@ impl Guard {
     }
 }
 
-/// What a guard does: it reads standard input until the session has said that it is done, or has died; then it puts
-/// back what `journal` tells. Nothing to put back is no answer.
+/// What a guard does: it reads standard input until the session has said that it is done, or has died; then it
+/// restores what `journal` names. Nothing to restore is no answer.
 ///
 /// # Errors
 /// When the journal cannot be read.

@@ -53,7 +53,7 @@ impl Tree {
     }
 }
 
-/// Ends a session as SIGKILL does: nothing is put back, the lock goes.
+/// Ends a session as SIGKILL does: nothing is restored, the lock goes.
 fn kill(journal: Journal) {
     // What is noted is on the disk; a session that forgets where it is restores nothing.
     let mut journal = journal;

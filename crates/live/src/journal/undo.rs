@@ -21,7 +21,7 @@ pub struct PutBack {
     pub put_back: Vec<String>,
     /// What somebody else changed meanwhile, and was left as it is.
     pub left_alone: Vec<String>,
-    /// What could not be put back, and why; the next session tries it again.
+    /// What could not be restored, and why; the next session tries it again.
     pub failed: Vec<String>,
 }
 

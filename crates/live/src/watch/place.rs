@@ -24,7 +24,7 @@ pub struct Place {
 /// The names under which the kernel lists the kinds of cores of a hybrid x86 machine.
 const KINDS: [&str; 3] = ["core", "atom", "lowpower"];
 
-/// The parts of a machine. CPUs of different kinds are told apart first: by the kinds that the kernel names, by capacity;
+/// The parts of a machine. CPUs of different kinds are distinguished first: by the kinds that the kernel names, by capacity;
 /// then by clock, where several CPUs share one; machines with neither by package and last-level cache.
 pub(super) fn places(host: &Host, dump: &SysfsDump) -> Vec<Place> {
     let base = host.sys.join("devices/system/cpu");

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::candidate::Candidate;
 use super::situation::Situation;
 
-/// A row rests on states that the kernel never entered where more of its idle time, or of its stays, is in them, %.
+/// A row depends on states that the kernel never entered where more of its idle time, or of its stays, is in them, %.
 const NEVER_ENTERED_PCT: f64 = 1.0;
 
 /// All that is known.
@@ -81,7 +81,7 @@ pub struct Replayed {
     pub energy_change_pct: f64,
     /// Idle states that it enters and that the kernel never entered in the recording, so that it does not rank.
     pub never_entered: Vec<String>,
-    /// Whether it or the governor in force takes less energy hangs on sleep lengths that the recording leaves open.
+    /// Whether it or the governor in force takes less energy depends on sleep lengths that the recording leaves open.
     pub unsure: bool,
 }
 

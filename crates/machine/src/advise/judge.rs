@@ -30,7 +30,7 @@ const LESS_LATENCY_NS: f64 = 100.0;
 /// Fewer wakeups than this say nothing about a governor.
 const FEW_WAKEUPS: u64 = 100;
 
-/// The advice, and what it rests on.
+/// The advice, and what it depends on.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// [`SCHEMA`].
@@ -49,9 +49,9 @@ pub struct Advice {
     pub trying: Vec<Trying>,
     /// The governors that were asked about, the one in force first.
     pub rows: Vec<Row>,
-    /// What the replay rests on; why there is none.
+    /// What the replay depends on; why there is none.
     pub replay: Result<ReplayBasis, String>,
-    /// What the comparison on the running kernel rests on; why there is none.
+    /// What the comparison on the running kernel depends on; why there is none.
     pub ab: Result<AbBasis, String>,
     /// What could not be tested, and why.
     pub untested: Vec<Untested>,
@@ -101,20 +101,20 @@ pub struct Trying {
     pub how: Vec<String>,
 }
 
-/// What a replay rests on.
+/// What a replay depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayBasis {
     /// How far the kernel's own governor makes the kernel's choices; why that is not known.
     pub fidelity: Result<FidelityHead, String>,
-    /// Inputs that the recording does not tell in so many words, nor by the kernel's rules: name, % of values.
+    /// Inputs that the recording neither shows nor determines by the kernel's rules: name, % of values.
     pub guessed: Vec<(String, f64)>,
     /// Sleep lengths that are not certain.
     pub sensitivity: Sensitivity,
-    /// What the energy figures rest on.
+    /// What the energy figures depend on.
     pub energy_basis: Vec<String>,
 }
 
-/// What an A/B comparison rests on.
+/// What an A/B comparison depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AbBasis {
     /// Runs of each benchmark under each governor, the fewest.
@@ -297,7 +297,7 @@ fn preferred(rows: &[Row]) -> Option<&Row> {
 }
 
 /// Does the replay prefer it to the governor in force? A gain in one of energy and latency, no loss in the other, and
-/// the order does not hang on what the recording leaves open.
+/// the order does not depend on what the recording leaves open.
 fn prefers(row: &Row) -> bool {
     let ranks =
         |r: &&Replayed| !r.oracle && !r.unsure && r.never_entered.is_empty() && r.wakeups >= FEW_WAKEUPS;

@@ -198,9 +198,7 @@ fn write_json(path: &Path, what: &impl Serialize) -> Result<(), CommandError> {
 /// Whether the governor in force, the first of `candidates`, can be replayed: all others are compared with it.
 fn is_replayed(candidates: &[Candidate]) -> Result<(), String> {
     match candidates.first().filter(|c| c.replay.is_empty()) {
-        Some(current) => {
-            Err(format!("the kernel's governor {} is not among those that can be replayed", current.name))
-        }
+        Some(current) => Err(format!("the kernel's governor {} cannot be replayed", current.name)),
         None => Ok(()),
     }
 }

@@ -80,7 +80,7 @@ impl RecordReport {
         };
         report.notes.extend(taken.recorded.moved.as_deref().map(kept_aside));
         if taken.machine.is_some() {
-            // What differs is told here state by state.
+            // What differs is reported here state by state.
             let all = RecordingOptions { whatever_counted: true, ..RecordingOptions::default() };
             let recording = Recording::open(path, &all);
             // The trace is written all the same: a load of some milliseconds may well have nothing to replay.

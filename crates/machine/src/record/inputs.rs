@@ -41,7 +41,7 @@ pub struct InputsRecorded {
     pub counts: Counts,
     /// What was seen on each CPU that could be recorded.
     pub cpus: BTreeMap<u32, Counts>,
-    /// Why no governor can be held against them; none where one can.
+    /// Why no governor can be compared with them; none where one can.
     pub unproven: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct Label(usize);
 pub struct Code {
     /// As the kernel takes them.
     pub insns: Vec<[u8; 8]>,
-    /// What a reader is told before the instruction with that number.
+    /// What a reader is given before the instruction with that number.
     pub notes: Vec<(usize, String)>,
 }
 

@@ -63,11 +63,11 @@ pub enum Memory {
 /// What menu remembers (`governor-behaviour.md` 4.1); the kernel's names in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
-    /// The sleep length that it was told (next_timer_ns); nothing where it did not ask.
+    /// The sleep length that it was given (next_timer_ns); nothing where it did not ask.
     pub sleep_length_ns: Option<i64>,
-    /// A stay was told and not booked yet: the governor has not been asked since.
+    /// An idle period was reported and not booked yet: the governor has not been asked since.
     pub needs_update: bool,
-    /// The tick had run when it was last told of a stay.
+    /// The tick had run when it was last notified of a stay.
     pub tick_wakeup: bool,
     /// The correction factor of this choice.
     pub bucket: u32,

@@ -46,7 +46,7 @@ pub struct Recorded {
     pub counts: Counts,
     /// What was seen on each CPU that could be recorded.
     pub cpus: BTreeMap<u32, Counts>,
-    /// Why no governor can be held against the decisions; nothing where one can.
+    /// Why no governor can be compared with the decisions; nothing where one can.
     pub unproven: Option<String>,
     /// What the programs took, where it was measured.
     pub cost: Option<Cost>,
@@ -209,7 +209,7 @@ impl Recorder {
     pub fn forget(&mut self) {
         drop(self.drain());
         for cpu in &mut self.cpus {
-            // The last is yet to be told.
+            // The last one is not reported yet.
             cpu.counts = Counts { entered: u64::from(cpu.reader.is_pending()), ..Counts::default() };
         }
     }

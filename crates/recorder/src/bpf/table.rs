@@ -9,7 +9,7 @@ use super::decision::{Decision, Memory, NEVER_NS};
 /// Writes decisions as CSV, one row each.
 pub struct Table<W> {
     out: W,
-    /// The head is written with the first row: which columns there are hangs on what the governor remembers.
+    /// The head is written with the first row: which columns there are depends on what the governor remembers.
     begun: bool,
     row: String,
 }

@@ -49,7 +49,7 @@ pub struct Recorded {
     pub notes: Vec<String>,
 }
 
-/// Records. `made` is told of the trace instance before it is made, so that somebody removes it whatever happens to us;
+/// Records. `made` is notified of the trace instance before it is made, so that somebody removes it whatever happens to us;
 /// this function leaves it to them.
 ///
 /// # Errors

@@ -39,7 +39,7 @@ pub struct Spool {
 }
 
 /// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
-/// aside, and where to is told. Who calls this is the only session that records.
+/// aside, and where to is reported. Who calls this is the only session that records.
 pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
     let mut moved = None;
     if folder.symlink_metadata().is_ok() {

@@ -259,9 +259,9 @@ impl Default for Limits {
 pub struct Need {
     /// For the work that there is, 0 to its capacity.
     pub util: u64,
-    /// No less than this; 0 where limits are not told apart.
+    /// No less than this; 0 where limits are not distinguished.
     pub min: u64,
-    /// No more than this; the capacity where limits are not told apart.
+    /// No more than this; the capacity where limits are not distinguished.
     pub max: u64,
 }
 

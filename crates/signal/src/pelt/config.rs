@@ -53,7 +53,7 @@ pub struct Config {
     pub runnable: bool,
     /// A task's estimate is renewed before its average is, when it goes to sleep (6.12).
     pub estimate_first: bool,
-    /// Limits of the frequency are told beside the utilisation (6.8).
+    /// Limits of the frequency are reported separately from the utilisation (6.8).
     pub limits_apart: bool,
 }
 

@@ -72,7 +72,7 @@ impl Load {
         self.pelt.pass(&mut cpu.pelt, now_ns, 0, 0);
     }
 
-    /// What a governor of idle states is told of how busy its CPU is.
+    /// How busy an idle governor sees its CPU.
     #[inline]
     pub(crate) fn busy(&self, cpu: &Cpu<'_>) -> u32 {
         self.pelt.busy(&cpu.pelt) as u32

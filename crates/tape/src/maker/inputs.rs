@@ -179,17 +179,17 @@ impl Maker<'_> {
         let (periods, ns) = self.ungoverned;
         if periods > 0 {
             notes.push(format!(
-                "{periods} idle periods, {:.3} s together, without a governor: no choice of one is recorded for them, though for \
-                 others on their CPUs; the kernel's default idle routine, while no governor is in charge. They are in no \
-                 number, and in replay no governor is asked there",
+                "{periods} idle periods, {:.3} s together, without a governor: the recording has choices \
+                 for other idle periods of these CPUs, but not for these. The kernel's default idle routine \
+                 ran while no governor was active. They are not counted, and replay asks no governor there",
                 ns as f64 / 1e9
             ));
         }
         if self.replaced > 0 {
             notes.push(format!(
-                "{} idle periods came before the last governor was put in charge: the score of the kernel's own choices counts those \
-                 of another governor, too; how far a replay makes the kernel's choices leaves them out where a trace is read, and \
-                 counts them where a tape of it is",
+                "{} idle periods came before the last governor was enabled: the score of the kernel's own \
+                 choices includes those of another governor. The comparison of a replay with the kernel's \
+                 choices leaves them out for a trace, and includes them for a tape",
                 self.replaced
             ));
         }

@@ -26,7 +26,7 @@ impl Maker<'_> {
             self.cpu(cpu).forget();
             return;
         }
-        // What happened then is told already; stays one after the other do not overlap.
+        // What happened then is recorded already; stays one after the other do not overlap.
         if start_ns < self.cpu(cpu).told_to_ns {
             self.health.add(HealthKind::Ignored, 1, || {
                 format!("a stay on {}, before the end of the last one", place(cpu, start_ns))

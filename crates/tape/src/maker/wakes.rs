@@ -89,7 +89,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Handlers long after those of the wake: the governor may have been told of the stay in between.
+    /// Handlers long after those of the wake: the governor may have been notified of the stay in between.
     fn handler_begins(&mut self, e: &Event) {
         let Some(stay) = self.cpu(e.cpu).stay.as_mut() else { return };
         if let Some(exit_ns) = stay.exit_ns
@@ -104,7 +104,7 @@ impl Maker<'_> {
     }
 
     /// The tick's timer is armed. Outside of handlers only the idle loop does so: before a stay, or after the governor
-    /// was told of it.
+    /// was notified of it.
     pub(super) fn tick_armed(&mut self, cpu: u32) {
         let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_some()) else { return };
         if stay.told.is_none() && stay.seen.first.is_some() && !stay.seen.in_handler {
@@ -112,8 +112,8 @@ impl Maker<'_> {
         }
     }
 
-    /// The CPU switches to a task. If the last handlers ended so shortly before that the governor cannot have been told of the
-    /// stay in between, it was told before them.
+    /// The CPU switches to a task. If the last handlers ended so shortly before that the governor cannot have been notified of the
+    /// stay in between, it was notified before them.
     pub(super) fn told_before_late(&mut self, cpu: u32, switch_ns: u64) {
         let Some(least_ns) = self.facts.leaving_ns else { return };
         let Some(stay) = self.cpu(cpu).stay.as_mut() else { return };

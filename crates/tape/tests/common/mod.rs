@@ -129,7 +129,7 @@ enum Item {
     Lost(u64),
 }
 
-/// A trace in the making. Events of one CPU are told in order of time.
+/// A trace in the making. Events of one CPU come in order of time.
 pub struct Story {
     clock: &'static str,
     cpus: BTreeMap<u32, Vec<(u64, Item)>>,
@@ -187,7 +187,7 @@ impl Story {
 
     fn push(&mut self, cpu: u32, ts: u64, item: Item) {
         let all = self.cpus.get_mut(&cpu).unwrap();
-        assert!(all.last().is_none_or(|last| last.0 <= ts), "a story is told in order of time");
+        assert!(all.last().is_none_or(|last| last.0 <= ts), "a story is written in order of time");
         all.push((ts, item));
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What perf was told to record (`perf_event_attr`), and what follows from it: where a sample keeps its time, CPU, task
+//! What perf was asked to record (`perf_event_attr`), and what follows from it: where a sample keeps its time, CPU, task
 //! and payload. Numbers and order of the fields: perf_event_open(2), include/uapi/linux/perf_event.h.
 
 use crate::kernel::order::Order;
@@ -50,7 +50,7 @@ pub(crate) fn u64_at(order: impl Order, data: &[u8], at: usize) -> Option<u64> {
     data.get(at..)?.first_chunk::<8>().map(|b| order.u64(*b))
 }
 
-/// One of the events that perf was told to record.
+/// One of the events that perf was asked to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attr {
     /// `perf_event_attr.type`.
@@ -251,7 +251,7 @@ impl Trail {
     }
 }
 
-/// The events that perf was told to record, and how to tell of which one a record is.
+/// The events that perf was asked to record, and how to tell of which one a record is.
 #[derive(Debug, Default)]
 pub(crate) struct Attrs {
     all: Vec<Attr>,
@@ -262,7 +262,7 @@ pub(crate) struct Attrs {
 }
 
 impl Attrs {
-    /// `None` if samples of different shapes cannot be told apart.
+    /// `None` if samples of different shapes cannot be distinguished.
     pub(crate) fn new(all: Vec<Attr>, mut ids: Vec<(u64, u32)>) -> Option<Self> {
         ids.sort_unstable();
         ids.dedup_by_key(|(id, _)| *id);

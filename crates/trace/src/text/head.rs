@@ -17,7 +17,7 @@ use memchr::{memchr, memchr_iter};
 use super::MOST_CPUS;
 use super::values::{MOST_NAME, digits, trim, trim_start};
 
-/// How fine a time is told.
+/// The resolution of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grain {
     /// Seconds with nine digits behind the point.

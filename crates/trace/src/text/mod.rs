@@ -28,7 +28,7 @@ pub(crate) use survey::looks_like;
 use survey::{Facts, Survey};
 pub(crate) use wrapping::Wrapping;
 
-/// The losses of so many CPUs may be told in a row.
+/// The losses of so many CPUs may be reported in a row.
 const MOST_LOST: usize = 1024;
 
 /// The kernel is built for 8192 CPUs at most.

@@ -23,9 +23,9 @@ pub(super) struct TextEvents<'a> {
     names: BTreeMap<Box<[u8]>, usize>,
     cpus: Vec<Cpu>,
     last_irq: Option<i32>,
-    /// Losses that the text told of before the next event.
+    /// Losses that the text reported before the next event.
     lost: VecDeque<(u32, u64)>,
-    /// An event that waits for them to be told.
+    /// An event that waits for them to be reported.
     waiting: Option<Event>,
     ts_ns: u64,
 }

@@ -320,7 +320,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         assert!(a.answer.because.contains(why), "no {why:?} in {}", a.answer.because);
     }
     assert_eq!(judged(&here, &agreement(90.0, 90.0), None).answer.what, What::Try);
-    // What speaks against the machine is said also where a comparison on the kernel is the answer, and before all that rests on it.
+    // What speaks against the machine is said also where a comparison on the kernel is the answer, and before all that depends on it.
     let switch = session(&[("p50", Verdict::Better)]);
     let a = judged(&here, &other_machine, Some(&switch));
     assert_eq!(a.answer.what, What::Switch);

@@ -22,7 +22,7 @@ pub const RAW: u64 = 1 << 10;
 pub const BRANCH_STACK: u64 = 1 << 11;
 pub const IDENTIFIER: u64 = 1 << 16;
 
-/// An event that perf was told to record.
+/// An event that perf was asked to record.
 #[derive(Clone)]
 pub struct Attr {
     pub kind: u32,
