@@ -23,13 +23,13 @@ pub struct AbRequest {
     pub repeat: u32,
     /// Runs of each benchmark that are thrown away at the start.
     pub warm_up: u32,
-    /// Rest after each switch, ms.
+    /// Pause after each switch, in ms.
     pub settle_ms: u32,
     /// Which arm begins, 0: in the order given.
     pub seed: u64,
     /// The load of other processes under which a run is repeated, % of all CPUs.
     pub foreign_pct: u32,
-    /// How often at most.
+    /// Repeat a run at most N times.
     pub retries: u32,
     /// The difference that does not matter, in thousandths.
     pub margin_permille: u32,

@@ -122,7 +122,7 @@ impl KernelTree {
         Ok(Self { folder, package: Some(package) })
     }
 
-    /// Top of the tree.
+    /// The top folder of the tree.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

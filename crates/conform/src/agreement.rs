@@ -211,7 +211,8 @@ impl Divergence {
         };
         write!(
             f,
-            "CPU {cpu} at {}.{:09}: the kernel {}; here {}; told: sleep length {} ns, next event with the tick {} ns, latency limit {} \
+            "CPU {cpu} at {}.{:09}: the kernel {}; here {}; inputs: sleep length {} ns, next event with the \
+             tick {} ns, latency limit {} \
              ns, clock {} ns, utilisation {}, iowait {}, tick {}, residency before {} ns, disabled {disabled:#b}, asked {:#x}",
             at_ns / 1_000_000_000,
             at_ns % 1_000_000_000,

@@ -128,7 +128,7 @@ pub enum Step {
 /// A CPU's cpuidle device between two idle periods.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceState {
-    /// The state that a governor was last told of; nothing for the -1 that a governor has put there.
+    /// The state that a governor was last notified of; nothing for the -1 that a governor has put there.
     pub last_state: Option<StateIndex>,
     /// Length of the last idle period, ns.
     pub residency_ns: i64,

@@ -235,7 +235,8 @@ pub fn registered(governor: &Governor) -> Result<String, CommandError> {
 /// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
 fn by_name(name: &str, offered: &Offered) -> Result<Governor, String> {
     if name.is_empty() {
-        let why = "the governor was switched on before the recording began: which one it was is not known (--kernel-governor)";
+        let why = "the governor was enabled before the recording began and is not named: name it with \
+            --kernel-governor";
         return Err(why.to_owned());
     }
     let ours = name.strip_prefix(PREFIX);

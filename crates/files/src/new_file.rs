@@ -28,7 +28,7 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Writes to `path`, whole or not at all; an existing file is left alone unless `force`.
+/// Writes to `path`, whole or not at all; an existing file is not overwritten unless `force`.
 ///
 /// # Errors
 /// [`WriteError`] when it cannot be written, or may not be.

@@ -80,7 +80,7 @@ pub struct BootRequest {
     pub governors: Vec<String>,
     /// Workloads.
     pub workloads: Vec<String>,
-    /// How long each workload runs, seconds of the guest.
+    /// Duration of each workload, in seconds of the guest.
     pub seconds: u32,
     /// CPUs of the guest, where not as many as the platform has.
     pub cpus: Option<u32>,

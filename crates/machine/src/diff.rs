@@ -26,9 +26,9 @@ pub const SCHEMA: &str = "idlewise.diff/1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meaning {
-    /// Two snapshots of one machine: what happened between them.
+    /// Two snapshots of one machine: show what happened between them.
     Looks,
-    /// Two runs: how the second differs from the first.
+    /// Two runs: show how the second differs from the first.
     Runs,
 }
 

@@ -102,7 +102,8 @@ impl Recording {
             };
             if let Some(other) = all.iter().take(i).find(same) {
                 return Err(CommandError::Request(format!(
-                    "{} and {} are the same recording, by their content; it would count twice: name it once",
+                    "{} and {} are the same recording by their content, which would count twice: name it \
+                     once",
                     other.path.display(),
                     recording.path.display()
                 )));
@@ -179,14 +180,14 @@ impl Recording {
             return overridden;
         }
         let Some(looks) = &self.looks else { return overridden };
-        // What cannot be held against the counters is not refused for that.
+        // What cannot be compared with the counters is not refused for that.
         let Ok(check) = CounterCheck::between(self, looks) else { return overridden };
         for (cpu, why) in check.miscounted() {
             if options.despite_counters.contains(&cpu) {
                 overridden.push(cpu);
             } else if let Some(tape) = self.tape.cpus.iter_mut().find(|c| c.cpu == cpu) {
                 tape.usable =
-                    TapeCpu::Unusable(format!("{why} (--despite-counters {cpu} takes it all the same)"));
+                    TapeCpu::Unusable(format!("{why} (--despite-counters {cpu} uses it nevertheless)"));
             }
         }
         overridden
@@ -228,7 +229,7 @@ fn check_overridden(
     Err(CommandError::Request(format!("--despite-counters {cpu}: nothing to override: {why}; leave it out")))
 }
 
-/// The recordings' names, told apart.
+/// The recordings' names, distinguished.
 fn distinct_names(all: &[Recording]) -> Vec<String> {
     let all: Vec<(&Path, &str)> =
         all.iter().map(|r| (r.path.as_path(), r.tape.source.name.as_str())).collect();

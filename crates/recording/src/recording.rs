@@ -80,7 +80,7 @@ impl Recording {
         Ok(bytes)
     }
 
-    /// What was made of the tape so far was made of all of it. To be asked before it is told to anybody.
+    /// What was made of the tape so far was made of all of it. To be asked before it is reported to anybody.
     ///
     /// # Errors
     /// [`CommandError::Stays`] when the tape could not be read again.

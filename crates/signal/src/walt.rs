@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! WALT, window-assisted load tracking: what it is and when it errs is told in `signals/walt.c`.
+//! WALT, window-assisted load tracking: what it is and when it errs is in `signals/walt.c`.
 //!
 //! A [`Walt`] is a system of CPUs and tasks. Whoever plays the scheduler tells it what happens, with the time; times of
 //! one CPU do not run backwards, and if they do, no time has passed. All times are nanoseconds; busy time and demand are
@@ -58,7 +58,7 @@ impl Config {
     }
 }
 
-/// Why WALT did not take what it was told; nothing has changed then.
+/// Why WALT did not take what it was given; nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WaltError {
     /// A setting is out of its range, or there is no CPU.
@@ -213,7 +213,7 @@ impl Walt {
         self.tell_cpu(cpu, Call::Irq { cpu, irq_ns, now_ns })
     }
 
-    /// A CPU runs at `freq_khz` from now on; to be told for each CPU of a clock.
+    /// A CPU runs at `freq_khz` from now on; to be called for each CPU of a clock.
     ///
     /// # Errors
     /// [`WaltError::NoCpu`].

@@ -14,7 +14,7 @@ use idlewise_parts::energy::Energy;
 pub struct Setting {
     /// How long it runs, ns.
     pub duration_ns: u64,
-    /// Seed of all chance.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// Which kernel's PELT the scheduler has.
     pub pelt: pelt::Pelt,
@@ -31,7 +31,7 @@ pub struct Setting {
 pub struct Outcome {
     /// When it ended, ns: all tasks were gone, or the time was over.
     pub end_ns: u64,
-    /// Events that were worked off.
+    /// Events that were processed.
     pub events: u64,
     /// Times the governor was asked.
     pub decisions: u64,

@@ -50,9 +50,9 @@ pub fn words(p: &RecordedGovernor) -> String {
         of_table(p)
     );
     let apart = [
-        (p.given_up, "taken back by a reschedule before the entry"),
+        (p.given_up, "cancelled by a reschedule before the entry"),
         (p.refused, "refused by the driver"),
-        (counts.unknown_state, "more depend on the governor's state from before"),
+        (counts.unknown_state, "more depend on the governor's state before the recording"),
     ];
     for (n, what) in apart.into_iter().filter(|(n, _)| *n > 0) {
         text += &format!("; {n} {what}");
@@ -75,8 +75,8 @@ fn of_table(p: &RecordedGovernor) -> String {
 fn differences(c: &Agreement) -> impl Iterator<Item = String> {
     let all = [
         (c.other_state, "another state"),
-        (c.other_tick, "the tick kept or stopped otherwise"),
-        (c.other_question, "the sleep length asked for by one of the two only"),
+        (c.other_tick, "another choice to keep or stop the tick"),
+        (c.other_question, "only one of the two asked for the sleep length"),
         (c.other_poll_limit, "another limit of the polling loop"),
     ];
     all.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} differ: {what}"))

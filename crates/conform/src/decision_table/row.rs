@@ -22,7 +22,7 @@ pub struct Row {
     pub stopped_before: bool,
     /// The kernel went the way of stopping the tick.
     pub stop_path: bool,
-    /// The tick had run when the governor was last told of a stay.
+    /// The tick had run when the governor was last notified of a stay.
     pub(super) got_tick_before: bool,
     /// This stay's residency.
     pub residency_ns: u64,

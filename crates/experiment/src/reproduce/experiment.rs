@@ -78,7 +78,7 @@ pub struct Setup {
     /// Ticks a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
-    /// CPUs, where the platform leaves it open.
+    /// Number of CPUs, if the platform does not fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<usize>,
     /// The governor of idle states: one of ours, or a C file that the user names, too.

@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "idlewise.simulate/1";
 /// What to simulate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimulateRequest {
-    /// The workload: a name of `idlewise simulate --list`, or a file of rt-app's grammar.
+    /// The workload: a name of `idlewise simulate --list`, or a file in rt-app's grammar.
     pub workload: String,
     /// The machine.
     pub platform: String,
@@ -37,7 +37,7 @@ pub struct SimulateRequest {
     pub kernel: String,
     /// Ticks a second; what the platform says where nothing is given.
     pub hz: Option<u32>,
-    /// How many CPUs, where the platform leaves it open.
+    /// How many Number of CPUs, if the platform does not fix it.
     pub cpus: Option<usize>,
     /// How long, ns; what the workload says where nothing is given.
     pub duration_ns: Option<u64>,

@@ -7,7 +7,8 @@ use crate::{Relation, Signals, Steps};
 
 pub(super) const INFO: GovernorInfo = GovernorInfo {
     id: "interactive",
-    summary: "Android's of old: timers on each CPU, fast up to a clock for interaction, slowly beyond",
+    summary: "Android's former default: timers on each CPU, fast up to a clock for interaction, slowly \
+        beyond",
     kernel: "Android 3.x to 4.9",
     fed_by: "idle_ns, iowait_ns",
     evaluates: "a timer on each CPU while it is awake; at the end of idling if overdue",
@@ -28,7 +29,7 @@ pub(super) const INFO: GovernorInfo = GovernorInfo {
             kind: Kind::Steps { min: 1, max: 100 },
             default: Default::Number(90),
             unit: "%",
-            help: "the load to aim at; may differ from clock to clock",
+            help: "the target load; may differ from clock to clock",
         },
         percent("go_hispeed_load", 1, 100, 99, "a load of this asks for hispeed_freq"),
         khz(

@@ -46,7 +46,7 @@ pub struct SelfTestRequest {
     pub governor: String,
     /// Their workload.
     pub workload: String,
-    /// How long it runs, seconds of the guest.
+    /// Duration of the workload, in seconds of the guest.
     pub seconds: u32,
 }
 

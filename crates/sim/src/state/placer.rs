@@ -18,7 +18,7 @@ const COMPLEXITY_MAX: usize = 2048;
 pub(crate) struct Placer {
     /// By clock; empty where placement does not ask for energy.
     pub(crate) models: Vec<EnergyModel>,
-    /// The PELT of the run, but always with the limits told apart: the utilisation of energy sums is without limits.
+    /// The PELT of the run, but always with the limits distinguished: the utilisation of energy sums is without limits.
     pub(crate) energy_pelt: pelt::Pelt,
     /// CPUs differ in capacity.
     pub(crate) asymmetric: bool,
