@@ -242,7 +242,7 @@ fn a_tape_gives_the_same_table_as_its_trace() {
 fn the_kernels_own_choices_are_judged() {
     let o = idlewise(&["score", &data("mixed.dat"), "--per", "cpu"]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
-    for word in ["cpu 0", "woken by", "hrtimer", "nothing is replayed"] {
+    for word in ["cpu 0", "woken by", "hrtimer", "without replay"] {
         assert!(out(&o).contains(word), "no {word} in\n{}", out(&o));
     }
 }
@@ -522,7 +522,7 @@ fn what_is_known_of_a_recording_goes_with_its_conversion_or_is_said_to_stay() {
     // Nobody's side-car is overwritten.
     fs::write(at("own.toml"), "governor = \"teo\"\n").unwrap();
     let said = convert(&data("mixed.dat"), &at("own.txt"));
-    assert!(said.contains("not carried over") && said.contains("own.toml is there already"), "{said}");
+    assert!(said.contains("not carried over") && said.contains("own.toml exists"), "{said}");
     assert_eq!(side("own.toml"), "governor = \"teo\"\n");
     let said = convert(&data("mixed.dat"), "-");
     assert!(said.contains("not carried over") && said.contains("machine, governor"), "no end");

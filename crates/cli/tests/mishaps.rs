@@ -105,7 +105,7 @@ fn names_that_are_no_utf8_are_written_as_far_as_they_are() {
 #[test]
 fn a_file_that_has_no_length_is_not_taken_for_an_empty_one() {
     for args in [&["info"][..], &["replay"], &["convert", "-o", "never.txt"]] {
-        let words = ["/proc/version", "while it is read", "in a file first"];
+        let words = ["/proc/version", "while it is read", "to a file first"];
         refused(&[args, &["/proc/version"]].concat(), &words);
     }
 }

@@ -133,7 +133,7 @@ fn top_without_a_terminal_says_what_to_use() {
     refused(&["top", "--once", "--root", &folder.at("")], &["no CPU has idle states", "nothing to watch"]);
     refused(&["top", "--once", "--root", "/nowhere"], &["/nowhere/sys/devices/system/cpu"]);
     refused(&["top", "--interval", "0.01"], &["0.1 to 3600 seconds"]);
-    refused(&["top", "--interval", "soon"], &["seconds are wanted"]);
+    refused(&["top", "--interval", "soon"], &["expected seconds"]);
 }
 
 #[test]
