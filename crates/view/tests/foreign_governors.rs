@@ -71,7 +71,7 @@ fn answers_that_are_no_state_and_state_that_cpus_share_are_told() {
     let report = idlewise_testkit::run(&request(&[&bad, "menu"]));
     let got = result(&report, &bad);
     assert_eq!(got.out_of_range, got.decisions - 7);
-    assert!(got.notes[0].contains("answered 99 on CPU 0, decision 7"), "{:?}", got.notes);
+    assert!(got.notes[0].contains("returned 99 on CPU 0, decision 7"), "{:?}", got.notes);
     assert!(got.notes[1].contains("state that CPUs share"), "{:?}", got.notes);
     let text = view::replay(&report).render(Format::Table, &report).unwrap();
     assert!(text.contains("answers out of range") && text.contains("decision 7"), "{text}");
