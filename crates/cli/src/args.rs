@@ -324,7 +324,7 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
 }
 
 fn fail_if() -> String {
-    format!("{}\nExit status: 0 done, 1 a --fail-if holds, 2 not done.", idlewise_study::condition::help())
+    format!("{}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.", idlewise_study::condition::help())
 }
 
 #[derive(Debug, Args)]

@@ -111,8 +111,7 @@ pub fn vocabulary() -> Vec<(&'static str, Counting)> {
     measures().map(|m| (m.name, Counting::of(m))).collect()
 }
 
-const GRAMMAR: &str = "EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B, one without \
-    is B's own.\n";
+const GRAMMAR: &str = "EXPR is METRIC OP VALUE. OP is one of > >= < <=. A VALUE with a sign is a change from A to B; without a sign it is B's own value.\n";
 
 /// The help of `--fail-if` on these measures: what a condition is, and how values of each are written.
 #[must_use]

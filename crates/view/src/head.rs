@@ -20,8 +20,11 @@ pub(crate) fn breach_lines(who: &str, s: &Score, decisions: u64) -> Vec<Line> {
 pub(crate) fn foreign_line(f: &ForeignHead) -> Line {
     let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" of Linux {k}"));
     let what = if f.governor == f.file { String::new() } else { format!(" is {}", f.file) };
-    let words =
-        format!("{}{what}: not of idlewise; compiled as a file{kernel}, source {}", f.governor, f.hash);
+    let words = format!(
+        "{}{what}: a governor from outside idlewise, compiled as a file{kernel}, source \
+            {}",
+        f.governor, f.hash
+    );
     Line::new("foreign", words)
 }
 
@@ -77,7 +80,8 @@ impl ReplayedTrace<'_> {
         }
         let cluster = cluster.map_or_else(String::new, |c| format!(", every CPU on its cluster {c}"));
         format!(
-            "{id}{cluster}; recorded on {}{assumed}: what if this load ran there (wake events and ticks as recorded, exit latencies as declared)",
+            "{id}{cluster}; recorded on {}{assumed}: a what-if, with wake events and ticks as recorded and \
+             exit latencies as declared",
             self.head.recorded_on
         )
     }
@@ -103,7 +107,8 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     };
     let Some(same_state_pct) = f.same_state_pct else {
         let why = format!(
-            "not known: no choice of {} can be compared ({} depend on the governor's state from before)",
+            "not known: no choice of {} can be compared ({} depend on the governor's state before the \
+             recording)",
             f.governor, f.unknown_memory
         );
         return vec![Line::new("fidelity", why)];
@@ -115,7 +120,8 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     let mut out = vec![Line::new(
         "fidelity",
         format!(
-            "{} replayed makes the kernel's choices: state {} %, {tick} ({} choices compared; {} more depend on the governor's state from before)",
+            "replay of {} repeats the kernel's choices: state {} %, {tick} ({} choices compared; {} more \
+             depend on the governor's state before the recording)",
             f.governor,
             percent(same_state_pct),
             f.decisions,
@@ -128,7 +134,7 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
     out
 }
 
-/// The inputs that the choices of a governor hang on, or (`judging`) those that a verdict on a choice hangs on.
+/// The inputs that the choices of a governor depend on, or (`judging`) those that a verdict on a choice depends on.
 pub(crate) fn input_lines(head: &TraceHead, judging: bool) -> Vec<Line> {
     let shown = |i: &&idlewise_recording::trace_head::InputHead| {
         !judging

@@ -55,7 +55,7 @@ pub fn replay(r: &ReplayReport) -> Report {
 fn recorded_line(t: &TraceResult) -> Option<Line> {
     let own = &t.fidelity.as_ref().ok()?.governor;
     let there = t.same_machine && t.governors.iter().any(|g| g.governor == *own);
-    let words = || format!("what the kernel itself did, in the same numbers: idlewise score {}", t.head.name);
+    let words = || format!("the kernel's own choices in the same measures: idlewise score {}", t.head.name);
     there.then(|| Line::new("recorded", words()))
 }
 

@@ -21,7 +21,7 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };
     out.preamble.push(Line::new(
         "governor",
-        format!("{governor} (the kernel's own choices are judged; nothing is replayed)"),
+        format!("{governor} (the kernel's own choices are scored, without replay)"),
     ));
     out.preamble.extend(input_lines(&r.head, true));
     if let Some(a) = &r.agreement {
@@ -73,8 +73,8 @@ fn tick_line(s: &Score) -> Option<Line> {
         "the recording does not show for any entry whether the tick was kept or stopped".to_owned()
     } else {
         format!(
-            "the recording does not show for {} of {entries} entries ({} %) whether the tick was kept or stopped: they are \
-             in none of the tick's columns",
+            "the recording does not show for {} of {entries} entries ({} %) whether the tick was kept or \
+             stopped: the tick's columns do not count them",
             s.ticks_unknown,
             percent(percent_of(s.ticks_unknown, entries))
         )
@@ -86,7 +86,7 @@ fn tick_line(s: &Score) -> Option<Line> {
 fn no_state_line(s: &Score) -> Option<Line> {
     let u = s.unplaced.get(&Piece::NO_STATE)?;
     let words = format!(
-        "{} idle periods, {} together, are in no number below: the recording does not show their states",
+        "{} idle periods, {} together, are not counted below: the recording does not show their states",
         u.entries,
         span(u.residency_ns)
     );

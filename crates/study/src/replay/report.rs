@@ -83,7 +83,7 @@ pub struct PlatformHead {
     /// States that no governor can enter, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_entered: Vec<String>,
-    /// What the energy figures rest on.
+    /// What the energy figures depend on.
     pub energy_basis: Vec<String>,
 }
 
@@ -99,13 +99,13 @@ pub struct TraceResult {
     pub parity: Vec<RecordedGovernor>,
     /// How far replay makes the kernel's own choices.
     pub fidelity: Result<FidelityHead, String>,
-    /// Sleep lengths that are not certain, and what hangs on them.
+    /// Sleep lengths that are not certain, and what depends on them.
     pub sensitivity: Sensitivity,
     /// One for each governor, in the order asked.
     pub governors: Vec<GovernorResult>,
 }
 
-/// How many waits have a sleep length that is not certain, and, where that was asked for, what hangs on it.
+/// How many waits have a sleep length that is not certain, and, where that was asked for, what depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// Waits with a sleep length that the recording only bounds, or does not tell at all.

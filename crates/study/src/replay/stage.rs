@@ -226,7 +226,8 @@ fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(first) = runs.counts.first_out_of_range {
         out.push(format!(
-            "answered {} on CPU {}, decision {}, which is no state; {} such answers in all, the nearest state was taken",
+            "returned {} on CPU {}, decision {}, which is not an idle state; {} such answers in all; the \
+             nearest state was used",
             first.answer, first.cpu, first.decision, runs.counts.out_of_range
         ));
     }
