@@ -70,7 +70,7 @@ struct CpuList(Vec<u32>);
 
 fn cpu_list(text: &str) -> Result<CpuList, String> {
     let cpus = parse_cpu_list(text).map_err(|e| match e {
-        CpuListError::NoList(_) => "CPUs are wanted, such as 0-3,8".to_owned(),
+        CpuListError::NoList(_) => "expected CPUs, such as 0-3,8".to_owned(),
         e => e.to_string(),
     })?;
     let mut known = BTreeSet::new();
