@@ -106,11 +106,10 @@ static __always_inline void teo_update(struct teo_timer_last *cpu_data,
 		}
 	}
 
-	if (wakeup.real_bin == wakeup.timer_bin) {
+	if (wakeup.real_bin == wakeup.timer_bin)
 		teo_bins_hit(bins, wakeup.timer_bin, recent);
-	} else {
+	else
 		teo_bins_intercept(bins, &wakeup, recent);
-	}
 }
 
 /* Compute the time to the next timer. */
