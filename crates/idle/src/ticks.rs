@@ -111,9 +111,15 @@ mod tests {
         {
             for phase_ns in [0, 1, period_ns / 2, period_ns - 1] {
                 let grid = TickGrid { period_ns, phase_ns };
-                for at_ns in
-                    [0, phase_ns, period_ns, 1 << 40, FARTHEST_NS, FARTHEST_NS.saturating_add(phase_ns), i64::MAX as u64]
-                {
+                for at_ns in [
+                    0,
+                    phase_ns,
+                    period_ns,
+                    1 << 40,
+                    FARTHEST_NS,
+                    FARTHEST_NS.saturating_add(phase_ns),
+                    i64::MAX as u64,
+                ] {
                     let tick_ns = grid.at_or_before(at_ns);
                     for t_ns in [at_ns, tick_ns] {
                         (0..3).for_each(|by| same(grid, t_ns.saturating_add(by).saturating_sub(1)));

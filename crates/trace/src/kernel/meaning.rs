@@ -4,6 +4,7 @@
 //! there ([`Values`]).
 
 mod declared;
+mod key;
 pub(crate) mod kinds;
 mod layout;
 mod vectors;
@@ -16,19 +17,11 @@ use idlewise_model::{
 
 #[cfg(test)]
 pub(crate) use declared::forms;
-pub(crate) use declared::{Spelled, spelled, system_of, tasks_of};
+pub(crate) use declared::{spelled, system_of, tasks_of};
+pub(crate) use key::{Keys, Spelled};
 use kinds::{Condition, Kind, Needs};
 pub(crate) use layout::{Layout, Values};
 pub(crate) use vectors::{event_of, ipi, reason};
-
-/// The names of a declared field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys {
-    /// The one that is written.
-    pub(crate) name: &'static str,
-    /// Names that the field has elsewhere, or the name of what goes with it.
-    pub(crate) also: &'static [&'static str],
-}
 
 macro_rules! op {
     ($(

@@ -3,28 +3,9 @@
 
 use idlewise_model::{Asked, CpuMask, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector, kernel_events};
 
+use super::key::Spelled;
 use super::kinds::{self, Condition, Kind};
 use super::vectors::is_x86_vector;
-
-/// How a line of text spells a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelled {
-    Number,
-    Pointer,
-    Function,
-    State,
-    Mode,
-    TimerFlags,
-    Dependency,
-    /// `type=below` or `type=above`.
-    Below,
-    /// `[timeout=4]`: the time left.
-    Timeout,
-    /// Text up to the next space.
-    Word,
-    /// Text up to the end of the line.
-    Rest,
-}
 
 /// A declared event.
 struct Event {

@@ -6,9 +6,9 @@ use std::iter;
 
 use idlewise_model::{Asked, CpuMask, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 
-use super::declared::Spelled;
+use super::key::{Keys, Spelled};
+use super::layout::{Layout, Values};
 use super::vectors::{ipi, vector};
-use super::{Keys, Layout, Values};
 
 /// Looks up the fields of an event and remembers the first that is missing.
 pub(crate) struct Needs<'a, L: Layout> {
