@@ -3,7 +3,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex};
 
 use idlewise_idle::{SleepQuery, Ticks};
 use idlewise_model::{Piece, PieceFlags, PieceIter, Pieces, TickGrid, WakeCause};
@@ -23,12 +23,15 @@ pub struct Events(Held);
 
 #[derive(Clone)]
 enum Held {
-    Memory(Vec<WorkloadEvent>, OnceLock<Queries>),
+    Memory(Vec<WorkloadEvent>, Shared),
     Taped { pieces: Pieces, lengths: SleepLengths, len: usize },
 }
 
-/// What [`WorkloadEvent::first_query`] gives for each event: worked out once, for all governors.
-#[derive(Clone)]
+/// Queries that a run leaves for the next ones. Nobody waits for it: a process of a foreign governor is a copy of this one, made
+/// while other threads run, and what one of them holds at that moment is held there forever.
+type Shared = Arc<Mutex<Option<Arc<Queries>>>>;
+
+/// What [`WorkloadEvent::first_query`] gives for each event of a CPU with the ticks of `grid`.
 struct Queries {
     grid: TickGrid,
     all: Vec<SleepQuery>,
@@ -42,7 +45,7 @@ impl Events {
         Self(if pieces.in_memory() {
             let mut events = Vec::with_capacity(pieces.len());
             events.extend(all);
-            Held::Memory(events, OnceLock::new())
+            Held::Memory(events, Shared::default())
         } else {
             let len = all.count();
             Held::Taped { pieces: pieces.clone(), lengths, len }
@@ -82,14 +85,20 @@ impl Events {
         }
     }
 
-    /// The same, with what depends on no governor, on a CPU with the ticks of `grid`; nothing where it was worked out for others.
+    /// The same, with what depends on no governor, on a CPU with the ticks of `grid`; `None` where they are not in memory.
     pub(crate) fn prepared(&self, grid: TickGrid) -> Option<Prepared<'_>> {
-        let Held::Memory(events, queries) = &self.0 else { return None };
-        let queries = queries.get_or_init(|| {
-            let ticks = Ticks::new(grid);
-            Queries { grid, all: events.iter().map(|e| e.first_query(&ticks)).collect() }
-        });
-        (queries.grid == grid).then_some(Prepared { events, queries: &queries.all })
+        let Held::Memory(events, shared) = &self.0 else { return None };
+        let left = shared.try_lock().ok().and_then(|queries| queries.clone());
+        if let Some(queries) = left.filter(|queries| queries.grid == grid) {
+            return Some(Prepared { events, queries });
+        }
+        let ticks = Ticks::new(grid);
+        let all = events.iter().map(|e| e.first_query(&ticks)).collect();
+        let queries = Arc::new(Queries { grid, all });
+        if let Ok(mut place) = shared.try_lock() {
+            *place = Some(Arc::clone(&queries));
+        }
+        Some(Prepared { events, queries })
     }
 
     /// Why a reader did not get all of them ([`Pieces::failure`]).
@@ -110,13 +119,13 @@ impl Default for Events {
 
 impl From<Vec<WorkloadEvent>> for Events {
     fn from(all: Vec<WorkloadEvent>) -> Self {
-        Self(Held::Memory(all, OnceLock::new()))
+        Self(Held::Memory(all, Shared::default()))
     }
 }
 
 impl FromIterator<WorkloadEvent> for Events {
     fn from_iter<I: IntoIterator<Item = WorkloadEvent>>(all: I) -> Self {
-        Self(Held::Memory(all.into_iter().collect(), OnceLock::new()))
+        Self(Held::Memory(all.into_iter().collect(), Shared::default()))
     }
 }
 
@@ -237,8 +246,7 @@ pub(crate) trait Ahead {
 /// Events in memory.
 pub(crate) struct Prepared<'e> {
     events: &'e [WorkloadEvent],
-    /// For each event.
-    queries: &'e [SleepQuery],
+    queries: Arc<Queries>,
 }
 
 impl<'e> Ahead for Prepared<'e> {
@@ -256,7 +264,7 @@ impl<'e> Ahead for Prepared<'e> {
 
     #[inline]
     fn first_query(&self, n: usize) -> Option<&SleepQuery> {
-        Some(&self.queries[n])
+        Some(&self.queries.all[n])
     }
 }
 
@@ -303,5 +311,19 @@ impl Ahead for Window<'_> {
     #[inline]
     fn first_query(&self, _n: usize) -> Option<&SleepQuery> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in a process that was forked while another thread held them.
+    #[test]
+    fn nobody_waits_for_shared_queries() {
+        let events = Events::default();
+        let Held::Memory(_, shared) = &events.0 else { unreachable!("no events are in memory") };
+        let _held = shared.lock().unwrap();
+        assert!(events.prepared(TickGrid::from_hz(250)).is_some());
     }
 }
