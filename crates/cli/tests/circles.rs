@@ -38,7 +38,7 @@ const LEFT: [(&str, &str); 13] = [
          text/head.rs text/mod.rs text/shape.rs text/stream.rs text/survey.rs text/wrapping.rs",
     ),
     ("trace", "ctf/packet.rs ctf/stream.rs"),
-    ("trace", "kernel/meaning/compile.rs kernel/meaning.rs"),
+    ("trace", "write/fields.rs write/row.rs"),
     ("trace", "perfetto/described.rs perfetto/numbers.rs"),
 ];
 

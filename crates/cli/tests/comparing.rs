@@ -313,7 +313,7 @@ fn what_a_folder_names_is_shown_and_run_only_where_it_is_named_again_or_allowed(
     let set = |head: &mut serde_json::Value| head["request"]["set"] = serde_json::json!(["path=/evil"]);
     let (ran, code, said) = resumed(&set, &["--", sh, c, script]);
     assert_eq!((ran, code), (false, Some(2)), "{said}");
-    assert!(said.contains("\"path=/evil\" is from this folder"), "{said}");
+    assert!(said.contains("\"path=/evil\" comes from this folder"), "{said}");
     let (ran, code, said) = resumed(&set, &["--set", "path=/evil", "--", sh, c, script]);
     assert_eq!((ran, code), (true, Some(0)), "{said}");
 }

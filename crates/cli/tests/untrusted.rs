@@ -255,7 +255,7 @@ fn neither_does_the_folder_of_a_comparison() {
     };
     session(request.clone());
     let (code, said) = mail.harmless(&["ab", "--show", "session"]);
-    assert!(code == Some(0) && said.contains("1 lines of session.jsonl are no runs"), "{said}");
+    assert!(code == Some(0) && said.contains("1 lines of session.jsonl are not runs"), "{said}");
     let (code, said) = mail.harmless(&["ab", "--resume", "session"]);
     assert!(code == Some(2) && said.contains("not run unless you give it again"), "{said}");
     let mut set = request.clone();

@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(positive("IDLEWISE_PATIENCE", OsStr::new("60"), "seconds"), Ok(60));
         for wrong in ["0", "-1", "1.5", "long"] {
             let said = positive("IDLEWISE_MEMORY", OsStr::new(wrong), "MiB").unwrap_err();
-            assert!(said.contains(&format!("IDLEWISE_MEMORY is `{wrong}`; whole MiB")), "{said}");
+            assert!(said.contains(&format!("IDLEWISE_MEMORY is `{wrong}`; expected whole MiB")), "{said}");
         }
     }
 

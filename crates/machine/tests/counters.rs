@@ -224,6 +224,6 @@ fn counters_whose_sum_has_more_than_64_bits_are_refused() {
     assert_eq!(all.runs[0].all.time_us, (2047 * 8) << 50);
     let said = error_text(snapshot(2048));
     let told =
-        "before.txt: the counters of 2048 CPUs are more than 2^64 together; no machine counts that far";
+        "before.txt: the counters of 2048 CPUs are more than 2^64 together; no machine has such a count";
     assert!(said.contains(told), "{said}");
 }

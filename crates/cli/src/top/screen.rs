@@ -313,8 +313,8 @@ fn foot(screen: &Screen) -> Line<'static> {
 fn help(frame: &mut Frame<'_>, area: Rect) {
     const MEANING: [&str; 5] = [
         "wakeups/s  entries into idle states, per second",
-        "deep %     too deep: the wakeup came before the target residency (above/usage)",
-        "shal %     too shallow: a deeper state would have saved energy (below/usage)",
+        "deep %     too deep: woken before the target residency (above/usage)",
+        "shal %     too shallow: a deeper state would save energy (below/usage)",
         "rej/s      entries that the driver or firmware refused, per second",
         "busy %     time that was not idle",
     ];
