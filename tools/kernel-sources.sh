@@ -94,6 +94,8 @@ mkdir -p "$folder"
 # Another clone's tests may be at it.
 exec 9>"$folder/.lock"
 flock 9
+# Of one that was ended.
+rm -rf "$folder"/.new-*
 fetch linux-source-6.1 6.1.192
 fetch linux-source-6.12 6.12.117
 fetch linux-source-7.3 7.3.4 trixie-backports

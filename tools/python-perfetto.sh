@@ -22,6 +22,8 @@ works() {
 }
 
 mkdir -p "$folder"
+# Python makes no environment through a link.
+folder=$(realpath "$folder")
 # Another clone's tests may be at it.
 exec 9>"$folder/.lock"
 flock 9
