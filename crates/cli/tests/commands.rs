@@ -130,7 +130,7 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "energy > +2%"]);
     assert_eq!(o.status.code(), Some(1), "{}", err(&o));
     assert!(out(&o).contains("FAILED    energy > +2%: +28.30%"), "{}", out(&o));
-    // Where no tables are shown, the checks are reported beside the result.
+    // Where no tables are shown, the checks are reported together with the result.
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
     assert!(err(&o).starts_with("FAILED energy > +2%: +28.30%"), "{}", err(&o));

@@ -125,10 +125,8 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         pick_cpu(&workloads, Some(cpu))?;
         workloads.retain(|w| w.cpu == cpu);
     }
-    let cpus: Vec<OnCpu<'_>> = workloads
-        .iter()
-        .map(|w| OnCpu::new(&placement, recording, w, request.seed))
-        .collect::<Result<_, _>>()?;
+    let cpus: Vec<OnCpu<'_>> =
+        workloads.iter().map(|w| OnCpu::new(&placement, recording, w, request.seed)).collect();
     let compared: Vec<Compared> = cpus
         .par_iter()
         .enumerate()

@@ -129,7 +129,7 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
     let others = next_to(&governor, &request.others, &request.kernel_trees)?;
     let workloads = placement.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
-    let cpu = OnCpu::new(&placement, recording, workload, request.seed)?;
+    let cpu = OnCpu::new(&placement, recording, workload, request.seed);
     let explanation = cpu.explain(&governor, request.which, &others)?;
     recording.check()?;
     Ok(ExplainReport {
@@ -217,16 +217,18 @@ impl<'a> OnCpu<'a> {
         recording: &'a Recording,
         workload: &'a Workload,
         seed: u64,
-    ) -> Result<Self, CommandError> {
-        let no_place = || CommandError::Request(placement.missing(workload.cpu).unwrap_or_default());
-        Ok(Self {
+    ) -> Self {
+        let Some(place) = placement.place(workload.cpu) else {
+            unreachable!("CPU {} has a workload, and the platform has no place for it", workload.cpu)
+        };
+        Self {
             tape: &recording.tape,
             cpu_tape: recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu),
             placement,
-            place: placement.place(workload.cpu).ok_or_else(no_place)?,
+            place,
             workload,
             setting: Setting::new(placement.same_machine(recording), seed),
-        })
+        }
     }
 
     /// Explains one decision of `governor` and shows `others` beside it.
@@ -295,8 +297,10 @@ impl<'a> OnCpu<'a> {
         open: impl Fn(&'a Workload, &'a Cluster) -> B,
     ) -> Result<B::Pages, CommandError> {
         let mut runs = candidate.run(&[self.workload], self.placement, self.setting, open)?;
-        let nothing = || CommandError::Request(self.placement.missing(self.workload.cpu).unwrap_or_default());
-        runs.cpus.pop().map(|ran| ran.pages).ok_or_else(nothing)
+        let Some(ran) = runs.cpus.pop() else {
+            unreachable!("a run of CPU {} left nothing", self.workload.cpu)
+        };
+        Ok(ran.pages)
     }
 
     fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Seen>, Keep), CommandError> {

@@ -18,7 +18,7 @@
  * all three in ns: entry latency, exit latency, target residency. The
  * exit latency that the governors see is the sum of the first two, the worst
  * case, as everywhere in cpuidle. A state called POLL polls and must come
- * first. reject: every so manieth entry of a CPU into another than its first
+ * first. reject: every Nth entry of a CPU into another than its first
  * state is refused, as firmware does; 0 for none. On the kernel's command line:
  * cpuidle_synth.tables=... Without it the driver stays away.
  *
@@ -56,7 +56,7 @@ MODULE_PARM_DESC(tables, "idle states: CPUS=NAME:ENTRY:EXIT:RESIDENCY,...[/CPUS=
 
 static uint reject;
 module_param(reject, uint, 0644);
-MODULE_PARM_DESC(reject, "refuse every so manieth entry into a deeper state (0: none)");
+MODULE_PARM_DESC(reject, "refuse every Nth entry into a deeper state (0: none)");
 
 /**
  * struct synth_table - the states of one group of CPUs
