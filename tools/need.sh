@@ -10,33 +10,52 @@ set -eu
 
 say() { echo "need.sh: $*" >&2; }
 
-install_package() { # PACKAGE
-	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-		say "to install it on Debian or Ubuntu: sudo apt-get install $1"
-		return 1
-	fi
-	say "installing it: apt-get install $1"
-	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $1; } >&2 || {
-		say "apt-get failed"
-		return 1
-	}
+packages_of() { # TOOL: the Debian packages that have it
+	case $1 in
+	cc) echo gcc libc6-dev ;;
+	perf) echo linux-perf ;;
+	aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+	dtc) echo device-tree-compiler ;;
+	cyclictest) echo rt-tests ;;
+	babeltrace2) echo babeltrace2 python3-bt2 ;;
+	*) echo "$1" ;;
+	esac
 }
 
+install_packages() { # PACKAGE...
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >&2
+}
+
+missing=() packages=()
 for tool in "$@"; do
 	! command -v "$tool" >/dev/null || continue
-	say "$tool is missing"
-	case $tool in
-	cargo)
-		say "install Rust (the version in Cargo.toml or newer) with rustup, see https://rustup.rs;"
+	if [ "$tool" = cargo ]; then
+		say "cargo is missing: install Rust (the version in Cargo.toml or newer) with rustup, see https://rustup.rs;"
 		say "the cargo of a distribution may be too old"
 		exit 2
-		;;
-	cc) install_package "gcc libc6-dev" || exit 2 ;;
-	perf) install_package linux-perf || say "going on without perf" ;;
-	aarch64-linux-gnu-gcc) install_package "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" || say "going on without a compiler for arm64" ;;
-	dtc) install_package device-tree-compiler || say "going on without dtc" ;;
-	cyclictest) install_package rt-tests || say "going on without cyclictest" ;;
-	babeltrace2) install_package "babeltrace2 python3-bt2" || say "going on without babeltrace2" ;;
-	*) install_package "$tool" || say "going on without $tool" ;;
-	esac
+	fi
+	missing+=("$tool")
+	read -ra some < <(packages_of "$tool")
+	packages+=("${some[@]}")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+say "missing: ${missing[*]}"
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	say "installing: apt-get install ${packages[*]}"
+	apt-get update -qq >&2 || say "apt-get update failed"
+	# One that cannot be had does not keep the others away.
+	install_packages "${packages[@]}" ||
+		for tool in "${missing[@]}"; do
+			read -ra some < <(packages_of "$tool")
+			install_packages "${some[@]}" || say "apt-get install ${some[*]} failed"
+		done
+else
+	say "to install them on Debian or Ubuntu: sudo apt-get install ${packages[*]}"
+fi
+for tool in "${missing[@]}"; do
+	command -v "$tool" >/dev/null || {
+		[ "$tool" != cc ] || exit 2
+		say "going on without $tool"
+	}
 done
