@@ -21,13 +21,12 @@ check() { # NAME COMMAND...
 	fi
 }
 
-lint() { # COMPONENT COMMAND...
+lint() { # COMPONENT PROGRAM: whether it is wanted; fetched where it is missing
 	if [ "${LINT-}" = no ]; then
 		notes+=("not run: $1 (LINT=no)")
-		return
+		return 1
 	fi
-	"$2" "$3" --version >/dev/null 2>&1 || rustup component add "$1" || true
-	check "$1" "${@:2}"
+	"$2" --version >/dev/null 2>&1 || rustup component add "$1" || true
 }
 
 shared=${IDLEWISE_SHARED:-../shared}
@@ -69,8 +68,16 @@ not_there() { # Notes for the end: what is missing, and which tests were not run
 	done
 }
 
-lint rustfmt cargo fmt --all --check
-lint clippy cargo clippy --workspace --all-targets --locked -- -D warnings
+! lint rustfmt cargo-fmt || check rustfmt cargo fmt --all --check
+# Clippy is the compiler of the tests (and of nothing that ships): its warnings come with their build, so the crates are gone
+# through once. A warning fails the lints and keeps no test from running.
+clippy=no
+if lint clippy clippy-driver; then
+	clippy=yes
+	! clippy-driver --version >/dev/null || export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+fi
+# A test that fails names its line without it.
+export CARGO_PROFILE_DEV_DEBUG=0
 
 # "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation. What tests that passed
 # have printed follows "successes:": of that the lines that begin with "skipped" are kept for the end.
@@ -88,7 +95,12 @@ tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
 }
 
 echo "== tests"
-cargo test --workspace --locked --no-run || true
+build() { # Tests, then benchmarks, which only have to compile.
+	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches
+}
+build 2>&1 | tee "$results/build" || true
+clean() { [ -n "${RUSTC_WORKSPACE_WRAPPER-}" ] && ! grep '^warning' "$results/build"; }
+[ $clippy = no ] || check clippy clean
 [ ${#fetching[@]} -eq 0 ] || wait "${fetching[@]}" || true
 not_there
 named() { # A "--test=NAME" for each test program of the crates that match.
@@ -96,16 +108,18 @@ named() { # A "--test=NAME" for each test program of the crates that match.
 		[[ $file =~ ^crates/($1)/ ]] && sed -n '/^\[\[test\]\]/ { n; s/^name = "\(.*\)"/--test=\1/p }' "$file"
 	done
 }
-# Tests of live commands mostly wait: they run while the others compute, and what they print comes after the others. What
-# compares this machine with itself comes last, alone.
-waiting='cli|live|recorder|ab' quiet=on_a_quiet_machine
+# Tests of live commands mostly wait, those of the boot lab mostly run make: they run while the others compute, and what they
+# print comes after the others. What compares this machine with itself comes last, alone.
+waiting='cli|live|recorder|ab' kernels=boot quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
-mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting" | paste -sd '|')")
+mapfile -t boot < <(named "$kernels")
+mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting|$kernels" | paste -sd '|')")
+tests boot "${boot[@]}" -- >"$results/boot.output" &
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
 tests others --lib --bins "${others[@]}" --
 tests docs --doc --
 wait
-cat "$results/live.output"
+cat "$results"/{boot,live}.output
 tests alone "${live[@]}" -- $quiet
 [ ! -e "$results/failed" ] || notes+=("failed: cargo test")
 read -r ok bad ignored < <(cat "$results"/*.counts | awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }')
