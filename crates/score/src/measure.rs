@@ -381,7 +381,7 @@ pub static MEASURES: [Measure; 22] = [
     Measure {
         name: "differ",
         label: "other choice %",
-        meaning: "waits with another first choice",
+        meaning: "wake events before which the two chose differently",
         unit: Unit::Share,
         better: Better::Neither,
         of: |_| None,
