@@ -29,7 +29,7 @@ HEAD = """\
 //! (`perfetto.protos.perfetto.trace.perfetto_trace_pb2`) by `tools/perfetto-numbers.py`: do not edit. A number that is
 //! not here is not known here.
 
-use super::described::{{Field, Kind}};
+use super::field::{{Field, Kind}};
 
 /// The fields of `FtraceEvent` that hold an event, by number.
 #[rustfmt::skip]

@@ -15,7 +15,7 @@ use std::path::Path;
 use source::{Import, Source};
 
 /// Circles that are left: a crate, and files that need each other, by name. Who dissolves one takes it from the list.
-const LEFT: [(&str, &str); 13] = [
+const LEFT: [(&str, &str); 6] = [
     (
         "cli",
         "ab/resume.rs ab.rs advise.rs again.rs args.rs diff.rs load.rs output.rs put_back.rs \
@@ -26,20 +26,6 @@ const LEFT: [(&str, &str); 13] = [
     ("machine", "boot/chosen.rs boot.rs"),
     ("machine", "diff/input.rs diff/part.rs diff.rs"),
     ("machine", "record/check.rs record/inputs.rs record/made.rs record.rs"),
-    ("tape", "armed.rs causes.rs grid.rs survey.rs"),
-    ("tape", "maker/quiet.rs maker/rcu.rs maker.rs"),
-    ("trace", "ctf/declare.rs ctf/specify.rs"),
-    (
-        "trace",
-        "ctf/events.rs ctf/mod.rs dat/buffers.rs dat/header.rs dat/mod.rs dat/options.rs \
-         kernel/ring_buffer/cpu.rs kernel/ring_buffer/events.rs kernel/ring_buffer/mod.rs \
-         kernel/ring_buffer/window.rs kernel/tick.rs lib.rs perf/events.rs perf/features.rs \
-         perf/header.rs perf/mod.rs perfetto/mod.rs ring/find.rs ring/mod.rs sniff.rs \
-         text/head.rs text/mod.rs text/shape.rs text/stream.rs text/survey.rs text/wrapping.rs",
-    ),
-    ("trace", "ctf/packet.rs ctf/stream.rs"),
-    ("trace", "write/fields.rs write/row.rs"),
-    ("trace", "perfetto/described.rs perfetto/numbers.rs"),
 ];
 
 /// What a path leads to.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Confidence, Event, EventKind, NEVER_NS, TimerFlags};
 
-use crate::survey::Facts;
+use crate::facts::Facts;
 use crate::timers::{Cancelled, Pending};
 use crate::unseen::Expires;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use idlewise_model::{Confidence, TickGrid};
 
-use crate::survey::Facts;
+use crate::facts::{Facts, TicksSeen};
 
 /// Values of HZ that kernels are built with.
 const USUAL_HZ: [u32; 7] = [1000, 500, 300, 250, 200, 100, 24];
@@ -17,17 +17,6 @@ const NEAR_NS: i64 = 2_000;
 const FEW_STEPS: u64 = 3;
 /// A longer period than the true one explains all expiries by chance less often than one in 2 to this power.
 const SURE_BITS: u32 = 10;
-
-/// What the tick's timers show of one CPU.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TicksSeen {
-    /// For when its tick was armed, ns on `CLOCK_MONOTONIC`: ticks, and after a stop the next event.
-    pub(crate) expiries: Vec<i64>,
-    /// Of these, the ticks that the tick's own handler armed.
-    pub(crate) own: Vec<i64>,
-    /// How far these lay behind the one before, ns, and how often.
-    pub(crate) steps: BTreeMap<i64, u64>,
-}
 
 /// A period for all CPUs and each CPU's phase.
 #[derive(Clone, Debug, PartialEq, Eq)]

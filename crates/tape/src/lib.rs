@@ -12,8 +12,10 @@
 mod armed;
 mod causes;
 mod check;
+mod facts;
 pub mod file;
 mod grid;
+mod irq_class;
 mod kernel;
 mod leaving;
 mod maker;

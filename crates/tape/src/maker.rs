@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Second pass over a trace: follows each CPU's idle task and writes down its stays.
 
+mod cpu;
 mod ending;
 mod inputs;
 mod quiet;
@@ -12,17 +13,14 @@ mod without_idle_events;
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{
-    Change, Confidence, Counted, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS,
-    Piece,
-};
+use idlewise_model::{Change, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS};
 use idlewise_platform::Platform;
 
 use crate::armed::Armed;
-use crate::causes::Evidence;
-use crate::spool::{Limits, Spool, Stays};
-use crate::survey::Facts;
+use crate::facts::Facts;
+use crate::spool::{Limits, Spool};
 use crate::util::Utilisation;
+use cpu::Cpu;
 use quiet::Quiet;
 
 /// Global latency limit that means none, us (`governor-behaviour.md` 1.7).
@@ -48,72 +46,6 @@ pub(crate) struct Maker<'a> {
     /// All stays that were written down, each with the time to the one before, of which an hour counts.
     together_ns: u64,
     health: Health,
-}
-
-#[derive(Default)]
-struct Cpu {
-    stays: Stays,
-    in_visit: bool,
-    /// As it was counted last.
-    quiet: bool,
-    first_of_visit: bool,
-    /// The kernel's `idle_entrytime`, ns, where the trace shows it.
-    now_ns: Option<u64>,
-    stopped: bool,
-    stopped_at_ns: u64,
-    stopped_before: bool,
-    gap: bool,
-    stay: Option<Stay>,
-    /// When another CPU last sent this one an interrupt that has not come yet, ns; where such events are not recorded: began to
-    /// wake a task for it.
-    sent_ns: Option<u64>,
-    /// The governor in charge, where the recording names it, and how many idle periods it has chosen the state for.
-    governor: Option<GovernorName>,
-    governed: u64,
-    /// The governor has recorded a choice since the last idle entry.
-    chosen: bool,
-    /// Such a choice would have been seen: the CPU has left an idle state since the recording, or its last gap, began.
-    choice_due: bool,
-    /// When the last stay that was written down ended, ns.
-    told_to_ns: u64,
-    iowait: u16,
-    tick_handlers: Counted,
-    /// How well it is known what the clock was programmed for, counted by grade.
-    programmed: [u64; 4],
-    /// How well the times of wakes are known, counted by grade.
-    wakes: [u64; 4],
-    /// RCU's requests for its softirq, as far as they can still matter.
-    rcu_requests: Vec<rcu::Request>,
-    /// When RCU was last seen not to need this CPU's tick, ns.
-    no_callbacks_ns: u64,
-}
-
-impl Cpu {
-    /// What was known of the visit does not hold any more: events were lost, or the clock jumped.
-    fn forget(&mut self) {
-        self.gap = true;
-        self.stay = None;
-        self.sent_ns = None;
-        self.choice_due = false;
-        self.in_visit = false;
-        self.stopped = false;
-        self.stopped_before = false;
-        self.now_ns = None;
-    }
-}
-
-/// A stay that is not written down yet: its end or what followed is still to come.
-struct Stay {
-    piece: Piece,
-    /// An interrupt was on its way at the entry.
-    sent_before: bool,
-    programmed: Confidence,
-    exit_ns: Option<u64>,
-    seen: Evidence,
-    /// What had been seen when the governor was notified of the stay, where more came after that.
-    told: Option<Evidence>,
-    /// What had been seen when handlers began of which it is not known whether they came before or after that.
-    before_late: Option<Evidence>,
 }
 
 impl<'a> Maker<'a> {
@@ -143,7 +75,7 @@ impl<'a> Maker<'a> {
     pub(crate) fn event(&mut self, e: &Event) {
         if self.armed.clock_jumps(e.ts_ns) {
             // The machine was suspended, or who knows what: no governor's matter.
-            self.forget_all();
+            self.quiet.forget_all(&mut self.cpus);
         }
         if self.facts.by_switches {
             self.idle_task(e);
@@ -195,7 +127,7 @@ impl<'a> Maker<'a> {
         if e.pid > 0 && self.facts.switches == 0 {
             self.task_seen(e.cpu, e.ts_ns);
         }
-        self.count_if_many();
+        self.quiet.count_if_many(&mut self.cpus, self.facts);
     }
 
     fn put_in_charge(&mut self, cpu: u32, governor: GovernorName) {

@@ -20,6 +20,9 @@ enum Bytes {
 /// No part of a trace that is read whole is larger, bytes: symbols, descriptions of events, a page.
 const LARGEST_PART: u64 = 256 << 20;
 
+/// So many first bytes tell a file's format.
+pub(crate) const HEAD: usize = 64 << 10;
+
 /// An input of known length, read at any offset without a position of its own.
 pub(crate) struct Input {
     path: PathBuf,
@@ -114,6 +117,19 @@ impl Input {
                 Ok(done)
             }
         }
+    }
+
+    /// The first bytes, up to [`HEAD`].
+    pub(crate) fn head(&self) -> Result<Vec<u8>, TraceError> {
+        let mut head = vec![0; HEAD];
+        let got = self.read_at(0, &mut head).map_err(|source| TraceError::Read {
+            path: self.path.clone(),
+            offset: 0,
+            what: "the start",
+            source,
+        })?;
+        head.truncate(got);
+        Ok(head)
     }
 
     /// All bytes, of a file that is a part of a trace and read whole.

@@ -6,9 +6,6 @@ use std::path::Path;
 
 use crate::{ctf, dat, perf, perfetto, text};
 
-/// Bytes that are looked at.
-pub(crate) const HEAD: usize = 64 << 10;
-
 /// What a file looks like.
 pub(crate) enum Look {
     /// `trace.dat` of trace-cmd.

@@ -2,7 +2,10 @@
 //! Which CPUs are quiet: their idle task runs, and they have handed on their timers. A question that each entry asks about all
 //! other CPUs is answered by a count that only changes with the CPUs of which something was seen.
 
-use super::{Cpu, Maker};
+use std::collections::BTreeMap;
+
+use super::cpu::Cpu;
+use crate::facts::Facts;
 
 /// How many CPUs are quiet.
 #[derive(Default)]
@@ -21,38 +24,36 @@ impl Quiet {
             self.touched.push(cpu);
         }
     }
-}
 
-impl Maker<'_> {
-    /// Whether all other CPUs have handed on their timers: a CPU that keeps its tick has not. Where a CPU's idle task is
+    /// Whether all CPUs but `cpu` have handed on their timers: a CPU that keeps its tick has not. Where a CPU's idle task is
     /// hidden, being idle must do.
-    pub(super) fn others_idle(&mut self, cpu: u32) -> bool {
-        self.count_quiet();
-        let own = self.cpus.get(&cpu);
-        let others = self.cpus.len() - usize::from(own.is_some());
-        self.quiet.count - usize::from(own.is_some_and(|c| c.quiet)) == others
+    pub(super) fn others_idle(&mut self, cpu: u32, cpus: &mut BTreeMap<u32, Cpu>, facts: &Facts) -> bool {
+        self.update(cpus, facts);
+        let own = cpus.get(&cpu);
+        let others = cpus.len() - usize::from(own.is_some());
+        self.count - usize::from(own.is_some_and(|c| c.quiet)) == others
     }
 
     /// Keeps the list of CPUs to be counted shorter than that of all CPUs.
-    pub(super) fn count_if_many(&mut self) {
-        if self.quiet.touched.len() > self.cpus.len() {
-            self.count_quiet();
+    pub(super) fn count_if_many(&mut self, cpus: &mut BTreeMap<u32, Cpu>, facts: &Facts) {
+        if self.touched.len() > cpus.len() {
+            self.update(cpus, facts);
         }
     }
 
-    fn count_quiet(&mut self) {
-        let facts = self.facts;
+    /// Counts the CPUs anew of which something was seen.
+    fn update(&mut self, cpus: &mut BTreeMap<u32, Cpu>, facts: &Facts) {
         let told = facts.tick_told_by().is_some();
         let hidden =
             |cpu: &u32| !facts.by_switches && facts.cpus.get(cpu).is_none_or(|seen| seen.idle_entries == 0);
-        for cpu in std::mem::take(&mut self.quiet.touched) {
+        for cpu in std::mem::take(&mut self.touched) {
             #[cfg(test)]
-            (self.quiet.looks += 1);
-            let Some(c) = self.cpus.get_mut(&cpu) else { continue };
+            (self.looks += 1);
+            let Some(c) = cpus.get_mut(&cpu) else { continue };
             let is = c.in_visit && (c.stopped || !told || hidden(&cpu));
             match (c.quiet, is) {
-                (false, true) => self.quiet.count += 1,
-                (true, false) => self.quiet.count -= 1,
+                (false, true) => self.count += 1,
+                (true, false) => self.count -= 1,
                 _ => {}
             }
             c.quiet = is;
@@ -60,11 +61,11 @@ impl Maker<'_> {
     }
 
     /// Nothing is known any more of any CPU's visit.
-    pub(super) fn forget_all(&mut self) {
-        self.cpus.values_mut().for_each(Cpu::forget);
-        self.cpus.values_mut().for_each(|c| c.quiet = false);
-        self.quiet.count = 0;
-        self.quiet.touched.clear();
+    pub(super) fn forget_all(&mut self, cpus: &mut BTreeMap<u32, Cpu>) {
+        cpus.values_mut().for_each(Cpu::forget);
+        cpus.values_mut().for_each(|c| c.quiet = false);
+        self.count = 0;
+        self.touched.clear();
     }
 }
 
@@ -76,6 +77,7 @@ mod tests {
     use idlewise_trace::TraceFile;
 
     use super::*;
+    use crate::maker::Maker;
     use crate::survey::Survey;
 
     /// All CPUs sleep at once, again and again, and tell when they stop their ticks.
@@ -114,7 +116,12 @@ mod tests {
             };
             if cpus < 100 {
                 let wanted: Vec<bool> = (0..cpus).map(slowly).collect();
-                assert_eq!((0..cpus).map(|cpu| maker.others_idle(cpu)).collect::<Vec<_>>(), wanted);
+                assert_eq!(
+                    (0..cpus)
+                        .map(|cpu| maker.quiet.others_idle(cpu, &mut maker.cpus, &facts))
+                        .collect::<Vec<_>>(),
+                    wanted
+                );
             }
         }
         (entries, maker.quiet.looks)

@@ -3,7 +3,7 @@
 
 use idlewise_model::{Piece, PieceFlags, TickGrid, WakeCause};
 
-use super::Cpu;
+use super::cpu::{Cpu, RcuRequest};
 
 /// RCU's request for its softirq follows the tick this soon, ns.
 const AFTER_TICK_NS: u64 = 1_000_000;
@@ -11,14 +11,6 @@ const AFTER_TICK_NS: u64 = 1_000_000;
 /// usual pace: every tick, or every 3 ms where ticks come faster (`rcutree.jiffies_till_first_fqs` and `_next_fqs`).
 const LOOKS: u64 = 4;
 const LOOK_NS: u64 = 3_000_000;
-
-/// RCU's request for its softirq on a CPU.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    at_ns: u64,
-    /// Stays that began since then, with their tick kept, waited for the same.
-    since_ns: u64,
-}
 
 /// How long callbacks wait at most, ns.
 fn longest_wait_ns(grid: TickGrid) -> u64 {
@@ -33,7 +25,7 @@ pub(super) fn horizon_ns(grid: TickGrid) -> u64 {
 /// A CPU with RCU callbacks keeps its tick (`governor-behaviour.md` 1.8, step 3). No event says so at the entry, but
 /// when their time has come a tick that was kept for them asks for RCU's softirq. A stay before that which nothing
 /// but the tick ended waited for the same, and so did all after it: none can have stopped its tick.
-pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[Request]) {
+pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest]) {
     for piece in pieces {
         if piece.flags.has(PieceFlags::STOPPED_AFTER) {
             continue;
@@ -48,7 +40,7 @@ pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[Request]) {
 }
 
 /// Forgets the requests that can matter to no stay that begins at `start_ns` or later.
-pub(super) fn forget(requests: &mut Vec<Request>, start_ns: u64) {
+pub(super) fn forget(requests: &mut Vec<RcuRequest>, start_ns: u64) {
     requests.drain(..requests.partition_point(|r| r.at_ns <= start_ns));
 }
 
@@ -59,7 +51,7 @@ impl Cpu {
         let near = |p: &Piece| ts_ns < p.start_ns.saturating_add(horizon_ns(grid));
         if self.stay.is_some() || last.is_some_and(near) {
             let since_ns = self.kept_since_ns(ts_ns.saturating_sub(longest_wait_ns(grid))).unwrap_or(ts_ns);
-            self.rcu_requests.push(Request { at_ns: ts_ns, since_ns });
+            self.rcu_requests.push(RcuRequest { at_ns: ts_ns, since_ns });
         }
     }
 

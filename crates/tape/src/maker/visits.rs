@@ -3,7 +3,8 @@
 
 use idlewise_model::{Event, HealthKind, IdleTable, MAX_STATES, Piece, PieceFlags, WakeCause};
 
-use super::{Maker, Stay, clip, place};
+use super::cpu::Stay;
+use super::{Maker, clip, place};
 use crate::causes::Evidence;
 use crate::check::{LONGEST_STAY_NS, timer_ns};
 
@@ -107,7 +108,7 @@ impl Maker<'_> {
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
         let stopped_after = self.cpu(cpu).stopped;
-        let others_idle = self.others_idle(cpu);
+        let others_idle = self.quiet.others_idle(cpu, &mut self.cpus, self.facts);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
         let stops_known = self.facts.tick_told_by().is_some();
         self.util.asleep(cpu, ts_ns);

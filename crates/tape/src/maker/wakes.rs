@@ -5,7 +5,8 @@ use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
 
 use super::Maker;
 use crate::armed::Fired;
-use crate::causes::{Evidence, IrqClass};
+use crate::causes::Evidence;
+use crate::irq_class::IrqClass;
 use crate::leaving::LATE_NS;
 
 /// The softirq that runs wheel timers.

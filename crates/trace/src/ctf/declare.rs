@@ -1,163 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Declarations of TSDL: types, and the names given to them.
+//! Declarations of TSDL: types, how they are spelled out, and the names given to them. Both are in one file, as a
+//! structure holds declarations and a declaration may spell out a structure.
 
-use super::lex::{Lexer, Token, short};
-use super::specify::Specifier;
-use super::types::{Member, Order, Scopes, Space, Type, TypeId, Types};
+use super::lex::short;
+use super::parser::{DEEPEST, Parser, Setting, Value, byte_order};
+use super::types::{Int, Label, Member, Space, Type, TypeId};
 
-/// Deeper nesting is damage.
-const DEEPEST: usize = 48;
+/// Larger alignments are damage: the largest that makes sense is a cache line, 512 bits.
+pub(super) const LARGEST_ALIGN: u32 = 4096;
+/// Larger numbers are damage.
+const LARGEST_INT: u64 = 1 << 16;
 
-/// The value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    Number(i128),
-    Text(String),
-    /// Names with dots between them.
-    Path(Vec<String>),
-    /// What stands behind `:=`.
+/// What stands where a type is expected.
+enum Specifier<'a> {
     Type(TypeId),
-}
-
-impl Value {
-    pub(super) fn number(&self) -> Option<i128> {
-        if let Self::Number(n) = self { Some(*n) } else { None }
-    }
-
-    /// A word or a text, as text.
-    pub(super) fn word(&self) -> Option<String> {
-        match self {
-            Self::Text(text) => Some(text.clone()),
-            Self::Path(path) => Some(path.join(".")),
-            _ => None,
-        }
-    }
-
-    pub(super) fn ty(&self) -> Option<TypeId> {
-        if let Self::Type(ty) = self { Some(*ty) } else { None }
-    }
-}
-
-/// `path = value` or `path := type`.
-pub(super) struct Setting {
-    pub(super) path: String,
-    pub(super) value: Value,
-}
-
-/// Reads declarations from tokens. Errors say what was expected and what is there; [`Parser::at`] says where.
-pub(super) struct Parser<'a> {
-    lexer: Lexer<'a>,
-    token: Token<'a>,
-    /// Where `token` starts.
-    at: usize,
-    depth: usize,
-    pub(super) types: Types,
-    pub(super) scopes: Scopes,
-    /// Attributes that nobody knows, as far as they are worth a note.
-    pub(super) unknown: Vec<String>,
+    /// The name of a type, or of a type and then of a field.
+    Words(Vec<&'a str>),
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            lexer: Lexer::new(text),
-            token: Token::End,
-            at: 0,
-            depth: 0,
-            types: Types::default(),
-            scopes: Scopes::new(),
-            unknown: Vec::new(),
-        }
-    }
-
-    /// Where the token starts that is looked at.
-    pub(super) fn at(&self) -> usize {
-        self.at
-    }
-
-    /// Goes to the next token and gives the one before.
-    pub(super) fn step(&mut self) -> Result<Token<'a>, String> {
-        let next = self.lexer.next();
-        self.at = self.lexer.start();
-        let next = next?;
-        Ok(std::mem::replace(&mut self.token, next))
-    }
-
-    pub(super) fn is_end(&self) -> bool {
-        self.token == Token::End
-    }
-
-    /// The size of the integer type of that name.
-    pub(super) fn bits_of(&self, name: &str) -> Option<u32> {
-        self.types.int(self.scopes.find(Space::Alias, name)?).map(|int| int.bits)
-    }
-
-    pub(super) fn is(&self, mark: &str) -> bool {
-        matches!(&self.token, Token::Mark(m) if *m == mark)
-    }
-
-    pub(super) fn peek_word(&self) -> Option<&'a str> {
-        if let Token::Word(word) = self.token { Some(word) } else { None }
-    }
-
-    pub(super) fn instead_of<T>(&self, expected: &str) -> Result<T, String> {
-        Err(format!("{expected} instead of {}", self.token.show()))
-    }
-
-    /// Steps over `mark` if it is there.
-    pub(super) fn take(&mut self, mark: &str) -> Result<bool, String> {
-        let there = self.is(mark);
-        if there {
-            self.step()?;
-        }
-        Ok(there)
-    }
-
-    pub(super) fn expect(&mut self, mark: &str) -> Result<(), String> {
-        if self.take(mark)? { Ok(()) } else { self.instead_of(&format!("\"{mark}\"")) }
-    }
-
-    pub(super) fn word(&mut self) -> Result<&'a str, String> {
-        match self.peek_word() {
-            Some(word) => self.step().map(|_| word),
-            None => self.instead_of("a name"),
-        }
-    }
-
-    pub(super) fn path(&mut self) -> Result<Vec<String>, String> {
-        let mut path = vec![self.word()?.to_owned()];
-        while self.take(".")? {
-            path.push(self.word()?.to_owned());
-        }
-        Ok(path)
-    }
-
-    pub(super) fn signed(&mut self) -> Result<i128, String> {
-        let negative = self.take("-")?;
-        if !negative {
-            self.take("+")?;
-        }
-        let Token::Number(n) = self.token else { return self.instead_of("a number") };
-        self.step()?;
-        Ok(if negative { -i128::from(n) } else { i128::from(n) })
-    }
-
-    pub(super) fn value(&mut self) -> Result<Value, String> {
-        match &self.token {
-            Token::Text(_) => {
-                let Token::Text(mut text) = self.step()? else { return self.instead_of("a text") };
-                // As in C, texts that follow each other are one.
-                while let Token::Text(more) = &self.token {
-                    text.push_str(more);
-                    self.step()?;
-                }
-                Ok(Value::Text(text))
-            }
-            Token::Word(_) => self.path().map(Value::Path),
-            _ => self.signed().map(Value::Number),
-        }
-    }
-
     /// The settings between braces, with the declarations among them made.
     pub(super) fn block(&mut self) -> Result<Vec<Setting>, String> {
         self.expect("{")?;
@@ -179,20 +40,6 @@ impl<'a> Parser<'a> {
         }
         self.higher();
         Ok(settings)
-    }
-
-    pub(super) fn deeper(&mut self) -> Result<(), String> {
-        self.depth += 1;
-        self.scopes.enter();
-        if self.depth > DEEPEST {
-            return Err(format!("at most {DEEPEST} levels of braces"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn higher(&mut self) {
-        self.depth -= 1;
-        self.scopes.leave();
     }
 
     /// Reads a declaration up to its semicolon, if one is next.
@@ -221,32 +68,12 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// Words and stars: the name of a type of C.
-    pub(super) fn words(&mut self) -> Result<Vec<&'a str>, String> {
-        let mut words = Vec::new();
-        loop {
-            match self.peek_word() {
-                Some("const" | "volatile") => {}
-                Some(word) => words.push(word),
-                None if self.is("*") => words.push("*"),
-                None => return Ok(words),
-            }
-            self.step()?;
-        }
-    }
-
     /// A type on its own, without a name behind it.
     pub(super) fn type_alone(&mut self) -> Result<TypeId, String> {
         match self.specifier()? {
             Specifier::Type(ty) => Ok(ty),
             Specifier::Words(words) => self.alias(&words),
         }
-    }
-
-    pub(super) fn alias(&self, words: &[&str]) -> Result<TypeId, String> {
-        let name = words.join(" ");
-        let found = self.scopes.find(Space::Alias, &name);
-        found.ok_or_else(|| format!("a type that was declared before instead of \"{}\"", short(&name)))
     }
 
     /// Fields of one type, up to the semicolon: `uint32_t a, b[4];`.
@@ -282,8 +109,7 @@ impl<'a> Parser<'a> {
         }
         let mut all = Vec::new();
         while self.take("[")? {
-            if let Token::Number(n) = self.token {
-                self.step()?;
+            if let Some(n) = self.take_number()? {
                 all.push(Many::Times(n));
             } else {
                 all.push(Many::Counted(self.path()?));
@@ -301,21 +127,205 @@ impl<'a> Parser<'a> {
         })
     }
 
-    pub(super) fn not_known(&mut self, block: &str, attribute: &str) {
-        const WORTH: usize = 20;
-        let name = format!("{block}.{}", short(attribute));
-        if self.unknown.len() < WORTH && !self.unknown.contains(&name) {
-            self.unknown.push(name);
+    /// A type, spelled out or by its name.
+    fn specifier(&mut self) -> Result<Specifier<'a>, String> {
+        while matches!(self.peek_word(), Some("const" | "volatile")) {
+            self.step()?;
         }
+        let Some(word) = self.peek_word() else { return self.instead_of("a type") };
+        if !["struct", "variant", "enum", "integer", "floating_point", "string"].contains(&word) {
+            return self.words().map(Specifier::Words);
+        }
+        self.step()?;
+        let ty = match word {
+            "struct" => self.structure()?,
+            "variant" => self.variant()?,
+            "enum" => self.enumeration()?,
+            "integer" => self.integer()?,
+            "floating_point" => self.floating_point()?,
+            _ => {
+                if self.is("{") {
+                    let _encoding = self.block()?;
+                }
+                self.types.add(Type::Text)?
+            }
+        };
+        Ok(Specifier::Type(ty))
+    }
+
+    fn named(&self, space: Space, what: &str, name: Option<&str>) -> Result<TypeId, String> {
+        let Some(name) = name else { return self.instead_of("\"{\"") };
+        let found = self.scopes.find(space, name);
+        found.ok_or_else(|| format!("{what} \"{}\" to be declared before", short(name)))
+    }
+
+    /// A name, if one is next.
+    fn name(&mut self) -> Result<Option<&'a str>, String> {
+        let name = self.peek_word();
+        if name.is_some() {
+            self.step()?;
+        }
+        Ok(name)
+    }
+
+    fn body(&mut self) -> Result<Vec<Member>, String> {
+        self.expect("{")?;
+        self.deeper()?;
+        let mut members = Vec::new();
+        while !self.take("}")? {
+            // A structure here is a field's type, not a declaration.
+            let declares = matches!(self.peek_word(), Some("typealias" | "typedef"));
+            if !(declares && self.declaration()?) {
+                members.append(&mut self.members()?);
+            }
+        }
+        self.higher();
+        Ok(members)
+    }
+
+    fn structure(&mut self) -> Result<TypeId, String> {
+        let name = self.name()?.filter(|n| *n != "align");
+        if !self.is("{") {
+            return self.named(Space::Struct, "struct", name);
+        }
+        let fields = self.body()?;
+        let mut align = 1;
+        if self.peek_word() == Some("align") {
+            self.step()?;
+            self.expect("(")?;
+            align = alignment(self.signed()?)?;
+            self.expect(")")?;
+        }
+        let ty = self.types.add(Type::Struct { align, fields })?;
+        if let Some(name) = name {
+            self.scopes.declare(Space::Struct, name, ty);
+        }
+        Ok(ty)
+    }
+
+    fn variant(&mut self) -> Result<TypeId, String> {
+        let name = self.name()?;
+        let mut tag = None;
+        if self.take("<")? {
+            tag = Some(self.path()?);
+            self.expect(">")?;
+        }
+        if !self.is("{") {
+            let declared = self.named(Space::Variant, "variant", name)?;
+            let Type::Variant { options, .. } = self.types.get(declared) else {
+                return self.instead_of("a variant");
+            };
+            let options = options.clone();
+            return self.types.add(Type::Variant { tag, options });
+        }
+        let options = self.body()?;
+        let ty = self.types.add(Type::Variant { tag, options })?;
+        if let Some(name) = name {
+            self.scopes.declare(Space::Variant, name, ty);
+        }
+        Ok(ty)
+    }
+
+    fn enumeration(&mut self) -> Result<TypeId, String> {
+        let name = self.name()?;
+        let container = if self.take(":")? { Some(self.type_alone()?) } else { None };
+        if !self.is("{") {
+            return self.named(Space::Enum, "enum", name);
+        }
+        let container = match container {
+            Some(container) => container,
+            None => self.alias(&["int"])?,
+        };
+        if self.types.int(container).is_none() {
+            return Err("an enumeration to be kept in an integer".to_owned());
+        }
+        self.step()?;
+        let mut labels: Vec<Label> = Vec::new();
+        while !self.take("}")? {
+            let name = match self.value()? {
+                Value::Text(name) => name,
+                Value::Path(path) => path.join("."),
+                _ => return self.instead_of("a label"),
+            };
+            let mut from = labels.last().map_or(0, |l| l.to.saturating_add(1));
+            let mut to = from;
+            if self.take("=")? {
+                from = self.signed()?;
+                to = if self.take("...")? { self.signed()? } else { from };
+            }
+            labels.push(Label { name, from, to });
+            if !self.take(",")? && !self.is("}") {
+                return self.instead_of("\",\" or \"}\"");
+            }
+        }
+        let ty = self.types.add(Type::Enum { container, labels })?;
+        if let Some(name) = name {
+            self.scopes.declare(Space::Enum, name, ty);
+        }
+        Ok(ty)
+    }
+
+    fn integer(&mut self) -> Result<TypeId, String> {
+        let mut int = Int { bits: 0, align: 0, signed: false, order: None, text: false, clock: None };
+        for Setting { path, value } in self.block()? {
+            let word = value.word();
+            match (path.as_str(), &value, word.as_deref()) {
+                ("size", Value::Number(n), _) => int.bits = size(*n)?,
+                ("align", Value::Number(n), _) => int.align = alignment(*n)?,
+                ("signed", Value::Number(n), _) => int.signed = *n != 0,
+                ("signed", _, Some(word)) => int.signed = word.eq_ignore_ascii_case("true"),
+                ("byte_order", _, Some(word)) => int.order = byte_order(word)?,
+                ("encoding", _, Some(word)) => int.text = word != "none",
+                ("map", Value::Path(path), _) => match path.as_slice() {
+                    [clock, name, value] if clock == "clock" && value == "value" => {
+                        int.clock = Some(name.clone());
+                    }
+                    _ => return Err("map = clock.NAME.value".to_owned()),
+                },
+                ("base", ..) => {}
+                (other, ..) => self.not_known("integer", other),
+            }
+        }
+        if int.bits == 0 {
+            return Err("an integer to have a size".to_owned());
+        }
+        int.align = usual_align(int.align, int.bits);
+        self.types.add(Type::Int(int))
+    }
+
+    fn floating_point(&mut self) -> Result<TypeId, String> {
+        let (mut bits, mut align) = (0u32, 0);
+        for Setting { path, value } in self.block()? {
+            match (path.as_str(), value) {
+                ("exp_dig" | "mant_dig", Value::Number(n)) => bits = bits.saturating_add(size(n)?),
+                ("align", Value::Number(n)) => align = alignment(n)?,
+                ("byte_order", _) => {}
+                (other, _) => self.not_known("floating_point", other),
+            }
+        }
+        if bits == 0 {
+            return Err("a floating_point to have exp_dig and mant_dig".to_owned());
+        }
+        self.types.add(Type::Opaque { bits, align: usual_align(align, bits) })
     }
 }
 
-/// `None` is the trace's own byte order.
-pub(super) fn byte_order(word: &str) -> Result<Option<Order>, String> {
-    match word {
-        "le" => Ok(Some(Order::Little)),
-        "be" | "network" => Ok(Some(Order::Big)),
-        "native" => Ok(None),
-        other => Err(format!("the byte order le, be, network or native instead of \"{}\"", short(other))),
+fn size(n: i128) -> Result<u32, String> {
+    let bits = u64::try_from(n).ok().filter(|n| (1..=LARGEST_INT).contains(n));
+    bits.and_then(|n| u32::try_from(n).ok())
+        .ok_or_else(|| format!("a size of 1 to {LARGEST_INT} bits, not {n}"))
+}
+
+fn alignment(n: i128) -> Result<u32, String> {
+    let align = u32::try_from(n).ok().filter(|n| n.is_power_of_two() && *n <= LARGEST_ALIGN);
+    align.ok_or_else(|| format!("an alignment to a power of two up to {LARGEST_ALIGN} bits, not {n}"))
+}
+
+/// Whole bytes are aligned to bytes unless the declaration says otherwise.
+fn usual_align(said: u32, bits: u32) -> u32 {
+    match said {
+        0 if bits.is_multiple_of(8) => 8,
+        0 => 1,
+        said => said,
     }
 }

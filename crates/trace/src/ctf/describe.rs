@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::declare::{Parser, Setting, Value, byte_order};
 use super::lex::short;
+use super::parser::{Parser, Setting, Value, byte_order};
 use super::types::{Order, TypeId, Types};
 
 /// The parsed metadata.

@@ -6,10 +6,11 @@ use std::collections::BinaryHeap;
 
 use idlewise_model::{Event, EventKind};
 
-use super::CtfTrace;
-use super::stream::{Comms, Reader, Shared};
-use crate::Stream;
+use super::shared::{Comms, Shared};
+use super::stream::Reader;
+use super::trace::CtfTrace;
 use crate::learned::Learned;
+use crate::reader::Stream;
 
 /// No task is known to be current.
 const UNKNOWN: i32 = -1;

@@ -7,7 +7,7 @@ use idlewise_model::HealthKind;
 
 use super::kinds::{Kinds, Stream};
 use super::program::{Field, Num, Outcome, Payload, Program};
-use super::stream::Shared;
+use super::shared::Shared;
 use super::window::Window;
 use crate::input::Input;
 

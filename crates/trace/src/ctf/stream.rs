@@ -9,57 +9,11 @@ use super::header::NoHead;
 use super::kinds::{EventClass, Kinds, Stream};
 use super::packet::{Found, Packet};
 use super::program::{Outcome, Payload};
+use super::shared::Shared;
 use super::window::Window;
 use crate::input::Input;
-use crate::kernel::clock::seconds;
+use crate::kernel::clock::{JUMP_NS, seconds};
 use crate::kernel::meaning::Values;
-use crate::learned::Learned;
-
-/// A clock that jumps further than an hour is counted.
-const JUMP_NS: u64 = 3_600_000_000_000;
-
-const NS: u64 = 1_000_000_000;
-
-/// What all streams share.
-pub(super) struct Shared<'a> {
-    pub(super) kinds: &'a Kinds,
-    pub(super) uuid: Option<[u8; 16]>,
-    /// Ticks of the clock in a second.
-    pub(super) freq: u64,
-    pub(super) learned: Learned,
-    pub(super) comms: Comms,
-}
-
-impl Shared<'_> {
-    #[inline(always)]
-    fn ns(&self, ticks: u64) -> u64 {
-        if self.freq == NS {
-            return ticks;
-        }
-        (u128::from(ticks) * u128::from(NS) / u128::from(self.freq.max(1))) as u64
-    }
-}
-
-/// What the last events said about names of tasks, so that saying it again costs nothing.
-pub(super) struct Comms(Vec<(i32, [u8; 16])>);
-
-impl Comms {
-    pub(super) fn new() -> Self {
-        Self(vec![(0, [0; 16]); 256])
-    }
-
-    #[inline(always)]
-    fn learn(&mut self, pid: i32, comm: &[u8], learned: &mut Learned) {
-        let mut name = [0; 16];
-        for (to, from) in name.iter_mut().zip(comm) {
-            *to = *from;
-        }
-        let at = pid as usize % self.0.len().max(1);
-        let Some(told) = self.0.get_mut(at).filter(|told| **told != (pid, name)) else { return };
-        *told = (pid, name);
-        learned.comm(pid, &String::from_utf8_lossy(comm));
-    }
-}
 
 /// Why there is no event at a place.
 enum NoEvent {

@@ -3,8 +3,8 @@
 
 use std::io;
 
+use super::declare::LARGEST_ALIGN;
 use super::program::PAD;
-use super::specify::LARGEST_ALIGN;
 use crate::input::Input;
 
 /// Memory for the windows of all streams together.

@@ -5,40 +5,13 @@ use std::collections::BTreeSet;
 
 use idlewise_model::HealthKind;
 
-use super::header::Reader;
+use super::reader::{Buffer, Reader};
 use crate::error::{CUT_OFF, TraceError};
 use crate::input::{Cursor, text};
 use crate::kernel::ring_buffer::{MAX_CPUS, Region};
-use crate::unpack::Packing;
 
 /// Every buffer of a version 6 file may name the same table of CPUs, so their number is limited.
 pub(super) const MOST_BUFFERS: usize = 100;
-
-/// What the top instance is called in messages; its name in the file is empty.
-const TOP: &str = "the top trace instance";
-
-/// The buffer of one trace instance.
-#[derive(Debug, Default)]
-pub(super) struct Buffer {
-    pub(super) name: String,
-    /// Empty if the file does not tell.
-    pub(super) clock: String,
-    pub(super) page_size: u32,
-    pub(super) packing: Packing,
-    pub(super) regions: Vec<Region>,
-    /// It holds the text of a latency tracer.
-    is_text: bool,
-}
-
-impl Buffer {
-    fn has_data(&self) -> bool {
-        self.is_text || self.regions.iter().any(|r| r.size > 0)
-    }
-
-    fn title(&self) -> String {
-        if self.name.is_empty() { TOP.to_owned() } else { format!("trace instance {:?}", self.name) }
-    }
-}
 
 impl Reader<'_> {
     /// Reads a buffer of a version 6 file: its kind, the table of its CPUs, its clock.

@@ -7,20 +7,22 @@ use memchr::memmem;
 
 use idlewise_model::HealthKind;
 
-use super::MAGIC;
-use super::buffers::{Buffer, MOST_BUFFERS, separate};
+use super::buffers::{MOST_BUFFERS, separate};
 use super::options::{self, Facts};
-use crate::Choice;
+use super::reader::Reader;
+use crate::choice::Choice;
 use crate::error::{CUT_OFF, TraceError};
 use crate::input::{Cursor, Input};
 use crate::kernel::bytes::Decoders;
 use crate::kernel::clock;
-use crate::kernel::files::KernelFiles;
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::kernel::ring_buffer::{MAX_CPUS, MAX_PAGE, MIN_PAGE, RingTrace};
 use crate::meta::TraceMeta;
 use crate::unpack::{Packing, Unpacker};
+
+/// The first bytes of a `trace.dat` of any version.
+pub(crate) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 
 /// A chain of option sections that is longer goes in circles.
 const MAX_SECTIONS: usize = 10_000;
@@ -29,22 +31,6 @@ const MAX_SECTIONS: usize = 10_000;
 const TAIL: u64 = 64 << 10;
 const UNFINISHED: &str = "the file was cut off: copy it again; if it was never finished, `trace-cmd restore` makes a \
     trace of the parts (trace.dat.cpu0, ...) that a recording leaves behind";
-
-/// What was read of the headers so far.
-pub(super) struct Reader<'a> {
-    pub(super) input: &'a Input,
-    pub(super) meta: TraceMeta,
-    pub(super) order: ByteOrder,
-    pub(super) decoders: Decoders,
-    pub(super) facts: Facts,
-    pub(super) layout: Option<PageLayout>,
-    pub(super) page_size: u32,
-    pub(super) packing: Packing,
-    pub(super) buffers: Vec<Buffer>,
-    pub(super) unpacker: Unpacker,
-    /// Where the sections end that were read so far.
-    pub(super) sections_end: u64,
-}
 
 pub(super) fn read(input: &Input, choice: &Choice) -> Result<RingTrace, TraceError> {
     let mut c = Cursor::file(input, ByteOrder::Little, MAGIC.len() as u64, "the initial format");
@@ -195,14 +181,6 @@ impl Reader<'_> {
             }
         }
         Ok(0)
-    }
-
-    pub(super) fn damage(&mut self, kind: HealthKind, what: String) {
-        self.meta.damage(kind, what);
-    }
-
-    pub(super) fn files(&mut self) -> KernelFiles<'_> {
-        KernelFiles { decoders: &mut self.decoders, meta: &mut self.meta, layout: &mut self.layout }
     }
 
     /// Tells of another recording behind this one: files were joined.

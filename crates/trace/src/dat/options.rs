@@ -7,9 +7,8 @@ use idlewise_model::HealthKind;
 
 use super::guests;
 use crate::input::text;
-use crate::kernel::clock;
+use crate::kernel::clock::{self, Clock};
 use crate::kernel::order::{ByteOrder, Order};
-use crate::kernel::ring_buffer::Clock;
 use crate::meta::{CpuStats, TraceMeta};
 
 pub(crate) const DONE: u16 = 0;

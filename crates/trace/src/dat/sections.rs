@@ -3,8 +3,8 @@
 
 use idlewise_model::HealthKind;
 
-use super::header::Reader;
 use super::options;
+use super::reader::Reader;
 use crate::error::{CUT_OFF, TraceError};
 use crate::input::Cursor;
 use crate::unpack::{Limit, Packing};

@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The clocks that a trace may be recorded with (Documentation/trace/ftrace.rst, `trace_clock`).
 
+/// A clock that jumps further than an hour is counted.
+pub(crate) const JUMP_NS: u64 = 3_600_000_000_000;
+
+/// From the buffer's times to the trace's, as the file asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// Multiplier and shift, for time stamp counters.
+    pub(crate) scale: Option<(u32, u32)>,
+    /// Added after scaling, ns.
+    pub(crate) offset: i64,
+}
+
+impl Clock {
+    #[inline(always)]
+    pub(crate) fn time(self, raw: u64) -> u64 {
+        let ns = match self.scale {
+            None => raw,
+            Some((mult, shift)) => ((u128::from(raw) * u128::from(mult)) >> shift.min(127)) as u64,
+        };
+        ns.wrapping_add_signed(self.offset)
+    }
+}
+
 /// The clock that the text of `trace_clock` selects: "local global [mono]" to "mono"; a single name stays.
 pub(crate) fn selected(list: &str) -> String {
     let chosen = list.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{EventKind, TickGrid};
 
-use crate::Stream;
 use crate::meta::TraceMeta;
+use crate::reader::Stream;
 use crate::symbols::Symbols;
 
 /// So many events are looked at.

@@ -2,6 +2,7 @@
 //! What perf was asked to record (`perf_event_attr`), and what follows from it: where a sample keeps its time, CPU, task
 //! and payload. Numbers and order of the fields: perf_event_open(2), include/uapi/linux/perf_event.h.
 
+use crate::input::text;
 use crate::kernel::order::Order;
 
 /// The first version of the structure has so many bytes; no version is shorter.
@@ -48,6 +49,13 @@ pub(crate) fn u32_at(order: impl Order, data: &[u8], at: usize) -> Option<u32> {
 #[inline(always)]
 pub(crate) fn u64_at(order: impl Order, data: &[u8], at: usize) -> Option<u64> {
     data.get(at..)?.first_chunk::<8>().map(|b| order.u64(*b))
+}
+
+/// The text of a string as perf stores it: its length, then the string, filled up with zero bytes.
+pub(crate) fn string(order: impl Order, bytes: &[u8]) -> Option<(String, &[u8])> {
+    let n = u32_at(order, bytes, 0)? as usize;
+    let rest = bytes.get(4..)?;
+    Some((text(rest.get(..n)?), rest.get(n..)?))
 }
 
 /// One of the events that perf was asked to record.

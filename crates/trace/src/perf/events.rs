@@ -7,17 +7,16 @@
 
 use idlewise_model::{Event, EventKind, HealthKind};
 
-use super::PerfFile;
 use super::attr::{Sample, u32_at, u64_at};
+use super::file::PerfFile;
 use super::header::MAX_CPUS;
 use super::losses::Losses;
 use super::records::{Next, Record, Records, kind};
-use crate::Stream;
 use crate::kernel::bytes::Decoded;
-use crate::kernel::clock::seconds;
+use crate::kernel::clock::{JUMP_NS, seconds};
 use crate::kernel::order::Order;
-use crate::kernel::ring_buffer::JUMP_NS;
 use crate::learned::Learned;
+use crate::reader::Stream;
 
 /// So many events wait at most to be put in order (with what sorting needs, 256 MiB).
 pub(crate) const MOST_WAITING: usize = 2 << 20;

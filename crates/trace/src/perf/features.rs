@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::attr::{u32_at, u64_at};
-use super::header::string;
+use super::attr::{string, u32_at, u64_at};
 use crate::kernel::order::{ByteOrder, Order};
 
 pub(crate) const TRACING_DATA: u32 = 1;

@@ -10,14 +10,17 @@ use idlewise_model::HealthKind;
 use super::attr::{ATTR_VER0, Attr, Attrs, RECORD_HEAD, u32_at, u64_at};
 use super::features::{self, Features};
 use super::records::{Next, Record, Records, kind};
-use super::{MAGIC, MAGIC_BIG};
 use crate::dat;
 use crate::error::{CUT_OFF, TraceError};
-use crate::input::{Cursor, Input, text};
+use crate::input::{Cursor, Input};
 use crate::kernel::bytes::Decoders;
 use crate::kernel::files::KernelFiles;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::meta::TraceMeta;
+
+/// The first bytes of a perf.data, written on a little-endian and on a big-endian machine.
+pub(crate) const MAGIC: &[u8; 8] = b"PERFILE2";
+pub(crate) const MAGIC_BIG: &[u8; 8] = b"2ELIFREP";
 
 /// The length of the header of what was written to a pipe: magic and length.
 const PIPE_HEADER: u64 = 16;
@@ -413,11 +416,4 @@ impl Reader<'_> {
         }
         self.meta.notes.append(&mut notes);
     }
-}
-
-/// The text of a string as perf stores it: its length, then the string, filled up with zero bytes.
-pub(crate) fn string(order: impl Order, bytes: &[u8]) -> Option<(String, &[u8])> {
-    let n = u32_at(order, bytes, 0)? as usize;
-    let rest = bytes.get(4..)?;
-    Some((text(rest.get(..n)?), rest.get(n..)?))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use idlewise_model::EventKind;
 
+use super::field::{Field, Kind};
 use super::numbers::{EVENTS, FIELDS};
 use super::wire::{Fields, Value};
 use crate::kernel::meaning::{Layout, Op, Values, system_of};
@@ -14,23 +15,6 @@ use crate::learned::Learned;
 const MOST_FIELDS: usize = 64;
 /// So many different sets of fields of one event are remembered; a recorder writes one.
 const MOST_SHAPES: usize = 64;
-
-/// How a field's value is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// As a varint.
-    Number,
-    /// As a text.
-    Text,
-}
-
-/// A field of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field<N> {
-    pub(crate) number: u8,
-    pub(crate) name: N,
-    pub(crate) kind: Kind,
-}
 
 /// An event that a number or a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,18 +6,16 @@ use std::collections::BinaryHeap;
 
 use idlewise_model::{Event, HealthKind};
 
-use super::PerfettoFile;
 use super::bundle::{Current, Decoder, Item};
+use super::file::PerfettoFile;
 use super::index::Place;
 use super::packets::{Blocks, unpack};
-use crate::Stream;
 use crate::error::TraceError;
 use crate::input::Input;
-use crate::kernel::clock::seconds;
+use crate::kernel::clock::{JUMP_NS, seconds};
 use crate::learned::Learned;
+use crate::reader::Stream;
 
-/// A clock that jumps further than an hour is counted.
-const JUMP_NS: u64 = 3_600_000_000_000;
 /// Packed blocks may be unpacked so many times on the way: those of several CPUs lie in one.
 const MOST_UNPACKING: u64 = 8;
 

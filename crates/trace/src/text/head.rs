@@ -14,8 +14,10 @@
 
 use memchr::{memchr, memchr_iter};
 
-use super::MOST_CPUS;
 use super::values::{MOST_NAME, digits, trim, trim_start};
+
+/// The kernel is built for 8192 CPUs at most.
+pub(super) const MOST_CPUS: u32 = 1 << 16;
 
 /// The resolution of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

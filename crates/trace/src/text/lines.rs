@@ -106,6 +106,25 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// A line without its end: without the carriage return of Windows, and without what makes it a line of a JavaScript
+/// string in a systrace page.
+#[inline]
+pub(super) fn clean(line: &[u8]) -> &[u8] {
+    match line.last() {
+        Some(b'\r') => clean_more(line.strip_suffix(b"\r").unwrap_or(line)),
+        Some(b'\\' | b';') => clean_more(line),
+        _ => line,
+    }
+}
+
+#[inline(never)]
+fn clean_more(line: &[u8]) -> &[u8] {
+    if line == b"\\" {
+        return b"";
+    }
+    [&b"\\n\\"[..], b"\\n\";", b"\";"].iter().find_map(|end| line.strip_suffix(*end)).unwrap_or(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

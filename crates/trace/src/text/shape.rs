@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
-use super::stream::Words;
 use super::values;
+use super::words::Words;
 use crate::kernel::meaning::{Layout, Op, Spelled, Values, spelled};
 
 /// No event has more fields that mean something.

@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use idlewise_model::{Event, EventKind, HealthKind};
 
-use super::head::{Grain, Head, event};
-use super::lines::Lines;
+use super::head::{Grain, Head};
+use super::line_kind::{LineKind, kind_of};
+use super::lines::{Lines, clean};
 use super::shape::Shape;
 use super::survey::Facts;
 use super::values;
-use crate::kernel::clock::seconds;
+use super::words::Words;
+use crate::kernel::clock::{JUMP_NS, seconds};
 use crate::kernel::meaning::{Op, Values, system_of};
 use crate::learned::Learned;
-use crate::{Stream, text};
+use crate::reader::Stream;
 
 /// The events of a text.
 pub(super) struct TextEvents<'a> {
@@ -28,28 +30,6 @@ pub(super) struct TextEvents<'a> {
     /// An event that waits for them to be reported.
     waiting: Option<Event>,
     ts_ns: u64,
-}
-
-/// What words stand for.
-pub(super) struct Words {
-    pub(super) learned: Learned,
-    addresses: BTreeMap<u64, u64>,
-    timer_flags_told: bool,
-}
-
-impl Words {
-    /// The flags of a timer; 0 where the text does not really tell them.
-    pub(super) fn timer_flags(&self, text: &[u8]) -> Option<u64> {
-        if !self.timer_flags_told && text == values::ALL_FLAGS { Some(0) } else { values::timer_flags(text) }
-    }
-
-    /// The number of a function that is given by name or by address.
-    pub(super) fn function(&mut self, text: &[u8]) -> u64 {
-        match values::function(text) {
-            Ok(address) => self.addresses.get(&address).copied().unwrap_or(address),
-            Err(name) => self.learned.function_id(&String::from_utf8_lossy(name)),
-        }
-    }
 }
 
 /// An event by name.
@@ -79,26 +59,14 @@ struct Cpu {
     comm: Vec<u8>,
 }
 
+/// The losses of so many CPUs may be reported in a row.
+const MOST_LOST: usize = 1024;
+
 /// An event is spelled in two ways at most, by any tool; more is damage.
 const MOST_SHAPES: usize = 4;
 
 /// So many different events are no events; what comes later shares one kind.
 const MOST_KINDS: usize = 10_000;
-
-/// Beyond an hour a clock did not run, it jumped.
-const JUMP_NS: u64 = 3_600_000_000_000;
-
-/// What a line is.
-enum Said<'l> {
-    Event(Head<'l>, &'l [u8], &'l [u8]),
-    Lost(u32, u64),
-    /// The first line of a `trace` file: here one begins, whatever stood before.
-    Begin,
-    /// A heading, a stack, an empty line.
-    Nothing,
-    /// Something else, which is counted.
-    Odd,
-}
 
 impl<'a> TextEvents<'a> {
     pub(super) fn new(lines: Lines<'a>, facts: &Facts) -> Self {
@@ -132,20 +100,20 @@ impl<'a> TextEvents<'a> {
                 }
                 return None;
             };
-            let line = text::clean(self.lines.get(place));
-            let (head, name, fields) = match say(line) {
-                Said::Event(head, name, fields) => (head, name, fields),
-                Said::Nothing => continue,
-                Said::Lost(cpu, count) => {
+            let line = clean(self.lines.get(place));
+            let (head, name, fields) = match kind_of(line) {
+                LineKind::Event(head, name, fields) => (head, name, fields),
+                LineKind::Nothing => continue,
+                LineKind::Lost(cpu, count) => {
                     self.lost(cpu, count);
                     continue;
                 }
                 // Nobody knows what happened between two recordings that were put into one file.
-                Said::Begin => {
+                LineKind::Begin => {
                     self.begin();
                     continue;
                 }
-                Said::Odd => {
+                LineKind::Odd => {
                     let line = self.lines.number();
                     self.words.learned.health.add(HealthKind::Ignored, 1, || format!("line {line}"));
                     continue;
@@ -198,7 +166,7 @@ impl<'a> TextEvents<'a> {
         if let Some((_, sum)) = self.lost.iter_mut().find(|(c, _)| *c == cpu) {
             // Of several losses, one of unknown size makes the sum unknown.
             *sum = if *sum > 0 && count > 0 { sum.saturating_add(count) } else { 0 };
-        } else if self.lost.len() < text::MOST_LOST {
+        } else if self.lost.len() < MOST_LOST {
             self.lost.push_back((cpu, count));
         }
     }
@@ -351,52 +319,4 @@ impl Kind {
         words.learned.health.add(HealthKind::BadEvent, dirt, || format!("line {line}, {}: {why}", self.name));
         EventKind::Other { id: self.id }
     }
-}
-
-/// What a line is.
-#[inline]
-fn say(line: &[u8]) -> Said<'_> {
-    if line.is_empty() || line.starts_with(b"#") {
-        return if line.starts_with(b"# tracer:") { Said::Begin } else { Said::Nothing };
-    }
-    let Some(head) = Head::parse(line) else { return aside(line) };
-    let Some((name, fields)) = event(head.style, head.rest) else { return no_event(&head) };
-    Said::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start))
-}
-
-/// What libtraceevent puts before the raw fields of an event whose format it does not understand.
-const FAILED: &[u8] = b"[FAILED TO PARSE]";
-
-/// A line with a time and no event.
-#[cold]
-fn no_event<'l>(head: &Head<'l>) -> Said<'l> {
-    let rest = values::trim_start(head.rest);
-    if rest.starts_with(b"PERF_RECORD_LOST") {
-        let count = rest.rsplit(|b| *b == b' ').next().and_then(values::number);
-        return Said::Lost(head.cpu, count.unwrap_or(0));
-    }
-    if STACKS.iter().any(|s| rest.starts_with(s)) { Said::Nothing } else { Said::Odd }
-}
-
-/// What the kernel prints in place of an event's name before a stack.
-const STACKS: [&[u8]; 2] = [b"<stack trace", b"<user stack trace"];
-
-/// A line without a time.
-#[cold]
-fn aside(line: &[u8]) -> Said<'_> {
-    let text = values::trim(line);
-    if let Some(rest) = text.strip_prefix(b"CPU:") {
-        return loss(rest).map_or(Said::Odd, |(cpu, count)| Said::Lost(cpu, count));
-    }
-    if text::is_known(line) { Said::Nothing } else { Said::Odd }
-}
-
-/// `2 [LOST 123 EVENTS]` of the kernel, `2 [123 EVENTS DROPPED]` of trace-cmd; without a number where it is not known.
-fn loss(text: &[u8]) -> Option<(u32, u64)> {
-    let (cpu, n) = values::digits(text)?;
-    let told = values::trim(text.get(n..)?).strip_prefix(b"[")?;
-    let known = told.starts_with(b"LOST") || told.ends_with(b"DROPPED]");
-    let count = told.split(|b| *b == b' ').find_map(values::number);
-    let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < text::MOST_CPUS)?;
-    known.then_some((cpu, count.unwrap_or(0)))
 }

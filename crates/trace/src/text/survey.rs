@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memmem;
 
-use super::head::{Grain, Head, Style, beyond_time, event};
-use super::lines::Lines;
+use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event};
+use super::line_kind::is_known;
+use super::lines::{Lines, clean};
 use super::source::Packing;
 use super::values::{self, digits, trim};
 use super::wrapping::{BYTE_ORDER_MARK, Wrapping};
-use super::{MOST_CPUS, clean, is_known};
 use crate::meta::TraceMeta;
 
 /// How many lines are looked at.

@@ -4,7 +4,7 @@
 use idlewise_model::HealthKind;
 
 use super::window::{Fill, Window, Workshop};
-use crate::kernel::clock::seconds;
+use crate::kernel::clock::{Clock, JUMP_NS, seconds};
 use crate::kernel::format::PageLayout;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
@@ -28,29 +28,6 @@ const TIME_STAMP: u32 = 31;
 
 /// A time stamp entry has no room for the topmost bits of a time.
 const STAMP_BITS: u32 = 59;
-
-/// A clock that jumps further than an hour is counted.
-pub(crate) const JUMP_NS: u64 = 3_600_000_000_000;
-
-/// From the buffer's times to the trace's, as the file asks for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clock {
-    /// Multiplier and shift, for time stamp counters.
-    pub(crate) scale: Option<(u32, u32)>,
-    /// Added after scaling, ns.
-    pub(crate) offset: i64,
-}
-
-impl Clock {
-    #[inline(always)]
-    fn time(self, raw: u64) -> u64 {
-        let ns = match self.scale {
-            None => raw,
-            Some((mult, shift)) => ((u128::from(raw) * u128::from(mult)) >> shift.min(127)) as u64,
-        };
-        ns.wrapping_add_signed(self.offset)
-    }
-}
 
 /// What all CPUs of a stream share.
 pub(crate) struct Shared<O> {

@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 
-use super::RingTrace;
 use super::cpu::{Cpu, Shared};
+use super::recording::RingTrace;
 use super::window::{Window, Workshop};
-use crate::Stream;
 use crate::kernel::bytes::{Decoded, Decoders};
 use crate::kernel::clock::seconds;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
+use crate::reader::Stream;
 
 /// The events of ring buffers.
 pub(crate) struct RingEvents<'a, O> {

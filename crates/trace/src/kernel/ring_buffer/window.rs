@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pages of one CPU, a window at a time: read in place, or unpacked chunk by chunk.
 
-use super::Region;
+use super::recording::Region;
 use crate::input::Input;
 use crate::kernel::bytes::PAD;
 use crate::kernel::order::Order;

@@ -6,15 +6,15 @@ mod buffers;
 mod guests;
 mod header;
 pub(crate) mod options;
+mod reader;
 mod sections;
 
-use crate::Choice;
+pub(crate) use header::MAGIC;
+
+use crate::choice::Choice;
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::kernel::ring_buffer::RingTrace;
-
-/// The first bytes of a `trace.dat` of any version.
-pub(crate) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 
 pub(crate) fn open(input: Input, choice: &Choice) -> Result<RingTrace, TraceError> {
     let hash = input.hash()?;

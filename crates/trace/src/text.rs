@@ -7,19 +7,22 @@
 //! tools have merged the CPUs already.
 
 mod head;
+mod line_kind;
 mod lines;
+mod locate;
 mod shape;
 mod source;
 mod stream;
 mod survey;
 mod values;
+mod words;
 mod wrapping;
 
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::kernel::tick;
 use crate::meta::TraceMeta;
-use crate::{Reader, Stream};
+use crate::reader::{Reader, Stream};
 
 use lines::Lines;
 use source::Part;
@@ -27,12 +30,6 @@ use stream::TextEvents;
 pub(crate) use survey::looks_like;
 use survey::{Facts, Survey};
 pub(crate) use wrapping::Wrapping;
-
-/// The losses of so many CPUs may be reported in a row.
-const MOST_LOST: usize = 1024;
-
-/// The kernel is built for 8192 CPUs at most.
-const MOST_CPUS: u32 = 1 << 16;
 
 /// A text that was understood.
 struct TextFile {
@@ -45,7 +42,7 @@ struct TextFile {
 /// Opens a text that is wrapped as told.
 pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, TraceError> {
     let mut meta = TraceMeta { hash: input.hash()?, bytes: input.len(), ..TraceMeta::default() };
-    let part = wrapping.part(&input, &mut meta)?;
+    let part = locate::part_of(wrapping, &input, &mut meta)?;
     let mut lines = Lines::new(part.read(&input));
     let survey = Survey::of(&mut lines);
     let broken = lines.broken();
@@ -98,46 +95,4 @@ impl Reader for TextFile {
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
         Ok(Box::new(TextEvents::new(Lines::new(self.part.read(&self.input)), &self.facts)))
     }
-}
-
-/// A line without its end: without the carriage return of Windows, and without what makes it a line of a JavaScript
-/// string in a systrace page.
-#[inline]
-fn clean(line: &[u8]) -> &[u8] {
-    match line.last() {
-        Some(b'\r') => clean_more(line.strip_suffix(b"\r").unwrap_or(line)),
-        Some(b'\\' | b';') => clean_more(line),
-        _ => line,
-    }
-}
-
-#[inline(never)]
-fn clean_more(line: &[u8]) -> &[u8] {
-    if line == b"\\" {
-        return b"";
-    }
-    [&b"\\n\\"[..], b"\\n\";", b"\";"].iter().find_map(|end| line.strip_suffix(*end)).unwrap_or(line)
-}
-
-/// Starts of lines that are no events and need no mention.
-const HEADINGS: [&[u8]; 8] = [
-    b"cpus=",
-    b"version = ",
-    b"idlestat version",
-    b"trace-cmd ",
-    b"capturing trace",
-    b"TRACE:",
-    b"<stack trace",
-    b"<user stack trace",
-];
-
-/// Whether a line without a time is one that need not be mentioned: a heading, a line of a stack.
-fn is_known(line: &[u8]) -> bool {
-    let text = values::trim(line);
-    // perf indents the functions of a call chain with a tab; the others put an arrow before them.
-    text.is_empty()
-        || line.starts_with(b"\t")
-        || text.starts_with(b"=>")
-        || HEADINGS.iter().any(|h| text.starts_with(h))
-        || text.starts_with(b"CPU ") && text.ends_with(b" is empty")
 }

@@ -9,9 +9,10 @@
 //!
 //! A recorder has pages instead of events: [`DatHead`] packs them into a `trace.dat`.
 
-use crate::Events;
+use crate::events::Events;
 
 mod dat;
+mod events;
 mod fields;
 mod perfetto;
 mod proto;

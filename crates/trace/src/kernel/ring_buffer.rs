@@ -4,60 +4,18 @@
 
 mod cpu;
 mod events;
+mod recording;
 mod window;
 
-pub(crate) use cpu::{COMMIT_FLAGS, Clock, JUMP_NS};
+pub(crate) use cpu::COMMIT_FLAGS;
 pub(crate) use events::RingEvents;
+pub(crate) use recording::{MAX_CPUS, MAX_PAGE, MIN_PAGE, Region, RingTrace};
 
-use super::bytes::Decoders;
 use super::clock;
-use super::format::PageLayout;
 use super::order::{Big, ByteOrder, Little};
 use super::tick;
-use crate::Source;
-use crate::input::Input;
-use crate::meta::TraceMeta;
-use crate::unpack::Packing;
-
-/// No page of a ring buffer is larger: the kernel counts what is written to one in 20 bits.
-pub(crate) const MAX_PAGE: u32 = 1 << 20;
-/// No page is smaller.
-pub(crate) const MIN_PAGE: u32 = 64;
-/// No machine has more CPUs; the kernel's own limit is 8192.
-pub(crate) const MAX_CPUS: u32 = 16_384;
-
-/// Where the data of one CPU lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
-    pub(crate) cpu: u32,
-    /// Which of the inputs holds it.
-    pub(crate) input: usize,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
-
-/// A recording of ring buffers that was understood.
-pub(crate) struct RingTrace {
-    pub(crate) meta: TraceMeta,
-    pub(crate) inputs: Vec<Input>,
-    /// One of each CPU, by CPU.
-    pub(crate) regions: Vec<Region>,
-    pub(crate) order: ByteOrder,
-    pub(crate) decoders: Decoders,
-    pub(crate) layout: PageLayout,
-    pub(crate) page_size: usize,
-    pub(crate) packing: Packing,
-    pub(crate) clock: Clock,
-}
 
 impl RingTrace {
-    pub(crate) fn events(&self) -> Source<'_> {
-        match self.order {
-            ByteOrder::Little => Source::Ring(Box::new(RingEvents::new(self, Little))),
-            ByteOrder::Big => Source::Other(Box::new(RingEvents::new(self, Big))),
-        }
-    }
-
     /// Fills in what follows from the rest, with remarks for the user of a result.
     pub(crate) fn complete_meta(&mut self) {
         let meta = &mut self.meta;

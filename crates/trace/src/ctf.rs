@@ -2,7 +2,7 @@
 //! CTF 1.8, the Common Trace Format: the kernel traces of LTTng, and what perf and babeltrace write.
 //!
 //! A trace is a directory with a file `metadata`, which describes every packet and event in a language of its own
-//! (TSDL: [`lex`], [`declare`], [`specify`], [`describe`]), and one file of packets for each CPU and channel. Each kind of events
+//! (TSDL: [`lex`], [`declare`], [`describe`]), and one file of packets for each CPU and channel. Each kind of events
 //! is compiled once ([`compile`]) to places of its numbers and to the steps to its end ([`program`]). Memory is a window
 //! into each stream; the length of a recording does not matter.
 //!
@@ -26,9 +26,11 @@ mod lex;
 pub(crate) mod metadata;
 mod names;
 mod packet;
+mod parser;
 mod program;
-mod specify;
+mod shared;
 mod stream;
+mod trace;
 mod types;
 mod window;
 
@@ -41,38 +43,20 @@ use describe::Description;
 use events::CtfEvents;
 pub(crate) use find::Files;
 use kinds::Kinds;
+use trace::{CtfTrace, StreamFile};
 use types::Order;
 
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::kernel::tick;
 use crate::meta::TraceMeta;
+use crate::reader::{Reader, Stream};
 use crate::symbols::Symbols;
-use crate::{Reader, Stream};
 
 /// Larger metadata is damage: LTTng's with all events and system calls has half a megabyte. So are larger symbols.
 const MOST_METADATA: u64 = 256 << 20;
 /// No more remarks of one kind are made.
 const MOST_NOTES: usize = 20;
-
-/// An understood CTF trace.
-pub(crate) struct CtfTrace {
-    meta: TraceMeta,
-    kinds: Kinds,
-    uuid: Option<[u8; 16]>,
-    /// Ticks of the clock in a second.
-    freq: u64,
-    /// By CPU, then by name.
-    files: Vec<StreamFile>,
-}
-
-/// One file of packets.
-struct StreamFile {
-    input: Input,
-    /// Of its first packet.
-    stream_id: u64,
-    cpu: u32,
-}
 
 /// Opens the trace in a directory or in one of its inner directories; `None` when there is none.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<Box<dyn Reader>>, TraceError> {

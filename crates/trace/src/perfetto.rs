@@ -24,26 +24,22 @@ mod bundle;
 mod described;
 mod events;
 mod facts;
+mod field;
+mod file;
 mod index;
 mod numbers;
 mod packets;
 mod wire;
 
 pub(crate) use facts::CLOCK_REMARK;
+use file::PerfettoFile;
 pub(crate) use numbers::{EVENTS as EVENT_NUMBERS, FIELDS as EVENT_FIELDS};
 
 use crate::error::TraceError;
-use crate::input::Input;
+use crate::input::{HEAD, Input};
 use crate::kernel::tick;
 use crate::meta::TraceMeta;
-use crate::sniff::HEAD;
-use crate::{Reader, Stream};
-
-/// An understood Perfetto trace.
-pub(crate) struct PerfettoFile {
-    input: Input,
-    index: index::Index,
-}
+use crate::reader::{Reader, Stream};
 
 /// Opens the trace in `input`.
 ///

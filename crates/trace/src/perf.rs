@@ -7,39 +7,24 @@
 mod attr;
 mod events;
 mod features;
+mod file;
 mod header;
 mod losses;
 mod records;
 
-use std::ops::Range;
 use std::path::Path;
 
-use attr::Attrs;
 use events::PerfEvents;
+use file::PerfFile;
+pub(crate) use header::{MAGIC, MAGIC_BIG};
 
 use crate::error::TraceError;
 use crate::input::Input;
-use crate::kernel::bytes::Decoders;
 use crate::kernel::order::{Big, ByteOrder, Little};
 use crate::kernel::tick;
 use crate::meta::TraceMeta;
+use crate::reader::{Reader, Stream};
 use crate::symbols::Symbols;
-use crate::{Reader, Stream};
-
-/// The first bytes of a perf.data, written on a little-endian and on a big-endian machine.
-pub(crate) const MAGIC: &[u8; 8] = b"PERFILE2";
-pub(crate) const MAGIC_BIG: &[u8; 8] = b"2ELIFREP";
-
-/// An understood perf.data.
-struct PerfFile {
-    input: Input,
-    meta: TraceMeta,
-    order: ByteOrder,
-    decoders: Decoders,
-    attrs: Attrs,
-    buffers: Vec<(u64, u32)>,
-    data: Range<u64>,
-}
 
 pub(crate) fn open(input: Input) -> Result<Box<dyn Reader>, TraceError> {
     open_with(input, None)
@@ -85,14 +70,6 @@ fn open_with(input: Input, symbols: Option<Symbols>) -> Result<Box<dyn Reader>, 
         }
     }
     Ok(Box::new(file))
-}
-
-impl PerfFile {
-    /// The CPU of the buffer that an id means.
-    fn cpu_of(&self, id: u64) -> Option<u32> {
-        let at = self.buffers.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        self.buffers.get(at).map(|(_, cpu)| *cpu)
-    }
 }
 
 impl Reader for PerfFile {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is known of a CPU while its stays are written down.
+
+use idlewise_model::{Confidence, Counted, GovernorName, Piece};
+
+use crate::causes::Evidence;
+use crate::spool::Stays;
+
+/// What is known of a CPU so far.
+#[derive(Default)]
+pub(super) struct Cpu {
+    pub(super) stays: Stays,
+    pub(super) in_visit: bool,
+    /// As it was counted last.
+    pub(super) quiet: bool,
+    pub(super) first_of_visit: bool,
+    /// The kernel's `idle_entrytime`, ns, where the trace shows it.
+    pub(super) now_ns: Option<u64>,
+    pub(super) stopped: bool,
+    pub(super) stopped_at_ns: u64,
+    pub(super) stopped_before: bool,
+    pub(super) gap: bool,
+    pub(super) stay: Option<Stay>,
+    /// When another CPU last sent this one an interrupt that has not come yet, ns; where such events are not recorded: began to
+    /// wake a task for it.
+    pub(super) sent_ns: Option<u64>,
+    /// The governor in charge, where the recording names it, and how many idle periods it has chosen the state for.
+    pub(super) governor: Option<GovernorName>,
+    pub(super) governed: u64,
+    /// The governor has recorded a choice since the last idle entry.
+    pub(super) chosen: bool,
+    /// Such a choice would have been seen: the CPU has left an idle state since the recording, or its last gap, began.
+    pub(super) choice_due: bool,
+    /// When the last stay that was written down ended, ns.
+    pub(super) told_to_ns: u64,
+    pub(super) iowait: u16,
+    pub(super) tick_handlers: Counted,
+    /// How well it is known what the clock was programmed for, counted by grade.
+    pub(super) programmed: [u64; 4],
+    /// How well the times of wakes are known, counted by grade.
+    pub(super) wakes: [u64; 4],
+    /// RCU's requests for its softirq, as far as they can still matter.
+    pub(super) rcu_requests: Vec<RcuRequest>,
+    /// When RCU was last seen not to need this CPU's tick, ns.
+    pub(super) no_callbacks_ns: u64,
+}
+
+impl Cpu {
+    /// What was known of the visit does not hold any more: events were lost, or the clock jumped.
+    pub(super) fn forget(&mut self) {
+        self.gap = true;
+        self.stay = None;
+        self.sent_ns = None;
+        self.choice_due = false;
+        self.in_visit = false;
+        self.stopped = false;
+        self.stopped_before = false;
+        self.now_ns = None;
+    }
+}
+
+/// A stay that is not written down yet: its end or what followed is still to come.
+pub(super) struct Stay {
+    pub(super) piece: Piece,
+    /// An interrupt was on its way at the entry.
+    pub(super) sent_before: bool,
+    pub(super) programmed: Confidence,
+    pub(super) exit_ns: Option<u64>,
+    pub(super) seen: Evidence,
+    /// What had been seen when the governor was notified of the stay, where more came after that.
+    pub(super) told: Option<Evidence>,
+    /// What had been seen when handlers began of which it is not known whether they came before or after that.
+    pub(super) before_late: Option<Evidence>,
+}
+
+/// RCU's request for its softirq on a CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RcuRequest {
+    pub(super) at_ns: u64,
+    /// Stays that began since then, with their tick kept, waited for the same.
+    pub(super) since_ns: u64,
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// How a field's value is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// As a varint.
+    Number,
+    /// As a text.
+    Text,
+}
+
+/// A field of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field<N> {
+    pub(crate) number: u8,
+    pub(crate) name: N,
+    pub(crate) kind: Kind,
+}
