@@ -5,6 +5,7 @@
 //!
 //! A governor is added by adding its file: the id is the file's stem, the summary the first paragraph of its preface.
 
+// What compiles governors when idlewise is built also compiles the user's own when it runs.
 #[path = "src/command.rs"]
 mod command;
 

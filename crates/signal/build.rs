@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiles `signals/*.c` into this crate, with the flags and against the headers that governors are compiled with.
 
+// The rules by which governors are compiled; a crate for them would be built before everything else.
 #[allow(dead_code, reason = "nothing is linked here")]
 #[path = "../governor/src/command.rs"]
 mod command;

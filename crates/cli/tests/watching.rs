@@ -289,13 +289,12 @@ fn what_is_no_dump_says_what_one_is() {
 
 #[test]
 fn real_dumps_from_a_mailing_list_are_read() {
-    let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned();
-    let shared = std::env::var("IDLEWISE_SHARED").unwrap_or_else(|_| beside());
-    if !std::path::Path::new(&shared).is_dir() {
+    let shared = idlewise_checkout::shared();
+    if !shared.is_dir() {
         eprintln!("skipped: no folder of recordings (IDLEWISE_SHARED, else ../shared)");
         return;
     }
-    let at = |name: &str| format!("{shared}/traces/{name}");
+    let at = |name: &str| shared.join("traces").join(name).display().to_string();
     let (before, after) =
         ("mt8196/sysfs_6_12_sleep_length_before.txt", "mt8196/sysfs_6_12_sleep_length_after.txt");
     let text = done(&["diff", &at(before), &at(after)]);

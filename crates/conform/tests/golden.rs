@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use idlewise_checkout::{root, shared};
 use idlewise_conform::golden::drive;
 use idlewise_conform::pelt::{drive_pelt, find_pelt};
 use idlewise_governor::Spec;
@@ -18,10 +19,8 @@ fn golden() -> Vec<PathBuf> {
 }
 
 fn folders(kind: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let mut folders = vec![root.join("tests/data/golden").join(kind)];
-    let all = shared.join("golden").join(kind);
+    let mut folders = vec![root().join("tests/data/golden").join(kind)];
+    let all = shared().join("golden").join(kind);
     if all.is_dir() {
         folders.push(all);
     } else {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Would the governors compile in a kernel tree, and are they written as this project writes them?
 
-use crate::style;
+use std::path::PathBuf;
 
-use std::path::{Path, PathBuf};
-
+use idlewise_checkout::{kernel_style, root};
 use idlewise_governor::catalog;
 
 fn governors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors")
+    root().join("governors")
 }
 
 /// Name and text of the files in `governors/` with one of the endings.
 fn sources(endings: &[&str]) -> Vec<(String, String)> {
-    style::sources(&governors(), endings)
+    kernel_style::sources(&governors(), endings)
 }
 
 #[test]
@@ -29,12 +28,12 @@ fn only_kernel_headers_and_our_own_are_included() {
 
 #[test]
 fn nothing_asks_which_world_it_is_in() {
-    style::nothing_asks_which_world_it_is_in(&governors());
+    kernel_style::nothing_asks_which_world_it_is_in(&governors());
 }
 
 #[test]
 fn every_file_opens_with_its_licence_and_says_what_it_is() {
-    style::every_file_opens_with_its_licence_and_says_what_it_is(&governors());
+    kernel_style::every_file_opens_with_its_licence_and_says_what_it_is(&governors());
 }
 
 #[test]
@@ -64,10 +63,10 @@ fn a_governor_registers_under_the_name_of_its_file() {
 
 #[test]
 fn kernel_style() {
-    style::kernel_style(&governors());
+    kernel_style::kernel_style(&governors());
 }
 
 #[test]
 fn no_warning_is_left() {
-    style::no_warning_is_left(&governors(), &governors().join("shim"), &[&[], &["-DDEBUG"]]);
+    kernel_style::no_warning_is_left(&governors(), &governors().join("shim"), &[&[], &["-DDEBUG"]]);
 }

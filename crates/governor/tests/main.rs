@@ -12,5 +12,4 @@ mod lint;
 mod misbehaving_governors;
 mod parameters;
 mod properties;
-mod style;
 mod taking_over;

@@ -2,10 +2,10 @@
 //! Does the idle loop do what a kernel's does around a governor? Expected values are from `governor-behaviour.md`,
 //! section 1.
 
-use crate::common;
-
-use common::{GRID, Script, T, TICK, idle_since, iterate, left, moment, quiet, state, table};
 use idlewise_idle::{IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
+use idlewise_madeinput::idle_loop::{
+    GRID, Script, T, TICK, idle_since, iterate, left, moment, quiet, state, table,
+};
 use idlewise_model::{
     Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
 };

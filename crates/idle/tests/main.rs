@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-mod common;
 mod idle_loop;
 mod oracle;
 mod stays;

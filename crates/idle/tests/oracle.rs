@@ -2,10 +2,8 @@
 //! Is the oracle what its row in a table claims: never wrong by the core's own verdict, never above the latency limit,
 //! never in a state that is off, never woken by the tick?
 
-use crate::common;
-
-use common::{GRID, T, TICK, left, moment, quiet, state, table};
 use idlewise_idle::{Chooser, IdleCpu, Left, Moment, NEVER_AT_NS, Oracle, Timers};
+use idlewise_madeinput::idle_loop::{GRID, T, TICK, left, moment, quiet, state, table};
 use idlewise_model::{Breach, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use proptest::prelude::*;
 

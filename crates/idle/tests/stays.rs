@@ -2,10 +2,8 @@
 //! What does a stay leave behind: the residency, the verdict, what the governor is given (`governor-behaviour.md` 1.4,
 //! 1.5)?
 
-use crate::common;
-
-use common::{Script, TICK, idle_since, iterate, left, quiet, state, table};
 use idlewise_idle::Left;
+use idlewise_madeinput::idle_loop::{Script, TICK, idle_since, iterate, left, quiet, state, table};
 use idlewise_model::{Breach, Entry, IdleState, IdleTable, Miss, Outcome, TickChoice, WakeCause};
 use proptest::prelude::*;
 

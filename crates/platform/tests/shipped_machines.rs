@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every machine that comes with idlewise hold together, and say what its sources say?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use idlewise_platform::{EnergyGrade, Origin, Platform, PlatformError, Severity, cpu_list, find, shipped};
 
 /// A file of the public recordings, where this machine has them.
 fn shared(path: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("IDLEWISE_SHARED").map_or(beside, PathBuf::from);
-    let file = root.join(path);
+    let file = idlewise_checkout::shared().join(path);
     if !file.exists() {
         eprintln!("skipped: {path} is not here (set IDLEWISE_SHARED)");
         return None;

@@ -2,14 +2,12 @@
 //! Is a mailed dump of `/sys/devices/system/cpu` read as the machine it came from?
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use idlewise_platform::{EnergyGrade, EntryKind, Origin, Platform, PlatformError, SysfsDump, cpu_list, diff};
 
 fn shared(path: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("IDLEWISE_SHARED").map_or(beside, PathBuf::from);
-    let file = root.join(path);
+    let file = idlewise_checkout::shared().join(path);
     if !file.exists() {
         eprintln!("skipped: {path} is not here (set IDLEWISE_SHARED)");
         return None;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use idlewise_live::Host;
 use idlewise_recorder::bpf::{RecorderOptions, Spool};
 
-#[path = "../tests/common/mixed.rs"]
+// The test runs the same load; no other crate does.
+#[path = "../tests/mixed.rs"]
 mod mixed;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

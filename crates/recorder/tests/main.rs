@@ -8,7 +8,6 @@ mod bpf_instructions;
 mod bpf_listing;
 mod btf_blob;
 mod kernel_types;
-#[path = "common/mixed.rs"]
 mod mixed;
 mod recorded_inputs;
 mod recorder;

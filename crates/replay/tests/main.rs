@@ -3,9 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-#[path = "../../idle/tests/common.rs"]
-#[allow(dead_code, reason = "the tests of another program use the rest")]
-mod common;
 mod replay_by_hand;
 mod tapes_that_are_not_in_memory;
 mod uncertain_sleep_lengths;

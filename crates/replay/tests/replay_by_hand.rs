@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay come out as one computes it by hand? Small workloads under a governor that answers as scripted.
 
-use crate::common;
-
-use common::{GRID, Script, T, TICK, state, table};
 use idlewise_idle::{NEVER_AT_NS, Oracle};
+use idlewise_madeinput::idle_loop::{GRID, Script, T, TICK, state, table};
 use idlewise_model::{
     Change, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, WakeCause,
 };

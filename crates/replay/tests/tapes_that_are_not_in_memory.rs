@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay come out the same when its events are put together from the tape on the way?
 
-use crate::common;
-
 use std::io;
 
-use common::{GRID, Script, TICK, table};
+use idlewise_madeinput::idle_loop::{GRID, Script, TICK, table};
 use idlewise_model::{Confidence, CpuTape, Entry, Piece, PieceFlags, PieceStore, Pieces, TapeCpu, WakeCause};
 use idlewise_replay::{Setting, SleepLengths, Workload, run, unsure_waits};
 

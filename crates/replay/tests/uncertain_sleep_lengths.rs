@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do the bounds of a sleep length that is not certain lie on both sides of it, and nowhere else?
 
-use crate::common;
-
-use common::{GRID, TICK};
 use idlewise_idle::NEVER_AT_NS;
+use idlewise_madeinput::idle_loop::{GRID, TICK};
 use idlewise_model::{Confidence, CpuTape, Piece, PieceFlags, TapeCpu, WakeCause};
 use idlewise_replay::{SleepLengths, Workload, unsure_waits};
 

@@ -11,9 +11,6 @@ mod pelt_queues;
 mod pelt_random;
 mod pelt_util;
 mod pelt_vectors;
-#[path = "../../governor/tests/style/mod.rs"]
-#[allow(dead_code, reason = "the tests of another program use the rest")]
-mod style;
 mod walt_demand;
 mod walt_golden;
 mod walt_parity;

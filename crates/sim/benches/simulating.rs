@@ -15,8 +15,9 @@
     reason = "a benchmark looks at the clock, prints, and stops where something is wrong"
 )]
 
+// No other crate uses it, and a kit with it would make the tests of others wait for this crate.
 #[path = "../tests/common.rs"]
-#[allow(dead_code, reason = "the tests of another program use the rest")]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod common;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -8,13 +8,12 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
-#[path = "../../trace/benches/common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use idlewise_checkout::root;
+use idlewise_madetraces::large;
 use idlewise_recording::RecordingOptions;
 use idlewise_study::replay::{Per, ReplayRequest, replay};
 use idlewise_trace::TraceFile;
@@ -80,7 +79,7 @@ fn main() {
     let sizes = std::env::var("IDLEWISE_BENCH_MB").unwrap_or_else(|_| "100,1000,2000".to_owned());
     let dir = tempfile::tempdir().unwrap();
     let plain = dir.path().join("plain.dat");
-    common::plain(&common::root().join("tests/data/mixed.dat"), &plain);
+    large::plain(&root().join("tests/data/mixed.dat"), &plain);
     let once = std::fs::metadata(&plain).unwrap().len();
     println!(
         "{:>6} {:>11} {:>8} {:>12} {:>8} {:>12} {:>9} {:>11} {:>9} {:>10}",
@@ -97,13 +96,13 @@ fn main() {
     );
     for mb in sizes.split(',').map(|s| s.trim().parse::<u64>().unwrap()) {
         let large = dir.path().join("large.dat");
-        common::repeat_pages(&plain, &large, (mb * 1_000_000 / once).max(1) as usize);
+        large::repeat_pages(&plain, &large, (mb * 1_000_000 / once).max(1) as usize);
         let (events, read_s, read_mb) = in_a_process("read", &large);
         let (decisions, table_s, table_mb) = in_a_process("table", &large);
         // Beyond that trace-cmd takes minutes.
         let theirs = (mb <= 100).then(|| {
             let start = Instant::now();
-            assert!(common::trace_cmd(&["report"], &large, None));
+            assert!(large::trace_cmd(&["report"], &large, None));
             format!("{:.1} s", start.elapsed().as_secs_f64())
         });
         println!(

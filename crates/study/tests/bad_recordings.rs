@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a recording that is broken, cut, or something else give an error in words or a count, and never a panic?
 
-use crate::story;
-
 use std::path::{Path, PathBuf};
 
+use idlewise_madeinput::story::{MS, OTHER_FN, RUNNING, Story, TICK, US};
 use idlewise_recording::{CommandError, Recording, RecordingOptions};
 use idlewise_study::replay::replay;
 use idlewise_testkit::{error_text, known, recording, request};
-use story::{MS, OTHER_FN, RUNNING, Story, TICK, US};
 
 /// A small trace with all that a tape is made of: 10 visits of two stays.
 fn small_trace() -> Vec<u8> {

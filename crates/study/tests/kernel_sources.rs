@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use idlewise_checkout::shared;
 use idlewise_conform::Agreement;
 use idlewise_conform::golden::{answers, drive_governor};
 use idlewise_conform::golden_file::GoldenFile;
@@ -23,9 +24,8 @@ use kernel_trees::{root, tree};
 
 /// Golden folders of that name: the repository's selection, and the full set where it is there.
 fn golden(name: &str) -> Vec<PathBuf> {
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let folders =
-        [root().join("tests/data/golden/closed").join(name), shared.join("golden/closed").join(name)];
+        [root().join("tests/data/golden/closed").join(name), shared().join("golden/closed").join(name)];
     let found: Vec<PathBuf> = folders.into_iter().filter(|f| f.is_dir()).collect();
     if found.is_empty() {
         println!("skipped: no recorded decisions {name} (IDLEWISE_SHARED, else ../shared)");
@@ -148,9 +148,8 @@ const NEWEST: [&str; 4] = ["teo", "menu", "ladder", "haltpoll"];
 
 /// All golden files: the repository's, and the full set where it is there.
 fn all_golden() -> Vec<PathBuf> {
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let mut all = Vec::new();
-    for top in [root().join("tests/data/golden/closed"), shared.join("golden/closed")] {
+    for top in [root().join("tests/data/golden/closed"), shared().join("golden/closed")] {
         let folders = fs::read_dir(top).into_iter().flatten().map(|e| e.unwrap().path());
         for folder in folders.filter(|f| f.is_dir()) {
             all.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()));
@@ -206,11 +205,10 @@ fn those_of_7_3_and_ours_answer_alike_on_every_golden_file() {
 #[test]
 fn those_of_7_3_and_ours_give_the_same_numbers_on_every_recording() {
     let Some(tree) = tree("linux-source-7.3") else { return };
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let mut recordings: Vec<PathBuf> = ["mixed.dat", "sleeploop.dat", "kvm-guest/idle_quiet.dat"]
         .map(|f| root().join("tests/data").join(f))
         .to_vec();
-    for entry in fs::read_dir(shared.join("traces/kvm-guest")).into_iter().flatten() {
+    for entry in fs::read_dir(shared().join("traces/kvm-guest")).into_iter().flatten() {
         recordings.push(entry.unwrap().path());
     }
     recordings.retain(|f| f.extension().is_some_and(|e| e == "dat"));

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a trace of LTTng give the stays, timers and ticks that it tells of?
 
-#[path = "../../trace/tests/common/ctf/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the reader's tests use the rest")]
-mod ctf;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctf::Lttng;
+use idlewise_madetraces::ctf::Lttng;
 use idlewise_model::{Event, EventKind, Tape, TapeCpu, WakeCause};
 use idlewise_testkit::recording;
 use idlewise_trace::TraceFile;

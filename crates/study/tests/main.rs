@@ -16,8 +16,5 @@ mod every_format;
 mod kernel_sources;
 mod lttng;
 mod replay_reports;
-#[path = "../../tape/tests/common/mod.rs"]
-#[allow(dead_code, reason = "the tests of another program use the rest")]
-mod story;
 mod what_if;
 mod without_idle_events;

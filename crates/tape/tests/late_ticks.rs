@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ticks long after a wake, before the CPU goes back to its task: had the governor been notified of the stay already?
 
-use crate::common;
-
-use common::{RUNNING, Story, T, TICK, TICK_FN, US, has, stays, tick_timer};
+use idlewise_madeinput::story::{RUNNING, Story, T, TICK, TICK_FN, US, has, stays, tick_timer};
 use idlewise_model::{Piece, PieceFlags};
 
 /// From the end of the handlers to the switch, where nothing comes in between.

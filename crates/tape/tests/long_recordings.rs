@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a tape whose stays are in a temporary file the tape that would be in memory?
 
-use crate::common;
-
 use std::path::{Path, PathBuf};
 
-use common::*;
+use idlewise_madeinput::story::*;
 use idlewise_model::*;
 use idlewise_tape::{Limits, make_within};
 use idlewise_trace::TraceFile;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! States of tasks as older kernels, and LTTng, record them: several bits at once.
 
-use crate::common;
-
-use common::*;
+use idlewise_madeinput::story::*;
 
 /// How many tasks wait for I/O while CPU 0 is idle, after task 1 went to sleep with `prev_state`.
 fn waiting(prev_state: u64) -> u16 {

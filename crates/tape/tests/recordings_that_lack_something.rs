@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What becomes of a recording that lacks something: events of a group, of a time, of a CPU.
 
-use crate::common;
-
 use std::path::Path;
 
-use common::*;
+use idlewise_madeinput::story::*;
 use idlewise_model::*;
 use idlewise_tape::TapeError;
 use idlewise_trace::TraceFile;

@@ -2,7 +2,7 @@
 //! Does a tape say what happened? Small stories with known answers: who woke the CPU and when, what was pending, what
 //! became of the tick.
 
-use crate::common::{
+use idlewise_madeinput::story::{
     DEFERRABLE, JIFFY, MS, OTHER_FN, PINNED, RCU_SOFTIRQ, RUNNING, Story, T, TICK, TICK_FN, TIMER,
     TIMER_SOFTIRQ, US, WHEEL, cpu, has, machine, only, stays, tick_timer, weakest, with_timer,
 };

@@ -2,7 +2,7 @@
 //! Does a tape say what happened? Small stories with known answers: which idle periods form a visit, how polling ends, what the
 //! kernel judged, which governor was asked, and the other inputs.
 
-use crate::common::{
+use idlewise_madeinput::story::{
     JIFFY, MS, OTHER_FN, PINNED, RUNNING, SLEEPS, Story, T, TICK, TIMER, US, WAITS, WHEEL, cpu, has, only,
     polling_machine, stays, weakest, with_timer,
 };

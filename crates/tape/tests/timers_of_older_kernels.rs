@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Up to about Linux 5.15 every expiry of an hrtimer begins with an `hrtimer_cancel`. Does it make another tape?
 
-use crate::common;
-#[path = "../../trace/tests/common/ctf/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "a test uses its part")]
-mod ctf;
-
 use std::path::Path;
 
-use common::*;
+use idlewise_madeinput::story::*;
+use idlewise_madetraces::ctf;
 use idlewise_model::*;
 use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
 use idlewise_trace::{Events, TraceFile};

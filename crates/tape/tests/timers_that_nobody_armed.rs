@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Timers that fire although the recording does not show who armed them, and timers that other CPUs look after.
 
-use crate::common;
-
-use common::*;
+use idlewise_madeinput::story::*;
 use idlewise_model::*;
 
 /// CPU 0 is idle from `at` for 50 us, then task `next` runs.

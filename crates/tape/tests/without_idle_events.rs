@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What becomes of a recording of the scheduler alone: idle is the time of the idle task.
 
-use crate::common;
-
-use common::*;
+use idlewise_madeinput::story::*;
 use idlewise_model::*;
 
 /// Start and stay of each of CPU 0's pieces, from [`TICK`], and its cause.

@@ -18,9 +18,7 @@ use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
 
 /// A file below the folder of recordings that are not part of the project; says so where it is missing.
 pub fn recording(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let path = shared.join("traces").join(name);
+    let path = idlewise_checkout::shared().join("traces").join(name);
     if path.exists() {
         return Some(path);
     }
@@ -31,7 +29,7 @@ pub fn recording(name: &str) -> Option<PathBuf> {
 /// Half a second of timers under menu of Linux 7.3.4 itself on a boot lab's guest of two CPUs of an RK3399, unpacked below `folder`:
 /// what governors were given and chose, and entries and exits.
 pub fn kernels_own_menu(folder: &Path) -> PathBuf {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/lab/menu-7.3-timer.txt.xz");
+    let packed = idlewise_checkout::root().join("tests/data/lab/menu-7.3-timer.txt.xz");
     let trace = folder.join("menu.txt");
     let mut unpacked = std::fs::File::create(&trace).unwrap();
     let packed = liblzma::read::XzDecoder::new(std::fs::File::open(packed).unwrap());

@@ -9,16 +9,13 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
-mod common;
-#[path = "../tests/common/ctf/mod.rs"]
-#[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests use the rest")]
-mod ctf;
-
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use idlewise_checkout::{root, setting, shared};
+use idlewise_madetraces::ctf;
 use idlewise_model::{Event, EventKind, HrtimerMode, Vector};
 use idlewise_trace::TraceFile;
 
@@ -92,7 +89,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 
 /// One row for each of `theirs`: a name and a command.
 fn compare(what: &str, path: &Path, theirs: &[(&str, Vec<&str>)]) {
-    let runs = common::env("IDLEWISE_BENCH_RUNS", 5);
+    let runs = setting("IDLEWISE_BENCH_RUNS", 5);
     for (tool, command) in theirs {
         let (mut ours_s, mut theirs_s, mut events) = (Vec::new(), Vec::new(), 0);
         for _ in 0..runs {
@@ -124,7 +121,7 @@ fn compare_ctf(what: &str, path: &Path) {
 
 /// The trace in an archive of ../shared, unpacked into `dir`.
 fn unpacked(archive: &str, dir: &Path) -> Option<PathBuf> {
-    let archive = common::shared().join("traces/ctf").join(archive);
+    let archive = shared().join("traces/ctf").join(archive);
     let to = dir.join(archive.file_stem()?);
     std::fs::create_dir_all(&to).ok()?;
     takes(&["tar", "-C", to.to_str()?, "-xf", archive.to_str()?])?;
@@ -139,7 +136,7 @@ fn main() {
     );
     let written = dir.path().join("written");
     let trace = ctf::Lttng { per_packet: 4000, packet_size: 4096, ..ctf::Lttng::default() };
-    ctf::store(&written, &trace.write(&busy_and_idle(common::env("IDLEWISE_BENCH_EVENTS", 2_000_000))));
+    ctf::store(&written, &trace.write(&busy_and_idle(setting("IDLEWISE_BENCH_EVENTS", 2_000_000))));
     compare_ctf("CTF, made here", &written);
     for archive in ["ctf_many-threads.tar.zst", "ctf_uneven-streams.tar.zst"] {
         match unpacked(archive, dir.path()) {
@@ -160,7 +157,7 @@ fn main() {
         None => println!("{:<24} left out: no perf, or it may not record here", "perf.data"),
     }
     let text = dir.path().join("report.txt");
-    let source = common::root().join("tests/data/mixed.dat");
+    let source = root().join("tests/data/mixed.dat");
     let report = Command::new("trace-cmd")
         .args(["report", "-t", "-i"])
         .arg(source)

@@ -8,18 +8,17 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run has nothing to do")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use common::{env, plain as plain_of, repeat_pages, trace_cmd};
+use idlewise_checkout::{setting, shared};
+use idlewise_madetraces::large::{plain as plain_of, repeat_pages, trace_cmd};
 use idlewise_trace::TraceFile;
 use idlewise_trace::write::PerfettoWriter;
 
 fn recording() -> PathBuf {
-    let default = common::shared().join("traces/kvm-guest/hp200_sleeploop.dat");
+    let default = shared().join("traces/kvm-guest/hp200_sleeploop.dat");
     std::env::var_os("IDLEWISE_BENCH_FILE").map_or(default, PathBuf::from)
 }
 
@@ -69,7 +68,7 @@ fn main() {
     let (plain, large, packed) =
         (dir.path().join("1.dat"), dir.path().join("n.dat"), dir.path().join("z.dat"));
     plain_of(&source, &plain);
-    let times = env("IDLEWISE_BENCH_TIMES", 10);
+    let times = setting("IDLEWISE_BENCH_TIMES", 10);
     repeat_pages(&plain, &large, times);
     assert!(trace_cmd(&["convert", "--file-version", "7", "--compression", "zstd"], &large, Some(&packed)));
 
@@ -88,7 +87,7 @@ fn main() {
     ] {
         let (mut ours, mut on_cpu, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         let mut result = (0, 0);
-        for _ in 0..env("IDLEWISE_BENCH_RUNS", 5) {
+        for _ in 0..setting("IDLEWISE_BENCH_RUNS", 5) {
             let (start, cpu_start) = (Instant::now(), cpu_time());
             result = read(path);
             ours.push(start.elapsed().as_secs_f64());

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What becomes of CTF traces that are damaged, lack something, lie in odd places or use what is not read?
 
-use crate::common;
-
 use std::path::Path;
 
-use common::ctf::{Files, Lttng, Packet, store};
+use idlewise_madetraces::ctf::{Files, Lttng, Packet, store};
 use idlewise_model::{Event, EventKind, HealthKind};
 use idlewise_trace::{TraceError, TraceFile};
 

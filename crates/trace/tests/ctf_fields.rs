@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::babeltrace::babeltrace_agrees;
-use common::ctf::{Bits, Files, Lttng, events, idle_event, open};
+use idlewise_madetraces::ctf::{Bits, Files, Lttng, events, idle_event, open};
 use idlewise_model::{Event, EventKind};
 
 fn event(ts_ns: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {

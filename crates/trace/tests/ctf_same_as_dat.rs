@@ -4,12 +4,10 @@
 //!
 //! `IDLEWISE_UPDATE_DATA=1 cargo test -p idlewise-trace --test trace ctf_same_as_dat::` writes tests/data/lttng anew.
 
-use crate::common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use common::ctf::{Files, Lttng, own_state, store};
+use idlewise_madetraces::ctf::{Files, Lttng, own_state, store};
 use idlewise_model::{Event, EventKind};
 use idlewise_trace::TraceFile;
 

@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::babeltrace::babeltrace_agrees;
-use common::ctf::{Files, Lttng, events, has_bt2, idle_event, open, store, write_with_bt2};
+use idlewise_madetraces::ctf::{Files, Lttng, events, has_bt2, idle_event, open, store, write_with_bt2};
 use idlewise_model::{
     Asked, Event, EventKind, GovernorName, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector,
 };

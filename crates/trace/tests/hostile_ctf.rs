@@ -8,8 +8,8 @@ use crate::common;
 
 use std::path::Path;
 
-use common::ctf::{Files, Lttng};
 use common::damage::{Chance, damage, inputs, survives};
+use idlewise_madetraces::ctf::{Files, Lttng};
 use idlewise_model::{Event, EventKind, HrtimerMode};
 use idlewise_trace::TraceFile;
 

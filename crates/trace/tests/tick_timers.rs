@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is the tick's timer found in recordings that hold neither the names of functions nor `tick_stop`?
 
-use crate::common;
-
-use common::ctf::{Lttng, open};
+use idlewise_madetraces::ctf::{Lttng, open};
 use idlewise_model::{Event, EventKind, HrtimerMode, TickGrid};
 
 const TICK: u64 = 0xffff_ffff_8111_0000;

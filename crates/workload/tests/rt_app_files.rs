@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does every file that comes with rt-app load, and mean what rt-app makes of it?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use idlewise_workload::{
     Distribution, Event, Fault, Policy, ResourceKind, SleepTimer, TimerMode, Workload, WorkloadError,
@@ -10,9 +10,7 @@ use idlewise_workload::{
 
 /// The folder with rt-app's own files, where this machine has it.
 fn rt_app(path: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("IDLEWISE_SHARED").map_or(beside, PathBuf::from);
-    let file = root.join("traces/rt-app").join(path);
+    let file = idlewise_checkout::shared().join("traces/rt-app").join(path);
     if !file.exists() {
         eprintln!("skipped: {path} is not here (set IDLEWISE_SHARED)");
         return None;

@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use idlewise_model::EventKind;
 use idlewise_trace::TraceFile;
 
-use super::ctf::{Files, store};
 use super::is_called;
 use super::report::{Line, compare_fields};
+use idlewise_madetraces::ctf::{Files, store};
 
 /// Whether the reference reader is installed.
 pub fn has_babeltrace() -> bool {

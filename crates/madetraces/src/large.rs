@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Large recordings for benchmarks: the pages of a small one over and over.
 
-#![allow(dead_code, unreachable_pub, reason = "each benchmark uses a part")]
-
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use idlewise_trace::TraceFile;
-
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-pub fn shared() -> PathBuf {
-    std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
-}
-
-pub fn env(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
 
 /// Whether trace-cmd did it, printing to nowhere.
 pub fn trace_cmd(args: &[&str], path: &Path, out: Option<&Path>) -> bool {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Stories: what happened on a few CPUs, told event by event and written as a plain trace.dat (version 6), so that a
 //! test knows what a tape of it must say. The formats are our own; only the fields that matter are in them.
-#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the tests share: a governor that answers as scripted and remembers what it was asked, and small tables.
-#![allow(unreachable_pub, reason = "every test uses its part")]
+//! A governor that answers as scripted and remembers what it was asked, and small tables.
 
 use std::collections::VecDeque;
 

@@ -10,7 +10,6 @@ use std::process::Command;
 
 use idlewise_model::{Event, EventKind};
 use idlewise_trace::TraceFile;
-#[allow(unused_imports, reason = "not every test that writes asks for it")]
 pub use kernel::own_state;
 use kernel::{Value, declaration, fields_of};
 
@@ -327,7 +326,7 @@ pub fn write_with_bt2(events: &[Event], dir: &Path) {
         }
         lines.push('\n');
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/ctf/write.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ctf/write.py");
     let list = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(list.path(), lines).unwrap();
     let output = Command::new(PYTHON).arg(script).arg(list.path()).arg(dir).output().unwrap();

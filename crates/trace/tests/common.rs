@@ -4,7 +4,6 @@
 
 pub mod agree;
 pub mod babeltrace;
-pub mod ctf;
 pub mod damage;
 pub mod perf_script;
 pub mod proto;
@@ -19,8 +18,7 @@ use idlewise_trace::TraceMeta;
 
 /// The folder of recordings that are not part of the project.
 pub fn shared() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let dir = std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let dir = idlewise_checkout::shared();
     dir.join("traces").is_dir().then_some(dir)
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How kernel C is written in this project, wherever it lies.
-#![allow(unreachable_pub, reason = "every test uses its part")]
 
 use std::fs;
 use std::path::Path;

@@ -12,16 +12,16 @@ pub fn own_state(reported: u64) -> u64 {
 }
 
 /// A field of an event: TSDL's type and name, and what is written.
-pub enum Value {
+pub(super) enum Value {
     Number(u64, usize),
     Text(String),
     Comm(String),
 }
 
-pub type Field = (String, Value);
+pub(super) type Field = (String, Value);
 
 /// The description of an event in the metadata.
-pub fn declaration(name: &str, id: u64, fields: &[Field]) -> String {
+pub(super) fn declaration(name: &str, id: u64, fields: &[Field]) -> String {
     let mut text =
         format!("event {{\n\tname = \"{name}\";\n\tid = {id};\n\tstream_id = 0;\n\tfields := struct {{\n");
     for (name, value) in fields {
@@ -46,7 +46,7 @@ pub fn declaration(name: &str, id: u64, fields: &[Field]) -> String {
 }
 
 /// Name and fields of an event, as LTTng has them where it has the event.
-pub fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
+pub(super) fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
     let u32s = |all: &[(&str, u32)]| -> Vec<Field> {
         all.iter().map(|(name, n)| (format!("u {name}"), Value::Number((*n).into(), 32))).collect()
     };
