@@ -29,6 +29,7 @@ mod sniff;
 mod symbols;
 mod text;
 mod trace_file;
+mod turns;
 mod unpack;
 pub mod write;
 

@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::report::{Report, compare_fields};
+use common::report::{Report, assert_same, next_recorded};
 use common::writer::directory::Shape;
 use common::writer::samples::{formats, small};
 use common::writer::{Dat, Page, format, payload};
-use common::{has_trace_cmd, is_called, shared};
-use idlewise_model::{Event, EventKind, HealthKind};
+use common::{has_trace_cmd, shared};
+use idlewise_model::{Event, HealthKind};
 use idlewise_trace::{Choice, TraceError, TraceFile};
 use tempfile::{TempDir, tempdir};
 
@@ -205,17 +205,8 @@ fn trace_cmd_agrees(directory: &Path, dat: &Path) -> u64 {
     let mut stream = file.events().unwrap();
     let mut n = 0;
     for line in Report::run(dat) {
-        let event = loop {
-            let event = stream.next().unwrap();
-            if !matches!(event.kind, EventKind::Lost { .. }) {
-                break event;
-            }
-        };
-        assert_eq!((event.ts_ns, event.cpu, event.pid), (line.ts_ns, line.cpu, line.pid), "{line:?}");
-        assert!(is_called(&event.kind, file.meta(), &line.name), "{event:?} {line:?}");
-        if let Err(e) = compare_fields(&event, &line, file.meta(), &stream) {
-            panic!("{e}");
-        }
+        let event = next_recorded(&mut stream).unwrap();
+        assert_same(&event, &line, file.meta(), &stream, &format!("event {n}"));
         n += 1;
     }
     assert!(stream.next().is_none());

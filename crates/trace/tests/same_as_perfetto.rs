@@ -6,8 +6,8 @@ use crate::common;
 
 use std::path::{Path, PathBuf};
 
-use common::report::{Line, compare_fields};
-use common::{is_called, perfettos_opinion, python_perfetto, shared};
+use common::report::{Line, assert_same, next_recorded};
+use common::{perfettos_opinion, python_perfetto, shared};
 use idlewise_model::{EventKind, HealthKind};
 use idlewise_trace::TraceFile;
 
@@ -22,27 +22,16 @@ fn compare(python: &Path, path: &Path) -> (u64, u64) {
         if text.starts_with("x--") {
             line.pid = -line.pid;
         }
-        let event = loop {
-            let event = events.next().unwrap_or_else(|| panic!("{}: we end before {text}", path.display()));
-            if !matches!(event.kind, EventKind::Lost { .. }) {
-                break event;
-            }
-        };
         let place = format!("{}, event {n}", path.display());
-        assert_eq!(
-            (event.ts_ns, event.cpu, event.pid),
-            (line.ts_ns, line.cpu, line.pid),
-            "{place}: {event:?} against {text}"
-        );
+        let event = next_recorded(&mut events);
+        let event = event.unwrap_or_else(|| panic!("{place}: we end before {text}"));
         if let EventKind::Other { id } = event.kind {
+            let (ours, theirs) = ((event.ts_ns, event.cpu, event.pid), (line.ts_ns, line.cpu, line.pid));
+            assert_eq!(ours, theirs, "{place}: {event:?} against {text}");
             let name = events.event_name(id).unwrap();
             assert_eq!(name.rsplit(':').next(), Some(line.name.as_str()), "{place}");
         } else {
-            assert!(is_called(&event.kind, file.meta(), &line.name), "{place}: {event:?} against {text}");
-            match compare_fields(&event, &line, file.meta(), &events) {
-                Ok(compared) => numbers += u64::from(compared),
-                Err(e) => panic!("{place}: {e}"),
-            }
+            numbers += u64::from(assert_same(&event, &line, file.meta(), &events, &place));
         }
         n += 1;
     }

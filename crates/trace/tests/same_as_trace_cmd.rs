@@ -5,9 +5,9 @@ use crate::common;
 
 use std::collections::BTreeMap;
 
-use common::report::{Report, compare_fields};
-use common::{has_trace_cmd, is_called, recordings};
-use idlewise_model::{EventKind, HealthKind};
+use common::report::{Report, assert_same, next_recorded};
+use common::{has_trace_cmd, recordings};
+use idlewise_model::HealthKind;
 use idlewise_trace::TraceFile;
 
 #[test]
@@ -25,24 +25,10 @@ fn every_event_of_every_recording() {
         let mut names = BTreeMap::<String, u64>::new();
         let (mut n, mut numbers) = (0u64, 0u64);
         for line in Report::run(&path) {
-            let event = loop {
-                let event =
-                    events.next().unwrap_or_else(|| panic!("{}: we end before {line:?}", path.display()));
-                if !matches!(event.kind, EventKind::Lost { .. }) {
-                    break event;
-                }
-            };
             let place = format!("{}, event {n}", path.display());
-            assert_eq!(
-                (event.ts_ns, event.cpu, event.pid),
-                (line.ts_ns, line.cpu, line.pid),
-                "{place}: {event:?} {line:?}"
-            );
-            assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
-            match compare_fields(&event, &line, meta, &events) {
-                Ok(compared) => numbers += u64::from(compared),
-                Err(e) => panic!("{place}: {e}"),
-            }
+            let event = next_recorded(&mut events);
+            let event = event.unwrap_or_else(|| panic!("{place}: we end before {line:?}"));
+            numbers += u64::from(assert_same(&event, &line, meta, &events, &place));
             *ours.entry(event.cpu).or_default() += 1;
             *theirs.entry(line.cpu).or_default() += 1;
             *names.entry(line.name).or_default() += 1;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The streams of all CPUs, merged in time order, and the task that is current on each CPU.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use idlewise_model::{Event, EventKind};
 
 use super::shared::{Comms, Shared};
@@ -11,6 +8,7 @@ use super::stream::Reader;
 use super::trace::CtfTrace;
 use crate::learned::Learned;
 use crate::reader::Stream;
+use crate::turns::Turns;
 
 /// No task is known to be current.
 const UNKNOWN: i32 = -1;
@@ -21,15 +19,9 @@ const MOST_CPUS: usize = 8192;
 pub(super) struct CtfEvents<'a> {
     shared: Shared<'a>,
     readers: Vec<Reader<'a>>,
-    /// The stream that is being read; the others wait in `waiting` with the times of their next events.
-    current: usize,
-    waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The best of `waiting`: `current` goes on until it is reached.
-    bound: (u64, usize),
+    turns: Turns,
     tasks: Tasks,
 }
-
-const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
 
 impl<'a> CtfEvents<'a> {
     pub(super) fn new(trace: &'a CtfTrace) -> Self {
@@ -40,37 +32,16 @@ impl<'a> CtfEvents<'a> {
             learned: Learned::default(),
             comms: Comms::new(),
         };
-        let mut readers = Vec::new();
-        let mut waiting = BinaryHeap::new();
+        let mut readers: Vec<Reader<'_>> = Vec::new();
         for file in &trace.files {
             let Some(stream) = trace.kinds.streams.get(&file.stream_id) else { continue };
             let mut reader = Reader::new(&file.input, &trace.kinds, stream, file.cpu, trace.files.len());
             if reader.advance(&mut shared) {
-                waiting.push(Reverse((reader.next.ts_ns, readers.len())));
                 readers.push(reader);
             }
         }
-        let tasks = Tasks::default();
-        let mut events = Self { shared, readers, current: usize::MAX, waiting, bound: NOBODY, tasks };
-        events.next_reader();
-        events
-    }
-
-    /// Turns to the stream whose event is next.
-    #[inline]
-    fn next_reader(&mut self) {
-        self.current = self.waiting.pop().map_or(usize::MAX, |Reverse((_, i))| i);
-        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
-    }
-
-    /// Turns to the stream whose event is next and lets the current one wait.
-    #[inline]
-    fn change_reader(&mut self, mine: Reverse<(u64, usize)>) {
-        if let Some(mut best) = self.waiting.peek_mut() {
-            let Reverse((_, next)) = std::mem::replace(&mut *best, mine);
-            self.current = next;
-        }
-        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+        let turns = Turns::new(readers.iter().map(|reader| reader.next.ts_ns));
+        Self { shared, readers, turns, tasks: Tasks::default() }
     }
 }
 
@@ -78,10 +49,9 @@ impl Stream for CtfEvents<'_> {
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
         loop {
-            let reader = self.readers.get_mut(self.current)?;
-            if (reader.next.ts_ns, self.current) > self.bound {
-                let mine = Reverse((reader.next.ts_ns, self.current));
-                self.change_reader(mine);
+            let reader = self.readers.get_mut(self.turns.current())?;
+            if self.turns.is_over(reader.next.ts_ns) {
+                self.turns.pass_on(reader.next.ts_ns);
                 continue;
             }
             let mut event = reader.next;
@@ -91,7 +61,7 @@ impl Stream for CtfEvents<'_> {
             }
             let id = reader.id;
             if !reader.advance(&mut self.shared) {
-                self.next_reader();
+                self.turns.end();
             }
             self.tasks.follow(&mut event);
             self.shared.learned.count(id);

@@ -6,12 +6,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use idlewise_model::EventKind;
+use idlewise_madetraces::ctf::{Files, store};
 use idlewise_trace::TraceFile;
 
-use super::is_called;
-use super::report::{Line, compare_fields};
-use idlewise_madetraces::ctf::{Files, store};
+use super::report::{Line, assert_same, next_recorded};
 
 /// Whether the reference reader is installed.
 pub fn has_babeltrace() -> bool {
@@ -159,25 +157,13 @@ pub fn compare(path: &Path) -> Same {
     let (mut n, mut numbers, mut last) = (0u64, 0u64, 0);
     let mut names = BTreeMap::<String, u64>::new();
     let mut events = file.events().unwrap();
-    while let Some(event) = events.next() {
-        if matches!(event.kind, EventKind::Lost { .. }) {
-            continue;
-        }
+    while let Some(event) = next_recorded(&mut events) {
         assert!(event.ts_ns >= last, "{}: {event:?} after {last}", path.display());
         last = event.ts_ns;
         let line = theirs.get_mut(&event.cpu).and_then(|lines| lines.pop_front());
         let place = format!("{}, event {n}", path.display());
         let line = line.unwrap_or_else(|| panic!("{place}: they have no {event:?}"));
-        assert_eq!(
-            (event.ts_ns, event.cpu, event.pid),
-            (line.ts_ns, line.cpu, line.pid),
-            "{place}: {event:?} {line:?}"
-        );
-        assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
-        match compare_fields(&event, &line, meta, &events) {
-            Ok(compared) => numbers += u64::from(compared),
-            Err(e) => panic!("{place}: {e}"),
-        }
+        numbers += u64::from(assert_same(&event, &line, meta, &events, &place));
         *names.entry(line.name).or_default() += 1;
         n += 1;
     }

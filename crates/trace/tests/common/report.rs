@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use idlewise_model::{Event, EventKind, Ipi};
 use idlewise_trace::{Events, TraceMeta};
 
+use super::is_called;
+
 /// One event as trace-cmd prints it.
 #[derive(Debug)]
 pub struct Line {
@@ -117,6 +119,22 @@ impl Drop for Report {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The next event that a kernel recorded, which a tool may print.
+pub fn next_recorded(events: &mut Events<'_>) -> Option<Event> {
+    events.by_ref().find(|event| !matches!(event.kind, EventKind::Lost { .. }))
+}
+
+/// Asserts that a line is `event`, at `place`: its time, CPU, task, name and numbers; says how many of these were compared.
+pub fn assert_same(event: &Event, line: &Line, meta: &TraceMeta, events: &Events<'_>, place: &str) -> u32 {
+    assert_eq!(
+        (event.ts_ns, event.cpu, event.pid),
+        (line.ts_ns, line.cpu, line.pid),
+        "{place}: {event:?} against {line:?}"
+    );
+    assert!(is_called(&event.kind, meta, &line.name), "{place}: {event:?} against {line:?}");
+    compare_fields(event, line, meta, events).unwrap_or_else(|e| panic!("{place}: {e}"))
 }
 
 /// Compares the numbers of one event with the printed ones; says how many were compared.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The buffers of all CPUs, merged in time order.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use idlewise_model::{Event, EventKind, Health, HealthKind};
 
 use super::cpu::{Cpu, Shared};
@@ -14,21 +11,16 @@ use crate::kernel::clock::seconds;
 use crate::kernel::order::Order;
 use crate::learned::Learned;
 use crate::reader::Stream;
+use crate::turns::Turns;
 
 /// The events of ring buffers.
 pub(crate) struct RingEvents<'a, O> {
     decoders: &'a Decoders,
     shared: Shared<O>,
     cpus: Vec<Cpu<'a>>,
-    /// The CPU that is being read; the others wait in `waiting` with the times of their next events.
-    current: usize,
-    waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The best of `waiting`: `current` goes on until it is reached.
-    bound: (u64, usize),
+    turns: Turns,
     last_irq: Option<i32>,
 }
-
-const NOBODY: (u64, usize) = (u64::MAX, usize::MAX);
 
 impl<'a, O: Order> RingEvents<'a, O> {
     pub(crate) fn new(trace: &'a RingTrace, order: O) -> Self {
@@ -40,45 +32,17 @@ impl<'a, O: Order> RingEvents<'a, O> {
             workshop: Workshop::default(),
             learned: Learned::default(),
         };
-        let mut cpus = Vec::new();
-        let mut waiting = BinaryHeap::new();
+        let mut cpus: Vec<Cpu<'_>> = Vec::new();
         for region in &trace.regions {
             let Some(input) = trace.inputs.get(region.input) else { continue };
             let window = Window::new(input, *region, trace.packing, trace.page_size, trace.regions.len());
             let mut cpu = Cpu::new(region.cpu, window);
             if cpu.advance(&mut shared) {
-                waiting.push(Reverse((cpu.ts_ns, cpus.len())));
                 cpus.push(cpu);
             }
         }
-        let mut events = Self {
-            decoders: &trace.decoders,
-            shared,
-            cpus,
-            current: usize::MAX,
-            waiting,
-            bound: NOBODY,
-            last_irq: None,
-        };
-        events.next_cpu();
-        events
-    }
-
-    /// Turns to the CPU whose event is next.
-    #[inline]
-    fn next_cpu(&mut self) {
-        self.current = self.waiting.pop().map_or(usize::MAX, |Reverse((_, i))| i);
-        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
-    }
-
-    /// Turns to the CPU whose event is next and lets the current one wait.
-    #[inline]
-    fn change_cpu(&mut self, mine: Reverse<(u64, usize)>) {
-        if let Some(mut best) = self.waiting.peek_mut() {
-            let Reverse((_, next)) = std::mem::replace(&mut *best, mine);
-            self.current = next;
-        }
-        self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
+        let turns = Turns::new(cpus.iter().map(|cpu| cpu.ts_ns));
+        Self { decoders: &trace.decoders, shared, cpus, turns, last_irq: None }
     }
 }
 
@@ -86,10 +50,9 @@ impl<O: Order> Stream for RingEvents<'_, O> {
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
         loop {
-            let cpu = self.cpus.get_mut(self.current)?;
-            if (cpu.ts_ns, self.current) > self.bound {
-                let mine = Reverse((cpu.ts_ns, self.current));
-                self.change_cpu(mine);
+            let cpu = self.cpus.get_mut(self.turns.current())?;
+            if self.turns.is_over(cpu.ts_ns) {
+                self.turns.pass_on(cpu.ts_ns);
                 continue;
             }
             if let Some(count) = cpu.lost.take() {
@@ -115,7 +78,7 @@ impl<O: Order> Stream for RingEvents<'_, O> {
                 odd => odd_event(odd, id, cpu, &mut self.shared.learned.health),
             };
             if !cpu.advance(&mut self.shared) {
-                self.next_cpu();
+                self.turns.end();
             }
             let Some(event) = event else { continue };
             self.shared.learned.count(id);
