@@ -251,6 +251,34 @@ fn every_file_of_tests_is_run() {
     assert!(seen > 100 && missed.is_empty(), "named neither in main.rs nor in Cargo.toml: {missed:?}");
 }
 
+/// A source file that no module names is not compiled: it looks like code, and is none.
+#[test]
+fn every_source_file_is_compiled() {
+    let (mut left, mut seen) = (Vec::new(), 0);
+    for (room, _) in FLOORS {
+        let src = root().join("crates").join(room).join("src");
+        for path in files(&src, &[".rs"]) {
+            let folder = path.parent().unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            if folder == src && ["lib", "main"].contains(&name.as_str()) {
+                continue;
+            }
+            let above = if folder == src {
+                vec![src.join("lib.rs"), src.join("main.rs")]
+            } else {
+                vec![folder.with_extension("rs")]
+            };
+            let declaration = format!("mod {name};");
+            let declares = |text: String| text.lines().any(|line| line.trim().ends_with(&declaration));
+            seen += 1;
+            if !above.iter().any(|file| fs::read_to_string(file).is_ok_and(declares)) {
+                left.push(shown(&path));
+            }
+        }
+    }
+    assert!(seen > 300 && left.is_empty(), "{seen} files; no module names these: {left:?}");
+}
+
 /// A program of tests without a test is built, linked and run for nothing; a test in a crate that builds none is not run.
 #[test]
 fn crates_build_the_test_programs_that_they_have_tests_for() {

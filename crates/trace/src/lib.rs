@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Readers of recorded kernel traces: any format in, one stream of [`Event`]s out.
+//! Readers of recorded kernel traces: any format in, one stream of [`Event`](idlewise_model::Event)s out.
 //!
 //! A [`TraceFile`] is opened once and understood (who recorded it, which events it describes); each call of
 //! [`TraceFile::events`] then walks its buffers anew, with all CPUs merged in time order. Memory does not grow with
