@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 
-use idlewise_recording::{Recording, TraceHead};
+use idlewise_recording::{CommandError, Recording, TraceHead};
 
 use crate::args::TapeArgs;
-use crate::output::{Done, Progress, check_new_from, say_beside, write_new};
+use crate::output::{Done, Progress, check_new_from, say_beside, write_new_with};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
     check_new_from(&a.output, a.force, &a.trace)?;
     let progress = Progress::new("reading");
     let recording = Recording::open(&a.trace, &a.recording.options())?;
-    let bytes = recording.tape_bytes()?;
+    let mut packed = recording.packed()?;
     let head = TraceHead::new(&recording, |_| None);
     drop(progress);
-    write_new(&a.output, &bytes, a.force)?;
+    write_new_with(&a.output, a.force, |out| {
+        packed.write(out).map_err(|e| CommandError::file(&a.output, e).into())
+    })?;
     let with_stays = recording.tape.cpus.iter().filter(|c| !c.pieces.is_empty()).count();
     let stays: usize = recording.tape.cpus.iter().map(|c| c.pieces.len()).sum();
     // A directory's own length says nothing about the trace in it.
@@ -26,7 +28,7 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
             1 => "1 CPU".to_owned(),
             n => format!("{n} CPUs"),
         },
-        bytes.len()
+        packed.bytes()
     );
     say_beside(&a.output, &said)?;
     for warning in &head.warnings {

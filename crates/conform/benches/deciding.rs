@@ -65,7 +65,7 @@ fn main() {
         std::process::exit(2);
     });
     let tape = recording.tape.cpus.iter().max_by_key(|c| c.pieces.len()).expect("a recording has CPUs");
-    let workload = Workload::new(tape);
+    let workload = Workload::new(tape).expect("its idle periods can be read");
     let machines = MACHINES.map(|id| idlewise_platform::find(id).expect("shipped"));
     println!(
         "{}: {} events of CPU {}; medians of {ROUNDS} rounds of {DECISIONS} decisions",
@@ -220,7 +220,9 @@ impl<'a> Bench<'a> {
 
     fn run(&self, chooser: &mut impl Chooser, ledger: &mut impl Ledger) -> usize {
         let Cluster { table, capacity, .. } = self.cluster;
-        run(self.workload, table, *capacity, SETTING, chooser, ledger).decisions as usize
+        run(self.workload, table, *capacity, SETTING, chooser, ledger)
+            .expect("the events are in memory")
+            .decisions as usize
     }
 
     /// What happens in so many replays, one after the other.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The stream of decisions that every kind of recording becomes.
 
-use idlewise_governor::{Device, Inputs};
+use idlewise_governor::{Device, GovernorError, Inputs};
 use idlewise_model::{Asked, IdleTable, StateIndex};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,9 @@ impl Place<'_> {
 
 /// Decisions of a kernel, in the order of their recording.
 pub trait Decisions {
+    /// Why they cannot all be read.
+    type Error: Into<GovernorError>;
+
     /// The kind of recording.
     fn source(&self) -> Source;
 
@@ -80,13 +83,16 @@ pub trait Decisions {
     fn place(&self, cpu: u32) -> Option<Place<'_>>;
 
     /// What the kernel's governor went through, from the first event to the last.
-    fn steps(&self) -> impl Iterator<Item = Step> + '_;
+    fn steps(&self) -> impl Iterator<Item = Result<Step, Self::Error>> + '_;
 
     /// What the kernel's governor may have gone through before the recording began, where that is not known.
-    fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
+    fn histories(&self) -> Vec<Steps<'_, Self::Error>> {
         Vec::new()
     }
 }
+
+/// What a governor went through.
+pub type Steps<'d, E> = Box<dyn Iterator<Item = Result<Step, E>> + 'd>;
 
 /// One thing that the kernel's governor went through.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ mod row;
 mod rows;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 
 use idlewise_governor::{Governor, Spec};
@@ -15,7 +16,7 @@ use idlewise_model::TickGrid;
 use idlewise_platform::{Cluster, Platform};
 
 use crate::agreement::Agreement;
-use crate::decision::{Decisions, DeviceState, Place, Source, Step};
+use crate::decision::{Decisions, DeviceState, Place, Source, Step, Steps};
 use crate::follower::follow;
 use idlewise_recording::error::CommandError;
 pub use row::Row;
@@ -136,6 +137,8 @@ impl DecisionTable<'_> {
 }
 
 impl Decisions for DecisionTable<'_> {
+    type Error = Infallible;
+
     fn source(&self) -> Source {
         Source::DecisionTable
     }
@@ -150,17 +153,17 @@ impl Decisions for DecisionTable<'_> {
         (cpu == self.cpu).then_some(Place { table, capacity: *capacity, tick_period_ns, old_polling: false })
     }
 
-    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+    fn steps(&self) -> impl Iterator<Item = Result<Step, Infallible>> + '_ {
         let in_charge = self.rows.first().and_then(|row| row.in_charge(self.cpu));
-        self.enabled_before(in_charge.into_iter().chain(self.decisions()))
+        self.enabled_before(in_charge.into_iter().chain(self.decisions())).map(Ok)
     }
 
     /// The whole table, and a life of the other extreme.
-    fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
+    fn histories(&self) -> Vec<Steps<'_, Infallible>> {
         let Some(first) = self.rows.first() else { return Vec::new() };
         vec![
-            Box::new(self.enabled_before(self.decisions())),
-            Box::new(self.enabled_before(self.woken_at_once(first))),
+            Box::new(self.enabled_before(self.decisions()).map(Ok)),
+            Box::new(self.enabled_before(self.woken_at_once(first)).map(Ok)),
         ]
     }
 }

@@ -18,19 +18,20 @@ use crate::decision::{
 /// is counted apart.
 ///
 /// # Errors
-/// The governor cannot be loaded, or refuses a CPU.
+/// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
 pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreement, GovernorError> {
     let mut fresh = GovernorCopy::new(loader, decisions)?;
     let mut others = Vec::new();
     for history in decisions.histories() {
         let mut other = GovernorCopy::new(loader, decisions)?;
         for step in history {
-            other.step(&step)?;
+            other.step(&step.map_err(Into::into)?)?;
         }
         others.push(other);
     }
     let mut agreement = Agreement::new(decisions.source());
     for step in decisions.steps() {
+        let step = step.map_err(Into::into)?;
         let here = fresh.step(&step)?;
         let mut certain = true;
         // A governor that has been in charge is not put in charge again: it would forget.
@@ -142,7 +143,7 @@ impl<'p> Follower<'p> {
         instance: &mut Instance,
         decisions: &'p D,
     ) -> Result<(Slot, Self), GovernorError> {
-        let Some(Step::Enabled { cpu, capacity, device }) = decisions.steps().next() else {
+        let Some(Ok(Step::Enabled { cpu, capacity, device })) = decisions.steps().next() else {
             unreachable!("decisions begin with their governor put in charge")
         };
         Self::add(instance, decisions, cpu, capacity, &device)

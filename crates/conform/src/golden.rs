@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Golden files as streams of decisions: rows of compiled kernel code, recorded from its start on.
 
+use std::convert::Infallible;
 use std::path::Path;
 
 use idlewise_governor::{Governor, GovernorError, Inputs, Spec};
@@ -16,6 +17,8 @@ use crate::follower::{Follower, follow};
 use crate::golden_file::{GoldenError, GoldenFile, Row};
 
 impl Decisions for GoldenFile {
+    type Error = Infallible;
+
     fn source(&self) -> Source {
         Source::GoldenFile
     }
@@ -33,11 +36,11 @@ impl Decisions for GoldenFile {
         })
     }
 
-    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+    fn steps(&self) -> impl Iterator<Item = Result<Step, Infallible>> + '_ {
         let device = DeviceState::fresh(&self.car.table);
         let mut clock_ns = 0;
         let decisions = self.rows.iter().map(move |row| Step::Decided(row.decision(&mut clock_ns)));
-        std::iter::once(Step::Enabled { cpu: 0, capacity: None, device }).chain(decisions)
+        std::iter::once(Step::Enabled { cpu: 0, capacity: None, device }).chain(decisions).map(Ok)
     }
 }
 
@@ -113,7 +116,7 @@ pub fn answers(governor: &Governor, golden: &GoldenFile) -> Result<Vec<(Answer, 
         let mut instance = loader.load(golden.tick_period_ns())?;
         let (slot, mut follower) = Follower::of_only_cpu(&mut instance, golden)?;
         let mut governor = Hosted::new(&mut instance, slot);
-        let answers = golden.steps().filter_map(|step| {
+        let answers = golden.steps().filter_map(|Ok(step)| {
             let answer = follower.step(&mut governor, &step)?;
             Some((answer, governor.device().poll_limit_ns))
         });

@@ -2,10 +2,11 @@
 //! The inputs of a tape, which are derived, compared with recorded ones, where the trace has these too.
 
 use idlewise_governor::Inputs;
-use idlewise_model::{Asked, CpuTape, Piece, TapeCpu};
+use idlewise_model::{Asked, CpuTape, PiecesError, TapeCpu};
 use idlewise_platform::Cluster;
 use serde::Serialize;
 
+use crate::decision::Decision;
 use crate::tape_decisions::TapeDecisions;
 use idlewise_recording::Recording;
 use idlewise_recording::decisions::Decided;
@@ -33,13 +34,18 @@ pub struct InputAccuracy {
 }
 
 /// What governors are given in a replay at each idle period of `cpu`, in order.
-#[must_use]
-pub fn taped(cpu: &CpuTape, cluster: &Cluster) -> Vec<Inputs> {
-    TapeDecisions::new(cpu, cluster, None).decisions().map(|d| d.inputs).collect()
+///
+/// # Errors
+/// [`PiecesError`] when the tape cannot be read.
+pub fn taped(cpu: &CpuTape, cluster: &Cluster) -> Result<Vec<Inputs>, PiecesError> {
+    TapeDecisions::new(cpu, cluster, None)?.decisions().map(|d| Ok(d?.inputs)).collect()
 }
 
 /// Compares every input of every decision of `recording`; nothing where it has no true ones.
-pub fn compare(recording: &Recording) -> Vec<InputAccuracy> {
+///
+/// # Errors
+/// [`PiecesError`] when the tape cannot be read.
+pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, PiecesError> {
     let mut truths = Truths::default();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
@@ -48,17 +54,16 @@ pub fn compare(recording: &Recording) -> Vec<InputAccuracy> {
             continue;
         }
         decided.sort_by_key(|d| d.at_ns);
-        // No governor was asked at the others.
-        let governed = cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR);
-        for (piece, inputs) in governed.zip(taped(cpu, cluster)) {
-            let n = decided.partition_point(|d| d.at_ns <= piece.start_ns);
+        for taped in TapeDecisions::new(cpu, cluster, None)?.decisions() {
+            let Decision { at_ns, inputs, .. } = taped?;
+            let n = decided.partition_point(|d| d.at_ns <= at_ns);
             let last = n.checked_sub(1).and_then(|i| decided.get(i));
-            if let Some(truth) = last.filter(|d| piece.start_ns - d.at_ns < BEFORE_ENTRY_NS) {
+            if let Some(truth) = last.filter(|d| at_ns - d.at_ns < BEFORE_ENTRY_NS) {
                 truths.add(&inputs, truth, cpu.tick.period_ns);
             }
         }
     }
-    truths.finish()
+    Ok(truths.finish())
 }
 
 /// What is compared, in this order.

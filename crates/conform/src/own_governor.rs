@@ -20,7 +20,7 @@ pub fn kernels_own(
     recording: &Recording,
     offered: &Offered,
 ) -> Result<Result<FidelityHead, String>, CommandError> {
-    if !recording.tells_states() {
+    if !recording.tells_states()? {
         return Ok(Err(
             "not known: without cpu_idle events the recording does not show the kernel's choices".into(),
         ));
@@ -31,8 +31,8 @@ pub fn kernels_own(
     };
     let by_data = matches!(recording.governor, KernelGovernor::Recorded(_));
     match governor.run(|loader| followed(loader, recording)) {
-        Ok((_, Some(why))) => Err(CommandError::Stays(why)),
-        Ok((sum, None)) => Ok(Ok(head(&governor.label(), &sum))),
+        Ok(sum) => Ok(Ok(head(&governor.label(), &sum))),
+        Err(GovernorError::IdlePeriods(e)) => Err(e.into()),
         // A name with a parameter that there is not, in a recording, is no reason to leave the rest undone.
         Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
             Ok(Err(format!("not known: {e}")))
@@ -41,21 +41,16 @@ pub fn kernels_own(
     }
 }
 
-/// The kernel's governor led through the tapes of all CPUs; and what kept a tape from being read to its end, which a foreign
-/// governor's own process learns alone.
-fn followed(
-    loader: &Loader<'_>,
-    recording: &Recording,
-) -> Result<(Agreement, Option<String>), GovernorError> {
+/// The kernel's governor led through the tapes of all CPUs.
+fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<Agreement, GovernorError> {
     let mut sum = Agreement::new(Source::Tape);
     let since = recording.decisions.since();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let since_ns = since.get(&cpu.cpu).copied();
-        sum.merge(follow(loader, &TapeDecisions::new(cpu, cluster, since_ns))?);
+        sum.merge(follow(loader, &TapeDecisions::new(cpu, cluster, since_ns)?)?);
     }
-    let failure = recording.tape.cpus.iter().find_map(|c| c.pieces.failure());
-    Ok((sum, failure.map(str::to_owned)))
+    Ok(sum)
 }
 
 /// As shares, for the head of a report.
@@ -81,64 +76,45 @@ mod tests {
     use std::path::Path;
 
     use idlewise_model::{Piece, PieceStore, Pieces};
-    use idlewise_replay::Setting;
-    use idlewise_score::Tally;
 
     use super::*;
     use idlewise_recording::RecordingOptions;
-    use idlewise_recording::candidate::Candidate;
-    use idlewise_recording::governors::find_one;
-    use idlewise_recording::placement::Placement;
-    use idlewise_replay::Workload;
 
-    /// Can be read up to the middle.
+    /// One idle period in a block; can be read up to the middle.
     #[derive(Debug)]
     struct Failing(Vec<Piece>);
 
     impl PieceStore for Failing {
-        fn len(&self) -> usize {
+        fn periods(&self) -> usize {
             self.0.len()
         }
 
-        fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()> {
-            if at >= self.0.len() / 2 {
+        fn blocks(&self) -> usize {
+            self.0.len()
+        }
+
+        fn read(&self, n: usize) -> io::Result<Vec<Piece>> {
+            if n >= self.0.len() / 2 {
                 return Err(io::Error::other("a worn disk"));
             }
-            block.extend(self.0.get(at));
-            Ok(())
+            Ok(vec![self.0[n]])
         }
-    }
-
-    fn failing() -> Placement {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
-        let options =
-            RecordingOptions { kernel_governor: Some("menu".to_owned()), ..RecordingOptions::default() };
-        let mut placement = Placement::open(&[path], &options, None, None).unwrap();
-        for cpu in placement.recordings.iter_mut().flat_map(|r| &mut r.tape.cpus) {
-            cpu.pieces = Pieces::kept(Failing(cpu.pieces.to_vec()));
-        }
-        placement
     }
 
     #[test]
-    fn stays_that_cannot_be_read_again_are_an_error_for_every_command() {
+    fn idle_periods_that_cannot_be_read_are_an_error() {
         let told = |e: CommandError| e.to_string().contains("a worn disk");
-        let setting = Setting::new(true, 0);
-        let menu = Candidate::of(find_one("menu", &[]).unwrap());
-        for candidate in [menu, Candidate::Oracle] {
-            let placement = failing();
-            let recording = &placement.recordings[0];
-            let workloads = placement.workloads(recording).unwrap();
-            let cpus: Vec<&Workload> = workloads.iter().collect();
-            let ran =
-                candidate.run(&cpus, &placement, setting, |_, place| Tally::new(&place.table, &place.energy));
-            assert!(ran.is_err_and(told));
-            assert!(placement.check().is_err_and(told));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
+        // A governor that the recording names is data: that it cannot be had is no error, but this is one.
+        for kernel_governor in [Some("menu".to_owned()), None] {
+            let options = RecordingOptions { kernel_governor, ..RecordingOptions::default() };
+            let mut recording = Recording::open(&path, &options).unwrap();
+            assert!(kernels_own(&recording, &Offered::nothing()).unwrap().is_ok());
+            for cpu in &mut recording.tape.cpus {
+                cpu.pieces = Pieces::stored(Failing(cpu.pieces.to_vec().unwrap()));
+            }
+            assert!(kernels_own(&recording, &Offered::nothing()).is_err_and(told));
+            assert!(recording.tape_bytes().is_err_and(told));
         }
-        let placement = failing();
-        assert!(placement.check().is_ok(), "nobody has read them yet");
-        assert!(kernels_own(&placement.recordings[0], &Offered::nothing()).is_err_and(told));
-        let placement = failing();
-        assert!(placement.recordings[0].tape_bytes().is_err_and(told));
     }
 }

@@ -4,10 +4,13 @@
 
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_idle::{Chooser, IdleCpu, Moment, NEVER_AT_NS, TickAhead, Timers};
-use idlewise_model::{Confidence, CpuTape, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, WakeCause, at};
+use idlewise_model::{
+    Confidence, CpuTape, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, PiecesError, WakeCause, at,
+};
 
 use crate::decision::{
-    Decision, Decisions, DeviceState, Doubts, KernelChoice, Outcome, Place, Shown, Source, Step, TickSeen,
+    Decision, Decisions, DeviceState, Doubts, KernelChoice, Outcome, Place, Shown, Source, Step, Steps,
+    TickSeen,
 };
 use idlewise_platform::Cluster;
 
@@ -27,10 +30,15 @@ pub struct TapeDecisions<'t> {
 
 impl<'t> TapeDecisions<'t> {
     /// The CPU of `tape`, which is one of `cluster`, under a governor that was put in charge at `since_ns`.
-    #[must_use]
-    pub fn new(tape: &'t CpuTape, cluster: &'t Cluster, since_ns: Option<u64>) -> Self {
-        let entered = tape.pieces.iter().filter(|p| p.state < 64).fold(0, |bits, p| bits | 1 << p.state);
-        Self { tape, cluster, since_ns, entered }
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the tape cannot be read.
+    pub fn new(tape: &'t CpuTape, cluster: &'t Cluster, since_ns: Option<u64>) -> Result<Self, PiecesError> {
+        let mut entered = 0;
+        for block in tape.pieces.blocks() {
+            entered |= block?.iter().filter(|p| p.state < 64).fold(0, |bits, p| bits | 1 << p.state);
+        }
+        Ok(Self { tape, cluster, since_ns, entered })
     }
 
     fn enabled(&self) -> Step {
@@ -39,18 +47,18 @@ impl<'t> TapeDecisions<'t> {
     }
 
     /// The decisions alone.
-    pub fn decisions(&self) -> impl Iterator<Item = Decision> + '_ {
+    pub fn decisions(&self) -> impl Iterator<Item = Result<Decision, PiecesError>> + '_ {
         let mut idle = IdleCpu::new(self.tape.cpu, &self.cluster.table, self.tape.tick);
         let default_mask = self.cluster.table.disabled_by_default();
         let mut since_gap = u32::MAX;
-        self.tape.pieces.iter().filter_map(move |piece| {
+        let mut decision = move |piece: &Piece| {
             let gap = piece.flags.has(PieceFlags::AFTER_GAP);
             since_gap = if gap { 0 } else { since_gap.saturating_add(1) };
             let counts = self.since_ns.is_none_or(|since_ns| piece.start_ns >= since_ns);
             if !counts || piece.state == Piece::NO_GOVERNOR {
                 return None;
             }
-            let (inputs, may_stop) = self.inputs(&mut idle, &piece);
+            let (inputs, may_stop) = self.inputs(&mut idle, piece);
             let known = piece.state != Piece::NO_STATE;
             let tick_known = piece.flags.has(PieceFlags::TICK_KNOWN);
             Some(Decision {
@@ -65,7 +73,7 @@ impl<'t> TapeDecisions<'t> {
                     shown: Shown::Effect { may_stop },
                     ..KernelChoice::default()
                 },
-                outcome: Some(self.outcome(&piece)),
+                outcome: Some(self.outcome(piece)),
                 doubts: Doubts {
                     events_lost: since_gap <= REMEMBERED,
                     unsure_timers: piece.timer_confidence() >= Confidence::Bounded,
@@ -74,6 +82,10 @@ impl<'t> TapeDecisions<'t> {
                 },
                 ..Decision::default()
             })
+        };
+        self.tape.pieces.blocks().flat_map(move |block| match block {
+            Ok(block) => block.iter().filter_map(&mut decision).map(Ok).collect(),
+            Err(e) => vec![Err(e)],
         })
     }
 
@@ -120,6 +132,8 @@ impl<'t> TapeDecisions<'t> {
 }
 
 impl Decisions for TapeDecisions<'_> {
+    type Error = PiecesError;
+
     fn source(&self) -> Source {
         Source::Tape
     }
@@ -137,12 +151,12 @@ impl Decisions for TapeDecisions<'_> {
         })
     }
 
-    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
-        std::iter::once(self.enabled()).chain(self.decisions().map(Step::Decided))
+    fn steps(&self) -> impl Iterator<Item = Result<Step, PiecesError>> + '_ {
+        std::iter::once(Ok(self.enabled())).chain(self.decisions().map(|d| d.map(Step::Decided)))
     }
 
     /// The whole recording, where the governor was in charge before it began.
-    fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
+    fn histories(&self) -> Vec<Steps<'_, PiecesError>> {
         if self.since_ns.is_some() { Vec::new() } else { vec![Box::new(self.steps())] }
     }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The overlay's events as a stream of decisions: a kernel that has them records what its governor was given.
 
+use std::convert::Infallible;
+
 use idlewise_model::StateIndex;
 use idlewise_platform::{CAPACITY_MAX, Cluster, Platform};
 use idlewise_recording::decisions::{Decided, GovernorEvent, GovernorEvents};
 
 use crate::decision::{
-    Decision, Decisions, DeviceState, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step,
+    Decision, Decisions, DeviceState, KernelChoice, Outcome, Place, PollLimitAt, Shown, Source, Step, Steps,
     TickSeen,
 };
 
@@ -118,6 +120,8 @@ fn decision(d: &Decided) -> Decision {
 }
 
 impl Decisions for TraceDecisions<'_> {
+    type Error = Infallible;
+
     fn source(&self) -> Source {
         Source::Trace
     }
@@ -132,12 +136,12 @@ impl Decisions for TraceDecisions<'_> {
         Some(Place { table, capacity: *capacity, tick_period_ns, old_polling: false })
     }
 
-    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
-        self.of.events.iter().map(|event| self.step(event))
+    fn steps(&self) -> impl Iterator<Item = Result<Step, Infallible>> + '_ {
+        self.of.events.iter().map(|event| Ok(self.step(event)))
     }
 
     /// The whole recording, where the governor was in charge before it began.
-    fn histories(&self) -> Vec<Box<dyn Iterator<Item = Step> + '_>> {
+    fn histories(&self) -> Vec<Steps<'_, Infallible>> {
         if self.of.name.as_str().is_empty() { vec![Box::new(self.steps())] } else { Vec::new() }
     }
 }

@@ -189,16 +189,16 @@ fn reached(dat: &Path) -> Reached {
     let recording = open(dat, "kvm-guest", "menu");
     let cpu = recording.tape.cpus.iter().find(|c| c.cpu == 0).unwrap();
     let place = recording.machine.cluster_of(0).unwrap();
-    let inputs = taped(cpu, place);
+    let inputs = taped(cpu, place).unwrap();
     let truths = truth(dat);
     let mut reached = Reached::default();
     let mut before_ns = 0;
-    for (piece, told) in cpu.pieces.iter().zip(&inputs) {
+    for (piece, told) in cpu.pieces.to_vec().unwrap().iter().zip(&inputs) {
         // The kernel's own time of the entry is a little before the event; a row belongs to the first event behind it.
         let n = truths.partition_point(|t| t.entry_ns <= piece.start_ns as i64);
         if let Some(truth) = n.checked_sub(1).map(|i| &truths[i]).filter(|t| t.entry_ns > before_ns) {
-            reached.programmed(cpu, &piece, truth);
-            reached.sleep(cpu, &piece, told.sleep_length_ns, truth);
+            reached.programmed(cpu, piece, truth);
+            reached.sleep(cpu, piece, told.sleep_length_ns, truth);
         }
         before_ns = piece.start_ns as i64;
     }

@@ -333,17 +333,18 @@ fn look(
     for cpu in recording.tape.cpus.iter().filter(|c| cpus.contains(&c.cpu)) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
-        for piece in &cpu.pieces {
-            let end_ns = piece.start_ns + piece.stay_ns();
-            if piece.start_ns < from_ns || end_ns > tasks.to_ns {
-                continue;
+        for block in cpu.pieces.blocks() {
+            for piece in &*block? {
+                let end_ns = piece.start_ns + piece.stay_ns();
+                if piece.start_ns < from_ns || end_ns > tasks.to_ns {
+                    continue;
+                }
+                tally.entry(&recorded_entry(cpu, piece, &place.table));
+                by_length[length(piece)] += 1;
             }
-            tally.entry(&recorded_entry(cpu, &piece, &place.table));
-            by_length[length(&piece)] += 1;
         }
         tallies.push(tally);
     }
-    recording.check()?;
     let score = Score::of(&tallies.iter().collect::<Vec<_>>());
     let window_ns = tasks.to_ns - from_ns;
     let seconds = window_ns as f64 / 1e9;

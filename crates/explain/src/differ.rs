@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use idlewise_governor::Governor;
+use idlewise_model::PiecesError;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -132,10 +133,9 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         .enumerate()
         .map(|(i, cpu)| {
             let [a, b] = &pair;
-            Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?))
+            Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?)?)
         })
         .collect::<Result<_, CommandError>>()?;
-    recording.check()?;
     let moments = worth_showing(&compared);
     let mut all = SideBySide::default();
     compared.iter().for_each(|c| all.merge(&c.waits));
@@ -195,25 +195,28 @@ fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Resu
 }
 
 impl Compared {
-    fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Self {
-        let waits = SideBySide::new(&on.workload.events, a, b);
+    fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Result<Self, PiecesError> {
+        let waits = SideBySide::new(&on.workload.events, a, b)?;
         let mut out = Self { waits, ..Self::default() };
-        for (event, (a, b)) in on.workload.events.iter().zip(a.iter().zip(b)) {
-            if !choices::Parting::of(a, b).is_first() {
-                continue;
+        let mut pairs = a.iter().zip(b);
+        for block in on.workload.events.blocks() {
+            for (event, (a, b)) in block?.iter().zip(&mut pairs) {
+                if !choices::Parting::of(a, b).is_first() {
+                    continue;
+                }
+                let parting = Parting {
+                    cpu,
+                    at_ns: event.start_ns,
+                    first: [a.first, b.first],
+                    energy_fj: b.energy_fj.cast_signed() - a.energy_fj.cast_signed(),
+                    latency_ns: i64::from(b.latency_ns) - i64::from(a.latency_ns),
+                };
+                out.first.get_or_insert(parting);
+                keep_larger(&mut out.energy, parting, |p| p.energy_fj.abs());
+                keep_larger(&mut out.latency, parting, |p| p.latency_ns.abs().into());
             }
-            let parting = Parting {
-                cpu,
-                at_ns: event.start_ns,
-                first: [a.first, b.first],
-                energy_fj: b.energy_fj.cast_signed() - a.energy_fj.cast_signed(),
-                latency_ns: i64::from(b.latency_ns) - i64::from(a.latency_ns),
-            };
-            out.first.get_or_insert(parting);
-            keep_larger(&mut out.energy, parting, |p| p.energy_fj.abs());
-            keep_larger(&mut out.latency, parting, |p| p.latency_ns.abs().into());
         }
-        out
+        Ok(out)
     }
 }
 

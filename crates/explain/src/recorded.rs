@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One decision of a kernel explained that is in a file of its own: a row of a golden file, a line of a table of decisions.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use idlewise_governor::{Governor, GovernorError};
@@ -163,9 +164,11 @@ struct Asked<'d, D, P> {
     prepared: P,
 }
 
-impl<'d, D: Decisions, P: Fn(&Governor) -> Result<Governor, GovernorError>> Asked<'d, D, P> {
+impl<'d, D: Decisions<Error = Infallible>, P: Fn(&Governor) -> Result<Governor, GovernorError>>
+    Asked<'d, D, P>
+{
     fn at(decisions: &'d D, at: usize, prepared: P) -> Self {
-        let asked = decisions.steps().filter_map(|step| match step {
+        let asked = decisions.steps().filter_map(|Ok(step)| match step {
             Step::Decided(decision) => Some(1 + u64::from(decision.asked_in_vain)),
             _ => None,
         });
@@ -180,7 +183,7 @@ impl<'d, D: Decisions, P: Fn(&Governor) -> Result<Governor, GovernorError>> Aske
 
     /// Up to the decision; it begins with a new device, whatever the file says of the kernel's.
     fn steps(&self) -> impl Iterator<Item = Step> + 'd {
-        self.decisions.steps().filter(|step| !matches!(step, Step::InCharge { .. }))
+        self.decisions.steps().map(|Ok(step)| step).filter(|step| !matches!(step, Step::InCharge { .. }))
     }
 
     /// What is seen of `governor` there.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_governor::Governor;
 use idlewise_idle::Limits;
-use idlewise_model::{Confidence, CpuTape, Entry, Tape};
+use idlewise_model::{Confidence, CpuTape, Entry, PiecesError, Tape};
 use idlewise_platform::Cluster;
 use idlewise_replay::{Setting, Workload, run};
 use rayon::prelude::*;
@@ -131,7 +131,6 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
     let workload = pick_cpu(&workloads, request.cpu)?;
     let cpu = OnCpu::new(&placement, recording, workload, request.seed);
     let explanation = cpu.explain(&governor, request.which, &others)?;
-    recording.check()?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -262,7 +261,7 @@ impl<'a> OnCpu<'a> {
             decisions: kept.count,
             at_ns: entry.start_ns,
             states: StateHead::all(&self.place.table, seen.inputs.disabled),
-            inputs: Given::all(&seen.inputs, &self.known(&entry)),
+            inputs: Given::all(&seen.inputs, &self.known(&entry)?),
             chosen: Chosen::of(&seen),
             memory: seen.memory,
             reasons: seen.reasons,
@@ -305,18 +304,14 @@ impl<'a> OnCpu<'a> {
 
     fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Seen>, Keep), CommandError> {
         let (table, capacity) = (&self.place.table, self.place.capacity);
-        let watched = governor.run(|loader| {
+        Ok(governor.run(|loader| {
             let mut instance = loader.load_explaining(self.workload.grid.period_ns)?;
             let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
             let mut watch = Watch::new(&mut instance, slot, number);
             let mut keep = Keep::number(number);
-            run(self.workload, table, capacity, self.setting, &mut watch, &mut keep);
-            Ok((watch.seen, keep, self.workload.events.failure().map(str::to_owned)))
-        })?;
-        match watched {
-            (_, _, Some(why)) => Err(CommandError::Stays(why)),
-            (seen, keep, None) => Ok((seen, keep)),
-        }
+            run(self.workload, table, capacity, self.setting, &mut watch, &mut keep)?;
+            Ok((watch.seen, keep))
+        })?)
     }
 
     fn other(&self, candidate: &Candidate, at_ns: u64) -> Result<Option<Other>, CommandError> {
@@ -332,22 +327,36 @@ impl<'a> OnCpu<'a> {
     }
 
     /// How well the inputs of the decision that led to `entry` are known.
-    fn known(&self, entry: &Entry) -> Known {
-        // The timers of a wait are those that were pending when it began, however often the tick ends a sleep in it.
-        let event = self.workload.events.iter().find(|e| e.at_ns >= entry.start_ns);
-        let began_at = |ns: u64| self.cpu_tape?.pieces.iter().find(|p| p.start_ns == ns);
-        let piece = event.and_then(|e| began_at(e.start_ns));
+    fn known(&self, entry: &Entry) -> Result<Known, PiecesError> {
+        let timers = self.timers_known(entry.start_ns)?.unwrap_or(Confidence::Assumed);
         let weakest = |name: &str| {
             let input = self.tape.inputs.iter().find(|i| i.name == name);
             input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()
         };
-        Known {
-            timers: piece.map_or(Confidence::Assumed, |p| p.timer_confidence()).name(),
+        Ok(Known {
+            timers: timers.name(),
             latency_limit: weakest("latency limit"),
             util: weakest("utilisation"),
             iowait: weakest("iowait"),
             disabled: weakest("disabled states"),
             run: None,
+        })
+    }
+
+    /// How well the timers of the wait are known in which a decision fell at `at_ns`: those that were pending when it began, however
+    /// often the tick ends a sleep in it.
+    fn timers_known(&self, at_ns: u64) -> Result<Option<Confidence>, PiecesError> {
+        for events in self.workload.events.blocks() {
+            let Some(began_ns) = events?.iter().find(|e| e.at_ns >= at_ns).map(|e| e.start_ns) else {
+                continue;
+            };
+            for pieces in self.cpu_tape.iter().flat_map(|tape| tape.pieces.blocks()) {
+                if let Some(piece) = pieces?.iter().find(|p| p.start_ns == began_ns) {
+                    return Ok(Some(piece.timer_confidence()));
+                }
+            }
+            break;
         }
+        Ok(None)
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does an answer stay the same when the idle stays of a recording are in a temporary file, and is a file that fails told?
+//! Does an answer stay the same when the idle periods of a recording are in a temporary file?
 
 use idlewise_testkit::kernel_trees;
 
@@ -12,7 +12,7 @@ use idlewise_study::info;
 use idlewise_study::replay::ReplayRequest;
 use idlewise_study::score::score;
 
-const FILED: Limits = Limits { stays: 20, block: 7 };
+const FILED: Limits = Limits { periods: 20, block: 7 };
 
 fn mixed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat")

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::convert::Infallible;
+
+use idlewise_model::PiecesError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -193,12 +196,21 @@ pub enum GovernorError {
         /// What happened.
         why: String,
     },
+    /// The idle periods that it is asked for cannot be read.
+    #[error(transparent)]
+    IdlePeriods(#[from] PiecesError),
     /// There is no room for another CPU.
     #[error("governor `{id}`: more than {limit} CPUs", limit = crate::MAX_CPUS)]
     TooManyCpus {
         /// The governor.
         id: String,
     },
+}
+
+impl From<Infallible> for GovernorError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 impl GovernorError {

@@ -545,7 +545,7 @@ pub fn cpu(tape: &Tape, cpu: u32) -> &CpuTape {
 
 /// The stays of CPU `number`.
 pub fn stays(tape: &Tape, number: u32) -> Vec<Piece> {
-    cpu(tape, number).pieces.to_vec()
+    cpu(tape, number).pieces.to_vec().unwrap()
 }
 
 /// The only stay of CPU 0.

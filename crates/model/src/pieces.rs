@@ -1,69 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::Piece;
 
-/// The idle stays of one CPU in order of time.
+/// Idle periods in a block of those in memory.
+const BLOCK: usize = 1024;
+
+/// The idle periods of one CPU in order of time, read a block at a time.
 ///
-/// They are in memory, or, where a recording is so long that they should not be, in a [`PieceStore`]. Readers need not
-/// know: they get one stay after the other, by value. A store that cannot be read any more ends early; what was made
-/// of such stays is only true if there is no [`Pieces::failure`].
+/// They are in memory. Those of a long recording are in a [`PieceStore`], whose blocks are memory only while they are read.
 #[derive(Clone)]
 pub struct Pieces(Held);
 
 #[derive(Clone)]
 enum Held {
     Memory(Vec<Piece>),
-    Kept(Arc<Kept>),
+    Stored(Arc<dyn PieceStore>),
 }
 
-/// A place outside memory that keeps idle stays.
+/// Idle periods outside memory, in blocks.
 pub trait PieceStore: fmt::Debug + Send + Sync {
-    /// How many it keeps.
-    fn len(&self) -> usize;
+    /// How many idle periods it has.
+    fn periods(&self) -> usize;
 
-    /// Whether it keeps none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    /// How many blocks of them.
+    fn blocks(&self) -> usize;
 
-    /// Appends stay number `at` to `block`, and as many of the following as come cheaply with it. `at` is below
-    /// [`PieceStore::len`]; any number of threads and processes read at the same time.
+    /// Block number `n`, which is below [`PieceStore::blocks`]. Any number of threads and processes read at the same time.
     ///
     /// # Errors
     /// What the system says.
-    fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()>;
+    fn read(&self, n: usize) -> io::Result<Vec<Piece>>;
 }
 
-/// A store, and why it could not be read.
-#[derive(Debug)]
-struct Kept {
-    store: Box<dyn PieceStore>,
-    failure: OnceLock<String>,
+/// Why idle periods that were put into a file cannot be read again.
+#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
+#[error(
+    "temporary file with the idle periods: {why}; is the file system of the temporary directory (TMPDIR) in order?"
+)]
+pub struct PiecesError {
+    /// What the system says.
+    pub why: String,
 }
 
-impl Kept {
-    /// Whether `block` holds stay number `at` and what follows it now.
-    fn read(&self, at: usize, block: &mut Vec<Piece>) -> bool {
-        block.clear();
-        let why = match self.store.read(at, block) {
-            Ok(()) if !block.is_empty() => return true,
-            Ok(()) => format!("no stay number {at} of {}", self.store.len()),
-            Err(e) => e.to_string(),
-        };
-        block.clear();
-        self.failure.get_or_init(|| why);
-        false
+impl From<io::Error> for PiecesError {
+    fn from(e: io::Error) -> Self {
+        Self { why: e.to_string() }
     }
 }
 
 impl Pieces {
-    /// The stays that `store` keeps.
+    /// The idle periods of `store`.
     #[must_use]
-    pub fn kept(store: impl PieceStore + 'static) -> Self {
-        Self(Held::Kept(Arc::new(Kept { store: Box::new(store), failure: OnceLock::new() })))
+    pub fn stored(store: impl PieceStore + 'static) -> Self {
+        Self(Held::Stored(Arc::new(store)))
     }
 
     /// How many there are.
@@ -71,7 +67,7 @@ impl Pieces {
     pub fn len(&self) -> usize {
         match &self.0 {
             Held::Memory(all) => all.len(),
-            Held::Kept(kept) => kept.store.len(),
+            Held::Stored(store) => store.periods(),
         }
     }
 
@@ -81,50 +77,41 @@ impl Pieces {
         self.len() == 0
     }
 
-    /// Stay number `n`, from 0.
+    /// One block after the other; none is empty.
+    pub fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [Piece]>, PiecesError>> {
+        (0..).map_while(|n| self.block(n))
+    }
+
+    /// Block number `n`, from 0.
     #[must_use]
-    pub fn get(&self, n: usize) -> Option<Piece> {
+    pub fn block(&self, n: usize) -> Option<Result<Cow<'_, [Piece]>, PiecesError>> {
         match &self.0 {
-            Held::Memory(all) => all.get(n).copied(),
-            Held::Kept(kept) => {
-                let mut block = Vec::new();
-                let there = n < kept.store.len() && kept.read(n, &mut block);
-                block.first().copied().filter(|_| there)
+            Held::Memory(all) => {
+                let rest = all.get(n.checked_mul(BLOCK)?..)?;
+                (!rest.is_empty()).then(|| Ok(Cow::Borrowed(&rest[..rest.len().min(BLOCK)])))
+            }
+            Held::Stored(store) => {
+                (n < store.blocks()).then(|| store.read(n).map(Cow::Owned).map_err(PiecesError::from))
             }
         }
     }
 
-    /// One after the other.
-    #[must_use]
-    pub fn iter(&self) -> PieceIter<'_> {
-        PieceIter(match &self.0 {
-            Held::Memory(all) => Source::Memory(all.iter()),
-            Held::Kept(kept) => Source::Kept { kept, at: 0, block: Vec::new(), next: 0 },
-        })
-    }
-
-    /// All of them in memory.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<Piece> {
-        match &self.0 {
-            Held::Memory(all) => all.clone(),
-            Held::Kept(_) => self.iter().collect(),
+    /// All of them, in memory.
+    ///
+    /// # Errors
+    /// [`PiecesError`] when one cannot be read.
+    pub fn to_vec(&self) -> Result<Vec<Piece>, PiecesError> {
+        let mut all = Vec::with_capacity(self.len());
+        for block in self.blocks() {
+            all.extend_from_slice(&block?);
         }
+        Ok(all)
     }
 
     /// Whether they are in memory.
     #[must_use]
     pub fn in_memory(&self) -> bool {
         matches!(self.0, Held::Memory(_))
-    }
-
-    /// Why a reader did not get all of them: what the system said when the store was read.
-    #[must_use]
-    pub fn failure(&self) -> Option<&str> {
-        match &self.0 {
-            Held::Memory(_) => None,
-            Held::Kept(kept) => kept.failure.get().map(String::as_str),
-        }
     }
 }
 
@@ -146,11 +133,10 @@ impl FromIterator<Piece> for Pieces {
     }
 }
 
-/// By what they are, wherever they are; what cannot be read equals nothing.
+/// By what they are, wherever they are; idle periods that cannot be read equal none.
 impl PartialEq for Pieces {
     fn eq(&self, other: &Self) -> bool {
-        let same = self.len() == other.len() && self.iter().eq(other.iter());
-        same && self.failure().is_none() && other.failure().is_none()
+        self.len() == other.len() && self.to_vec().is_ok_and(|a| other.to_vec().is_ok_and(|b| a == b))
     }
 }
 
@@ -158,62 +144,8 @@ impl fmt::Debug for Pieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Held::Memory(all) => f.debug_list().entries(all).finish(),
-            Held::Kept(kept) => kept.fmt(f),
+            Held::Stored(store) => store.fmt(f),
         }
-    }
-}
-
-impl<'p> IntoIterator for &'p Pieces {
-    type Item = Piece;
-    type IntoIter = PieceIter<'p>;
-
-    fn into_iter(self) -> PieceIter<'p> {
-        self.iter()
-    }
-}
-
-/// Goes through [`Pieces`].
-#[derive(Clone, Debug)]
-pub struct PieceIter<'p>(Source<'p>);
-
-#[derive(Clone, Debug)]
-enum Source<'p> {
-    Memory(std::slice::Iter<'p, Piece>),
-    /// Number `at` is the first that is not in `block`, of which `next` comes next.
-    Kept {
-        kept: &'p Kept,
-        at: usize,
-        block: Vec<Piece>,
-        next: usize,
-    },
-}
-
-impl Iterator for PieceIter<'_> {
-    type Item = Piece;
-
-    #[inline]
-    fn next(&mut self) -> Option<Piece> {
-        match &mut self.0 {
-            Source::Memory(all) => all.next().copied(),
-            Source::Kept { kept, at, block, next } => {
-                if *next == block.len() {
-                    *next = 0;
-                    refill(kept, at, block);
-                }
-                let piece = block.get(*next).copied();
-                *next += usize::from(piece.is_some());
-                piece
-            }
-        }
-    }
-}
-
-/// Has the stays from `at` on in `block`; none at the end, and after a failure.
-#[cold]
-fn refill(kept: &Kept, at: &mut usize, block: &mut Vec<Piece>) {
-    block.clear();
-    if *at < kept.store.len() {
-        *at = if kept.read(*at, block) { *at + block.len() } else { usize::MAX };
     }
 }
 
@@ -226,7 +158,7 @@ mod tests {
         Piece { start_ns, ..EMPTY }
     }
 
-    /// Three at a time; from `broken` on nothing can be read.
+    /// Three in a block; from block number `broken` on nothing can be read.
     #[derive(Debug)]
     struct Store {
         all: Vec<Piece>,
@@ -234,65 +166,49 @@ mod tests {
     }
 
     impl PieceStore for Store {
-        fn len(&self) -> usize {
+        fn periods(&self) -> usize {
             self.all.len()
         }
 
-        fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()> {
-            if at >= self.broken {
+        fn blocks(&self) -> usize {
+            self.all.len().div_ceil(3)
+        }
+
+        fn read(&self, n: usize) -> io::Result<Vec<Piece>> {
+            if n >= self.broken {
                 return Err(io::Error::other("a worn disk"));
             }
-            block.extend(self.all.iter().skip(at).take(3));
-            Ok(())
+            Ok(self.all.chunks(3).nth(n).unwrap().to_vec())
         }
     }
 
     fn both(n: u64, broken: usize) -> (Pieces, Pieces) {
         let all: Vec<Piece> = (0..n).map(piece).collect();
-        (all.clone().into(), Pieces::kept(Store { all, broken }))
+        (all.clone().into(), Pieces::stored(Store { all, broken }))
     }
 
     #[test]
-    fn a_store_holds_what_memory_would() {
-        for n in 0..10 {
-            let (memory, kept) = both(n, usize::MAX);
-            assert_eq!(memory, kept);
-            assert_eq!(memory.to_vec(), kept.to_vec());
-            assert_eq!((kept.len(), kept.is_empty(), kept.in_memory()), (n as usize, n == 0, false));
-            for k in 0..=n as usize {
-                assert_eq!(memory.get(k), kept.get(k));
+    fn a_store_has_what_memory_would_have() {
+        let block = BLOCK as u64;
+        for n in (0..10).chain([block - 1, block, block + 1, 2 * block]) {
+            let (memory, stored) = both(n, usize::MAX);
+            assert_eq!(memory, stored);
+            assert!(memory.to_vec().unwrap().into_iter().eq((0..n).map(piece)));
+            assert_eq!((stored.len(), stored.is_empty(), stored.in_memory()), (n as usize, n == 0, false));
+            for pieces in [memory, stored] {
+                assert!(pieces.blocks().all(|block| !block.unwrap().is_empty()));
             }
-            assert_eq!(kept.failure(), None);
         }
         assert_ne!(both(3, usize::MAX).0, both(4, usize::MAX).1);
     }
 
     #[test]
-    fn a_store_that_fails_does_not_pass_for_a_short_one() {
-        let (memory, kept) = both(8, 6);
-        assert_eq!(kept.iter().count(), 6);
-        assert_eq!(kept.failure(), Some("a worn disk"));
-        assert_ne!(memory, kept);
-        let (_, copy) = both(8, 0);
-        let seen = copy.clone();
-        assert_eq!(seen.get(0), None);
-        assert_eq!(copy.failure(), Some("a worn disk"), "every copy knows");
-    }
-
-    #[test]
-    fn a_store_that_gives_nothing_has_failed() {
-        #[derive(Debug)]
-        struct Silent;
-        impl PieceStore for Silent {
-            fn len(&self) -> usize {
-                2
-            }
-            fn read(&self, _: usize, _: &mut Vec<Piece>) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let kept = Pieces::kept(Silent);
-        assert_eq!(kept.iter().count(), 0);
-        assert_eq!(kept.failure(), Some("no stay number 0 of 2"));
+    fn a_store_that_fails_is_not_a_short_one() {
+        let (memory, stored) = both(8, 2);
+        let why = PiecesError { why: "a worn disk".to_owned() };
+        assert_eq!(stored.blocks().filter(Result::is_ok).count(), 2);
+        assert_eq!(stored.to_vec(), Err(why));
+        assert_ne!(memory, stored);
+        assert_ne!(stored, stored.clone());
     }
 }

@@ -3,7 +3,7 @@
 
 use idlewise_governor::{Governor, GovernorError, Loader};
 use idlewise_idle::{Hosted, Limits, Oracle};
-use idlewise_model::{Entry, Ledger};
+use idlewise_model::{Entry, Ledger, PiecesError};
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
 use idlewise_score::{Counts, Tally};
@@ -138,23 +138,16 @@ impl Candidate {
                 limits::check(name, *limits, placement.used())?;
                 (governor, Setting { limits: *limits, ..setting })
             }
-            Self::Oracle => {
-                let runs = run_oracle(cpus, placement, setting, open);
-                return failure(cpus).map_or(Ok(runs), |why| Err(CommandError::Stays(why)));
-            }
+            Self::Oracle => return Ok(run_oracle(cpus, placement, setting, open)?),
         };
         let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, open))?;
-        if let Some(why) = answer.2 {
-            return Err(CommandError::Stays(why));
-        }
         let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
         Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
     }
 }
 
-/// What comes back from a governor's own process: CPU, pages and counts of each run, whether CPUs share state, and why the
-/// events could not all be read.
-type Answer<P> = (Vec<(u32, P, RunCounts)>, bool, Option<String>);
+/// What comes back from a governor's own process: CPU, pages and counts of each run, and whether CPUs share state.
+type Answer<P> = (Vec<(u32, P, RunCounts)>, bool);
 
 fn run_hosted<'w, 's, B: Book>(
     loader: &Loader<'_>,
@@ -170,15 +163,10 @@ fn run_hosted<'w, 's, B: Book>(
         let mut book = open(workload, place);
         let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
         let mut governor = Hosted::new(&mut instance, slot);
-        let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book)?;
         out.push((workload.cpu, book.pages(), counts));
     }
-    Ok((out, instance.keeps_shared_state(), failure(cpus)))
-}
-
-/// Why the events of `cpus` could not all be read.
-fn failure(cpus: &[&Workload]) -> Option<String> {
-    cpus.iter().find_map(|w| w.events.failure()).map(str::to_owned)
+    Ok((out, instance.keeps_shared_state()))
 }
 
 fn run_oracle<'w, 's, B: Book>(
@@ -186,16 +174,16 @@ fn run_oracle<'w, 's, B: Book>(
     placement: &'s Placement,
     setting: Setting,
     open: impl Fn(&'w Workload, &'s Cluster) -> B,
-) -> Runs<B::Pages> {
+) -> Result<Runs<B::Pages>, PiecesError> {
     let mut out = Vec::new();
     for workload in cpus {
         let Some(place) = placement.place(workload.cpu) else { continue };
         let mut book = open(workload, place);
         let mut oracle = Oracle::new(&place.table);
-        let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book);
+        let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book)?;
         out.push(Ran { cpu: workload.cpu, pages: book.pages(), counts });
     }
-    Runs { cpus: out, shared_state: false }
+    Ok(Runs { cpus: out, shared_state: false })
 }
 
 /// The CPUs that one job takes: all of them where `together`.

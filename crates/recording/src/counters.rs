@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idlewise_model::{CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, TapeCpu};
+use idlewise_model::{
+    CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, PiecesError, TapeCpu,
+};
 use idlewise_platform::{StateCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
 use serde::Serialize;
@@ -195,7 +197,7 @@ impl CounterCheck {
                 ));
             }
             let mut tally = Tally::new(&place.table, &place.energy);
-            let window = Window::between(cpu, from_ns, to_ns, &mut tally, &place.table);
+            let window = Window::between(cpu, from_ns, to_ns, &mut tally, &place.table)?;
             let states = place.table.states().iter().zip(counted).zip(tally.counts.states).zip(window.missed);
             let states = states.map(|(((state, kernel), by_stay), missed)| {
                 StateCheck::new(state.name.clone(), kernel, by_stay, missed)
@@ -203,7 +205,6 @@ impl CounterCheck {
             let states = states.collect();
             out.cpus.push(CpuCheck { cpu: cpu.cpu, from_ns, to_ns, states, across: window.across });
         }
-        recording.check()?;
         if out.cpus.is_empty() {
             return Err(CommandError::file(
                 &looks.name,
@@ -240,21 +241,29 @@ struct Window {
 }
 
 impl Window {
-    fn between(cpu: &CpuTape, from_ns: u64, to_ns: u64, tally: &mut Tally<'_>, table: &IdleTable) -> Self {
+    fn between(
+        cpu: &CpuTape,
+        from_ns: u64,
+        to_ns: u64,
+        tally: &mut Tally<'_>,
+        table: &IdleTable,
+    ) -> Result<Self, PiecesError> {
         let mut out = Self { missed: [[0; 2]; MAX_STATES], across: 0 };
-        for piece in &cpu.pieces {
-            let (start_ns, exit_ns) = (piece.start_ns, piece.exit_at_ns());
-            if exit_ns < from_ns || start_ns > to_ns {
-                continue;
+        for block in cpu.pieces.blocks() {
+            for piece in &*block? {
+                let (start_ns, exit_ns) = (piece.start_ns, piece.exit_at_ns());
+                if exit_ns < from_ns || start_ns > to_ns {
+                    continue;
+                }
+                if start_ns < from_ns || exit_ns > to_ns {
+                    out.across += 1;
+                    continue;
+                }
+                tally.entry(&recorded_entry(cpu, piece, table));
+                out.miss(piece);
             }
-            if start_ns < from_ns || exit_ns > to_ns {
-                out.across += 1;
-                continue;
-            }
-            tally.entry(&recorded_entry(cpu, &piece, table));
-            out.miss(&piece);
         }
-        out
+        Ok(out)
     }
 
     fn miss(&mut self, piece: &Piece) {

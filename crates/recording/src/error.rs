@@ -3,6 +3,7 @@
 
 use idlewise_files::new_file::WriteError;
 use idlewise_governor::GovernorError;
+use idlewise_model::PiecesError;
 use idlewise_platform::PlatformError;
 use idlewise_tape::TapeError;
 use idlewise_tape::file::TapeFileError;
@@ -37,11 +38,9 @@ pub enum CommandError {
         /// Why.
         source: TapeFileError,
     },
-    /// The idle stays of a long recording were put aside and cannot be read again.
-    #[error(
-        "temporary file with the idle periods: {0}; is the file system of the temporary directory (TMPDIR) in order?"
-    )]
-    Stays(String),
+    /// The idle periods of a long recording cannot be read again.
+    #[error(transparent)]
+    IdlePeriods(#[from] PiecesError),
     /// A platform.
     #[error(transparent)]
     Platform(#[from] PlatformError),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::TapeCpu;
+use idlewise_model::{PiecesError, TapeCpu};
 use idlewise_report::{percent_of, span};
 
 use crate::arch::Arch;
@@ -17,16 +17,18 @@ const JUDGED_OTHERWISE_PCT: f64 = 10.0;
 
 impl MachineCheck {
     /// Checks `recording` against its own machine; on which machine it is replayed does not matter.
-    pub(crate) fn of(recording: &Recording) -> Self {
+    pub(crate) fn of(recording: &Recording) -> Result<Self, PiecesError> {
         let (mut agreement, mut lacking) = (VerdictCheck::default(), BTreeMap::new());
         for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
             let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
-            for piece in &cpu.pieces {
-                agreement.compare(&piece, &place.table);
-                if piece.chosen().is_some_and(|state| state >= place.table.len()) {
-                    let (entries, ns) = lacking.entry(piece.state).or_insert((0_u64, 0_u64));
-                    *entries += 1;
-                    *ns = ns.saturating_add(piece.stay_ns());
+            for block in cpu.pieces.blocks() {
+                for piece in &*block? {
+                    agreement.compare(piece, &place.table);
+                    if piece.chosen().is_some_and(|state| state >= place.table.len()) {
+                        let (entries, ns) = lacking.entry(piece.state).or_insert((0_u64, 0_u64));
+                        *entries += 1;
+                        *ns = ns.saturating_add(piece.stay_ns());
+                    }
                 }
             }
         }
@@ -36,7 +38,7 @@ impl MachineCheck {
             other_kind(recording),
             without_state(recording, &lacking),
         ];
-        Self { agreement, warnings: warnings.into_iter().flatten().collect() }
+        Ok(Self { agreement, warnings: warnings.into_iter().flatten().collect() })
     }
 }
 

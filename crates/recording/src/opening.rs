@@ -31,7 +31,7 @@ impl Recording {
     pub fn open(path: &Path, options: &RecordingOptions) -> Result<Self, CommandError> {
         let mut recording = Self::read(path, options)?;
         check_taken(&options.despite_counters, std::slice::from_ref(&recording))?;
-        let overridden = recording.settle(options);
+        let overridden = recording.settle(options)?;
         check_overridden(options, &overridden, std::slice::from_ref(&recording))?;
         Ok(recording)
     }
@@ -60,7 +60,7 @@ impl Recording {
         let mut tape =
             idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
         let mut machine = machine;
-        tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref()));
+        tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref())?);
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
         let (path, decisions) = (path.to_owned(), Arc::new(decisions));
@@ -113,7 +113,7 @@ impl Recording {
         let mut overridden = Vec::new();
         for (recording, name) in all.iter_mut().zip(names) {
             recording.tape.source.name = name;
-            overridden.extend(recording.settle(options));
+            overridden.extend(recording.settle(options)?);
         }
         check_overridden(options, &overridden, &all)?;
         Ok(all)
@@ -139,7 +139,7 @@ impl Recording {
         let mut machine = Platform::from_toml(&tape.source.machine, &name)?;
         let governor = KernelGovernor::of(options.kernel_governor.as_ref(), || tape.source.governor.clone());
         governor.as_str().clone_into(&mut tape.source.governor);
-        tape.notes.extend(refused::find(&mut machine, &tape, None));
+        tape.notes.extend(refused::find(&mut machine, &tape, None)?);
         let assumed = tape.inputs.iter().find(|i| i.name == MACHINE && i.weakest() == Confidence::Assumed);
         let machine_assumed = assumed.is_some();
         let by_sysfs = assumed.is_some_and(|i| i.how.contains(&format!(" by {SYSFS};")));
@@ -166,22 +166,26 @@ impl Recording {
 
     /// Which CPUs are used is known from here on, and what they say of the machine. Gives the CPUs that are used only because
     /// `options` take them.
-    fn settle(&mut self, options: &RecordingOptions) -> Vec<u32> {
-        let overridden = self.leave_out_miscounted(options);
-        self.machine_check = MachineCheck::of(self);
-        overridden
+    fn settle(&mut self, options: &RecordingOptions) -> Result<Vec<u32>, CommandError> {
+        let overridden = self.leave_out_miscounted(options)?;
+        self.machine_check = MachineCheck::of(self)?;
+        Ok(overridden)
     }
 
     /// CPUs of which the trace has not the entries that the kernel counted are no basis for anything, but for those in
     /// `options` that are taken despite them: these it gives.
-    fn leave_out_miscounted(&mut self, options: &RecordingOptions) -> Vec<u32> {
+    fn leave_out_miscounted(&mut self, options: &RecordingOptions) -> Result<Vec<u32>, CommandError> {
         let mut overridden = Vec::new();
         if options.whatever_counted {
-            return overridden;
+            return Ok(overridden);
         }
-        let Some(looks) = &self.looks else { return overridden };
-        // What cannot be compared with the counters is not refused for that.
-        let Ok(check) = CounterCheck::between(self, looks) else { return overridden };
+        let Some(looks) = &self.looks else { return Ok(overridden) };
+        let check = match CounterCheck::between(self, looks) {
+            Ok(check) => check,
+            Err(e @ CommandError::IdlePeriods(_)) => return Err(e),
+            // What cannot be compared with the counters is not refused for that.
+            Err(_) => return Ok(overridden),
+        };
         for (cpu, why) in check.miscounted() {
             if options.despite_counters.contains(&cpu) {
                 overridden.push(cpu);
@@ -190,7 +194,7 @@ impl Recording {
                     TapeCpu::Unusable(format!("{why} (--despite-counters {cpu} uses it nevertheless)"));
             }
         }
-        overridden
+        Ok(overridden)
     }
 }
 

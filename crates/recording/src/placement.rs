@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{CpuTape, TapeCpu};
+use idlewise_model::{CpuTape, PiecesError, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
 use serde::{Deserialize, Serialize};
@@ -105,11 +105,6 @@ impl Placement {
         self.recordings.first().ok_or_else(no_trace)
     }
 
-    /// Whether what was made of the recordings was made of all of them ([`Recording::check`]).
-    pub fn check(&self) -> Result<(), CommandError> {
-        self.recordings.iter().try_for_each(Recording::check)
-    }
-
     /// Where a recorded CPU runs.
     pub fn place(&self, cpu: u32) -> Option<&Cluster> {
         match self.cluster {
@@ -138,17 +133,17 @@ impl Placement {
         lengths: SleepLengths,
     ) -> Result<Vec<Workload>, CommandError> {
         let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
-        let workloads: Vec<Workload> =
-            recording.tape.cpus.iter().filter(usable).map(|c| self.workload(c, lengths)).collect();
+        let cpus = recording.tape.cpus.iter().filter(usable);
+        let workloads: Vec<Workload> = cpus.map(|c| self.workload(c, lengths)).collect::<Result<_, _>>()?;
         if workloads.is_empty() { Err(self.nothing_left(recording)) } else { Ok(workloads) }
     }
 
-    fn workload(&self, cpu: &CpuTape, lengths: SleepLengths) -> Workload {
-        let recorded = Workload::with(cpu, lengths);
-        match self.hz {
+    fn workload(&self, cpu: &CpuTape, lengths: SleepLengths) -> Result<Workload, PiecesError> {
+        let recorded = Workload::with(cpu, lengths)?;
+        Ok(match self.hz {
             Some(hz) => what_if::with_hz(recorded, hz),
             None => recorded,
-        }
+        })
     }
 
     /// The clusters that take a recorded CPU, in the platform's order.

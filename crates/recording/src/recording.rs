@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use idlewise_model::{Tape, TapeCpu};
+use idlewise_model::{PiecesError, Tape, TapeCpu};
 use idlewise_platform::Platform;
-use idlewise_tape::file as tape_file;
+use idlewise_tape::file::{self as tape_file, Packed, TapeFileError};
 
 use crate::arch::Arch;
 use crate::counter_snapshots::CounterSnapshots;
@@ -62,30 +62,38 @@ pub const MACHINE: &str = "machine";
 
 impl Recording {
     /// Whether it tells the states that the kernel chose, for any stay.
-    #[must_use]
-    pub fn tells_states(&self) -> bool {
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the tape cannot be read.
+    pub fn tells_states(&self) -> Result<bool, PiecesError> {
+        let mut none = true;
         let usable = self.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
-        let mut pieces = usable.flat_map(|c| &c.pieces).peekable();
-        pieces.peek().is_none() || pieces.any(|p| p.chosen().is_some())
+        for block in usable.flat_map(|c| c.pieces.blocks()) {
+            if block?.iter().any(|p| p.chosen().is_some()) {
+                return Ok(true);
+            }
+            none = false;
+        }
+        Ok(none)
+    }
+
+    /// The bytes of [`Recording::packed`].
+    ///
+    /// # Errors
+    /// As [`Recording::packed`].
+    pub fn tape_bytes(&self) -> Result<Vec<u8>, CommandError> {
+        self.of_tape_file(tape_file::write(&self.tape))
     }
 
     /// The tape as a file that [`Recording::open`] reads.
     ///
     /// # Errors
-    /// [`CommandError::TapeFile`] when the packing library refuses, [`CommandError::Stays`] when the tape cannot be read again.
-    pub fn tape_bytes(&self) -> Result<Vec<u8>, CommandError> {
-        let path = self.path.display().to_string();
-        let bytes = tape_file::write(&self.tape).map_err(|source| CommandError::TapeFile { path, source })?;
-        self.check()?;
-        Ok(bytes)
+    /// [`CommandError::TapeFile`] when the packing library refuses, or the tape cannot be read.
+    pub fn packed(&self) -> Result<Packed, CommandError> {
+        self.of_tape_file(tape_file::pack(&self.tape))
     }
 
-    /// What was made of the tape so far was made of all of it. To be asked before it is reported to anybody.
-    ///
-    /// # Errors
-    /// [`CommandError::Stays`] when the tape could not be read again.
-    pub fn check(&self) -> Result<(), CommandError> {
-        let failure = self.tape.cpus.iter().find_map(|c| c.pieces.failure());
-        failure.map_or(Ok(()), |why| Err(CommandError::Stays(why.to_owned())))
+    fn of_tape_file<T>(&self, made: Result<T, TapeFileError>) -> Result<T, CommandError> {
+        made.map_err(|source| CommandError::TapeFile { path: self.path.display().to_string(), source })
     }
 }

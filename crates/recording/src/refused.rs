@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{MAX_STATES, Piece, PieceFlags, Tape, TapeCpu};
+use idlewise_model::{MAX_STATES, Piece, PieceFlags, PiecesError, Tape, TapeCpu};
 use idlewise_platform::{EntryKind, Platform};
 
 use crate::counter_snapshots::CounterSnapshots;
@@ -12,8 +12,12 @@ use crate::counter_snapshots::CounterSnapshots;
 const MANY: u64 = 10;
 
 /// Marks the states of `machine` that `tape` or the counters beside it show to be always refused; tells of each.
-pub(crate) fn find(machine: &mut Platform, tape: &Tape, looks: Option<&CounterSnapshots>) -> Vec<String> {
-    let recorded = entries(machine, tape);
+pub(crate) fn find(
+    machine: &mut Platform,
+    tape: &Tape,
+    looks: Option<&CounterSnapshots>,
+) -> Result<Vec<String>, PiecesError> {
+    let recorded = entries(machine, tape)?;
     let mut notes = Vec::new();
     for (c, cluster) in machine.clusters.iter_mut().enumerate() {
         let mut mask = cluster.table.refused();
@@ -39,19 +43,23 @@ pub(crate) fn find(machine: &mut Platform, tape: &Tape, looks: Option<&CounterSn
         }
         cluster.table = cluster.table.clone().refusing(mask);
     }
-    notes
+    Ok(notes)
 }
 
 /// By cluster and state: entries in the recording, and how many of them were refused.
-fn entries(machine: &Platform, tape: &Tape) -> BTreeMap<(usize, usize), (u64, u64)> {
-    let mut out: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
+type Entries = BTreeMap<(usize, usize), (u64, u64)>;
+
+fn entries(machine: &Platform, tape: &Tape) -> Result<Entries, PiecesError> {
+    let mut out = Entries::new();
     for cpu in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = machine.cluster_index_of(cpu.cpu) else { continue };
         let mut seen = [(0, 0); MAX_STATES];
-        for Piece { state, flags, .. } in &cpu.pieces {
-            if let Some((n, refused)) = seen.get_mut(usize::from(state)) {
-                *n += 1;
-                *refused += u64::from(flags.has(PieceFlags::REJECTED));
+        for block in cpu.pieces.blocks() {
+            for Piece { state, flags, .. } in &*block? {
+                if let Some((n, refused)) = seen.get_mut(usize::from(*state)) {
+                    *n += 1;
+                    *refused += u64::from(flags.has(PieceFlags::REJECTED));
+                }
             }
         }
         for (i, (n, refused)) in seen.into_iter().enumerate().filter(|(_, (n, _))| *n > 0) {
@@ -60,7 +68,7 @@ fn entries(machine: &Platform, tape: &Tape) -> BTreeMap<(usize, usize), (u64, u6
             sum.1 += refused;
         }
     }
-    out
+    Ok(out)
 }
 
 /// How often state `i` of `cpus` was refused, where it never was anything else.

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The events of a workload: all of them in memory, or put together from the tape each time they are gone through.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use idlewise_idle::{SleepQuery, Ticks};
-use idlewise_model::{Piece, PieceFlags, PieceIter, Pieces, TickGrid, WakeCause};
+use idlewise_model::{Piece, PieceFlags, Pieces, PiecesError, TickGrid, WakeCause};
 
 use crate::event::{WorkloadEvent, unsure};
 use crate::sleep_lengths::SleepLengths;
 
-/// Events that are put together from the tape at a time.
-const WINDOW: usize = 512;
-
-/// The events of a [`crate::Workload`] in order of time.
+/// The events of a [`crate::Workload`] in order of time, read a block at a time.
 ///
-/// Where the stays of a tape are in memory its events are too. Otherwise they are made anew by every reader, a few at a
-/// time; what was made of them is only true if there is no [`Events::failure`].
+/// Where the idle periods of a tape are in memory its events are too. Otherwise every reader makes them anew, those of one block of
+/// idle periods at a time.
 #[derive(Clone)]
 pub struct Events(Held);
 
@@ -38,18 +35,22 @@ struct Queries {
 }
 
 impl Events {
-    /// Those of a tape with these stays; where it does not tell for certain how long a CPU might have slept, `lengths`
+    /// Those of a tape with these idle periods; where it does not tell for certain how long a CPU might have slept, `lengths`
     /// decides.
-    pub(crate) fn new(pieces: &Pieces, lengths: SleepLengths) -> Self {
-        let all = EventIter(Source::Taped(Waits::new(pieces), lengths));
-        Self(if pieces.in_memory() {
+    pub(crate) fn new(pieces: &Pieces, lengths: SleepLengths) -> Result<Self, PiecesError> {
+        let blocks = || EventBlocks(Source::Taped(Waits::new(pieces), lengths));
+        if pieces.in_memory() {
             let mut events = Vec::with_capacity(pieces.len());
-            events.extend(all);
-            Held::Memory(events, Shared::default())
-        } else {
-            let len = all.count();
-            Held::Taped { pieces: pieces.clone(), lengths, len }
-        })
+            for block in blocks() {
+                events.extend_from_slice(&block?);
+            }
+            return Ok(events.into());
+        }
+        let mut len = 0;
+        for block in blocks() {
+            len += block?.len();
+        }
+        Ok(Self(Held::Taped { pieces: pieces.clone(), lengths, len }))
     }
 
     /// How many there are.
@@ -67,11 +68,11 @@ impl Events {
         self.len() == 0
     }
 
-    /// One after the other.
+    /// One block after the other; a block may be empty.
     #[must_use]
-    pub fn iter(&self) -> EventIter<'_> {
-        EventIter(match &self.0 {
-            Held::Memory(all, _) => Source::Memory(all.iter()),
+    pub fn blocks(&self) -> EventBlocks<'_> {
+        EventBlocks(match &self.0 {
+            Held::Memory(all, _) => Source::Memory(Some(all)),
             Held::Taped { pieces, lengths, .. } => Source::Taped(Waits::new(pieces), *lengths),
         })
     }
@@ -99,15 +100,6 @@ impl Events {
             *place = Some(Arc::clone(&queries));
         }
         Some(Prepared { events, queries })
-    }
-
-    /// Why a reader did not get all of them ([`Pieces::failure`]).
-    #[must_use]
-    pub fn failure(&self) -> Option<&str> {
-        match &self.0 {
-            Held::Memory(..) => None,
-            Held::Taped { pieces, .. } => pieces.failure(),
-        }
     }
 }
 
@@ -138,93 +130,98 @@ impl fmt::Debug for Events {
     }
 }
 
-impl<'e> IntoIterator for &'e Events {
-    type Item = WorkloadEvent;
-    type IntoIter = EventIter<'e>;
-
-    fn into_iter(self) -> EventIter<'e> {
-        self.iter()
-    }
-}
-
 /// Goes through [`Events`].
-#[derive(Clone, Debug)]
-pub struct EventIter<'e>(Source<'e>);
+pub struct EventBlocks<'e>(Source<'e>);
 
-#[derive(Clone, Debug)]
 enum Source<'e> {
-    Memory(std::slice::Iter<'e, WorkloadEvent>),
+    Memory(Option<&'e [WorkloadEvent]>),
     Taped(Waits<'e>, SleepLengths),
 }
 
-impl Iterator for EventIter<'_> {
-    type Item = WorkloadEvent;
+impl<'e> Iterator for EventBlocks<'e> {
+    type Item = Result<Cow<'e, [WorkloadEvent]>, PiecesError>;
 
-    fn next(&mut self) -> Option<WorkloadEvent> {
-        match &mut self.0 {
-            Source::Memory(all) => all.next().copied(),
-            Source::Taped(waits, lengths) => {
-                let (mut event, first) = waits.next()?;
-                if *lengths != SleepLengths::Taped && unsure(&event, &first) {
-                    lengths.apply(&mut event, first.flags.has(PieceFlags::TIMER_AT_MOST));
-                }
-                Some(event)
+    fn next(&mut self) -> Option<Self::Item> {
+        let (waits, lengths) = match &mut self.0 {
+            Source::Memory(all) => return all.take().map(|all| Ok(Cow::Borrowed(all))),
+            Source::Taped(waits, lengths) => (waits, *lengths),
+        };
+        let mut events = Vec::new();
+        let read = waits.next_block(|mut event, first| {
+            if lengths != SleepLengths::Taped && unsure(&event, first) {
+                lengths.apply(&mut event, first.flags.has(PieceFlags::TIMER_AT_MOST));
             }
-        }
+            events.push(event);
+        })?;
+        Some(read.map(|()| Cow::Owned(events)))
     }
 }
 
-/// The waits of a tape: events, each with its first stay.
-#[derive(Clone, Debug)]
+/// The waits of a tape: events, each with its first idle period.
 pub(crate) struct Waits<'t> {
-    pieces: PieceIter<'t>,
+    pieces: &'t Pieces,
+    /// Number of the block of idle periods that comes next.
+    next: usize,
+    /// A wait that is not over, with its first idle period.
+    waiting: Option<(WorkloadEvent, Piece)>,
     /// The beginning of the visit was left out: what comes next begins it.
     begin: bool,
 }
 
 impl<'t> Waits<'t> {
     pub(crate) fn new(pieces: &'t Pieces) -> Self {
-        Self { pieces: pieces.iter(), begin: false }
+        Self { pieces, next: 0, waiting: None, begin: false }
     }
-}
 
-impl Iterator for Waits<'_> {
-    type Item = (WorkloadEvent, Piece);
-
-    #[inline]
-    fn next(&mut self) -> Option<(WorkloadEvent, Piece)> {
-        let mut waiting: Option<(WorkloadEvent, Piece)> = None;
-        for mut piece in self.pieces.by_ref() {
-            // No governor was asked for what began so: none is asked in a replay.
-            if piece.state == Piece::NO_GOVERNOR
-                && (waiting.is_none() || piece.flags.has(PieceFlags::VISIT_START))
-            {
-                waiting = None;
-                self.begin = true;
-                continue;
-            }
-            if std::mem::take(&mut self.begin) {
-                piece.flags.set(PieceFlags::VISIT_START, true);
-            }
-            let (event, first) = match waiting.take() {
-                Some((mut e, first)) if !piece.flags.has(PieceFlags::VISIT_START) => {
-                    e.take_end_of(&piece);
-                    (e, first)
-                }
-                _ => (WorkloadEvent::from_piece(&piece), piece),
-            };
-            let over = piece.flags.has(PieceFlags::VISIT_END);
-            let not_an_event = piece.flags.has(PieceFlags::REJECTED)
-                || piece.cause == WakeCause::Tick && !piece.flags.has(PieceFlags::MORE_CAME)
-                || piece.cause == WakeCause::PollLimit;
-            if not_an_event && !over {
-                waiting = Some((event, first));
-            } else if event.is_sane() {
-                return Some((event, first));
+    /// Calls `wait` with each wait that ends in the next block of idle periods. What the last visit waits for lies beyond the
+    /// recording: it is left out.
+    pub(crate) fn next_block(
+        &mut self,
+        mut wait: impl FnMut(WorkloadEvent, &Piece),
+    ) -> Option<Result<(), PiecesError>> {
+        let block = match self.pieces.block(self.next)? {
+            Ok(block) => block,
+            Err(e) => return Some(Err(e)),
+        };
+        self.next += 1;
+        for piece in &*block {
+            if let Some((event, first)) = self.go_on(*piece) {
+                wait(event, &first);
             }
         }
-        // What the last visit waited for lies beyond the recording: it is left out.
-        None
+        Some(Ok(()))
+    }
+
+    /// The wait that `piece` ends, if it ends one.
+    #[inline]
+    fn go_on(&mut self, mut piece: Piece) -> Option<(WorkloadEvent, Piece)> {
+        // No governor was asked for what began so: none is asked in a replay.
+        if piece.state == Piece::NO_GOVERNOR
+            && (self.waiting.is_none() || piece.flags.has(PieceFlags::VISIT_START))
+        {
+            self.waiting = None;
+            self.begin = true;
+            return None;
+        }
+        if std::mem::take(&mut self.begin) {
+            piece.flags.set(PieceFlags::VISIT_START, true);
+        }
+        let (event, first) = match self.waiting.take() {
+            Some((mut e, first)) if !piece.flags.has(PieceFlags::VISIT_START) => {
+                e.take_end_of(&piece);
+                (e, first)
+            }
+            _ => (WorkloadEvent::from_piece(&piece), piece),
+        };
+        let over = piece.flags.has(PieceFlags::VISIT_END);
+        let not_an_event = piece.flags.has(PieceFlags::REJECTED)
+            || piece.cause == WakeCause::Tick && !piece.flags.has(PieceFlags::MORE_CAME)
+            || piece.cause == WakeCause::PollLimit;
+        if not_an_event && !over {
+            self.waiting = Some((event, first));
+            return None;
+        }
+        event.is_sane().then_some((event, first))
     }
 }
 
@@ -234,10 +231,10 @@ pub(crate) trait Ahead {
     type Event: Borrow<WorkloadEvent>;
 
     /// Event number `n`, which is waited for now; no earlier one will be asked for again.
-    fn now(&mut self, n: usize) -> Option<Self::Event>;
+    fn now(&mut self, n: usize) -> Result<Option<Self::Event>, PiecesError>;
 
     /// Event number `n`, which is still to come.
-    fn later(&mut self, n: usize) -> Option<Self::Event>;
+    fn later(&mut self, n: usize) -> Result<Option<Self::Event>, PiecesError>;
 
     /// What [`WorkloadEvent::first_query`] gives for event number `n`, where it is known already.
     fn first_query(&self, n: usize) -> Option<&SleepQuery>;
@@ -253,13 +250,13 @@ impl<'e> Ahead for Prepared<'e> {
     type Event = &'e WorkloadEvent;
 
     #[inline]
-    fn now(&mut self, n: usize) -> Option<&'e WorkloadEvent> {
-        self.events.get(n)
+    fn now(&mut self, n: usize) -> Result<Option<&'e WorkloadEvent>, PiecesError> {
+        Ok(self.events.get(n))
     }
 
     #[inline]
-    fn later(&mut self, n: usize) -> Option<&'e WorkloadEvent> {
-        self.events.get(n)
+    fn later(&mut self, n: usize) -> Result<Option<&'e WorkloadEvent>, PiecesError> {
+        Ok(self.events.get(n))
     }
 
     #[inline]
@@ -270,7 +267,7 @@ impl<'e> Ahead for Prepared<'e> {
 
 /// A window on events that are put together from the tape.
 pub(crate) struct Window<'e> {
-    rest: EventIter<'e>,
+    rest: EventBlocks<'e>,
     /// From number `from` on.
     seen: Vec<WorkloadEvent>,
     from: usize,
@@ -280,14 +277,20 @@ pub(crate) struct Window<'e> {
 
 impl<'e> Window<'e> {
     pub(crate) fn new(events: &'e Events) -> Self {
-        Self { rest: events.iter(), seen: Vec::new(), from: 0, now: 0 }
+        Self { rest: events.blocks(), seen: Vec::new(), from: 0, now: 0 }
     }
 
+    /// Reads on until event number `n` is there, or none is left.
     #[cold]
-    fn go_on(&mut self) {
+    fn go_on(&mut self, n: usize) -> Result<(), PiecesError> {
         self.seen.drain(..self.seen.len().min(self.now.saturating_sub(self.from)));
         self.from = self.now;
-        self.seen.extend(self.rest.by_ref().take(WINDOW));
+        while n - self.from >= self.seen.len()
+            && let Some(block) = self.rest.next()
+        {
+            self.seen.extend_from_slice(&block?);
+        }
+        Ok(())
     }
 }
 
@@ -295,17 +298,17 @@ impl Ahead for Window<'_> {
     type Event = WorkloadEvent;
 
     #[inline]
-    fn now(&mut self, n: usize) -> Option<WorkloadEvent> {
+    fn now(&mut self, n: usize) -> Result<Option<WorkloadEvent>, PiecesError> {
         self.now = n;
         self.later(n)
     }
 
     #[inline]
-    fn later(&mut self, n: usize) -> Option<WorkloadEvent> {
-        if n.wrapping_sub(self.from) >= self.seen.len() {
-            self.go_on();
+    fn later(&mut self, n: usize) -> Result<Option<WorkloadEvent>, PiecesError> {
+        if n - self.from >= self.seen.len() {
+            self.go_on(n)?;
         }
-        self.seen.get(n.wrapping_sub(self.from)).copied()
+        Ok(self.seen.get(n - self.from).copied())
     }
 
     #[inline]

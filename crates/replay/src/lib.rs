@@ -13,7 +13,7 @@ mod sleep_lengths;
 mod workload;
 
 pub use event::WorkloadEvent;
-pub use events::{EventIter, Events};
+pub use events::{EventBlocks, Events};
 pub use run::{OutOfRange, RunCounts, Setting, run};
 pub use sleep_lengths::SleepLengths;
 pub use workload::{Refusal, Workload, unsure_waits};

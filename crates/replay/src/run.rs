@@ -2,7 +2,7 @@
 use std::borrow::Borrow;
 
 use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, Timers};
-use idlewise_model::{IdleTable, Ledger, WakeCause};
+use idlewise_model::{IdleTable, Ledger, PiecesError, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,9 @@ impl RunCounts {
 
 /// Runs `workload` on a CPU with the states of `table` and the given `capacity` (1..=1024) under `chooser`; every entry
 /// goes to `ledger`.
+///
+/// # Errors
+/// [`PiecesError`] when the events are not in memory and cannot be read.
 #[inline]
 pub fn run<C: Chooser, L: Ledger>(
     workload: &Workload,
@@ -74,7 +77,7 @@ pub fn run<C: Chooser, L: Ledger>(
     setting: Setting,
     chooser: &mut C,
     ledger: &mut L,
-) -> RunCounts {
+) -> Result<RunCounts, PiecesError> {
     match workload.events.prepared(workload.grid) {
         Some(all) => play(workload, all, table, capacity, setting, chooser, ledger),
         None => play(workload, Window::new(&workload.events), table, capacity, setting, chooser, ledger),
@@ -90,7 +93,7 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
     setting: Setting,
     chooser: &mut C,
     ledger: &mut L,
-) -> RunCounts {
+) -> Result<RunCounts, PiecesError> {
     let default_mask = table.disabled_by_default() | setting.limits.disabled;
     let refusals = if setting.same_machine { workload.refusals.as_slice() } else { &[] };
     let refused_ns = if table.refused() == 0 { 0 } else { workload.refused_ns() };
@@ -112,8 +115,8 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         may_refuse: refused_ns > 0 || !refusals.is_empty(),
     };
     player.idle.set_disabled(player.chooser, default_mask);
-    player.go_through();
-    player.counts
+    player.go_through()?;
+    Ok(player.counts)
 }
 
 /// A CPU that waits for an event, awake before it asks.
@@ -162,16 +165,17 @@ struct Player<'a, E, C, L> {
 impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     /// Each round is one question and what follows from it.
     #[inline]
-    fn go_through(&mut self) {
+    fn go_through(&mut self) -> Result<(), PiecesError> {
         let mut waiting = Waiting { event: 0, ready_ns: 0, since: Since::Awake };
-        while let Some(event) = self.events.now(waiting.event) {
+        while let Some(event) = self.events.now(waiting.event)? {
             let event: &WorkloadEvent = event.borrow();
             let mut as_recorded = false;
             if waiting.since != Since::Asked {
                 (waiting.ready_ns, as_recorded) = self.begin(event, &waiting);
             }
-            waiting = self.wait(event, &waiting, as_recorded);
+            waiting = self.wait(event, &waiting, as_recorded)?;
         }
+        Ok(())
     }
 
     /// The CPU begins to wait for `event`; gives when it is ready to ask, and whether it comes from another task just then,
@@ -200,17 +204,22 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
 
     /// Asks, and sleeps until `event` is met or something else comes before it.
     #[inline]
-    fn wait(&mut self, event: &WorkloadEvent, waiting: &Waiting, as_recorded: bool) -> Waiting {
+    fn wait(
+        &mut self,
+        event: &WorkloadEvent,
+        waiting: &Waiting,
+        as_recorded: bool,
+    ) -> Result<Waiting, PiecesError> {
         let &Waiting { event: n, ready_ns, .. } = waiting;
         if ready_ns > event.at_ns {
             self.overtaken(event);
-            return Waiting { event: n + 1, ready_ns, since: Since::Awake };
+            return Ok(Waiting { event: n + 1, ready_ns, since: Since::Awake });
         }
         let entered = self.ask(n, event, ready_ns, as_recorded);
         if self.may_refuse
             && let Some(took_ns) = self.refusal(entered.state, ready_ns)
         {
-            return Waiting { event: n, ready_ns: self.refuse(ready_ns, took_ns), since: Since::Asked };
+            return Ok(Waiting { event: n, ready_ns: self.refuse(ready_ns, took_ns), since: Since::Asked });
         }
         let limit_ns = entered.poll_until_ns;
         if limit_ns != NEVER_AT_NS {
@@ -219,15 +228,15 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             }
             // Nothing comes until the limit.
             self.leave_poll(entered.state, limit_ns, limit_ns, limit_ns, WakeCause::PollLimit);
-            return Waiting { event: n, ready_ns: limit_ns, since: Since::Asked };
+            return Ok(Waiting { event: n, ready_ns: limit_ns, since: Since::Asked });
         }
         let tick_ns = entered.tick_due_ns;
         if tick_ns < event.at_ns {
             let ready_ns = self.woken_by_tick(entered.state, ready_ns, tick_ns);
-            return Waiting { event: n, ready_ns, since: Since::Asked };
+            return Ok(Waiting { event: n, ready_ns, since: Since::Asked });
         }
         let ready_ns = self.woken_by(event, entered.state, ready_ns, tick_ns);
-        Waiting { event: n + 1, ready_ns, since: Since::Awake }
+        Ok(Waiting { event: n + 1, ready_ns, since: Since::Awake })
     }
 
     #[cold]
@@ -361,12 +370,12 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     /// The polling loop: interrupts are handled inside it, and those that wake nobody do not end it; it ends with the
     /// visit or at its limit (`governor-behaviour.md` 1.4, 1.6).
     #[inline(never)]
-    fn poll(&mut self, first: usize, entered: &Entered) -> Waiting {
+    fn poll(&mut self, first: usize, entered: &Entered) -> Result<Waiting, PiecesError> {
         let mut n = first;
         // The loop looks at the clock again when the last handler is done.
         let mut handled_ns = 0;
         loop {
-            let event = self.events.later(n);
+            let event = self.events.later(n)?;
             let event = event.as_ref().map(E::Event::borrow).filter(|e| n == first || !e.visit_start);
             let event_ns = event.map_or(NEVER_AT_NS, |e| e.at_ns);
             let tick_ns = self.idle.tick_due_ns();
@@ -382,7 +391,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
                         self.as_recorded(e, entered.state).unwrap_or((done_ns, e.at_ns));
                     self.leave_poll(entered.state, e.at_ns, running_at_ns, exit_at_ns, e.cause);
                     let ready_ns = exit_at_ns.max(done_ns);
-                    return Waiting { event: n + 1, ready_ns, since: Since::Awake };
+                    return Ok(Waiting { event: n + 1, ready_ns, since: Since::Awake });
                 }
                 handled_ns = done_ns;
                 self.idle.interrupt_done(handled_ns);
@@ -390,7 +399,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             } else {
                 self.leave_poll(entered.state, limit_ns, limit_ns, limit_ns, WakeCause::PollLimit);
                 let since = if n == first { Since::Asked } else { Since::StillIdle };
-                return Waiting { event: n, ready_ns: limit_ns, since };
+                return Ok(Waiting { event: n, ready_ns: limit_ns, since });
             }
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{Change, CpuTape, PieceFlags, TickGrid};
+use idlewise_model::{Change, CpuTape, PieceFlags, Pieces, PiecesError, TickGrid};
 
 use crate::event::unsure;
 use crate::events::{Events, Waits};
@@ -38,29 +38,39 @@ pub struct Refusal {
 
 impl Workload {
     /// Takes the ticks out of `tape`.
-    #[must_use]
-    pub fn new(tape: &CpuTape) -> Self {
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the tape cannot be read.
+    pub fn new(tape: &CpuTape) -> Result<Self, PiecesError> {
         Self::with(tape, SleepLengths::Taped)
     }
 
     /// The same; where `tape` does not tell for certain how long a CPU might have slept, `lengths` decides.
-    #[must_use]
-    pub fn with(tape: &CpuTape, lengths: SleepLengths) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// As [`Workload::new`].
+    pub fn with(tape: &CpuTape, lengths: SleepLengths) -> Result<Self, PiecesError> {
+        Ok(Self {
             cpu: tape.cpu,
             grid: tape.tick,
             tick_handler_ns: tape.tick_handler_ns.into(),
-            events: Events::new(&tape.pieces, lengths),
+            events: Events::new(&tape.pieces, lengths)?,
             latency: tape.latency.clone(),
             disabled: tape.disabled.clone(),
-            refusals: tape
-                .pieces
-                .iter()
-                .filter(|p| p.flags.has(PieceFlags::REJECTED))
-                .map(|p| Refusal { at_ns: p.start_ns, took_ns: p.stay_ns(), state: p.state })
-                .collect(),
-        }
+            refusals: refusals(&tape.pieces)?,
+        })
     }
+}
+
+/// The idle periods whose entry was refused.
+fn refusals(pieces: &Pieces) -> Result<Vec<Refusal>, PiecesError> {
+    let mut out = Vec::new();
+    for block in pieces.blocks() {
+        let block = block?;
+        let refused = block.iter().filter(|p| p.flags.has(PieceFlags::REJECTED));
+        out.extend(refused.map(|p| Refusal { at_ns: p.start_ns, took_ns: p.stay_ns(), state: p.state }));
+    }
+    Ok(out)
 }
 
 /// How long a refused entry takes where the recording has none, ns. No kernel bounds it; those of a MediaTek MT8196
@@ -77,8 +87,17 @@ impl Workload {
 }
 
 /// How many waits of `tape` have a sleep length that is not certain, and how many there are.
-#[must_use]
-pub fn unsure_waits(tape: &CpuTape) -> (u64, u64) {
-    Waits::new(&tape.pieces)
-        .fold((0, 0), |(unsures, all), (event, first)| (unsures + u64::from(unsure(&event, &first)), all + 1))
+///
+/// # Errors
+/// [`PiecesError`] when the tape cannot be read.
+pub fn unsure_waits(tape: &CpuTape) -> Result<(u64, u64), PiecesError> {
+    let (mut unsures, mut all) = (0, 0);
+    let mut waits = Waits::new(&tape.pieces);
+    while let Some(read) = waits.next_block(|event, first| {
+        unsures += u64::from(unsure(&event, first));
+        all += 1;
+    }) {
+        read?;
+    }
+    Ok((unsures, all))
 }

@@ -70,7 +70,7 @@ struct Played {
 fn play_on(table: &IdleTable, w: &Workload, setting: Setting, answers: &[(i32, bool)]) -> Played {
     let mut script = Script::new(answers);
     let mut ledger: Vec<Entry> = Vec::new();
-    let counts = run(w, table, 1024, setting, &mut script, &mut ledger);
+    let counts = run(w, table, 1024, setting, &mut script, &mut ledger).unwrap();
     assert_eq!(counts.decisions as usize, script.asked.len());
     Played { script, ledger, counts }
 }
@@ -290,7 +290,7 @@ fn an_overtaken_event_waited_for_the_exit_but_not_for_the_handlers_behind_it() {
         let slow = WorkloadEvent { handler_ns: 20_000, ..event(0, 100 * US) };
         let w = workload(visit(vec![slow, event(110 * US, second)]));
         let mut waits = Waits(Vec::new());
-        run(&w, &table(), 1024, ELSEWHERE, &mut Script::new(&[(C6, true)]), &mut waits);
+        run(&w, &table(), 1024, ELSEWHERE, &mut Script::new(&[(C6, true)]), &mut waits).unwrap();
         waits.0
     };
     // Out of C6 at 200 us, handlers until 220 us.
@@ -433,7 +433,7 @@ fn utilisation_scales_with_the_capacity_and_iowait_does_not() {
     let w = workload(vec![WorkloadEvent { util: 1000, iowait: 3, ..event(0, 9 * US) }]);
     for (capacity, util) in [(1024, 1000), (512, 500), (1, 0)] {
         let mut script = Script::new(&[(C1, false)]);
-        run(&w, &table(), capacity, ELSEWHERE, &mut script, &mut Vec::<Entry>::new());
+        run(&w, &table(), capacity, ELSEWHERE, &mut script, &mut Vec::<Entry>::new()).unwrap();
         assert_eq!((script.asked[0].util, script.asked[0].iowait), (util, 3));
     }
 }
@@ -588,7 +588,7 @@ proptest! {
         let p = play_on(&table, &w, setting, &answers);
         prop_assert_eq!(p.ledger.len() as u64, p.counts.decisions, "every decision is an entry");
         prop_assert_eq!(p.script.told.len(), p.ledger.len());
-        let known: Vec<u64> = w.events.iter().map(|e| e.at_ns).collect();
+        let known: Vec<u64> = w.events.in_memory().unwrap().iter().map(|e| e.at_ns).collect();
         let mut real = 0;
         for e in &p.ledger {
             let wake_at = e.start_ns + e.wake_ns as u64;
@@ -622,14 +622,15 @@ proptest! {
         mut w in workloads(), kernel_needs_ticks: bool,
     ) {
         if !kernel_needs_ticks {
-            w.events = w.events.iter().map(|e| WorkloadEvent { tick_needed_ns: 0, ..e }).collect();
+            let events = w.events.in_memory().unwrap();
+            w.events = events.iter().map(|e| WorkloadEvent { tick_needed_ns: 0, ..*e }).collect();
         }
         // States that sleep: an interrupt that wakes nobody does not end a polling loop, so polling may last longer
         // than the wait that the oracle knows.
         let table = IdleTable::new(table().states()[1..].to_vec()).unwrap();
         let mut oracle = Oracle::new(&table);
         let mut ledger: Vec<Entry> = Vec::new();
-        let counts = run(&w, &table, 1024, ELSEWHERE, &mut oracle, &mut ledger);
+        let counts = run(&w, &table, 1024, ELSEWHERE, &mut oracle, &mut ledger).unwrap();
         prop_assert_eq!(counts.decisions, ledger.len() as u64);
         for e in &ledger {
             prop_assert!(e.cause != WakeCause::Tick || kernel_needs_ticks, "{:?}", e);

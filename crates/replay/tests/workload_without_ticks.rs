@@ -44,12 +44,12 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
 }
 
 fn events(pieces: Vec<Piece>) -> Vec<WorkloadEvent> {
-    Workload::new(&tape(pieces)).events.iter().collect()
+    Workload::new(&tape(pieces)).unwrap().events.in_memory().unwrap().to_vec()
 }
 
 #[test]
 fn what_holds_for_the_cpu_is_kept() {
-    let w = Workload::new(&tape(vec![]));
+    let w = Workload::new(&tape(vec![])).unwrap();
     assert_eq!(
         (w.cpu, w.grid, w.tick_handler_ns),
         (4, TickGrid { period_ns: 4_000_000, phase_ns: 7 }, 5_000)

@@ -69,7 +69,6 @@ pub fn compare(
     report.verdict = Verdict::new(&report);
     report.verdict.notes.extend(stage.shared_state(&runs));
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
-    placement.check()?;
     Ok(report)
 }
 
@@ -140,13 +139,14 @@ impl<'s> Stage<'s> {
         let (a, b) = rayon::join(|| run(self.a), || run(self.b));
         let (a, b) = (a?, b?);
         let shared_state = [a.shared_state, b.shared_state];
-        let pair = |((workload, a), b): ((&&Workload, Ran<Pages>), Ran<Pages>)| {
-            let place = self.placement.place(a.cpu)?;
+        let mut pairs = Vec::new();
+        for ((workload, a), b) in cpus.iter().zip(a.cpus).zip(b.cpus) {
+            let Some(place) = self.placement.place(a.cpu) else { continue };
             let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
-            let waits = SideBySide::new(&workload.events, &a_waits, &b_waits);
-            Some(CpuPair { cpu, a, b, waits, shared_state })
-        };
-        Ok(cpus.iter().zip(a.cpus).zip(b.cpus).filter_map(pair).collect())
+            let waits = SideBySide::new(&workload.events, &a_waits, &b_waits)?;
+            pairs.push(CpuPair { cpu, a, b, waits, shared_state });
+        }
+        Ok(pairs)
     }
 
     /// What to know of governors whose CPUs share state.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Idle entries that could not last: another CPU's interrupt was on its way, and ended the stay.
 
-use idlewise_model::{Confidence, MAX_STATES, Piece, PieceFlags, TapeCpu};
+use idlewise_model::{Confidence, MAX_STATES, Piece, PieceFlags, PiecesError, TapeCpu};
 use serde::Serialize;
 
 use idlewise_recording::Recording;
@@ -56,8 +56,10 @@ pub struct DoomedState {
 
 impl Doomed {
     /// Those of `recording`.
-    #[must_use]
-    pub fn of(recording: &Recording) -> Self {
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the tape cannot be read.
+    pub fn of(recording: &Recording) -> Result<Self, PiecesError> {
         let mut out = Self::default();
         let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
         let grade = usable().filter_map(|c| c.sends).max();
@@ -68,13 +70,15 @@ impl Doomed {
             let names = recording.machine.cluster_of(cpu.cpu).map_or(&[][..], |c| c.table.states());
             let mut entries = 0;
             let mut by_state = [(0_u64, 0_u64); MAX_STATES];
-            for piece in cpu.pieces.iter().filter(|p| p.state != Piece::NO_GOVERNOR) {
-                entries += 1;
-                if piece.flags.has(PieceFlags::DOOMED)
-                    && let Some((doomed, lost_ns)) = by_state.get_mut(usize::from(piece.state))
-                {
-                    *doomed += 1;
-                    *lost_ns += piece.stay_ns();
+            for block in cpu.pieces.blocks() {
+                for piece in block?.iter().filter(|p| p.state != Piece::NO_GOVERNOR) {
+                    entries += 1;
+                    if piece.flags.has(PieceFlags::DOOMED)
+                        && let Some((doomed, lost_ns)) = by_state.get_mut(usize::from(piece.state))
+                    {
+                        *doomed += 1;
+                        *lost_ns += piece.stay_ns();
+                    }
                 }
             }
             out.entries += entries;
@@ -94,6 +98,6 @@ impl Doomed {
         }
         out.doomed = out.known.then(|| out.cpus.iter().map(|c| c.doomed).sum());
         out.lost_ns = out.known.then(|| out.cpus.iter().map(|c| c.lost_ns).sum());
-        out
+        Ok(out)
     }
 }

@@ -361,11 +361,9 @@ fn replayed(
     let offered = offered([], trees);
     let fidelity = kernels_own(&recording, &offered)?;
     let head = TraceHead::new(&recording, missing).with_fidelity(&fidelity);
-    recording.check()?;
     let parity = recorded_governors::of_recording(&recording, &offered)?;
-    let true_inputs = input_accuracy::compare(&recording);
-    let doomed = Doomed::of(&recording);
-    recording.check()?;
+    let true_inputs = input_accuracy::compare(&recording)?;
+    let doomed = Doomed::of(&recording)?;
     Ok(Some(Replayed { head, parity, fidelity, doomed, true_inputs }))
 }
 

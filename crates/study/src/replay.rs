@@ -58,12 +58,11 @@ pub fn replay(
     )?;
     let stage = Stage { placement: &placement, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
-    let mut report = stage.report(runs, baseline);
+    let mut report = stage.report(runs, baseline)?;
     report.foreign = governors::foreign_with(&candidates, &placement.recordings, &request.kernel_trees)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
-    placement.check()?;
     Ok(report)
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use idlewise_model::{Ledger, TapeCpu};
+use idlewise_model::{Ledger, Piece, PiecesError, TapeCpu};
 use idlewise_score::{Score, Tally};
 use serde::Serialize;
 
@@ -63,8 +63,7 @@ pub fn score(
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
     let head = TraceHead::new(&recording, missing);
-    let tallies = tally(&recording);
-    recording.check()?;
+    let tallies = tally(&recording)?;
     if tallies.is_empty() {
         let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
         return Err(CommandError::Request(format!(
@@ -93,7 +92,7 @@ pub fn score(
         not_entered: refused::words(&recording.machine),
         score: Score::of(&all),
         groups,
-        doomed: Doomed::of(&recording),
+        doomed: Doomed::of(&recording)?,
         agreement: recording.machine_check.agreement,
         counters,
         head,
@@ -123,8 +122,7 @@ pub struct ByCpu {
 pub fn by_cpu(path: &Path, options: &RecordingOptions) -> Result<ByCpu, CommandError> {
     let recording = judged(path, options)?;
     let head = TraceHead::new(&recording, |_| None);
-    let tallies = tally(&recording);
-    recording.check()?;
+    let tallies = tally(&recording)?;
     Ok(ByCpu {
         governor: recording.tape.source.governor.clone(),
         span_ns: head.span_ns,
@@ -140,39 +138,43 @@ fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, CommandE
     // What a trace lacks against the counters is part of the judgement.
     let options = RecordingOptions { whatever_counted: true, ..options.clone() };
     let recording = Recording::open(path, &options)?;
-    let tells_states = recording.tells_states();
-    recording.check()?;
-    if tells_states { Ok(recording) } else { Err(CommandError::Request(not_scored(path, &recording))) }
+    if recording.tells_states()? {
+        Ok(recording)
+    } else {
+        Err(CommandError::Request(not_scored(path, &recording)?))
+    }
 }
 
 /// A tally of each CPU that can be used, with the name of its part of the machine.
-fn tally(recording: &Recording) -> Vec<(u32, &str, Tally<'_>)> {
+fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesError> {
     let mut tallies = Vec::new();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
-        for piece in &cpu.pieces {
-            let entry = recorded_entry(cpu, &piece, &place.table);
-            tally.entry(&entry);
+        for block in cpu.pieces.blocks() {
+            block?.iter().for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table)));
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
     }
-    tallies
+    Ok(tallies)
 }
 
 /// What a recording without the kernel's states leaves open, and what it tells all the same.
-fn not_scored(path: &Path, recording: &Recording) -> String {
+fn not_scored(path: &Path, recording: &Recording) -> Result<String, PiecesError> {
     let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
     let stays: usize = usable().map(|c| c.pieces.len()).sum();
-    let idle_ns: u64 = usable().flat_map(|c| &c.pieces).map(|p| p.stay_ns()).sum();
-    format!(
+    let mut idle_ns = 0;
+    for block in usable().flat_map(|c| c.pieces.blocks()) {
+        idle_ns += block?.iter().map(Piece::stay_ns).sum::<u64>();
+    }
+    Ok(format!(
         "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
          energy. The trace shows {stays} idle periods of the idle task on {} CPUs, {:.3} s together. \
          `idlewise replay` needs no more, because governors choose the states there",
         path.display(),
         usable().count(),
         idle_ns as f64 / 1e9
-    )
+    ))
 }
 
 fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {

@@ -164,7 +164,7 @@ mod tests {
         let slot = instance.add_cpu(0, &table, 1024).unwrap();
         let mut ledger = Waits::new(workload.events.len(), &table, &energy);
         let setting = Setting::new(false, 0);
-        run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger);
+        run(workload, &table, 1024, setting, &mut Hosted::new(&mut instance, slot), &mut ledger).unwrap();
         ledger.pages()
     }
 

@@ -40,14 +40,15 @@ fn entries_and_residency_of_every_cpu_and_state_stay_within_the_counters() {
         for cpu in &tape.cpus {
             assert_eq!(cpu.usable, TapeCpu::Usable);
             let states = &counted.counters.cpus[&cpu.cpu];
+            let pieces = cpu.pieces.to_vec().unwrap();
             let mut idle_us = 0;
             for (i, kernel) in states.iter().enumerate() {
                 let of_state = |p: &Piece| usize::from(p.state) == i;
                 let refused = |p: &Piece| p.flags.has(PieceFlags::REJECTED);
-                let stays: Vec<Piece> = cpu.pieces.iter().filter(|p| of_state(p) && !refused(p)).collect();
+                let stays: Vec<&Piece> = pieces.iter().filter(|p| of_state(p) && !refused(p)).collect();
                 let entries = stays.len() as u64;
                 let time_us = stays.iter().map(|p| p.stay_ns()).sum::<u64>() / 1000;
-                let refused = cpu.pieces.iter().filter(|p| of_state(p) && refused(p)).count() as u64;
+                let refused = pieces.iter().filter(|p| of_state(p) && refused(p)).count() as u64;
                 let place = format!("{run}, CPU {}, state {i}", cpu.cpu);
                 assert!(entries <= kernel.usage, "{place}: {entries} entries, {} counted", kernel.usage);
                 assert!(time_us <= kernel.time_us, "{place}: {time_us} us, {} counted", kernel.time_us);
@@ -66,10 +67,11 @@ fn misses_in_the_trace_stay_within_the_counters_too() {
     for run in RUNS {
         let (Some(path), Some(counted)) = (trace(run), counters(run)) else { return };
         for cpu in &open(&path, "mt8196", "").tape.cpus {
+            let pieces = cpu.pieces.to_vec().unwrap();
             for (i, kernel) in counted.counters.cpus[&cpu.cpu].iter().enumerate() {
                 let n = |bit: u16| {
-                    let of = |p: &Piece| usize::from(p.state) == i && p.flags.has(bit);
-                    cpu.pieces.iter().filter(of).count() as u64
+                    let of = |p: &&Piece| usize::from(p.state) == i && p.flags.has(bit);
+                    pieces.iter().filter(of).count() as u64
                 };
                 assert!(n(PieceFlags::MISS_ABOVE) <= kernel.above.unwrap());
                 assert!(n(PieceFlags::MISS_BELOW) <= kernel.below.unwrap());

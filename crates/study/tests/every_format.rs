@@ -52,7 +52,9 @@ fn same(what: &str, wheel: Wheel, a: &Tape, b: &Tape) -> usize {
     assert_eq!(usable(a).len(), usable(b).len(), "{what}");
     for (a, b) in usable(a).into_iter().zip(usable(b)) {
         assert_eq!(a.pieces.len(), b.pieces.len(), "{what}, CPU {}", a.cpu);
-        for (n, (a, b)) in a.pieces.iter().zip(&b.pieces).enumerate() {
+        let pieces = [a, b].map(|cpu| cpu.pieces.to_vec().unwrap().into_iter());
+        let [of_a, of_b] = pieces;
+        for (n, (a, b)) in of_a.zip(of_b).enumerate() {
             let seen = |p: Piece| match wheel {
                 Wheel::Told => p,
                 Wheel::FlagsUnknown => {

@@ -15,7 +15,7 @@ fn governors_can_be_replayed_on_the_time_of_the_idle_task() {
     let tape = open(&path, "skylake", "menu").tape;
     let used: Vec<_> = tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).collect();
     assert!(!used.is_empty());
-    assert!(used.iter().flat_map(|c| &c.pieces).all(|p| p.state == Piece::NO_STATE));
+    assert!(used.iter().flat_map(|c| c.pieces.to_vec().unwrap()).all(|p| p.state == Piece::NO_STATE));
     for platform in ["skylake", "pixel6"] {
         let mut asked = request(&[&path], "skylake", "menu", &["menu", "shallow", "oracle"]);
         asked.platform = Some(platform.to_owned());

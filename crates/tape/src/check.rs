@@ -100,40 +100,49 @@ fn in_order<T>(name: &str, changes: &[Change<T>]) -> Result<(), String> {
 /// Its idle periods: one after the other, none longer than can be, and all that is said of each.
 fn check_periods(cpu: &CpuTape, together_ns: &mut u64) -> Result<(), String> {
     let mut ended_ns = None;
-    for (n, piece) in cpu.pieces.iter().enumerate() {
-        let wrong = |what: String| {
-            Err(format!("idle period {} of {}, at {} ns: {what}", n + 1, cpu.pieces.len(), piece.start_ns))
-        };
-        let earliest_ns = ended_ns.unwrap_or(0);
-        if piece.start_ns < earliest_ns || piece.exit_at_ns() >= LATEST_NS {
-            return wrong(format!(
-                "expected {earliest_ns} ns or later, where the one before ended, and an end below {LATEST_NS} ns"
+    let mut n = 0;
+    for block in cpu.pieces.blocks() {
+        for piece in &*block.map_err(|e| e.to_string())? {
+            n += 1;
+            check_period(piece, ended_ns, together_ns).map_err(|what| {
+                format!("idle period {n} of {}, at {} ns: {what}", cpu.pieces.len(), piece.start_ns)
+            })?;
+            ended_ns = Some(piece.exit_at_ns());
+        }
+    }
+    Ok(())
+}
+
+/// One idle period; the one before it on its CPU ended at `ended_ns`.
+fn check_period(piece: &Piece, ended_ns: Option<u64>, together_ns: &mut u64) -> Result<(), String> {
+    let earliest_ns = ended_ns.unwrap_or(0);
+    if piece.start_ns < earliest_ns || piece.exit_at_ns() >= LATEST_NS {
+        return Err(format!(
+            "expected {earliest_ns} ns or later, where the one before ended, and an end below {LATEST_NS} ns"
+        ));
+    }
+    if piece.stay_ns() > LONGEST_STAY_NS {
+        let stay_ns = piece.stay_ns();
+        return Err(format!("{stay_ns} ns long; expected an hour at most, {LONGEST_STAY_NS} ns"));
+    }
+    for (timer, rel_ns) in [("hrtimer", piece.hrtimer_ns), ("timer of the wheel", piece.wheel_ns)] {
+        if rel_ns != NEVER_NS && rel_ns.unsigned_abs() > LATEST_NS {
+            return Err(format!(
+                "a {timer} in {rel_ns} ns; expected {LATEST_NS} ns at most, or {NEVER_NS} for none"
             ));
         }
-        if piece.stay_ns() > LONGEST_STAY_NS {
-            let stay_ns = piece.stay_ns();
-            return wrong(format!("{stay_ns} ns long; expected an hour at most, {LONGEST_STAY_NS} ns"));
-        }
-        for (timer, rel_ns) in [("hrtimer", piece.hrtimer_ns), ("timer of the wheel", piece.wheel_ns)] {
-            if rel_ns != NEVER_NS && rel_ns.unsigned_abs() > LATEST_NS {
-                return wrong(format!(
-                    "a {timer} in {rel_ns} ns; expected {LATEST_NS} ns at most, or {NEVER_NS} for none"
-                ));
-            }
-        }
-        if piece.util > UTIL_MAX {
-            return wrong(format!("a utilisation of {}; expected {UTIL_MAX} at most", piece.util));
-        }
-        if piece.chosen().is_some_and(|state| state >= MAX_STATES) {
-            return wrong(format!("idle state {}; expected one of {MAX_STATES}", piece.state));
-        }
-        *together_ns += reach_ns(&piece, ended_ns);
-        if *together_ns >= LONGEST_TOGETHER_NS {
-            return wrong(format!(
-                "the idle periods of all CPUs up to here are {together_ns} ns; expected fewer than {LONGEST_TOGETHER_NS}"
-            ));
-        }
-        ended_ns = Some(piece.exit_at_ns());
+    }
+    if piece.util > UTIL_MAX {
+        return Err(format!("a utilisation of {}; expected {UTIL_MAX} at most", piece.util));
+    }
+    if piece.chosen().is_some_and(|state| state >= MAX_STATES) {
+        return Err(format!("idle state {}; expected one of {MAX_STATES}", piece.state));
+    }
+    *together_ns += reach_ns(piece, ended_ns);
+    if *together_ns >= LONGEST_TOGETHER_NS {
+        return Err(format!(
+            "the idle periods of all CPUs up to here are {together_ns} ns; expected fewer than {LONGEST_TOGETHER_NS}"
+        ));
     }
     Ok(())
 }

@@ -3,17 +3,18 @@
 //!
 //! A tape file is `IWTAPE` and two bytes of version, the XXH3-64 of everything that follows (little endian), and one
 //! zstd frame. Its content is a [postcard](https://postcard.jamesmunns.com) message: what the tape says of itself,
-//! then each CPU's stays as columns, times as differences. Writing the same tape gives the same bytes.
+//! then each CPU's idle periods as columns, times as differences. Writing the same tape gives the same bytes.
 
-use std::io::Read;
+use std::io::{self, BufWriter, Read, Seek, Write};
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput,
-    TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, Piece, PieceFlags, Pieces, PiecesError, Source, Tape,
+    TapeCpu, TapeInput, TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
+use tempfile::{SpooledData, SpooledTempFile};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::check::check;
 
@@ -26,11 +27,14 @@ const ZSTD_LEVEL: i32 = 9;
 const MOST_GROWTH: u64 = 1_000;
 /// So much is granted whatever the size, bytes: idle periods that are all alike pack to nothing.
 const GRANTED: u64 = 16 << 20;
+/// A tape that is written is in memory up to this size, packed or not, and in a temporary file beyond it, bytes.
+const IN_MEMORY: usize = 8 << 20;
 
 /// The most bytes that a tape of `packed` bytes unpacks to.
-fn largest(packed: usize) -> u64 {
-    (packed as u64).saturating_mul(MOST_GROWTH).saturating_add(GRANTED)
+fn largest(packed: u64) -> u64 {
+    packed.saturating_mul(MOST_GROWTH).saturating_add(GRANTED)
 }
+
 /// Why a tape file cannot be read or written.
 #[derive(Debug, Error)]
 pub enum TapeFileError {
@@ -56,9 +60,19 @@ pub enum TapeFileError {
     /// The content cannot be unpacked or makes no sense.
     #[error("tape content: {0}")]
     Content(String),
+    /// The idle periods of the tape to be written cannot be read.
+    #[error(transparent)]
+    IdlePeriods(#[from] PiecesError),
+    /// What was written of a tape cannot be put aside.
+    #[error(
+        "temporary file with the tape: {0}; is the file system of the temporary directory (TMPDIR) in order?"
+    )]
+    Temporary(#[from] io::Error),
 }
 
-#[derive(Serialize, Deserialize)]
+/// A tape as [`pack`] writes it.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
 struct Stored {
     source: Source,
     inputs: Vec<TapeInput>,
@@ -68,8 +82,9 @@ struct Stored {
     cpus: Vec<StoredCpu>,
 }
 
-/// A CPU's tape with its stays as columns.
-#[derive(Serialize, Deserialize)]
+/// A CPU's tape with its idle periods as columns.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
 struct StoredCpu {
     cpu: u32,
     usable: TapeCpu,
@@ -97,8 +112,11 @@ struct StoredCpu {
 }
 
 mod bytes {
-    use serde::{Deserialize, Deserializer, Serializer};
+    #[cfg(test)]
+    use serde::Serializer;
+    use serde::{Deserialize, Deserializer};
 
+    #[cfg(test)]
     pub(super) fn serialize<S: Serializer>(v: &[u8], s: S) -> Result<S::Ok, S::Error> {
         s.serialize_bytes(v)
     }
@@ -108,23 +126,144 @@ mod bytes {
     }
 }
 
+/// A tape file that is still to be put where it belongs.
+#[derive(Debug)]
+pub struct Packed {
+    header: [u8; HEADER],
+    content: SpooledTempFile,
+    bytes: u64,
+}
+
+impl Packed {
+    /// How many bytes the file has.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        self.content.rewind()?;
+        to.write_all(&self.header)?;
+        io::copy(&mut self.content, to).map(drop)
+    }
+}
+
 /// The bytes of a tape file.
 ///
 /// # Errors
-/// [`TapeFileError::Content`] when the packing library refuses, or the tape is of stays so much alike that [`read`] would refuse it.
+/// As [`pack`].
 pub fn write(tape: &Tape) -> Result<Vec<u8>, TapeFileError> {
-    let content = |e: String| TapeFileError::Content(e);
-    let plain = postcard::to_stdvec(&Stored::from(tape)).map_err(|e| content(e.to_string()))?;
-    let packed = zstd::bulk::compress(&plain, ZSTD_LEVEL).map_err(|e| content(e.to_string()))?;
-    if plain.len() as u64 > largest(packed.len()) {
-        return Err(content(format!("{} bytes that are all alike: no recording", plain.len())));
-    }
-    let mut out = Vec::with_capacity(HEADER + packed.len());
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&xxh3_64(&packed).to_le_bytes());
-    out.extend_from_slice(&packed);
+    let mut packed = pack(tape)?;
+    let mut out = Vec::new();
+    packed.write(&mut out)?;
     Ok(out)
+}
+
+/// Makes a tape file, of whatever length in little memory.
+///
+/// # Errors
+/// [`TapeFileError::Content`] when the packing library refuses, or the tape is of idle periods so much alike that [`read`] would
+/// refuse it; else when the idle periods cannot be read or a temporary file cannot be written.
+pub fn pack(tape: &Tape) -> Result<Packed, TapeFileError> {
+    let mut plain = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
+    put_tape(tape, &mut plain)?;
+    let mut plain = plain.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let plain_bytes = plain.stream_position()?;
+    let mut content = SpooledTempFile::new(IN_MEMORY);
+    match plain.into_inner() {
+        // The library packs a few per cent better what it sees as a whole.
+        SpooledData::InMemory(plain) => {
+            content.write_all(&zstd::bulk::compress(plain.get_ref(), ZSTD_LEVEL)?)?;
+        }
+        SpooledData::OnDisk(mut plain) => {
+            plain.rewind()?;
+            let mut encoder = zstd::Encoder::new(&mut content, ZSTD_LEVEL)?;
+            encoder.set_pledged_src_size(Some(plain_bytes))?;
+            io::copy(&mut plain, &mut encoder)?;
+            encoder.finish()?;
+        }
+    }
+    let packed_bytes = content.stream_position()?;
+    if plain_bytes > largest(packed_bytes) {
+        return Err(TapeFileError::Content(format!("{plain_bytes} bytes that are all alike: no recording")));
+    }
+    content.rewind()?;
+    let mut checksum = Checksum(Xxh3Default::new());
+    io::copy(&mut content, &mut checksum)?;
+    let mut header = [0; HEADER];
+    header[..6].copy_from_slice(MAGIC);
+    header[6..8].copy_from_slice(&VERSION.to_le_bytes());
+    header[8..].copy_from_slice(&checksum.0.digest().to_le_bytes());
+    Ok(Packed { header, content, bytes: HEADER as u64 + packed_bytes })
+}
+
+struct Checksum(Xxh3Default);
+
+impl Write for Checksum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes the message that [`Stored`] is read from.
+fn put_tape(tape: &Tape, out: &mut impl Write) -> Result<(), TapeFileError> {
+    let health: Vec<_> = tape.health.iter().map(|(kind, c)| (kind.name(), c.count, &c.first)).collect();
+    put(&(&tape.source, &tape.inputs, &tape.notes, health, tape.cpus.len()), out)?;
+    for cpu in &tape.cpus {
+        put(&(cpu.cpu, &cpu.usable, cpu.tick, cpu.tick_handler_ns), out)?;
+        put(&(&cpu.latency, &cpu.disabled, cpu.sends), out)?;
+        let mut before_ns = 0;
+        let since_before = |p: &Piece| {
+            assert!(p.start_ns >= before_ns, "CPU {}: idle periods are in order", cpu.cpu);
+            p.start_ns - std::mem::replace(&mut before_ns, p.start_ns)
+        };
+        let pieces = &cpu.pieces;
+        put_column(pieces, out, since_before)?;
+        put_column(pieces, out, |p| p.wake_ns)?;
+        put_column(pieces, out, |p| p.hrtimer_ns)?;
+        put_column(pieces, out, |p| p.wheel_ns)?;
+        put_column(pieces, out, |p| p.exit_lag_ns)?;
+        put_column(pieces, out, |p| p.response_ns)?;
+        put_column(pieces, out, |p| p.handler_ns)?;
+        put_column(pieces, out, |p| p.entry_lag_ns)?;
+        put_column(pieces, out, |p| p.util)?;
+        put_column(pieces, out, |p| p.iowait)?;
+        put_column(pieces, out, |p| p.state)?;
+        put_column(pieces, out, |p| p.cause as u8)?;
+        put_column(pieces, out, |p| p.flags.0)?;
+    }
+    Ok(())
+}
+
+/// Writes one value of each idle period.
+fn put_column<T: Serialize>(
+    pieces: &Pieces,
+    out: &mut impl Write,
+    mut get: impl FnMut(&Piece) -> T,
+) -> Result<(), TapeFileError> {
+    put(&pieces.len(), out)?;
+    let mut bytes = Vec::new();
+    for block in pieces.blocks() {
+        bytes.clear();
+        for piece in &*block? {
+            put(&get(piece), &mut bytes)?;
+        }
+        out.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+fn put(value: &impl Serialize, out: &mut impl Write) -> Result<(), TapeFileError> {
+    postcard::to_io(value, out).map(drop).map_err(|e| TapeFileError::Content(e.to_string()))
 }
 
 /// Whether `bytes`, a file's beginning, look like a tape.
@@ -155,7 +294,7 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     let content = |e: String| TapeFileError::Content(e);
     let decoder = zstd::Decoder::new(packed).map_err(|e| content(e.to_string()))?;
     let mut plain = Vec::new();
-    let largest = largest(packed.len());
+    let largest = largest(packed.len() as u64);
     decoder.take(largest + 1).read_to_end(&mut plain).map_err(|e| content(e.to_string()))?;
     if plain.len() as u64 > largest {
         return Err(content(format!("unpacks to more than {largest} bytes, which no recording does")));
@@ -168,56 +307,6 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     let tape = stored.into_tape()?;
     check(&tape).map_err(content)?;
     Ok(tape)
-}
-
-impl From<&Tape> for Stored {
-    fn from(t: &Tape) -> Self {
-        Self {
-            source: t.source.clone(),
-            inputs: t.inputs.clone(),
-            notes: t.notes.clone(),
-            health: t.health.iter().map(|(k, c)| (k.name().to_owned(), c.count, c.first.clone())).collect(),
-            cpus: t.cpus.iter().map(StoredCpu::from).collect(),
-        }
-    }
-}
-
-impl From<&CpuTape> for StoredCpu {
-    fn from(t: &CpuTape) -> Self {
-        let pieces = t.pieces.to_vec();
-        let mut before = 0;
-        let column = |get: fn(&Piece) -> u32| pieces.iter().map(get).collect();
-        Self {
-            cpu: t.cpu,
-            usable: t.usable.clone(),
-            tick: t.tick,
-            tick_handler_ns: t.tick_handler_ns,
-            latency: t.latency.clone(),
-            disabled: t.disabled.clone(),
-            sends: t.sends,
-            start: pieces
-                .iter()
-                .map(|p| {
-                    assert!(p.start_ns >= before, "CPU {}: idle periods are in order", t.cpu);
-                    let d = p.start_ns - before;
-                    before = p.start_ns;
-                    d
-                })
-                .collect(),
-            wake: pieces.iter().map(|p| p.wake_ns).collect(),
-            hrtimer: pieces.iter().map(|p| p.hrtimer_ns).collect(),
-            wheel: pieces.iter().map(|p| p.wheel_ns).collect(),
-            exit_lag: column(|p| p.exit_lag_ns),
-            response: column(|p| p.response_ns),
-            handler: column(|p| p.handler_ns),
-            entry_lag: column(|p| p.entry_lag_ns),
-            util: pieces.iter().map(|p| p.util).collect(),
-            iowait: pieces.iter().map(|p| p.iowait).collect(),
-            state: pieces.iter().map(|p| p.state).collect(),
-            cause: pieces.iter().map(|p| p.cause as u8).collect(),
-            flags: pieces.iter().map(|p| p.flags.0).collect(),
-        }
-    }
 }
 
 impl Stored {

@@ -6,7 +6,7 @@
 //! fire although nobody was seen to arm them ([`unseen`](crate::unseen)) and CPUs without idle events;
 //! [`maker`](crate::maker) then follows each CPU's idle task, [`armed`](crate::armed) the timers that it waits for,
 //! [`util`](crate::util) what it knew of its load.
-//! The stays of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk;
+//! The idle periods of long recordings go to a [`spool`](crate::spool). [`file`](crate::file) keeps a tape on disk;
 //! [`check`](crate::check) says what holds for every tape.
 
 mod armed;
@@ -29,7 +29,7 @@ mod util;
 
 pub use spool::Limits;
 
-use idlewise_model::{Event, Health, HealthCount, HealthKind, Source, Tape};
+use idlewise_model::{Event, Health, HealthCount, HealthKind, PiecesError, Source, Tape};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
@@ -53,11 +53,9 @@ pub enum TapeError {
         /// Its events, most frequent first.
         events: String,
     },
-    /// The idle stays cannot be read again.
-    #[error(
-        "temporary file with the idle periods: {0}; is the file system of the temporary directory (TMPDIR) in order?"
-    )]
-    Spool(#[from] std::io::Error),
+    /// The idle periods cannot be read again.
+    #[error(transparent)]
+    IdlePeriods(#[from] PiecesError),
 }
 
 /// Makes the tape of `trace`, a file called `name`, which was recorded on `machine`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Idle stays of long recordings, in a temporary file without a name: memory does not grow with the recording.
+//! Idle periods of long recordings, in a temporary file without a name: memory does not grow with the recording.
 //!
-//! The stays of each CPU are gathered in memory. Once all CPUs together have more than the limit, full blocks of them go
+//! The idle periods of each CPU are gathered in memory. Once all CPUs together have more than the limit, full blocks of them go
 //! to the file as soon as nothing can change them any more. Should the file take no more, the rest stays in memory.
 
 use std::fs::File;
@@ -9,16 +9,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use idlewise_model::{Piece, PieceFlags, PieceStore, Pieces, WakeCause};
-
-/// Bytes that a stay takes in the file.
-const RECORD: usize = 56;
+use idlewise_model::{Piece, PieceStore, Pieces, PiecesError};
 
 /// How much a tape may hold in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// With more idle stays than this, of all CPUs together, most go to a temporary file.
-    pub stays: usize,
+    /// With more idle periods than this, of all CPUs together, most go to a temporary file.
+    pub periods: usize,
     /// They go there so many at a time: of each CPU about so many are in memory, for its maker and for each reader.
     pub block: usize,
 }
@@ -26,17 +23,17 @@ pub struct Limits {
 impl Default for Limits {
     /// About 6 MB, and as much again for a replay.
     fn default() -> Self {
-        Self { stays: 100_000, block: 512 }
+        Self { periods: 100_000, block: 512 }
     }
 }
 
 /// The temporary file of one tape.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    /// Stays that memory still has room for; nothing once that was asked of a file.
+    /// Idle periods that memory still has room for; nothing once a file was asked for.
     room: Option<usize>,
     file: Option<Arc<File>>,
-    /// Stays in a block.
+    /// Idle periods in a block.
     block: usize,
     /// Blocks in the file.
     blocks: u64,
@@ -44,7 +41,7 @@ pub(crate) struct Spool {
     open: bool,
 }
 
-/// One CPU's stays: blocks in the file, by their places in it, then what is not in the file.
+/// One CPU's idle periods: blocks in the file, by their places in it, then what is not in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Stays {
     blocks: Vec<u64>,
@@ -53,10 +50,10 @@ pub(crate) struct Stays {
 
 impl Spool {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { room: Some(limits.stays), file: None, block: limits.block.max(1), blocks: 0, open: false }
+        Self { room: Some(limits.periods), file: None, block: limits.block.max(1), blocks: 0, open: false }
     }
 
-    /// Counts one more stay in memory; whether it is the one too many, so that there is a file from now on.
+    /// Counts one more idle period in memory; whether it is the one too many, so that there is a file from now on.
     pub(crate) fn overflows(&mut self) -> bool {
         let Some(room) = &mut self.room else { return false };
         *room = room.saturating_sub(1);
@@ -80,7 +77,7 @@ impl Spool {
     /// Moves the first block of `stays` to the file. Whether it could; a file that is full is not asked again.
     pub(crate) fn take(&mut self, stays: &mut Stays) -> bool {
         let (Some(file), Some(block)) = (&self.file, stays.rest.get(..self.block)) else { return false };
-        if write(file, self.blocks * self.block as u64, block).is_err() {
+        if write(file, self.blocks, block).is_err() {
             self.open = false;
             return false;
         }
@@ -96,15 +93,13 @@ impl Spool {
         &self,
         stays: &mut Stays,
         mut change: impl FnMut(&mut [Piece]),
-    ) -> io::Result<()> {
+    ) -> Result<(), PiecesError> {
         change(&mut stays.rest);
         let Some(file) = &self.file else { return Ok(()) };
-        let mut block = Vec::with_capacity(self.block);
         for place in stays.blocks.iter().rev() {
-            block.clear();
-            read(file, place * self.block as u64, self.block, &mut block)?;
+            let mut block = read(file, *place, self.block)?;
             change(&mut block);
-            write(file, place * self.block as u64, &block)?;
+            write(file, *place, &block)?;
         }
         Ok(())
     }
@@ -113,7 +108,7 @@ impl Spool {
     pub(crate) fn finished(&self, stays: Stays) -> Pieces {
         match &self.file {
             Some(file) if !stays.blocks.is_empty() => {
-                Pieces::kept(Kept { file: Arc::clone(file), block: self.block, stays })
+                Pieces::stored(Stored { file: Arc::clone(file), block: self.block, stays })
             }
             _ => stays.rest.into(),
         }
@@ -121,91 +116,50 @@ impl Spool {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Stored {
     file: Arc<File>,
     block: usize,
     stays: Stays,
 }
 
-impl PieceStore for Kept {
-    fn len(&self) -> usize {
+impl PieceStore for Stored {
+    fn periods(&self) -> usize {
         self.stays.blocks.len() * self.block + self.stays.rest.len()
     }
 
-    fn read(&self, at: usize, block: &mut Vec<Piece>) -> io::Result<()> {
-        match self.stays.blocks.get(at / self.block) {
-            Some(place) => {
-                let skipped = at % self.block;
-                read(&self.file, place * self.block as u64 + skipped as u64, self.block - skipped, block)
-            }
+    fn blocks(&self) -> usize {
+        self.stays.blocks.len() + self.stays.rest.len().div_ceil(self.block)
+    }
+
+    fn read(&self, n: usize) -> io::Result<Vec<Piece>> {
+        match self.stays.blocks.get(n) {
+            Some(place) => read(&self.file, *place, self.block),
             None => {
-                let at = at - self.stays.blocks.len() * self.block;
-                block.extend_from_slice(self.stays.rest.get(at..).unwrap_or_default());
-                Ok(())
+                let mut rest = self.stays.rest.chunks(self.block);
+                Ok(rest.nth(n - self.stays.blocks.len()).unwrap_or_default().to_vec())
             }
         }
     }
 }
 
-/// Writes `pieces` as the file's stays from number `place` on.
-fn write(file: &File, place: u64, pieces: &[Piece]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(pieces.len() * RECORD);
-    pieces.iter().for_each(|p| put(p, &mut bytes));
-    file.write_all_at(&bytes, place * RECORD as u64)
+/// Writes `block` as the file's block number `place`.
+fn write(file: &File, place: u64, block: &[Piece]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(block.len() * Piece::BYTES);
+    block.iter().for_each(|p| p.put(&mut bytes));
+    file.write_all_at(&bytes, place * (block.len() * Piece::BYTES) as u64)
 }
 
-/// Appends `n` of the file's stays from number `place` on.
-fn read(file: &File, place: u64, n: usize, block: &mut Vec<Piece>) -> io::Result<()> {
-    let mut bytes = vec![0; n * RECORD];
-    file.read_exact_at(&mut bytes, place * RECORD as u64)?;
-    block.extend(bytes.chunks_exact(RECORD).map(get));
-    Ok(())
-}
-
-/// Little-endian, in the order of [`Piece`].
-fn put(p: &Piece, to: &mut Vec<u8>) {
-    to.extend_from_slice(&p.start_ns.to_le_bytes());
-    to.extend_from_slice(&p.wake_ns.to_le_bytes());
-    to.extend_from_slice(&p.hrtimer_ns.to_le_bytes());
-    to.extend_from_slice(&p.wheel_ns.to_le_bytes());
-    to.extend_from_slice(&p.exit_lag_ns.to_le_bytes());
-    to.extend_from_slice(&p.response_ns.to_le_bytes());
-    to.extend_from_slice(&p.handler_ns.to_le_bytes());
-    to.extend_from_slice(&p.entry_lag_ns.to_le_bytes());
-    to.extend_from_slice(&p.util.to_le_bytes());
-    to.extend_from_slice(&p.iowait.to_le_bytes());
-    to.extend_from_slice(&[p.state, p.cause as u8]);
-    to.extend_from_slice(&p.flags.0.to_le_bytes());
-}
-
-fn get(mut record: &[u8]) -> Piece {
-    let from = &mut record;
-    Piece {
-        start_ns: u64::from_le_bytes(next(from)),
-        wake_ns: u64::from_le_bytes(next(from)),
-        hrtimer_ns: i64::from_le_bytes(next(from)),
-        wheel_ns: i64::from_le_bytes(next(from)),
-        exit_lag_ns: u32::from_le_bytes(next(from)),
-        response_ns: u32::from_le_bytes(next(from)),
-        handler_ns: u32::from_le_bytes(next(from)),
-        entry_lag_ns: u32::from_le_bytes(next(from)),
-        util: u16::from_le_bytes(next(from)),
-        iowait: u16::from_le_bytes(next(from)),
-        state: u8::from_le_bytes(next(from)),
-        cause: WakeCause::from_bits(u8::from_le_bytes(next(from))),
-        flags: PieceFlags(u16::from_le_bytes(next(from))),
-    }
-}
-
-#[inline]
-fn next<const N: usize>(from: &mut &[u8]) -> [u8; N] {
-    let Some((bytes, rest)) = from.split_first_chunk() else { return [0; N] };
-    *from = rest;
-    *bytes
+/// The file's block number `place`, of `n` idle periods.
+fn read(file: &File, place: u64, n: usize) -> io::Result<Vec<Piece>> {
+    let mut bytes = vec![0; n * Piece::BYTES];
+    file.read_exact_at(&mut bytes, place * (n * Piece::BYTES) as u64)?;
+    Ok(bytes.chunks_exact(Piece::BYTES).map(Piece::get).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use idlewise_model::{PieceFlags, WakeCause};
+
     use super::*;
 
     const BLOCK: usize = 512;
@@ -243,19 +197,18 @@ mod tests {
     #[test]
     fn what_is_kept_is_what_was_written() {
         for n in [0, 1, 512, 513, 2000] {
-            let mut spool = Spool::new(Limits { stays: 10, block: BLOCK });
+            let mut spool = Spool::new(Limits { periods: 10, block: BLOCK });
             let stays = filled(&mut spool, n);
             assert!(stays.rest.len() <= BLOCK);
             let pieces = spool.finished(stays);
-            assert_eq!(pieces.in_memory(), n < 513);
-            assert!(pieces.iter().eq((0..n).map(piece)), "{n}");
-            assert!((0..=n).all(|k| pieces.get(k as usize) == (k < n).then(|| piece(k))));
+            assert_eq!((pieces.len(), pieces.in_memory()), (n as usize, n < 513));
+            assert!(pieces.to_vec().unwrap().into_iter().eq((0..n).map(piece)), "{n}");
         }
     }
 
     #[test]
     fn changes_from_the_end_to_the_beginning_reach_every_stay_once() {
-        let mut spool = Spool::new(Limits { stays: 0, block: BLOCK });
+        let mut spool = Spool::new(Limits { periods: 0, block: BLOCK });
         let mut stays = filled(&mut spool, 1500);
         let mut behind = 0;
         let count = |block: &mut [Piece]| {
@@ -265,13 +218,13 @@ mod tests {
             }
         };
         spool.backwards(&mut stays, count).unwrap();
-        let wakes: Vec<u64> = spool.finished(stays).iter().map(|p| p.wake_ns).collect();
-        assert!(wakes.into_iter().eq((0..1500).rev()));
+        let pieces = spool.finished(stays).to_vec().unwrap();
+        assert!(pieces.iter().map(|p| p.wake_ns).eq((0..1500).rev()));
     }
 
     #[test]
     fn a_file_that_takes_no_more_leaves_the_rest_in_memory() {
-        let mut spool = Spool::new(Limits { stays: 0, block: BLOCK });
+        let mut spool = Spool::new(Limits { periods: 0, block: BLOCK });
         let mut stays = filled(&mut spool, 1500);
         // A file that is open for reading only cannot be written.
         let whole = spool.file.replace(Arc::new(File::open("/dev/null").unwrap()));
@@ -283,16 +236,20 @@ mod tests {
         }
         spool.file = whole;
         assert!(!spool.open && stays.rest.len() > 3 * BLOCK);
-        assert!(spool.finished(stays).iter().eq((0..3000).map(piece)));
+        assert!(spool.finished(stays).to_vec().unwrap().into_iter().eq((0..3000).map(piece)));
     }
 
     #[test]
     fn a_file_that_was_cut_short_is_a_failure() {
-        let mut spool = Spool::new(Limits { stays: 0, block: BLOCK });
+        let mut spool = Spool::new(Limits { periods: 0, block: BLOCK });
         let stays = filled(&mut spool, 1500);
-        spool.file.as_ref().unwrap().set_len(600 * RECORD as u64).unwrap();
+        spool.file.as_ref().unwrap().set_len(600 * Piece::BYTES as u64).unwrap();
         let pieces = spool.finished(stays);
-        assert_eq!(pieces.iter().count(), BLOCK);
-        assert!(pieces.failure().is_some());
+        assert_eq!(
+            pieces.blocks().filter(Result::is_ok).count(),
+            2,
+            "one block of the file, and what is in memory"
+        );
+        assert!(pieces.to_vec().is_err());
     }
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::common::stays;
 use idlewise_model::{HealthKind, LATEST_NS, NEVER_NS, NO_LATENCY_LIMIT_NS, Tape};
 use idlewise_tape::file::{read, write};
 use idlewise_trace::TraceFile;
@@ -95,7 +96,7 @@ fn timers_and_limits_beyond_all_bounds_stay_within_what_a_tape_holds() {
     let tape = tape(&(lines + &periods(FIRST_NS + 10, 0, 1)));
     let cpu = &tape.cpus[0];
     assert_eq!((bad(&tape), cpu.pieces.len()), (3, 20), "0 and never are times of a timer");
-    for piece in &cpu.pieces {
+    for piece in stays(&tape, cpu.cpu) {
         let rel = piece.hrtimer_ns;
         assert!(rel == NEVER_NS || rel.unsigned_abs() <= LATEST_NS, "{rel}");
     }
@@ -114,7 +115,7 @@ fn timers_that_no_clock_can_have_are_counted_and_not_used() {
     };
     let good = arm(FIRST_NS - 100, FIRST_NS + 1_000_000) + &periods(FIRST_NS, 0, 1);
     let expected = tape(&good);
-    assert_eq!((bad(&expected), expected.cpus[0].pieces.get(0).unwrap().hrtimer_ns), (0, 1_000_000));
+    assert_eq!((bad(&expected), stays(&expected, 0)[0].hrtimer_ns), (0, 1_000_000));
     let other = |event: &str| line(0, FIRST_NS - 50, event);
     for (bad_line, field) in [
         (arm(FIRST_NS - 50, 1 << 63), "expires"),
@@ -147,6 +148,6 @@ fn states_that_no_kernel_has_are_counted_and_not_known() {
     for state in [-5, 255, i64::from(i32::MAX)] {
         let tape = tape(&periods(FIRST_NS, 0, state));
         assert_eq!(tape.health.count(HealthKind::StateOutOfTable), 20, "{state}");
-        assert_eq!(tape.cpus[0].pieces.get(0).unwrap().state, 255);
+        assert_eq!(stays(&tape, 0)[0].state, 255);
     }
 }

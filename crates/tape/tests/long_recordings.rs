@@ -8,13 +8,13 @@ use idlewise_model::*;
 use idlewise_tape::{Limits, make_within};
 use idlewise_trace::TraceFile;
 
-const MEMORY: Limits = Limits { stays: usize::MAX, block: 512 };
+const MEMORY: Limits = Limits { periods: usize::MAX, block: 512 };
 /// The file is there from the first stay, in the middle, with blocks of all kinds.
 const FILES: [Limits; 4] = [
-    Limits { stays: 0, block: 1 },
-    Limits { stays: 0, block: 7 },
-    Limits { stays: 50, block: 3 },
-    Limits { stays: 200, block: 64 },
+    Limits { periods: 0, block: 1 },
+    Limits { periods: 0, block: 7 },
+    Limits { periods: 50, block: 3 },
+    Limits { periods: 200, block: 64 },
 ];
 
 /// Makes the tape of `trace` within all limits; whether any stay went to a file.
@@ -26,7 +26,8 @@ fn same_within_all(trace: &TraceFile, machine: &idlewise_platform::Platform, wha
     for limits in FILES {
         let filed = make(limits);
         for (a, b) in memory.cpus.iter().zip(&filed.cpus) {
-            let first = a.pieces.iter().zip(&b.pieces).position(|(a, b)| a != b);
+            let [of_a, of_b] = [a, b].map(|cpu| cpu.pieces.to_vec().unwrap());
+            let first = of_a.iter().zip(&of_b).position(|(a, b)| a != b);
             assert_eq!(first, None, "{what}, {limits:?}, CPU {}: the first stay that differs", a.cpu);
         }
         assert_eq!(memory, filed, "{what}, {limits:?}");

@@ -256,7 +256,7 @@ fn the_reasons_for_refusing_are_told_apart() {
 
 /// Changes stay `n` of the first CPU.
 fn change(tape: &mut Tape, n: usize, how: impl Fn(&mut Piece)) {
-    let mut pieces = tape.cpus[0].pieces.to_vec();
+    let mut pieces = tape.cpus[0].pieces.to_vec().unwrap();
     how(&mut pieces[n]);
     tape.cpus[0].pieces = pieces.into();
 }

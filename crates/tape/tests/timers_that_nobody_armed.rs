@@ -105,7 +105,7 @@ fn the_programmed_event_is_graded_apart_from_the_sleep_length() {
     assert_eq!(grades("programmed event"), [1, 0, 1, 0]);
     let c = cpu(&tape, 0);
     let programmed: Vec<u64> =
-        c.pieces.iter().map(|p| p.start_ns.saturating_add_signed(c.programmed_ns(&p))).collect();
+        stays(&tape, 0).iter().map(|p| p.start_ns.saturating_add_signed(c.programmed_ns(p))).collect();
     assert_eq!(programmed, [TICK + T, TICK + 9 * MS + 5 * US]);
 }
 

@@ -279,7 +279,7 @@ fn tapes_at_the_ends_of_what_is_allowed() {
             }
             for (at, what) in periods {
                 let cpu = at.get_mut(&mut tape.cpus);
-                let mut all = cpu.pieces.to_vec();
+                let mut all = cpu.pieces.to_vec().unwrap();
                 if all.is_empty() {
                     continue;
                 }
@@ -305,7 +305,7 @@ fn tapes_at_the_ends_of_what_is_allowed() {
 /// As late as can be, with room for all that may happen after the last idle period.
 fn move_to_the_end(tape: &mut Tape) {
     for cpu in &mut tape.cpus {
-        let mut all = cpu.pieces.to_vec();
+        let mut all = cpu.pieces.to_vec().unwrap();
         let last_ns = all.last().map_or(0, |p| p.exit_at_ns());
         all.iter_mut().for_each(|p| p.start_ns += LATEST_NS - 1 - last_ns);
         cpu.pieces = all.into();

@@ -295,21 +295,21 @@ fn play(scene: &Scene, aloud: bool) -> Vec<String> {
     let mut teller = Teller { table: &scene.table, instance, slot, answers: Vec::new() };
     let mut ticks = Ticks::default();
     let setting = Setting::new(true, 0);
-    run(&workload, &scene.table, scene.capacity, setting, &mut teller, &mut ticks);
+    run(&workload, &scene.table, scene.capacity, setting, &mut teller, &mut ticks).unwrap();
     assert_eq!(teller.answers.len(), ticks.0.len(), "{}: an answer without an entry", scene.story);
 
     let mut wrong = Vec::new();
     let mut last = 0;
     for row in &scene.rows {
         last += row.times;
-        let waits = workload.events.iter().skip(last - row.times).take(row.times);
+        let mut waits = workload.events.in_memory().unwrap()[last - row.times..].iter().take(row.times);
         if waits.clone().any(|w| teller.answers.iter().all(|a| a.wait_at_ns != w.at_ns)) {
             wrong.push(format!(
                 "{}:{}: a wait that began too late: let it be busy longer",
                 scene.story, row.line
             ));
         }
-        let wait_at_ns = waits.last().unwrap().at_ns;
+        let wait_at_ns = waits.next_back().unwrap().at_ns;
         let asked: Vec<(&Answer, &str)> = (teller.answers.iter().zip(ticks.0.iter().copied()))
             .filter(|(a, _)| a.wait_at_ns == wait_at_ns)
             .collect();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
-use idlewise_model::{PieceFlags, TapeCpu};
+use idlewise_model::{Piece, PieceFlags, PiecesError, TapeCpu};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
@@ -200,16 +200,21 @@ pub(super) fn rows(e: &Evidence<'_>) -> Vec<Row> {
 
 /// The idle states, by their numbers, that can be entered as far as `recording` shows it: those that poll, and those that the
 /// kernel entered and the driver did not refuse.
-#[must_use]
-pub fn entered(recording: &Recording) -> BTreeSet<usize> {
+///
+/// # Errors
+/// [`PiecesError`] when the tape cannot be read.
+pub fn entered(recording: &Recording) -> Result<BTreeSet<usize>, PiecesError> {
     let mut out = BTreeSet::new();
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let states = recording.machine.cluster_of(cpu.cpu).map_or(&[][..], |c| c.table.states());
         out.extend(states.iter().enumerate().filter(|(_, s)| s.polling).map(|(i, _)| i));
-        let in_earnest = cpu.pieces.iter().filter(|p| !p.flags.has(PieceFlags::REJECTED));
-        out.extend(in_earnest.filter_map(|p| p.chosen()));
+        for block in cpu.pieces.blocks() {
+            let block = block?;
+            let in_earnest = block.iter().filter(|p| !p.flags.has(PieceFlags::REJECTED));
+            out.extend(in_earnest.filter_map(Piece::chosen));
+        }
     }
-    out
+    Ok(out)
 }
 
 /// The states without which `result` would be another one, and that are not among `entered`.

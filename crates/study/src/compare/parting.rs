@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::WakeCause;
+use idlewise_model::{PiecesError, WakeCause};
 use idlewise_replay::Events;
 use serde::Serialize;
 
@@ -160,15 +160,21 @@ pub struct SideBySide {
 
 impl SideBySide {
     /// Lays `a` beside `b`, both over `events`.
-    pub fn new(events: &Events, a: &[Wait], b: &[Wait]) -> Self {
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the events cannot be read.
+    pub fn new(events: &Events, a: &[Wait], b: &[Wait]) -> Result<Self, PiecesError> {
         let mut out = Self::default();
-        for ((event, a), b) in events.iter().zip(a).zip(b) {
-            let wait_ns = event.at_ns.saturating_sub(event.start_ns);
-            let cost = Cost { waits: 1, wait_ns, a: a.into(), b: b.into() };
-            out.by_parting.entry(Parting::of(a, b)).or_default().add(&cost);
-            out.by_cause.entry(event.cause).or_default().add(&cost);
+        let mut pairs = a.iter().zip(b);
+        for block in events.blocks() {
+            for (event, (a, b)) in block?.iter().zip(&mut pairs) {
+                let wait_ns = event.at_ns.saturating_sub(event.start_ns);
+                let cost = Cost { waits: 1, wait_ns, a: a.into(), b: b.into() };
+                out.by_parting.entry(Parting::of(a, b)).or_default().add(&cost);
+                out.by_cause.entry(event.cause).or_default().add(&cost);
+            }
         }
-        out
+        Ok(out)
     }
 
     /// Adds those of another CPU.

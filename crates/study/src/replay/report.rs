@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use idlewise_conform::recorded_governors::RecordedGovernor;
-use idlewise_model::TapeCpu;
+use idlewise_model::{PiecesError, TapeCpu};
 use idlewise_platform::{EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
@@ -253,10 +253,14 @@ pub(super) fn relative(a: f64, b: f64) -> f64 {
 
 impl Sensitivity {
     /// Counts the unsure waits of `recording`.
-    pub(super) fn of(recording: &Recording) -> Self {
-        let usable = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
-        let (unsure, all) = usable.map(unsure_waits).fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
-        Self { unsure_waits: unsure, waits: all, metrics: Vec::new() }
+    pub(super) fn of(recording: &Recording) -> Result<Self, PiecesError> {
+        let mut out = Self { unsure_waits: 0, waits: 0, metrics: Vec::new() };
+        for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+            let (unsure, all) = unsure_waits(cpu)?;
+            out.unsure_waits += unsure;
+            out.waits += all;
+        }
+        Ok(out)
     }
 
     /// Unsure waits, % of all.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_model::PiecesError;
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors;
@@ -152,21 +153,22 @@ impl<'a> Stage<'a> {
         Ok(out)
     }
 
-    pub(super) fn report(&self, runs: Vec<TraceRuns<'a>>, baseline: usize) -> ReplayReport {
-        let traces = self
-            .placement
-            .recordings
-            .iter()
-            .zip(&runs)
-            .map(|(recording, r)| TraceResult {
+    pub(super) fn report(
+        &self,
+        runs: Vec<TraceRuns<'a>>,
+        baseline: usize,
+    ) -> Result<ReplayReport, PiecesError> {
+        let mut traces = Vec::new();
+        for (recording, r) in self.placement.recordings.iter().zip(&runs) {
+            traces.push(TraceResult {
                 head: TraceHead::new(recording, |cpu| self.placement.missing(cpu)).with_fidelity(&r.fidelity),
                 same_machine: self.placement.same_machine(recording),
                 parity: r.parity.clone(),
                 fidelity: r.fidelity.clone(),
-                sensitivity: Sensitivity::of(recording),
+                sensitivity: Sensitivity::of(recording)?,
                 governors: self.results(&r.governors, &r.oracle, baseline),
-            })
-            .collect();
+            });
+        }
         let together = (runs.len() > 1).then(|| {
             let mut all = vec![CpuRuns::default(); self.candidates.len()];
             let mut oracle = CpuRuns::default();
@@ -178,7 +180,7 @@ impl<'a> Stage<'a> {
             }
             self.results(&all, &oracle, baseline)
         });
-        ReplayReport {
+        Ok(ReplayReport {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
@@ -187,7 +189,7 @@ impl<'a> Stage<'a> {
             foreign: Vec::new(),
             traces,
             together,
-        }
+        })
     }
 
     fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {

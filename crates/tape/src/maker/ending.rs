@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The end of the recording: what is still open, what only the whole tells, the tape.
 
-use std::io;
-
 use idlewise_model::{
-    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Piece, Source, Tape, TapeCpu, WakeCause, nth,
+    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Piece, PiecesError, Source, Tape, TapeCpu,
+    WakeCause, nth,
 };
 
 use super::{Maker, place, rcu};
@@ -13,7 +12,7 @@ use super::{Maker, place, rcu};
 const TICK_HANDLER_NS: u32 = 5_000;
 
 impl Maker<'_> {
-    pub(crate) fn finish(mut self, source: Source, mut health: Health) -> io::Result<Tape> {
+    pub(crate) fn finish(mut self, source: Source, mut health: Health) -> Result<Tape, PiecesError> {
         let numbers: Vec<u32> = self.cpus.keys().copied().collect();
         for cpu in &numbers {
             self.close(*cpu);
@@ -44,10 +43,7 @@ impl Maker<'_> {
             cpus.push(tape);
         }
         health.merge(&self.health);
-        let inputs = self.inputs(&cpus, programmed, wakes);
-        if let Some(why) = cpus.iter().find_map(|c| c.pieces.failure()) {
-            return Err(io::Error::other(why.to_owned()));
-        }
+        let inputs = self.inputs(&cpus, programmed, wakes)?;
         Ok(Tape { source, inputs, notes: self.notes(), health, cpus })
     }
 

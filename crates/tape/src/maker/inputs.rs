@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each input of governors: how well it is known, and how it was made.
 
-use idlewise_model::{Confidence, CpuTape, TapeCpu, TapeInput};
+use idlewise_model::{Confidence, CpuTape, PiecesError, TapeCpu, TapeInput};
 
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
@@ -9,21 +9,28 @@ use crate::unseen::Expires;
 
 impl Maker<'_> {
     /// `programmed` and `wakes` are counts by grade.
-    pub(super) fn inputs(&self, cpus: &[CpuTape], programmed: [u64; 4], wakes: [u64; 4]) -> Vec<TapeInput> {
+    pub(super) fn inputs(
+        &self,
+        cpus: &[CpuTape],
+        programmed: [u64; 4],
+        wakes: [u64; 4],
+    ) -> Result<Vec<TapeInput>, PiecesError> {
         let f = self.facts;
-        let pieces = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable).flat_map(|c| &c.pieces);
-        let all = pieces().count() as u64;
+        let usable = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
+        let all = usable().map(|c| c.pieces.len() as u64).sum();
         let graded = |c: Confidence| {
             let mut counts = [0; 4];
             counts[c as usize] = all;
             counts
         };
         let mut timers = [0; 4];
-        for p in pieces() {
-            timers[p.timer_confidence() as usize] += 1;
+        for block in usable().flat_map(|c| c.pieces.blocks()) {
+            for p in &*block? {
+                timers[p.timer_confidence() as usize] += 1;
+            }
         }
         let mut grids = [0; 4];
-        for c in cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        for c in usable() {
             let known = f.grid_known.get(&c.cpu).copied().unwrap_or(Confidence::Assumed);
             grids[known as usize] += c.pieces.len() as u64;
         }
@@ -67,7 +74,7 @@ impl Maker<'_> {
             }
         };
         let limits = if f.qos_changes > 0 { Confidence::Recorded } else { Confidence::Assumed };
-        vec![
+        Ok(vec![
             input("wake", wakes, self.wake_words()),
             input("sleep length", timers, self.timer_words()),
             input(
@@ -92,7 +99,7 @@ impl Maker<'_> {
                 .into(),
             ),
             input("disabled states", graded(Confidence::Assumed), "the platform's defaults".into()),
-        ]
+        ])
     }
 
     pub(super) fn wake_words(&self) -> String {

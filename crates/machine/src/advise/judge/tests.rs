@@ -224,7 +224,7 @@ fn replayed() -> (Vec<Candidate>, ReplayReport, BTreeSet<usize>) {
     let recording = Recording::open(&trace, &RecordingOptions::default()).unwrap();
     let asked =
         ReplayRequest { traces: vec![trace], governors: specs(&candidates), ..ReplayRequest::default() };
-    (candidates, replay(&asked, &|_, _| ()).unwrap(), entered(&recording))
+    (candidates, replay(&asked, &|_, _| ()).unwrap(), entered(&recording).unwrap())
 }
 
 #[test]
