@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use idlewise_governor::Governor;
-use idlewise_model::PiecesError;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, RecordingOptions, TraceHead};
 use idlewise_study::compare::WaitCounts;
 use idlewise_study::compare::parting::{self as choices, SideBySide};
-use idlewise_study::waits::{Wait, Waits};
+use idlewise_study::waits::{WaitFiles, WaitPages, Waits};
 
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
 const SCHEMA: &str = "idlewise.why-differ/2";
@@ -133,7 +132,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         .enumerate()
         .map(|(i, cpu)| {
             let [a, b] = &pair;
-            Ok(Compared::of(i, cpu, &waits(cpu, a)?, &waits(cpu, b)?)?)
+            Compared::of(i, cpu, a, b)
         })
         .collect::<Result<_, CommandError>>()?;
     let moments = worth_showing(&compared);
@@ -153,10 +152,12 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
     })
 }
 
-fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<Vec<Wait>, CommandError> {
-    cpu.run(&Candidate::of(governor.clone()), |workload, place| {
-        Waits::new(workload.events.len(), &place.table, &place.energy)
-    })
+fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<(WaitFiles, WaitPages), CommandError> {
+    let files = WaitFiles::new([cpu.workload])?;
+    let pages = cpu.run(&Candidate::of(governor.clone()), |workload, place| {
+        Waits::new(workload, &files, &place.table, &place.energy)
+    })?;
+    Ok((files, pages))
 }
 
 /// The first parting of all CPUs, and those that cost most; each once, with all its reasons.
@@ -195,12 +196,16 @@ fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Resu
 }
 
 impl Compared {
-    fn of(cpu: usize, on: &OnCpu<'_>, a: &[Wait], b: &[Wait]) -> Result<Self, PiecesError> {
-        let waits = SideBySide::new(&on.workload.events, a, b)?;
+    fn of(cpu: usize, on: &OnCpu<'_>, a: &Governor, b: &Governor) -> Result<Self, CommandError> {
+        let ((a_files, a), (b_files, b)) = (waits(on, a)?, waits(on, b)?);
+        let a = || a_files.read(on.workload.cpu, &a);
+        let b = || b_files.read(on.workload.cpu, &b);
+        let waits = SideBySide::new(&on.workload.events, a(), b())?;
         let mut out = Self { waits, ..Self::default() };
-        let mut pairs = a.iter().zip(b);
+        let mut pairs = a().zip(b());
         for block in on.workload.events.blocks() {
             for (event, (a, b)) in block?.iter().zip(&mut pairs) {
+                let (a, b) = (&a?, &b?);
                 if !choices::Parting::of(a, b).is_first() {
                     continue;
                 }

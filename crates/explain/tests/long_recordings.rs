@@ -5,7 +5,7 @@ use idlewise_testkit::kernel_trees;
 
 use std::path::{Path, PathBuf};
 
-use idlewise_explain::{ExplainRequest, Which, explain};
+use idlewise_explain::{ExplainRequest, Which, WhyDifferRequest, explain, why_differ};
 use idlewise_recording::{Limits, Recording, RecordingOptions};
 use idlewise_study::compare::{CompareRequest, compare};
 use idlewise_study::info;
@@ -79,9 +79,20 @@ fn a_score_a_comparison_and_an_explanation_say_the_same() {
             seed: 0,
         };
         let explained = json(&explain(&request).unwrap());
+        let request = WhyDifferRequest {
+            trace: mixed(),
+            recording: recording.clone(),
+            platform: None,
+            cluster: None,
+            governors: ["menu", "teo"].map(str::to_owned),
+            kernel_trees: Vec::new(),
+            cpu: None,
+            seed: 0,
+        };
+        let differ = json(&why_differ(&request).unwrap());
         let looked = json(&info::info(&mixed(), &recording, &[]).unwrap());
         let bytes = Recording::open(&mixed(), &recording).unwrap().tape_bytes().unwrap();
-        (scored, compared, explained, looked, bytes)
+        (scored, compared, explained, differ, looked, bytes)
     });
     assert!(memory == filed, "{memory:?}\n{filed:?}");
 }

@@ -27,7 +27,7 @@ pub use crate::condition::{Check, Measured};
 
 use crate::condition::{self, Condition};
 use crate::replay::PlatformHead;
-use crate::waits::{Wait, Waits};
+use crate::waits::{WaitFiles, WaitPages, Waits};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_recording::candidate::{Candidate, Ran, SHARED_STATE, chunks};
 use idlewise_recording::governors;
@@ -99,7 +99,7 @@ struct Books<'s> {
 }
 
 /// What comes back of a run.
-type Pages = (Counts, Vec<Wait>);
+type Pages = (Counts, WaitPages);
 
 impl<'s> Stage<'s> {
     fn run_all(
@@ -135,15 +135,24 @@ impl<'s> Stage<'s> {
     }
 
     fn run_both(&self, cpus: &[&Workload], setting: Setting) -> Result<Vec<CpuPair<'s>>, CommandError> {
-        let run = |candidate: &Candidate| candidate.run(cpus, self.placement, setting, open_books);
+        let run = |candidate: &Candidate| {
+            let files = WaitFiles::new(cpus.iter().copied())?;
+            let open = |workload: &Workload, place: &'s Cluster| {
+                let tally = Tally::new(&place.table, &place.energy);
+                (tally, Waits::new(workload, &files, &place.table, &place.energy))
+            };
+            let runs = candidate.run(cpus, self.placement, setting, open)?;
+            Ok::<_, CommandError>((runs, files))
+        };
         let (a, b) = rayon::join(|| run(self.a), || run(self.b));
-        let (a, b) = (a?, b?);
+        let ((a, a_files), (b, b_files)) = (a?, b?);
         let shared_state = [a.shared_state, b.shared_state];
         let mut pairs = Vec::new();
         for ((workload, a), b) in cpus.iter().zip(a.cpus).zip(b.cpus) {
             let Some(place) = self.placement.place(a.cpu) else { continue };
             let (cpu, (a, a_waits), (b, b_waits)) = (a.cpu, Books::close(a, place), Books::close(b, place));
-            let waits = SideBySide::new(&workload.events, &a_waits, &b_waits)?;
+            let waits =
+                SideBySide::new(&workload.events, a_files.read(cpu, &a_waits), b_files.read(cpu, &b_waits))?;
             pairs.push(CpuPair { cpu, a, b, waits, shared_state });
         }
         Ok(pairs)
@@ -209,13 +218,8 @@ impl<'s> Stage<'s> {
     }
 }
 
-fn open_books<'s>(workload: &Workload, place: &'s Cluster) -> (Tally<'s>, Waits<'s>) {
-    let tally = Tally::new(&place.table, &place.energy);
-    (tally, Waits::new(workload.events.len(), &place.table, &place.energy))
-}
-
 impl<'s> Books<'s> {
-    fn close(ran: Ran<Pages>, place: &'s Cluster) -> (Self, Vec<Wait>) {
+    fn close(ran: Ran<Pages>, place: &'s Cluster) -> (Self, WaitPages) {
         let (counts, waits) = ran.pages;
         let in_equal_steps_fj = place.energy_in_equal_steps().map(|energy| counts.energy_fj(&energy));
         let mut tally = Tally::new(&place.table, &place.energy);

@@ -163,11 +163,16 @@ impl SideBySide {
     ///
     /// # Errors
     /// [`PiecesError`] when the events cannot be read.
-    pub fn new(events: &Events, a: &[Wait], b: &[Wait]) -> Result<Self, PiecesError> {
+    pub fn new(
+        events: &Events,
+        a: impl Iterator<Item = Result<Wait, PiecesError>>,
+        b: impl Iterator<Item = Result<Wait, PiecesError>>,
+    ) -> Result<Self, PiecesError> {
         let mut out = Self::default();
-        let mut pairs = a.iter().zip(b);
+        let mut pairs = a.zip(b);
         for block in events.blocks() {
             for (event, (a, b)) in block?.iter().zip(&mut pairs) {
+                let (a, b) = (&a?, &b?);
                 let wait_ns = event.at_ns.saturating_sub(event.start_ns);
                 let cost = Cost { waits: 1, wait_ns, a: a.into(), b: b.into() };
                 out.by_parting.entry(Parting::of(a, b)).or_default().add(&cost);
