@@ -36,7 +36,7 @@ impl Arms {
         let governor_file = cpuidle.join("current_governor");
         if !governor_file.exists() {
             let file = governor_file.display();
-            return Err(LiveError::Request(format!(
+            return Err(LiveError::lacks(format!(
                 "{file} does not exist; this kernel cannot switch idle governors while it runs (older ones \
                  need \
                  cpuidle_sysfs_switch on their command line)"
@@ -47,16 +47,10 @@ impl Arms {
         for name in &request.arms {
             let arm = Arm::new(host, request, name)?;
             if !available.contains(&arm.governor) {
-                let (governor, available) = (&arm.governor, available.join(" "));
-                return Err(LiveError::Request(format!(
-                    "this kernel has no governor `{governor}`; it has: {available}"
-                )));
+                return Err(LiveError::NoGovernor { name: arm.governor, known: available });
             }
             if !request.aa && list.iter().any(|other: &Arm| other.name == arm.name) {
-                return Err(LiveError::Request(format!(
-                    "{}: given twice; to compare a governor with itself use --aa",
-                    arm.name
-                )));
+                return Err(LiveError::Twice { name: arm.name });
             }
             list.push(arm);
         }
@@ -102,17 +96,13 @@ impl Arm {
         for state in &request.disable {
             arm.disable(host, *state)?;
         }
+        let wrong =
+            |setting: &str, what: &str| LiveError::argument(name, format!("`{setting}`: expected {what}"));
         let common = request.set.iter().map(String::as_str);
         for setting in common.chain(own.split(',').filter(|s| !s.is_empty())) {
-            let (key, value) = setting
-                .split_once('=')
-                .ok_or_else(|| LiveError::Request(format!("{name}: `{setting}`: expected NAME=VALUE")))?;
+            let (key, value) = setting.split_once('=').ok_or_else(|| wrong(setting, "NAME=VALUE"))?;
             let (key, value) = (key.trim(), value.trim());
-            let number = || {
-                value
-                    .parse::<u32>()
-                    .map_err(|_| LiveError::Request(format!("{name}: `{setting}`: expected a whole number")))
-            };
+            let number = || value.parse::<u32>().map_err(|_| wrong(setting, "a whole number"));
             match key {
                 "disable" => arm.disable(host, number()?)?,
                 "latency_limit_us" => arm.latency_limit_us = Some(number()?),
@@ -130,7 +120,7 @@ impl Arm {
         let of = |cpu: String| cpus.join(cpu).join(format!("cpuidle/state{state}/disable"));
         let files: Vec<PathBuf> = names(&cpus).into_iter().map(of).filter(|f| f.exists()).collect();
         if files.is_empty() {
-            return Err(LiveError::Request(format!(
+            return Err(LiveError::lacks(format!(
                 "no CPU has an idle state {state} that can be switched off"
             )));
         }
@@ -150,8 +140,8 @@ fn parameter(host: &Host, name: &str) -> Result<PathBuf, LiveError> {
     };
     match files.as_slice() {
         [file] => Ok(file.clone()),
-        [] => Err(LiveError::Request(format!("no module of this kernel has a parameter `{name}`"))),
-        [a, b, ..] => Err(LiveError::Request(format!(
+        [] => Err(LiveError::lacks(format!("no module of this kernel has a parameter `{name}`"))),
+        [a, b, ..] => Err(LiveError::lacks(format!(
             "more than one module has a parameter `{name}`: {}, {}",
             a.display(),
             b.display()

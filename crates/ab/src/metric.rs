@@ -45,7 +45,7 @@ impl Metric {
             if out.iter().any(|m| m.name == metric.name)
                 || METRICS.iter().any(|(name, _)| *name == metric.name)
             {
-                return Err(LiveError::Request(format!("--metric {text}: the name is used already")));
+                return Err(LiveError::argument(format!("--metric {text}"), "the name is used already"));
             }
             out.push(metric);
         }
@@ -53,27 +53,23 @@ impl Metric {
     }
 
     fn parse(text: &str) -> Result<Self, LiveError> {
-        let (head, pattern) = text.split_once('=').ok_or_else(|| {
-            LiveError::Request(format!(
-                "--metric {text}: expected NAME=REGEX, or NAME:higher=REGEX where more is better"
-            ))
-        })?;
+        let wrong = |why: &str| LiveError::argument(format!("--metric {text}"), why);
+        let (head, pattern) = text
+            .split_once('=')
+            .ok_or_else(|| wrong("expected NAME=REGEX, or NAME:higher=REGEX where more is better"))?;
         let (name, more_is_better) = match head.rsplit_once(':') {
             None => (head, false),
             Some((name, "higher")) => (name, true),
             Some((name, "lower")) => (name, false),
             Some((_, what)) => {
-                return Err(LiveError::Request(format!(
-                    "--metric {text}: `{what}`: expected higher or lower"
-                )));
+                return Err(wrong(&format!("`{what}`: expected higher or lower")));
             }
         };
         let pattern = compile(pattern)?;
         if name.is_empty() || pattern.captures_len() != 2 {
-            return Err(LiveError::Request(format!(
-                "--metric {text}: expected a name and a pattern with one group around the number, as \
-                 'time=Time: ([0-9.]+)'"
-            )));
+            return Err(wrong(
+                "expected a name and a pattern with one group around the number, as 'time=Time: ([0-9.]+)'",
+            ));
         }
         let (name, unit) = (name.to_owned(), String::new());
         Ok(Self { name, unit, more_is_better, pattern: Some(pattern) })
@@ -89,16 +85,14 @@ impl Metric {
         let Some(pattern) = &self.pattern else { return Ok(seconds) };
         let number = found.and_then(|m| m.replace(',', "").parse().ok());
         number.filter(|v: &f64| v.is_finite()).ok_or_else(|| {
-            LiveError::Request(format!(
-                "the command printed no number that `{pattern}` finds ({})",
-                self.name
-            ))
+            let why = format!("the command printed no number that `{pattern}` finds ({})", self.name);
+            LiveError::Command { why }
         })
     }
 }
 
 fn compile(pattern: &str) -> Result<Regex, LiveError> {
-    Regex::new(pattern).map_err(|e| LiveError::Request(format!("`{pattern}`: {e}")))
+    Regex::new(pattern).map_err(|e| LiveError::argument(format!("`{pattern}`"), e))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ const HALTPOLL: &str = "guest_halt_poll_";
 /// [`LiveError`] when the folder holds no session, names what is not given again, or has other settings than those given.
 pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<Work, LiveError> {
     let recorded = stored(folder)?.head.request;
-    let refuse = |why: String| Err(LiveError::Request(format!("{}: {why}", folder.display())));
+    let refuse = |why: String| Err(LiveError::Session { path: folder.to_owned(), why });
     for benchmark in &recorded.benchmarks {
         say(&format!("{} runs {}", folder.display(), shown(&benchmark.command)));
     }

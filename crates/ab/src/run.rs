@@ -94,8 +94,10 @@ impl Runner<'_> {
         let printed = self.folder.join(format!("run-{number:04}.txt"));
         let file = idlewise_files::write_anew(&printed).map_err(LiveError::io(&printed))?;
         let both = file.try_clone().map_err(LiveError::io(&printed))?;
-        let (program, arguments) =
-            benchmark.command.split_first().ok_or_else(|| LiveError::Request("no command".to_owned()))?;
+        let (program, arguments) = benchmark
+            .command
+            .split_first()
+            .ok_or_else(|| LiveError::Command { why: "no command".to_owned() })?;
         let mut command = Command::new(program);
         // A process group of its own, so that all of it can be ended at once.
         command.args(arguments).stdin(Stdio::null()).stdout(file).stderr(both).process_group(0);
@@ -120,7 +122,7 @@ impl Runner<'_> {
         let foreign = CpuTime::read(self.host).since(&cpu_before);
         let status = status?;
         if self.stop.is_set() {
-            return Err(LiveError::Request("interrupted".to_owned()));
+            return Err(LiveError::Interrupted);
         }
         let patterns: Vec<_> = metrics.iter().map(Metric::pattern).collect();
         let output = idlewise_files::open(&printed).and_then(|file| Printed::search(file, &patterns));
@@ -130,12 +132,13 @@ impl Runner<'_> {
                 Some(signal) => format!("signal {signal}"),
                 None => format!("exit status {}", status.code().unwrap_or(-1)),
             };
-            return Err(LiveError::Request(format!(
+            let why = format!(
                 "{}: {program}: {how}: {} (see {})",
                 benchmark.name,
                 output.last_line,
                 printed.display()
-            )));
+            );
+            return Err(LiveError::Command { why });
         }
         let mut values = BTreeMap::new();
         for (metric, found) in metrics.iter().zip(&output.found) {

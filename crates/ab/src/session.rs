@@ -145,7 +145,7 @@ impl Session<'_> {
             let rest = u64::from(request.settle_ms) << attempt.min(16);
             sleep(Duration::from_millis(rest.min(LONGEST_REST_MS.max(u64::from(request.settle_ms)))));
             if self.runner.stop.is_set() {
-                return Err(LiveError::Request("interrupted".to_owned()));
+                return Err(LiveError::Interrupted);
             }
             self.number += 1;
             let mut run = self.runner.run(benchmark, self.number)?;
@@ -180,14 +180,16 @@ impl Session<'_> {
 fn begin(folder: &Path, head: &Head) -> Result<File, LiveError> {
     fs::create_dir_all(folder).map_err(LiveError::io(folder))?;
     if fs::read_dir(folder).map_err(LiveError::io(folder))?.next().is_some() {
-        let folder = folder.display();
-        return Err(LiveError::Request(format!(
-            "{folder}: not empty; name a new folder, or continue the session in it with --resume {folder}"
-        )));
+        let shown = folder.display();
+        let why =
+            format!("not empty; name a new folder, or continue the session in it with --resume {shown}");
+        return Err(LiveError::file(folder, why));
     }
     let path = folder.join(FILE);
     let mut file = File::create_new(&path).map_err(LiveError::io(&path))?;
-    let text = serde_json::to_string(head).unwrap_or_default() + "\n";
+    let text = serde_json::to_string(head);
+    let Ok(text) = text else { unreachable!("a session's head is no JSON: {text:?}") };
+    let text = text + "\n";
     file.write_all(text.as_bytes()).map_err(LiveError::io(&path))?;
     Ok(file)
 }
@@ -210,26 +212,19 @@ fn reopen(folder: &Path) -> Result<File, LiveError> {
 /// A session to go on with: it must be of this machine.
 fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
     let Stored { head, runs, odd } = stored(at)?;
+    let refused = |why: String| Err(LiveError::Session { path: at.to_owned(), why });
     if let Some(odd) = odd {
-        let at = at.display();
-        return Err(LiveError::Request(format!("{at}: {odd}; only a complete session can be continued")));
+        return refused(format!("{odd}; only a complete session can be continued"));
     }
     if head.request != here.request {
-        let at = at.display();
-        return Err(LiveError::Request(format!("{at}: the session's file was changed meanwhile")));
+        return refused("the session's file was changed meanwhile".to_owned());
     }
     let machine = |h: &Head| (h.kernel.clone(), h.driver.clone(), h.cpus);
     if machine(&head) != machine(here) {
-        return Err(LiveError::Request(format!(
-            "{}: measured on another machine or kernel ({}, {}, {} CPUs); this one is {}, {}, {} CPUs",
-            at.display(),
-            head.kernel,
-            head.driver,
-            head.cpus,
-            here.kernel,
-            here.driver,
-            here.cpus
-        )));
+        return refused(format!(
+            "measured on another machine or kernel ({}, {}, {} CPUs); this one is {}, {}, {} CPUs",
+            head.kernel, head.driver, head.cpus, here.kernel, here.driver, here.cpus
+        ));
     }
     let (head, runs) = match runs.is_empty() {
         false => (head, runs),

@@ -78,7 +78,7 @@ pub fn stored(folder: &Path) -> Result<Stored, LiveError> {
     let path = folder.join(FILE);
     let bytes =
         idlewise_files::read_within(&path, idlewise_files::LARGEST_MADE).map_err(LiveError::io(&path))?;
-    let wrong = |why: String| LiveError::Request(format!("{}: {why}", path.display()));
+    let wrong = |why: String| LiveError::Session { path: path.clone(), why };
     let mut lines = (1..).zip(bytes.split(|b| *b == b'\n')).filter(|(_, line)| !line.is_empty());
     let head: Option<Head> = lines.next().and_then(|(_, line)| serde_json::from_slice(line).ok());
     let head = head

@@ -77,7 +77,7 @@ impl Tracer {
     }
 
     fn reduced(&self, start_ns: u64) -> Result<Wakeups, LiveError> {
-        let unread = |e: idlewise_trace::TraceError| LiveError::Request(e.to_string());
+        let unread = |e: idlewise_trace::TraceError| LiveError::Unread(Box::new(e));
         spool::describe(&self.folder, &self.head)?;
         let counts = buffer_counts(&self.instance)?;
         Spool::new(&self.folder, &self.instance, self.head.page_size())?.finish()?;

@@ -30,12 +30,7 @@ impl<'a> Apt<'a> {
         watch: &'a dyn Watch,
     ) -> Result<Self, BootError> {
         need(&[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar"), ("xz", "xz-utils")])?;
-        let (uri, own_suite) = archive().ok_or_else(|| {
-            BootError::Request(
-                "this system's package sources name no Debian archive, so nothing can be fetched from it"
-                    .to_owned(),
-            )
-        })?;
+        let (uri, own_suite) = archive().ok_or_else(|| BootError::NoArchive)?;
         let this = Self { folder: folder.to_owned(), architecture, log: folder.join("apt.log"), watch };
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(folder.join(part)).map_err(BootError::io(folder))?;

@@ -29,19 +29,13 @@ impl LabFolder {
             .or_else(|| named("IDLEWISE_LAB"))
             .or_else(|| Some(named("XDG_CACHE_HOME")?.join("idlewise/lab")))
             .or_else(|| Some(named("HOME")?.join(".cache/idlewise/lab")))
-            .ok_or_else(|| {
-                BootError::Request(
-                    "no folder for sources, builds and guests: give --folder, or set \
-                    IDLEWISE_LAB"
-                        .to_owned(),
-                )
-            })?;
+            .ok_or(BootError::NoFolder)?;
         fs::create_dir_all(&folder).map_err(|why| {
-            let folder = folder.display();
-            BootError::Request(format!(
-                "{folder}: {why}; sources, builds and guests are kept there, some 3 GB: name another folder with --folder or \
+            let why = format!(
+                "{why}; sources, builds and guests are kept there, some 3 GB: name another folder with --folder or \
                  IDLEWISE_LAB"
-            ))
+            );
+            BootError::file(&folder, why)
         })?;
         let folder = folder.canonicalize().map_err(BootError::io(&folder))?;
         remove_leftovers(&folder)?;

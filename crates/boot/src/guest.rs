@@ -206,9 +206,8 @@ impl Contents {
         let places = [package.join(LIBRARIES), package.join("usr").join(LIBRARIES)];
         for name in names {
             let found = places.iter().map(|p| p.join(name)).find(|p| p.exists());
-            let found = found.ok_or_else(|| {
-                BootError::Request(format!("{}: no library {name} in this package", package.display()))
-            })?;
+            let found = found
+                .ok_or_else(|| BootError::file(package, format!("no library {name} in this package")))?;
             self.file(&format!("{LIBRARIES}/{name}"), &found)?;
         }
         for place in &places {
@@ -226,8 +225,8 @@ impl Contents {
         let mut out = GzBuilder::new().write(out, Compression::fast());
         for (inode, (name, (mode, bytes))) in (1..).zip(&self.0) {
             let builder = newc::Builder::new(name).ino(inode).mode(*mode).nlink(1).mtime(0);
-            let length = u32::try_from(bytes.len())
-                .map_err(|_| BootError::Request(format!("{name}: too large for a guest")))?;
+            let length =
+                u32::try_from(bytes.len()).map_err(|_| BootError::file(name, "too large for a guest"))?;
             let mut entry = builder.write(&mut out, length);
             entry.write_all(bytes).map_err(BootError::io(to))?;
             entry.finish().map_err(BootError::io(to))?;

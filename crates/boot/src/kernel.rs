@@ -191,11 +191,8 @@ impl<'a> Build<'a> {
             refused.retain(|line| !older.lines().any(|o| o == *line) || known.contains(option_of(line)));
         }
         if !refused.is_empty() {
-            return Err(BootError::Request(format!(
-                "{}: this kernel does not offer {}",
-                self.tree.folder().display(),
-                refused.join(", ")
-            )));
+            let why = format!("this kernel does not offer {}", refused.join(", "));
+            return Err(BootError::tree(self.tree.folder(), why));
         }
         fs::rename(&new, &fragment).map_err(BootError::io(&fragment))
     }
@@ -276,7 +273,7 @@ impl<'a> Build<'a> {
         })?;
         self.finished(&id).ok_or_else(|| {
             let folder = self.lab.path().join(KERNELS).join(&id);
-            BootError::Request(format!("{}: holds no kernel; remove it", folder.display()))
+            BootError::file(&folder, "holds no kernel; remove it")
         })
     }
 

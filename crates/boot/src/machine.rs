@@ -59,7 +59,7 @@ impl Machine {
     /// address and length.
     ///
     /// # Errors
-    /// [`BootError::Request`] when this cannot be had as a guest.
+    /// [`BootError::Platform`] when this cannot be had as a guest.
     pub fn new(
         platform: &Platform,
         cpus: Option<u32>,
@@ -67,7 +67,7 @@ impl Machine {
         reject: u32,
         window: (u64, u64),
     ) -> Result<Self, BootError> {
-        let refuse = |why: String| Err(BootError::Request(format!("platform {}: {why}", platform.id)));
+        let refuse = |why: String| Err(BootError::Platform { platform: platform.id.clone(), why });
         let has = u32::try_from(platform.cpu_count()).unwrap_or(u32::MAX);
         let usual = if platform.any_cpu() { USUAL_CPUS } else { has };
         let cpus = cpus.unwrap_or(usual);

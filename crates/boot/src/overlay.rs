@@ -82,21 +82,20 @@ fn check_tree(folder: &Path) -> Result<(), BootError> {
     for addition in &LINES {
         let path = folder.join(addition.file);
         if !path.is_file() {
-            return Err(BootError::Request(format!(
-                "{}: no kernel tree; {} was expected in it (since Linux 3.10 it is there)",
-                folder.display(),
+            let why = format!(
+                "no kernel tree; {} was expected in it (since Linux 3.10 it is there)",
                 addition.file
-            )));
+            );
+            return Err(BootError::tree(folder, why));
         }
     }
     let makefile = fs::read_to_string(folder.join("Makefile")).unwrap_or_default();
     match version(&makefile) {
-        Some((major, minor)) if (major, minor) < OLDEST => Err(BootError::Request(format!(
-            "{}: Linux {major}.{minor}; the overlay needs {}.{} or newer",
-            folder.display(),
-            OLDEST.0,
-            OLDEST.1
-        ))),
+        Some((major, minor)) if (major, minor) < OLDEST => {
+            let (least, sub) = OLDEST;
+            let why = format!("Linux {major}.{minor}; the overlay needs {least}.{sub} or newer");
+            Err(BootError::tree(folder, why))
+        }
         _ => Ok(()),
     }
 }
@@ -211,10 +210,8 @@ impl Addition {
                 });
                 let place = place.into_iter().find(|(line, _)| line.trim_end() == after).map(|(_, end)| end);
                 let place = place.ok_or_else(|| {
-                    BootError::Request(format!(
-                        "{}: no line `{after}`, after which the overlay adds its line",
-                        path.display()
-                    ))
+                    let why = format!("no line `{after}`, after which the overlay adds its line");
+                    BootError::file(&path, why)
                 })?;
                 text.insert_str(place, &lines);
             }

@@ -152,10 +152,7 @@ impl<'a> Lab<'a> {
     /// [`BootError`] when it cannot be booted, hangs, or brings nothing home.
     pub fn run(&self, run: &Run, to: &Path, files: &[(&str, &str)]) -> Result<Outcome, BootError> {
         if to.exists() {
-            return Err(BootError::Request(format!(
-                "{}: exists; name another folder or remove it",
-                to.display()
-            )));
+            return Err(BootError::file(to, "exists; name another folder or remove it"));
         }
         let above = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(above).map_err(BootError::io(above))?;
@@ -178,7 +175,7 @@ impl<'a> Lab<'a> {
         ran?;
         let results = work.path().join("results");
         self.bring_home(&work.path().join("memory"), &results).map_err(|e| {
-            BootError::Request(format!(
+            BootError::Guest(format!(
                 "{what} returned no result ({e}); its console printed:\n{}",
                 tail(&console)
             ))
@@ -206,7 +203,7 @@ impl<'a> Lab<'a> {
         let mut command = self.command(&run.machine, work.path(), run, &job)?;
         command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
         let status = command.status().map_err(BootError::io("qemu-system-aarch64"))?;
-        if status.success() { Ok(()) } else { Err(BootError::Request(format!("QEMU ended with {status}"))) }
+        if status.success() { Ok(()) } else { Err(BootError::Guest(format!("QEMU ended with {status}"))) }
     }
 
     /// The variables of the guest's init.
@@ -294,7 +291,7 @@ impl<'a> Lab<'a> {
         let base = work.join("base.dtb");
         let dump = format!(",dumpdtb={}", option(&base));
         if answer(&mut self.bare(machine, &dump)).is_none() || !base.exists() {
-            return Err(BootError::Request("QEMU does not print its device tree".to_owned()));
+            return Err(BootError::Guest("QEMU does not print its device tree".to_owned()));
         }
         let (source, compiled, whole) =
             (work.join("overlay.dts"), work.join("overlay.dtbo"), work.join("machine.dtb"));
@@ -319,7 +316,7 @@ impl<'a> Lab<'a> {
         archive.set_preserve_mtime(false);
         archive.unpack(to).map_err(BootError::io(to))?;
         let trace = to.join("trace");
-        if trace.is_dir() { Ok(()) } else { Err(BootError::Request("no trace".to_owned())) }
+        if trace.is_dir() { Ok(()) } else { Err(BootError::Guest("no trace".to_owned())) }
     }
 }
 

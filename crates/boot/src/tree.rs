@@ -74,20 +74,21 @@ impl KernelTree {
     pub fn of_user(folder: &Path) -> Result<Self, BootError> {
         let folder = folder.canonicalize().map_err(BootError::io(folder))?;
         if !overlay::is_current(&folder)? {
-            return Err(BootError::Request(format!(
-                "{0}: the governors are not in this tree, or not as this idlewise has them; \
-                 add them with: idlewise boot overlay {0}",
+            let why = format!(
+                "the governors are not in this tree, or not as this idlewise has them; \
+                 add them with: idlewise boot overlay {}",
                 folder.display()
-            )));
+            );
+            return Err(BootError::tree(&folder, why));
         }
         // The kernel's own check and advice come late, and its advice would delete a configuration.
         let built: Option<&str> = BUILT_IN_PLACE.into_iter().find(|name| folder.join(name).exists());
         if let Some(name) = built {
-            return Err(BootError::Request(format!(
-                "{0}: this tree was built in place (it has {name}), and cannot be built in another folder as well; \
-                 take another checkout of it (git worktree add FOLDER), or let make mrproper clean it",
-                folder.display()
-            )));
+            let why = format!(
+                "this tree was built in place (it has {name}), and cannot be built in another folder as well; \
+                 take another checkout of it (git worktree add FOLDER), or let make mrproper clean it"
+            );
+            return Err(BootError::tree(&folder, why));
         }
         Ok(Self { folder, package: None })
     }
@@ -154,10 +155,9 @@ pub fn check_version(version: &str) -> Result<(), BootError> {
 
 /// The Debian package with the source of the kernel `version`, which is two numbers.
 fn source_package(version: &str) -> Result<String, BootError> {
-    let wrong = |why: &str| {
-        BootError::Request(format!(
-            "kernel version `{version}`: {why}; write MAJOR.MINOR, such as {DEFAULT_VERSION}"
-        ))
+    let wrong = |why: &str| BootError::Version {
+        version: version.to_owned(),
+        why: format!("{why}; write MAJOR.MINOR, such as {DEFAULT_VERSION}"),
     };
     let digits = |text: &str| {
         let sound = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -247,7 +247,7 @@ pub(crate) fn only(folder: &Path, ending: &str) -> Result<PathBuf, BootError> {
             return Ok(path);
         }
     }
-    Err(BootError::Request(format!("{}: no file *{ending} came", folder.display())))
+    Err(BootError::file(folder, format!("no file *{ending} came")))
 }
 
 #[cfg(test)]

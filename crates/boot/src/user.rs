@@ -35,7 +35,7 @@ impl UserGovernor {
     /// # Errors
     /// [`BootError`] when a file cannot be read, or a header is not in the governor's folder.
     pub fn new(given: &str, number: usize, registered: &str, sources: &[PathBuf]) -> Result<Self, BootError> {
-        let refuse = |why: String| Err(BootError::Request(format!("{given}: {why}")));
+        let refuse = |why: String| Err(BootError::Governor { given: given.to_owned(), why });
         let Some((folder, stem)) = sources.first().and_then(|f| f.parent().zip(f.file_stem())) else {
             return refuse("no file".to_owned());
         };

@@ -97,10 +97,10 @@ pub const WORKLOADS: [Workload; 8] = [
 /// The workload called `name`.
 ///
 /// # Errors
-/// [`BootError::Request`] with the names that there are.
+/// [`BootError::NoWorkload`] with the names that there are.
 pub fn workload(name: &str) -> Result<Workload, BootError> {
     WORKLOADS.into_iter().find(|w| w.name == name).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
-        BootError::Request(format!("no workload is called {name}; there are {}", names.join(", ")))
+        BootError::NoWorkload { name: name.to_owned(), known: names }
     })
 }

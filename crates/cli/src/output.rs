@@ -7,8 +7,10 @@ use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
+use idlewise_experiment::ExperimentError;
 use idlewise_files::new_file::{self, WriteError, end_without_unfinished};
 use idlewise_live::LiveError;
+use idlewise_machine::MachineError;
 use idlewise_recording::CommandError;
 use idlewise_report::{Format, Report, lines, message, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -33,6 +35,24 @@ impl From<CommandError> for Failure {
     fn from(e: CommandError) -> Self {
         match e {
             CommandError::Write(e) => e.into(),
+            e => Self::Error(e.to_string()),
+        }
+    }
+}
+
+impl From<MachineError> for Failure {
+    fn from(e: MachineError) -> Self {
+        match e {
+            MachineError::Command(e) => e.into(),
+            e => Self::Error(e.to_string()),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(e: ExperimentError) -> Self {
+        match e {
+            ExperimentError::Command(e) => e.into(),
             e => Self::Error(e.to_string()),
         }
     }

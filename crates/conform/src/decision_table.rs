@@ -42,10 +42,8 @@ pub fn drive_governor(
 ) -> Result<Agreement, CommandError> {
     let table = DecisionTable::read(path, machine, cpu)?;
     if table.rows.is_empty() {
-        let path = path.display();
-        return Err(CommandError::Request(format!(
-            "{path}: no decision of CPU {cpu} in it; --cpu N names another CPU"
-        )));
+        let why = format!("{}: no decision of CPU {cpu} in it; --cpu N names another CPU", path.display());
+        return Err(CommandError::NoSuchCpu { cpu, why });
     }
     Ok(governor.run(|loader| follow(loader, &table))?)
 }
@@ -102,8 +100,7 @@ impl<'m> DecisionTable<'m> {
 }
 
 fn cluster_of(machine: &Platform, cpu: u32) -> Result<&Cluster, CommandError> {
-    let none = || CommandError::Request(format!("platform {} has no CPU {cpu}", machine.id));
-    machine.cluster_of(cpu).ok_or_else(none)
+    machine.cluster_of(cpu).ok_or_else(|| CommandError::no_cpu_on(&machine.id, cpu))
 }
 
 impl DecisionTable<'_> {

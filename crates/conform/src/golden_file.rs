@@ -462,7 +462,7 @@ impl Cells<'_> {
 
 impl From<GoldenError> for CommandError {
     fn from(e: GoldenError) -> Self {
-        Self::other(e)
+        Self::Golden(Box::new(e))
     }
 }
 

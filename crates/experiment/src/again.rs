@@ -10,6 +10,7 @@ use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::SimulateRequest;
 use idlewise_recording::governors::{ForeignHead, ORACLE};
 use idlewise_recording::kernel_governor::other;
@@ -68,19 +69,16 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     /// is compiled before the files are known to be the same, and nothing is run here.
     ///
     /// # Errors
-    /// [`CommandError::Request`] with the file, and what to do.
-    pub fn allow(self, offered: &Offered) -> Result<R, CommandError> {
+    /// [`ExperimentError`] with the file, and what to do.
+    pub fn allow(self, offered: &Offered) -> Result<R, ExperimentError> {
         let files = self.files()?;
         if let Some(unused) = offered.unused(&files, self.request.kernel_trees()) {
-            return Err(CommandError::Request(self.not_named(unused, &files)));
+            return Err(self.not_named(unused, &files).into());
         }
         // Names in recordings select from these trees, too.
         if let Some(tree) = self.request.kernel_trees().iter().find(|tree| !offered.has_tree(tree)) {
-            let tree = tree.display();
-            return Err(CommandError::Request(format!(
-                "the result names the kernel tree {tree}; C that a result names is neither compiled nor run unless you name \
-                 it, too (--trust {tree})"
-            )));
+            let path = tree.display().to_string();
+            return Err(ExperimentError::Untrusted { path, by: NamedBy::TreeOfResult });
         }
         for source in self.sources()? {
             if let GovernorSource::File(file) = &source {
@@ -93,7 +91,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     }
 
     /// What the result names as governors.
-    fn sources(&self) -> Result<Vec<GovernorSource>, CommandError> {
+    fn sources(&self) -> Result<Vec<GovernorSource>, ExperimentError> {
         let mut out = Vec::new();
         for name in
             self.request.governors().into_iter().filter(|name| *name != ORACLE && other(name).is_none())
@@ -105,7 +103,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     }
 
     /// The C files among them.
-    fn files(&self) -> Result<Vec<PathBuf>, CommandError> {
+    fn files(&self) -> Result<Vec<PathBuf>, ExperimentError> {
         let file = |source: &GovernorSource| match source {
             GovernorSource::File(file) => Some(PathBuf::from(&file.spec().id)),
             GovernorSource::Shipped(_) => None,
@@ -114,28 +112,21 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     }
 
     /// Why `--trust path` has no meaning here.
-    fn not_named(&self, path: &Path, files: &[PathBuf]) -> String {
+    fn not_named(&self, path: &Path, files: &[PathBuf]) -> CommandError {
         let all = files.iter().chain(self.request.kernel_trees());
         let all: Vec<String> = all.map(|path| path.display().to_string()).collect();
-        let path = path.display();
-        if all.is_empty() {
-            return format!(
-                "--trust {path}: the result names no C file and no kernel tree; leave --trust out"
-            );
-        }
-        format!(
-            "--trust {path}: the result does not name it; for what it names give --trust {}",
-            all.join(" --trust ")
-        )
+        let why = if all.is_empty() {
+            "the result names no C file and no kernel tree; leave --trust out".to_owned()
+        } else {
+            format!("the result does not name it; for what it names give --trust {}", all.join(" --trust "))
+        };
+        CommandError::option("--trust", path.display(), why)
     }
 
     /// Whether the C file at `path` is offered, and what the result was made with.
-    fn unchanged(&self, path: &str, offered: &Offered) -> Result<(), CommandError> {
+    fn unchanged(&self, path: &str, offered: &Offered) -> Result<(), ExperimentError> {
         if !offered.has(Path::new(path)) {
-            return Err(CommandError::Request(format!(
-                "the result names the C file {path} as a governor; what a result names is neither compiled nor run unless \
-                 you name it, too (--trust {path})"
-            )));
+            return Err(ExperimentError::Untrusted { path: path.to_owned(), by: NamedBy::Result });
         }
         let head = self.head(path)?;
         let Some(own) = head.sources.first() else {
@@ -155,7 +146,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
         Ok(())
     }
 
-    fn same_as_then(&self, governor: &Governor) -> Result<(), CommandError> {
+    fn same_as_then(&self, governor: &Governor) -> Result<(), ExperimentError> {
         let head = self.head(&governor.spec().id)?;
         if governor.source_hash().as_ref() == Some(&head.hash) {
             return Ok(());
@@ -163,20 +154,14 @@ impl<R: NamesGovernors> RecordedRequest<R> {
         Err(changed(&head.governor, &head.file))
     }
 
-    fn head(&self, path: &str) -> Result<&ForeignHead, CommandError> {
-        self.foreign.iter().find(|head| head.file == path).ok_or_else(|| {
-            CommandError::Request(format!(
-                "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that it is not known \
-                 whether it is the same; ask with --governor {path} instead"
-            ))
-        })
+    fn head(&self, path: &str) -> Result<&ForeignHead, ExperimentError> {
+        let head = self.foreign.iter().find(|head| head.file == path);
+        head.ok_or_else(|| ExperimentError::NoHash { path: path.to_owned() })
     }
 }
 
-fn changed(governor: &str, file: &str) -> CommandError {
-    CommandError::Request(format!(
-        "governor {governor} has changed since: {file} is not what the result was made with"
-    ))
+fn changed(governor: &str, file: &str) -> ExperimentError {
+    ExperimentError::Changed { governor: governor.to_owned(), file: file.to_owned() }
 }
 
 fn hash_of(path: &Path) -> Option<u128> {

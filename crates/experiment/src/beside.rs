@@ -12,6 +12,7 @@ use idlewise_score::{Score, Tally};
 use idlewise_workload::{Event, Workload};
 use serde::Serialize;
 
+use crate::ExperimentError;
 use crate::simulate::{SimulateRequest, TraceTo, simulate_on};
 use idlewise_explain::convert::Form;
 use idlewise_recording::entries::recorded_entry;
@@ -118,23 +119,23 @@ impl Pair {
 /// Of frequency governors and signals the request names one each.
 ///
 /// # Errors
-/// [`CommandError`] when workload, recordings or what they name cannot be found or used, or when the workload's tasks are
+/// [`ExperimentError`] when workload, recordings or what they name cannot be found or used, or when the workload's tasks are
 /// not in a recording.
 pub fn beside(
     request: &SimulateRequest,
     recordings: &[PathBuf],
     options: &RecordingOptions,
     progress: &dyn Fn(&str),
-) -> Result<BesideReport, CommandError> {
+) -> Result<BesideReport, ExperimentError> {
     for (option, names) in [("--cpufreq", &request.cpufreq), ("--signal", &request.signals)] {
         if names.len() > 1 {
             let count = names.len();
-            return Err(CommandError::Request(format!(
-                "{option} names {count}; the real run had one: with --beside, name only that one"
-            )));
+            let why =
+                format!("{option} names {count}; the real run had one: with --beside, name only that one");
+            return Err(CommandError::conflict(&[option, "--beside"], why).into());
         }
     }
-    let workload = idlewise_workload::find(&request.workload).map_err(CommandError::other)?;
+    let workload = idlewise_workload::find(&request.workload)?;
     let pairs = recordings.iter().map(|path| pair(request, &workload, path, options, progress));
     Ok(BesideReport {
         schema: SCHEMA.to_owned(),
@@ -152,14 +153,15 @@ fn pair(
     path: &Path,
     options: &RecordingOptions,
     progress: &dyn Fn(&str),
-) -> Result<Pair, CommandError> {
+) -> Result<Pair, ExperimentError> {
     let shown = path.display().to_string();
     progress(&format!("reading {shown}"));
     let recording = Recording::open(path, options)?;
     if recording.tape.source.governor.is_empty() {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "{shown}: the idle governor of the recording must be known; say it with --kernel-governor"
-        )));
+        );
+        return Err(CommandError::not_given("--kernel-governor", why).into());
     }
     let cpus: BTreeSet<u32> =
         recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).map(|c| c.cpu).collect();
@@ -169,7 +171,7 @@ fn pair(
     let tick_ns = first_timer.and_then(|first| tick_after_start(&recording, workload, &first));
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
     let governor = recording.kernels_governor(&offered([], &request.kernel_trees))?;
-    let governor = governor.map_err(|why| CommandError::Request(format!("{shown}: {why}")))?;
+    let governor = governor.map_err(|why| CommandError::input(path, why))?;
     let request = SimulateRequest {
         platform: recording.machine.id.clone(),
         // One of ours, or one that the user named.
@@ -206,7 +208,7 @@ fn simulated(
     recording: &Recording,
     tick_ns: Option<u64>,
     cpus: &BTreeSet<u32>,
-) -> Result<Look, CommandError> {
+) -> Result<Look, ExperimentError> {
     let temporary = |e: std::io::Error| CommandError::file(&std::env::temp_dir(), e);
     let folder = tempfile::tempdir().map_err(temporary)?;
     let path = folder.path().join("simulated.txt");
@@ -264,7 +266,11 @@ struct Tasks {
 
 impl Tasks {
     /// Of the trace at `path`. Names of tasks are known when all of it was read, so it is read twice.
-    fn of(path: &Path, options: &RecordingOptions, names: &BTreeSet<String>) -> Result<Self, CommandError> {
+    fn of(
+        path: &Path,
+        options: &RecordingOptions,
+        names: &BTreeSet<String>,
+    ) -> Result<Self, ExperimentError> {
         let trace = options.open(path)?;
         let mut events = trace.events()?;
         let mut seen: BTreeSet<i32> = BTreeSet::new();
@@ -318,15 +324,15 @@ fn look(
     options: &RecordingOptions,
     workload: &Workload,
     cpus: &BTreeSet<u32>,
-) -> Result<(Look, Option<(String, u64)>), CommandError> {
+) -> Result<(Look, Option<(String, u64)>), ExperimentError> {
     let names: BTreeSet<String> = workload.tasks.iter().map(|t| kept(&t.name)).collect();
     let tasks = Tasks::of(&recording.path, options, &names)?;
     let from_ns = tasks.from_ns.filter(|from| tasks.to_ns > *from).ok_or_else(|| {
-        CommandError::Request(format!(
-            "{}: none of the workload's tasks ran in it ({}); was it made with this workload, and are sched_switch events in it?",
-            recording.path.display(),
+        let why = format!(
+            "none of the workload's tasks ran in it ({}); was it made with this workload, and are sched_switch events in it?",
             names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
-        ))
+        );
+        CommandError::input(&recording.path, why)
     })?;
     let mut tallies = Vec::new();
     let mut by_length = [0_u64; 4];

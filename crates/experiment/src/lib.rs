@@ -3,5 +3,8 @@
 
 pub mod again;
 pub mod beside;
+pub mod error;
 pub mod reproduce;
 pub mod simulate;
+
+pub use error::ExperimentError;

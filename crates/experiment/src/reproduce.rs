@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use idlewise_governor::Offered;
 use serde::Serialize;
 
+use crate::ExperimentError;
 pub use compute::Computed;
 pub use experiment::{
     Column, Compare, Document, Experiment, Fit, Fitted, NotReproduced, Over, Published, Row, Setup, Value,
@@ -119,11 +120,11 @@ impl Reproduced {
 /// Repeats experiments. `progress` hears what is being done, how much of it and of how much.
 ///
 /// # Errors
-/// [`CommandError`] where an experiment cannot be found or read, or its set-up makes no sense.
+/// [`ExperimentError`] where an experiment cannot be found or read, or its set-up makes no sense.
 pub fn reproduce(
     request: &ReproduceRequest,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
-) -> Result<ReproduceReport, CommandError> {
+) -> Result<ReproduceReport, ExperimentError> {
     reproduce_with(request, &Offered::nothing(), progress)
 }
 
@@ -135,7 +136,7 @@ pub fn reproduce_with(
     request: &ReproduceRequest,
     offered: &Offered,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
-) -> Result<ReproduceReport, CommandError> {
+) -> Result<ReproduceReport, ExperimentError> {
     let names: Vec<&str> = match request.experiments.as_slice() {
         [] => shipped().iter().map(|(id, _)| *id).collect(),
         some => some.iter().map(String::as_str).collect(),
@@ -147,11 +148,8 @@ pub fn reproduce_with(
         files.extend(e.check_governors()?);
     }
     if let Some(unused) = offered.unused(&files, &[]) {
-        let path = unused.display();
-        return Err(CommandError::Request(format!(
-            "--trust {path}: no experiment of {} names it",
-            names.join(", ")
-        )));
+        let why = format!("no experiment of {} names it", names.join(", "));
+        return Err(CommandError::option("--trust", unused.display(), why).into());
     }
     let one = |e: Experiment| {
         let id = e.id.clone();
@@ -169,7 +167,7 @@ fn run(
     mut e: Experiment,
     refit: bool,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Reproduced, CommandError> {
+) -> Result<Reproduced, ExperimentError> {
     let mut runs = Runs::default();
     let mut refitted = None;
     if refit && let Some(found) = fit::fit(&e, &mut runs, progress)? {

@@ -25,6 +25,7 @@ use idlewise_sim::{Outcome, Setting, Signal};
 use idlewise_workload::{Random, Workload};
 use rayon::prelude::*;
 
+use crate::ExperimentError;
 use books::Books;
 pub use facts::{Fact, FactUnit};
 use idlewise_explain::convert::Form;
@@ -82,11 +83,9 @@ type Ran = (Outcome, Vec<Counts>, Vec<Ramp>);
 /// The workloads that come with idlewise, and what each stands for.
 ///
 /// # Errors
-/// [`CommandError::Workload`] never, unless one of them is wrong.
-pub fn workloads() -> Result<Vec<(&'static str, String)>, CommandError> {
-    let about = |(name, _): &(&'static str, &'static str)| {
-        Ok((*name, idlewise_workload::find(name).map_err(CommandError::other)?.about))
-    };
+/// [`ExperimentError::Workload`] never, unless one of them is wrong.
+pub fn workloads() -> Result<Vec<(&'static str, String)>, ExperimentError> {
+    let about = |(name, _): &(&'static str, &'static str)| Ok((*name, idlewise_workload::find(name)?.about));
     idlewise_workload::shipped().iter().map(about).collect()
 }
 
@@ -114,18 +113,13 @@ pub fn sidecar(request: &SimulateRequest) -> String {
 /// Simulates what `request` asks for; of its one run, a trace goes to `trace`. `progress` hears of every finished run: done and of how many.
 ///
 /// # Errors
-/// [`CommandError`] when workload, platform, governor or signal cannot be found or used.
+/// [`ExperimentError`] when workload, platform, governor or signal cannot be found or used.
 pub fn simulate(
     request: &SimulateRequest,
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<SimulateReport, CommandError> {
-    simulate_workload(
-        request,
-        &idlewise_workload::find(&request.workload).map_err(CommandError::other)?,
-        trace,
-        progress,
-    )
+) -> Result<SimulateReport, ExperimentError> {
+    simulate_workload(request, &idlewise_workload::find(&request.workload)?, trace, progress)
 }
 
 /// The same on a machine that was read already; the request's name of it is only repeated. Where it is known how long after
@@ -137,14 +131,13 @@ pub(crate) fn simulate_on(
     tick_ns: Option<u64>,
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<SimulateReport, CommandError> {
+) -> Result<SimulateReport, ExperimentError> {
     bounds::check(request)?;
     let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
     if trace.is_some() && (runs != 1 || request.repeat > 1) {
-        return Err(CommandError::Request(
-            "a trace is of one run: give one governor, one frequency governor, one signal and no --repeat"
-                .to_owned(),
-        ));
+        let why =
+            "a trace is of one run: give one governor, one frequency governor, one signal and no --repeat";
+        return Err(CommandError::conflict(&["--trace"], why).into());
     }
     let candidates = candidates(request)?;
     each_once("--cpufreq", &request.cpufreq)?;
@@ -154,19 +147,18 @@ pub(crate) fn simulate_on(
     let own: usize = platform.clusters.iter().map(|c| c.cpus.len()).sum();
     let open = platform.clusters.iter().any(|c| c.any_cpu);
     if let Some(n) = request.cpus.filter(|n| !open && *n != own) {
-        return Err(CommandError::Request(format!(
-            "--cpus: {n}, but {} has {own} CPUs; leave it out",
-            platform.id
-        )));
+        let why = format!("--cpus: {n}, but {} has {own} CPUs; leave it out", platform.id);
+        return Err(CommandError::conflict(&["--cpus", "--platform"], why).into());
     }
     let mut machine = Machine::new(platform, hz, request.cpus);
     machine.fair = kernel.fair(machine.cpus.len());
     machine.placing.kick_for_next = kernel.kicks_for_next();
     if request.base_mw.is_some() && platform.battery.is_none() {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
             platform.id
-        )));
+        );
+        return Err(CommandError::conflict(&["--base-mw", "--platform"], why).into());
     }
     let stage = Stage {
         meters: Meters::new(platform, &machine, request.base_mw),
@@ -198,9 +190,12 @@ pub(crate) fn simulate_on(
         None => 0,
         Some(name) => {
             combinations.iter().position(|c| c.governor == *name || c.cpufreq == *name).ok_or_else(|| {
-                CommandError::Request(format!(
-                    "baseline {name} is among neither the governors nor the frequency governors"
-                ))
+                let known = combinations.iter().flat_map(|c| [c.governor.clone(), c.cpufreq.clone()]);
+                CommandError::Unknown {
+                    what: idlewise_recording::error::Named::SimulatedBaseline,
+                    name: name.clone(),
+                    known: known.collect(),
+                }
             })?
         }
     };
@@ -233,7 +228,7 @@ pub(crate) fn simulate_workload(
     workload: &Workload,
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<SimulateReport, CommandError> {
+) -> Result<SimulateReport, ExperimentError> {
     let platform = idlewise_platform::find(&request.platform)?;
     simulate_on(&platform, request, workload, None, trace, progress)
 }
@@ -242,11 +237,9 @@ pub(crate) fn simulate_workload(
 fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError> {
     let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
     if candidates.iter().any(|c| matches!(c, Candidate::Oracle)) {
-        return Err(CommandError::Request(
-            "the oracle needs the time of the next event, which in a simulation depends on the oracle's own \
-             choice. Write a trace of the run (--trace) and replay that trace under it"
-                .to_owned(),
-        ));
+        let why = "the oracle needs the time of the next event, which in a simulation depends on the oracle's own \
+                   choice. Write a trace of the run (--trace) and replay that trace under it";
+        return Err(CommandError::conflict(&["--governor"], why));
     }
     Ok(candidates)
 }
@@ -270,37 +263,33 @@ fn hz(request: &SimulateRequest, platform: &Platform) -> Result<u32, CommandErro
         (Some(hz), _) => (hz, "--hz, ticks a second".to_owned()),
         (None, Some(hz)) => (hz, format!("{}: ticks a second (hz)", platform.id)),
         (None, None) => {
-            return Err(CommandError::Request(format!(
+            let why = format!(
                 "{}: the platform does not say how often its kernel ticks; give --hz, {} to {}",
                 platform.id,
                 idlewise_model::HZ.start(),
                 idlewise_model::HZ.end()
-            )));
+            );
+            return Err(CommandError::not_given("--hz", why));
         }
     };
-    bounds::within(&what, hz, &idlewise_model::HZ).map_err(CommandError::Request)?;
+    bounds::within(hz, &idlewise_model::HZ).map_err(|why| CommandError::argument("--hz", what, why))?;
     Ok(hz)
 }
 
 fn each_once(option: &str, names: &[String]) -> Result<(), CommandError> {
     let again = names.iter().enumerate().find(|(i, name)| names.iter().take(*i).any(|n| n == *name));
     again.map_or(Ok(()), |(_, name)| {
-        Err(CommandError::Request(format!("{option}: {name} is named twice; name it once")))
+        Err(CommandError::Twice { what: format!("{option}:"), name: name.clone() })
     })
 }
 
 fn frequency_governors(
     request: &SimulateRequest,
-) -> Result<Vec<(String, idlewise_freq::Config)>, CommandError> {
-    let config = |name: &String| {
-        let config =
-            name.parse().map_err(|e: idlewise_freq::FreqError| CommandError::Request(e.to_string()))?;
-        Ok((name.clone(), config))
-    };
-    request.cpufreq.iter().map(config).collect()
+) -> Result<Vec<(String, idlewise_freq::Config)>, idlewise_freq::FreqError> {
+    request.cpufreq.iter().map(|name| Ok((name.clone(), name.parse()?))).collect()
 }
 
-fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, CommandError> {
+fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, ExperimentError> {
     let named = |name: &String| {
         let (pelt, signal) = kernel::signal(name, kernel)?;
         Ok(Named { name: name.clone(), pelt, signal })
@@ -320,11 +309,11 @@ impl Stage<'_> {
         jobs: &[Job<'_>],
         repeat: u64,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Vec<Combination>, CommandError> {
+    ) -> Result<Vec<Combination>, ExperimentError> {
         let runs: Vec<(usize, u64)> =
             (0..jobs.len()).flat_map(|j| (0..repeat).map(move |r| (j, r))).collect();
         let done = AtomicUsize::new(0);
-        let results: Vec<Result<Ran, CommandError>> = runs
+        let results: Vec<Result<Ran, ExperimentError>> = runs
             .par_iter()
             .map(|(j, r)| {
                 let result = self.run(&jobs[*j], self.seed.wrapping_add(*r));
@@ -341,7 +330,7 @@ impl Stage<'_> {
             .collect()
     }
 
-    fn run(&self, job: &Job<'_>, seed: u64) -> Result<Ran, CommandError> {
+    fn run(&self, job: &Job<'_>, seed: u64) -> Result<Ran, ExperimentError> {
         let setting = Setting {
             duration_ns: self.duration_ns,
             seed,
@@ -364,7 +353,7 @@ impl Stage<'_> {
                 Err(e) => Ok(Err(e.to_string())),
             }
         };
-        job.governor.run(play)?.map_err(CommandError::Request)
+        job.governor.run(play)?.map_err(ExperimentError::Run)
     }
 
     fn play(
@@ -391,8 +380,8 @@ impl Stage<'_> {
     fn combination(
         &self,
         job: &Job<'_>,
-        runs: Vec<Result<Ran, CommandError>>,
-    ) -> Result<Combination, CommandError> {
+        runs: Vec<Result<Ran, ExperimentError>>,
+    ) -> Result<Combination, ExperimentError> {
         let mut c = Combination {
             governor: job.name.to_owned(),
             cpufreq: job.cpufreq.0.clone(),
@@ -417,7 +406,9 @@ impl Stage<'_> {
                     facts.push(own);
                 }
                 // It takes no other's result away.
-                Err(CommandError::Governor(e)) if job.governor.is_foreign() && e.is_misbehaviour() => {
+                Err(ExperimentError::Command(CommandError::Governor(e)))
+                    if job.governor.is_foreign() && e.is_misbehaviour() =>
+                {
                     c.failure = Some(e.to_string());
                 }
                 Err(e) => return Err(e),

@@ -107,13 +107,11 @@ pub fn convert(
 ) -> Result<ConvertReport, CommandError> {
     if request.to == Form::Text && !request.governors.is_empty() {
         let why = "text has no tracks: a governor's choices are shown in Perfetto's format only";
-        return Err(CommandError::Request(why.to_owned()));
+        return Err(CommandError::conflict(&["--governor", "--to"], why));
     }
     if is_tape(&request.trace)? {
-        let path = request.trace.display();
-        return Err(CommandError::Request(format!(
-            "{path}: a tape holds no events; name the trace it was made of"
-        )));
+        let why = "a tape holds no events; name the trace it was made of";
+        return Err(CommandError::input(&request.trace, why));
     }
     // What may be wrong with the request is said before the work begins.
     let stage = (!request.governors.is_empty()).then(|| Stage::open(request)).transpose()?;

@@ -66,12 +66,13 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, CommandError> 
     let others = next_to(&governor, &request.others, &request.kernel_trees)?;
     let golden = GoldenFile::read(&request.golden)?;
     let no_such_row = || {
-        CommandError::Request(format!(
+        let why = format!(
             "{}: there is no row {}; it has {} (they are counted from 0)",
             request.golden.display(),
             request.row,
             golden.rows.len()
-        ))
+        );
+        CommandError::NoSuchDecision { why }
     };
     let number = usize::try_from(request.row).map_err(|_| no_such_row())?;
     let row = golden.rows.get(number).ok_or_else(no_such_row)?;
@@ -114,12 +115,13 @@ pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, CommandError
         let ends = table.rows.first().zip(table.rows.last());
         let there =
             ends.map_or_else(String::new, |(a, b)| format!("; its lines go from {} to {}", a.line, b.line));
-        CommandError::Request(format!(
+        let why = format!(
             "{}: line {} is no decision of CPU {}{there}",
             request.decisions.display(),
             request.line,
             request.cpu
-        ))
+        );
+        CommandError::NoSuchDecision { why }
     };
     let mut rows = table.rows.iter().enumerate();
     let (at, row) = rows.find(|(_, row)| row.line == request.line).ok_or_else(no_such_line)?;

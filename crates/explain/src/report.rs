@@ -156,10 +156,9 @@ impl Other {
     ) -> Result<Vec<Self>, CommandError> {
         let answer = |candidate: &Candidate| match candidate {
             Candidate::Hosted { limits, name, .. } if *limits != Limits::NONE => {
-                Err(CommandError::Request(format!(
-                    "{name}: a recorded decision has the idle states and the latency limit that were \
-                     recorded; leave the limits out"
-                )))
+                let why = "a recorded decision has the idle states and the latency limit that were recorded; \
+                           leave the limits out";
+                Err(CommandError::argument("--others", name, why))
             }
             Candidate::Hosted { governor, name, .. } => Self::or_failed(
                 candidate,

@@ -146,22 +146,25 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
 /// The governor of `text`; the oracle has nothing to explain.
 pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
     if text == ORACLE {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "{text} knows every wakeup in advance and has no state: explain a governor, with {text} among --others"
-        )));
+        );
+        return Err(CommandError::conflict(&["--governor"], why));
     }
     if let [first, _, ..] = split_governors(text).as_slice() {
-        return Err(CommandError::Request(format!(
-            "{text}: explain takes one governor, and shows others next to it: --governor {first} --others LIST; --why-differ A,B \
+        let why = format!(
+            "explain takes one governor, and shows others next to it: --governor {first} --others LIST; --why-differ A,B \
              compares two"
-        )));
+        );
+        return Err(CommandError::argument("--governor", text, why));
     }
     let (alone, limits) = limits::split(text)?;
     if limits != Limits::NONE {
-        return Err(CommandError::Request(format!(
-            "{text}: explain uses all idle states and latency limits of the recording; explain {alone}, \
+        let why = format!(
+            "explain uses all idle states and latency limits of the recording; explain {alone}, \
              with {text} among --others, or compare the two"
-        )));
+        );
+        return Err(CommandError::argument("--governor", text, why));
     }
     find_one(text, trees)
 }
@@ -193,9 +196,12 @@ pub(crate) fn pick_cpu(workloads: &[Workload], cpu: Option<u32>) -> Result<&Work
     };
     match (cpu, workloads) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(CommandError::Request(format!("which CPU? Give --cpu, one of {}", all()))),
+        (None, _) => {
+            Err(CommandError::not_given("--cpu", format!("which CPU? Give --cpu, one of {}", all())))
+        }
         (Some(cpu), _) => workloads.iter().find(|w| w.cpu == cpu).ok_or_else(|| {
-            CommandError::Request(format!("CPU {cpu} is not among those that can be replayed: {}", all()))
+            let why = format!("CPU {cpu} is not among those that can be replayed: {}", all());
+            CommandError::NoSuchCpu { cpu, why }
         }),
     }
 }
@@ -244,12 +250,13 @@ impl<'a> OnCpu<'a> {
         };
         let (seen, kept) = self.watch(governor, number)?;
         let (Some(seen), Some((_, entry))) = (seen, kept.found) else {
-            return Err(CommandError::Request(format!(
+            let why = format!(
                 "{} makes {} decisions on CPU {}; there is no number {number} (they are counted from 0)",
                 governor.label(),
                 kept.count,
                 self.workload.cpu
-            )));
+            );
+            return Err(CommandError::NoSuchDecision { why });
         };
         let other =
             |candidate: &Candidate| Other::or_failed(candidate, self.other(candidate, entry.start_ns));
@@ -277,15 +284,12 @@ impl<'a> OnCpu<'a> {
             format!("the recording lasts from {:.9} s to {:.9} s", s(source.first_ns), s(source.last_ns));
         if at_ns > source.last_ns {
             let why = format!("there is no decision at {:.9} s: {goes}", s(at_ns));
-            return Err(CommandError::Request(why));
+            return Err(CommandError::NoSuchDecision { why });
         }
         let keep = self.run(&Candidate::of(governor.clone()), |_, _| Keep::last_at(at_ns))?;
         keep.found.map(|(number, _)| number).ok_or_else(|| {
-            CommandError::Request(format!(
-                "CPU {} was not idle yet at {:.9} s; {goes}",
-                self.workload.cpu,
-                s(at_ns)
-            ))
+            let why = format!("CPU {} was not idle yet at {:.9} s; {goes}", self.workload.cpu, s(at_ns));
+            CommandError::NoSuchDecision { why }
         })
     }
 

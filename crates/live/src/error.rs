@@ -13,15 +13,129 @@ pub enum LiveError {
         /// What the system says.
         error: io::Error,
     },
-    /// This machine cannot do what was asked, and what would help.
+    /// It needs root, or a capability that the user does not have.
+    #[error("{why}")]
+    NotRoot {
+        /// What was denied, and what helps.
+        why: String,
+    },
+    /// This machine or its kernel has not what it needs.
+    #[error("{why}")]
+    Lacks {
+        /// What is missing, and what helps or works without it.
+        why: String,
+    },
+    /// A file or folder is not what it has to be: it is in the way, somebody else's, or holds something else.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is, and what to do.
+        why: String,
+    },
+    /// The kernel made something else of a setting than was written.
+    #[error("{}: wrote `{wrote}`, but the kernel made `{now}` of it", path.display())]
+    NotTaken {
+        /// The setting's file.
+        path: PathBuf,
+        /// What was written.
+        wrote: String,
+        /// What it holds now.
+        now: String,
+    },
+    /// Another session is changing this machine.
+    #[error(
+        "another session is changing this machine (process {holder}); wait for it, or end it. If there is none, another program \
+         holds {}", path.display()
+    )]
+    Busy {
+        /// Its process.
+        holder: String,
+        /// The file by which sessions exclude each other.
+        path: PathBuf,
+    },
+    /// An argument has a value that makes no sense.
+    #[error("{given}: {why}")]
+    Argument {
+        /// The argument, as its message names it.
+        given: String,
+        /// What was expected.
+        why: String,
+    },
+    /// No load has this name.
+    #[error("unknown load `{name}`: {}", known.join(", "))]
+    NoLoad {
+        /// The name.
+        name: String,
+        /// The loads that there are.
+        known: Vec<&'static str>,
+    },
+    /// The running kernel has no governor of this name.
+    #[error("this kernel has no governor `{name}`; it has: {}", known.join(" "))]
+    NoGovernor {
+        /// The name.
+        name: String,
+        /// The governors that it has.
+        known: Vec<String>,
+    },
+    /// One governor is given twice to be compared.
+    #[error("{name}: given twice; to compare a governor with itself use --aa")]
+    Twice {
+        /// Its name, with its settings.
+        name: String,
+    },
+    /// A command that was measured or recorded failed, or printed no result.
+    #[error("{why}")]
+    Command {
+        /// Which, and how it ended.
+        why: String,
+    },
+    /// A stored session is damaged, or does not go with what is asked of it.
+    #[error("{}: {why}", path.display())]
+    Session {
+        /// Its file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What was recorded just now cannot be read.
+    #[error(transparent)]
+    Unread(Box<dyn std::error::Error + Send + Sync>),
+    /// The user interrupted it. What was finished is kept.
+    #[error("interrupted")]
+    Interrupted,
+    /// It failed after something was recorded, which is kept.
+    #[error("{why}. {kept}")]
+    Kept {
+        /// Why it failed.
+        why: Box<Self>,
+        /// What is kept where.
+        kept: String,
+    },
+    /// A thread or pipe of our own ended early.
     #[error("{0}")]
-    Request(String),
+    Broken(String),
     /// The machine's description could not be read.
     #[error(transparent)]
     Platform(#[from] idlewise_platform::PlatformError),
 }
 
 impl LiveError {
+    /// This machine or its kernel has not what it needs.
+    pub fn lacks(why: impl Into<String>) -> Self {
+        Self::Lacks { why: why.into() }
+    }
+
+    /// The file or folder at `path` is not what it has to be.
+    pub fn file(path: &Path, why: impl ToString) -> Self {
+        Self::File { path: path.to_owned(), why: why.to_string() }
+    }
+
+    /// The argument `given` makes no sense.
+    pub fn argument(given: impl ToString, why: impl ToString) -> Self {
+        Self::Argument { given: given.to_string(), why: why.to_string() }
+    }
+
     /// An error of the system about `path`.
     pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

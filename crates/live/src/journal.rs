@@ -102,8 +102,7 @@ impl Journal {
     pub fn set(&mut self, path: &Path, value: &str) -> Result<(), LiveError> {
         if !place::is_setting(&self.host, path) {
             // It would not be restored.
-            let path = path.display();
-            return Err(LiveError::Request(format!("{path}: sessions do not change this file")));
+            return Err(LiveError::file(path, "sessions do not change this file"));
         }
         let old = fs::read_to_string(path).map_err(LiveError::io(path))?;
         if old.trim() == value.trim() {
@@ -115,8 +114,11 @@ impl Journal {
         if now.trim() == value.trim() {
             return Ok(());
         }
-        let (path, now) = (path.display(), now.trim());
-        Err(LiveError::Request(format!("{path}: wrote `{value}`, but the kernel made `{now}` of it")))
+        Err(LiveError::NotTaken {
+            path: path.to_owned(),
+            wrote: value.to_owned(),
+            now: now.trim().to_owned(),
+        })
     }
 
     /// Notes `folder`, an instance of tracefs that the caller is about to make with `mkdir`. At the end its recording
@@ -126,13 +128,11 @@ impl Journal {
     /// When it exists already (it is not ours to remove), is no instance, or cannot be noted.
     pub fn made(&mut self, folder: &Path) -> Result<(), LiveError> {
         if !place::is_instance(&self.host, folder) {
-            let (folder, tracefs) = (folder.display(), self.host.tracefs());
-            let tracefs = tracefs.display();
-            return Err(LiveError::Request(format!("{folder}: not an instance of ours in {tracefs}")));
+            let why = format!("not an instance of ours in {}", self.host.tracefs().display());
+            return Err(LiveError::file(folder, why));
         }
         if fs::symlink_metadata(folder).is_ok() {
-            let folder = folder.display();
-            return Err(LiveError::Request(format!("{folder}: exists already; remove it with rmdir")));
+            return Err(LiveError::file(folder, "exists already; remove it with rmdir"));
         }
         self.note(&Entry::Made { folder: folder.to_owned() })
     }
@@ -199,12 +199,7 @@ fn take_lock(path: &Path) -> Result<File, LiveError> {
         let pid = holder.split(':').next().unwrap_or_default();
         let alive = pid.parse::<u32>().is_ok_and(|pid| Path::new("/proc").join(pid.to_string()).exists());
         if step == PATIENCE || (alive && step > 0) {
-            let holder = holder.trim();
-            return Err(LiveError::Request(format!(
-                "another session is changing this machine (process {holder}); wait for it, or end it. If there is none, another \
-                 program holds {}",
-                path.display()
-            )));
+            return Err(LiveError::Busy { holder: holder.trim().to_owned(), path: path.to_owned() });
         }
         thread::sleep(STEP);
     }

@@ -77,9 +77,9 @@ pub const LOADS: [Load; 6] = [
 /// # Errors
 /// When there is none; names those there are.
 pub fn find(name: &str) -> Result<&'static Load, LiveError> {
-    LOADS.iter().find(|l| l.name == name).ok_or_else(|| {
-        let names: Vec<&str> = LOADS.iter().map(|l| l.name).collect();
-        LiveError::Request(format!("unknown load `{name}`: {}", names.join(", ")))
+    LOADS.iter().find(|l| l.name == name).ok_or_else(|| LiveError::NoLoad {
+        name: name.to_owned(),
+        known: LOADS.iter().map(|l| l.name).collect(),
     })
 }
 

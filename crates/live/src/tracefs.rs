@@ -59,7 +59,7 @@ impl Tracefs {
     /// Looks for it where it is mounted.
     ///
     /// # Errors
-    /// [`LiveError::Request`] with what is missing: the file system, the permission, or the clock; and what works without.
+    /// [`LiveError::Lacks`] or [`LiveError::NotRoot`] with what is missing: the file system, the permission, or the clock; and what works without.
     pub fn of(host: &Host) -> Result<Self, LiveError> {
         let root = host.tracefs();
         let refused = match fs::read_to_string(root.join("trace_clock")) {
@@ -67,7 +67,7 @@ impl Tracefs {
                 return Ok(Self { root });
             }
             Ok(clocks) => {
-                return Err(LiveError::Request(format!(
+                return Err(LiveError::lacks(format!(
                     "{}: the tracing clocks of this kernel are {}; recording needs `{CLOCK}` (Linux 4.1), by which timers expire",
                     root.display(),
                     clocks.trim()
@@ -77,11 +77,14 @@ impl Tracefs {
             Err(_) => None,
         };
         let without = "Recordings made elsewhere can be replayed without it (`idlewise replay`)";
-        Err(LiveError::Request(match refused {
-            Some(_) if !rustix::process::geteuid().is_root() => format!(
-                "tracing needs root: {} is closed to this user; run the same with sudo. {without}",
-                root.display()
-            ),
+        Err(LiveError::lacks(match refused {
+            Some(_) if !rustix::process::geteuid().is_root() => {
+                let why = format!(
+                    "tracing needs root: {} is closed to this user; run the same with sudo. {without}",
+                    root.display()
+                );
+                return Err(LiveError::NotRoot { why });
+            }
             Some(e) => format!(
                 "{}: {e}, even for root: {}. {without}",
                 root.display(),
@@ -170,7 +173,7 @@ impl Instance {
         made.set("tracing_on", "0")?;
         made.set("trace_clock", CLOCK)?;
         made.set("buffer_size_kb", &buffer_kib.to_string()).map_err(|e| {
-            LiveError::Request(format!(
+            LiveError::lacks(format!(
                 "no memory for trace buffers of {buffer_kib} KiB a CPU (--buffer takes less): {e}"
             ))
         })?;
@@ -196,14 +199,14 @@ impl Instance {
         if !self.path.join("options/event-fork").exists() {
             let why =
                 "this kernel does not trace a process with its children (options/event-fork, Linux 4.7)";
-            return Err(LiveError::Request(why.to_owned()));
+            return Err(LiveError::lacks(why));
         }
         self.set("options/event-fork", "1")?;
         self.set("set_event_pid", &pid.to_string())?;
         for event in events {
             if !self.switch(event)? {
                 let event = event.replace('/', ":");
-                return Err(LiveError::Request(format!("this kernel has no event {event}")));
+                return Err(LiveError::lacks(format!("this kernel has no event {event}")));
             }
         }
         Ok(())
@@ -318,7 +321,7 @@ impl Instance {
 }
 
 fn refused(path: &Path, e: &io::Error) -> LiveError {
-    LiveError::Request(format!("{}: the kernel makes no trace instance of our own: {e}", path.display()))
+    LiveError::lacks(format!("{}: the kernel makes no trace instance of our own: {e}", path.display()))
 }
 
 /// The text of a file of tracefs. Some of these give all they have at the first read and nothing later, so that must be

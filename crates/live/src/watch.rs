@@ -67,7 +67,7 @@ impl Watch {
     /// Goes through sysfs once: CPUs, their states, what they share, meters.
     ///
     /// # Errors
-    /// [`LiveError::Request`] where no CPU has idle states; [`LiveError::Platform`] where sysfs cannot be read.
+    /// [`LiveError::Lacks`] where no CPU has idle states; [`LiveError::Platform`] where sysfs cannot be read.
     pub fn open(host: &Host) -> Result<Self, LiveError> {
         let mut watch = Self {
             host: host.clone(),
@@ -83,7 +83,7 @@ impl Watch {
     /// Reads all counters; `at` is now, on any clock. CPUs that went offline are not in it, those that came are.
     ///
     /// # Errors
-    /// [`LiveError::Request`] when no CPU's counters can be read any more.
+    /// [`LiveError::Lacks`] when no CPU's counters can be read any more.
     pub fn look(&mut self, at: Duration) -> Result<Look, LiveError> {
         let shape = reader::shape(&self.host);
         // A CPU may go while sysfs is gone through: then the next look does it again.
@@ -95,7 +95,7 @@ impl Watch {
         let cpus: BTreeMap<_, _> = here.filter_map(|(cpu, files)| Some((*cpu, files.read()?))).collect();
         if cpus.is_empty() {
             let why = "the counters of idle states cannot be read any more: did the cpuidle driver go?";
-            return Err(LiveError::Request(why.to_owned()));
+            return Err(LiveError::lacks(why));
         }
         Ok(Look {
             at,
@@ -111,7 +111,7 @@ impl Watch {
         let dump = SysfsDump::read(&self.host.sys).map_err(|e| match e {
             // What to do instead is another matter for a machine that is to be watched.
             PlatformError::Dump { file, what, .. } => {
-                LiveError::Request(format!("{file}: {what}; there is nothing to watch"))
+                LiveError::lacks(format!("{file}: {what}; there is nothing to watch"))
             }
             other => other.into(),
         })?;

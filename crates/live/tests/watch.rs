@@ -229,7 +229,7 @@ fn a_machine_without_idle_states_says_that_there_is_nothing_to_watch() {
     let tree = tempfile::tempdir().unwrap();
     fs::create_dir_all(tree.path().join("sys/devices/system/cpu/cpu0")).unwrap();
     let error = Watch::open(&Host::below(tree.path())).unwrap_err();
-    assert!(matches!(&error, LiveError::Request(why) if why.contains("nothing to watch")), "{error}");
+    assert!(matches!(&error, LiveError::Lacks { why } if why.contains("nothing to watch")), "{error}");
     let error = Watch::open(&Host::below(Path::new("/nowhere"))).unwrap_err();
     assert!(error.to_string().contains("/nowhere/sys/devices/system/cpu"), "{error}");
     let tree = Tree::new(2);

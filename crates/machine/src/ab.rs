@@ -42,7 +42,7 @@ impl AbAnswer {
 /// Whether `conditions` can be understood, asked before anything is measured; `metrics`: names and units.
 ///
 /// # Errors
-/// [`CommandError::Request`] with what was expected, where, and an example.
+/// [`CommandError::Argument`] with what was expected, where, and an example.
 pub fn understand(conditions: &[String], metrics: &[(String, String)]) -> Result<(), CommandError> {
     read(conditions, metrics).map(|_| ())
 }

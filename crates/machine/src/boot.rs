@@ -9,11 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_boot::{
-    Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
+    BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
+    workload,
 };
 use idlewise_platform::{Cluster, Costs, Platform};
 use serde::Serialize;
 
+use crate::MachineError;
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_recording::counters::CounterCheck;
 use idlewise_recording::placement::Per;
@@ -169,53 +171,48 @@ impl RecordingCheck {
 /// Builds the guest's kernel, or finds it built.
 ///
 /// # Errors
-/// [`CommandError::Boot`] when it cannot be.
-pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), CommandError> {
+/// [`MachineError::Boot`] when it cannot be.
+pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), MachineError> {
     check_version(request)?;
-    let folder = LabFolder::open(request.folder.as_deref()).map_err(CommandError::other)?;
+    let folder = LabFolder::open(request.folder.as_deref())?;
     let tree = tree(request, &folder, watch)?;
-    let build = Build::new(&tree, &folder, request.jobs, watch).map_err(CommandError::other)?;
-    Ok((build.kernel().map_err(CommandError::other)?, build.log().to_owned()))
+    let build = Build::new(&tree, &folder, request.jobs, watch)?;
+    Ok((build.kernel()?, build.log().to_owned()))
 }
 
-fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, CommandError> {
+fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, MachineError> {
     Ok(match &request.kernel_tree {
-        Some(tree) => KernelTree::of_user(tree).map_err(CommandError::other)?,
+        Some(tree) => KernelTree::of_user(tree)?,
         None => {
             let version = request.version.as_deref().unwrap_or(idlewise_boot::DEFAULT_VERSION);
-            KernelTree::of_debian(folder, version, watch).map_err(CommandError::other)?
+            KernelTree::of_debian(folder, version, watch)?
         }
     })
 }
 
 /// Refuses a version that no kernel of Debian's can have, before anything is fetched.
-fn check_version(request: &BuildRequest) -> Result<(), CommandError> {
-    request.version.as_deref().map_or(Ok(()), idlewise_boot::check_version).map_err(CommandError::other)
+fn check_version(request: &BuildRequest) -> Result<(), BootError> {
+    request.version.as_deref().map_or(Ok(()), idlewise_boot::check_version)
 }
 
 /// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
 /// the same settings is not recorded again: it would be the same to the bit.
 ///
 /// # Errors
-/// [`CommandError`] when something cannot be built, booted or read; what was recorded until then is kept.
-pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, CommandError> {
+/// [`MachineError`] when something cannot be built, booted or read; what was recorded until then is kept.
+pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, MachineError> {
     check_version(&request.build)?;
-    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
     let platforms =
         request.platforms.iter().map(|p| idlewise_platform::find(p)).collect::<Result<Vec<_>, _>>()?;
-    let workloads = request
-        .workloads
-        .iter()
-        .map(|w| workload(w))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(CommandError::other)?;
+    let workloads = request.workloads.iter().map(|w| workload(w)).collect::<Result<Vec<_>, _>>()?;
     for platform in &platforms {
         machine(request, platform)?;
     }
     let rt_app = rt_app(request, &workloads)?;
     for (i, name) in request.governors.iter().enumerate() {
         if request.governors.iter().take(i).any(|other| other == name) {
-            return Err(CommandError::Request(format!("governor {name} is named twice; name it once")));
+            return Err(CommandError::governor_twice(name).into());
         }
     }
     let chosen = Chosen::all(&request.governors)?;
@@ -224,12 +221,8 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Comma
         governor.in_replay(tree.folder(), Path::new(""))?;
     }
     let users = chosen::users(&chosen);
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
-        .map_err(CommandError::other)?
-        .with_governors(&users)
-        .kernel()
-        .map_err(CommandError::other)?;
-    let lab = Lab::new(&folder, kernel, watch).map_err(CommandError::other)?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
+    let lab = Lab::new(&folder, kernel, watch)?;
     let mut cells = Vec::new();
     for platform in &platforms {
         for workload in &workloads {
@@ -250,40 +243,38 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Comma
 /// A shell in a guest of the platform.
 ///
 /// # Errors
-/// [`CommandError`] when it cannot be booted.
-pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), CommandError> {
+/// [`MachineError`] when it cannot be booted.
+pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), MachineError> {
     check_version(&request.build)?;
-    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
     let [platform] = &request.platforms[..] else {
-        return Err(CommandError::Request("a shell is in one guest: name one platform".to_owned()));
+        let why = "a shell is in one guest: name one platform";
+        return Err(CommandError::conflict(&["--platform"], why).into());
     };
     let machine = machine(request, &idlewise_platform::find(platform)?)?;
     let tree = tree(&request.build, &folder, watch)?;
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
-        .map_err(CommandError::other)?
-        .kernel()
-        .map_err(CommandError::other)?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
     let run = Run {
         machine,
         governor: String::new(),
-        workload: workload("idle").map_err(CommandError::other)?,
+        workload: workload("idle")?,
         seconds: request.seconds,
         rt_app: None,
         cpufreq: request.cpufreq.clone(),
         true_inputs: true,
         parameters: String::new(),
     };
-    Lab::new(&folder, kernel, watch).map_err(CommandError::other)?.shell(&run).map_err(CommandError::other)
+    Ok(Lab::new(&folder, kernel, watch)?.shell(&run)?)
 }
 
-fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, CommandError> {
-    let machine = Machine::new(platform, request.cpus, request.driver, request.reject, WINDOW)
-        .map_err(CommandError::other)?;
+fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, MachineError> {
+    let machine = Machine::new(platform, request.cpus, request.driver, request.reject, WINDOW)?;
     if request.cpufreq.is_some() && !machine.has_frequencies() {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "platform {}: no operating points are known, or more than a kernel parameter holds, so a cpufreq governor has nothing to choose from",
             platform.id
-        )));
+        );
+        return Err(CommandError::conflict(&["--cpufreq", "--platform"], why).into());
     }
     Ok(machine)
 }
@@ -291,15 +282,14 @@ fn machine(request: &BootRequest, platform: &Platform) -> Result<Machine, Comman
 fn rt_app(request: &BootRequest, workloads: &[Workload]) -> Result<Option<Vec<u8>>, CommandError> {
     let wanted = workloads.iter().any(|w| w.name == "rt-app");
     match &request.rt_app {
-        Some(path) if wanted => {
-            let bytes = fs::read(path);
-            bytes
-                .map(Some)
-                .map_err(|e| CommandError::File { path: path.display().to_string(), why: e.to_string() })
+        Some(path) if wanted => fs::read(path).map(Some).map_err(|e| CommandError::file(path, e)),
+        Some(_) => {
+            let why = "--rt-app-file is for the workload rt-app";
+            Err(CommandError::conflict(&["--rt-app-file", "--workload"], why))
         }
-        Some(_) => Err(CommandError::Request("--rt-app-file is for the workload rt-app".to_owned())),
         None if wanted => {
-            Err(CommandError::Request("the workload rt-app needs a file: --rt-app-file FILE.json".to_owned()))
+            let why = "the workload rt-app needs a file: --rt-app-file FILE.json";
+            Err(CommandError::not_given("--rt-app-file", why))
         }
         None => Ok(None),
     }
@@ -313,7 +303,7 @@ fn cell(
     workload: Workload,
     chosen: &[Chosen],
     rt_app: Option<&[u8]>,
-) -> Result<Cell, CommandError> {
+) -> Result<Cell, MachineError> {
     let machine = machine(request, platform)?;
     let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
     let folder = request.to.join(name);
@@ -345,7 +335,7 @@ fn cell(
             // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
             still_the_users(&to, &files)?;
         } else {
-            lab.run(&run, &to, &beside).map_err(CommandError::other)?;
+            lab.run(&run, &to, &beside)?;
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
         complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
@@ -380,7 +370,7 @@ fn check(
     trace: &Path,
     governor: String,
     counters: Option<CounterCheck>,
-) -> Result<RecordingCheck, CommandError> {
+) -> Result<RecordingCheck, MachineError> {
     // The governor's file is what was booted: it need not be taken from what stands beside the recording.
     let recording =
         RecordingOptions { kernel_governor: Some(governor.clone()), ..RecordingOptions::default() };
@@ -391,8 +381,7 @@ fn check(
         ..ReplayRequest::default()
     };
     let replayed = replay::replay(&request, &|_, _| ())?.traces.into_iter().next();
-    let replayed =
-        replayed.ok_or_else(|| CommandError::Request(format!("{}: nothing replayed", trace.display())))?;
+    let Some(replayed) = replayed else { unreachable!("{}: no result of its replay", trace.display()) };
     Ok(RecordingCheck {
         governor: name.to_owned(),
         // The last: the one that the run is about.
@@ -473,9 +462,7 @@ fn is_recorded(to: &Path, settings: &str) -> Result<bool, CommandError> {
     if fs::read_to_string(to.join("run.toml")).is_ok_and(|old| old == settings) {
         return Ok(true);
     }
-    Err(CommandError::Request(format!(
-        "{}: holds a recording that was made with other settings (its run.toml says which); name another folder with \
-         --to, or remove it",
-        to.display()
-    )))
+    let why = "holds a recording that was made with other settings (its run.toml says which); name another folder with \
+               --to, or remove it";
+    Err(CommandError::file(to, why))
 }

@@ -114,9 +114,8 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
         let run = before.run(false, &mut notes)?;
         let because = match request.meaning {
             Some(Meaning::Runs) => {
-                return Err(CommandError::Request(format!(
-                    "{name}: one run; name a second to compare it with"
-                )));
+                let why = format!("{name}: one run; name a second to compare it with");
+                return Err(CommandError::not_given("AFTER", why));
             }
             _ => format!("one file: {}", run.basis),
         };
@@ -132,12 +131,13 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
         (Some(1), _) | (_, Some(1)) => {
             let (one, two) = if counts.0 == Some(1) { (0, 1) } else { (1, 0) };
             let name = |i: usize| files.get(i).map_or("", String::as_str);
-            return Err(CommandError::Request(format!(
+            let why = format!(
                 "{} is one snapshot of a machine, {} holds a whole run: give two files of one kind, or use \
                  --as snapshots or --as runs",
                 name(one),
                 name(two)
-            )));
+            );
+            return Err(CommandError::conflict(&["BEFORE", "AFTER"], why));
         }
         _ => Some((Meaning::Runs, "each file holds a whole run".to_owned())),
     });
@@ -171,11 +171,11 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
 fn differ(before: &Path, after: &Path) -> Result<(), CommandError> {
     let place = |path: &Path| path.canonicalize().ok();
     if place(before).is_some_and(|before| place(after) == Some(before)) {
-        return Err(CommandError::Request(format!(
-            "{} and {} are the same file; name two files, or one that holds both snapshots",
-            before.display(),
-            after.display()
-        )));
+        return Err(CommandError::SameFiles {
+            first: before.display().to_string(),
+            second: after.display().to_string(),
+            why: "the same file; name two files, or one that holds both snapshots",
+        });
     }
     Ok(())
 }
@@ -185,15 +185,18 @@ fn heard(request: &DiffRequest, inputs: &[&Input]) -> Result<(), CommandError> {
     let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
     let names = names.join(" and ");
     if !request.cpus.is_empty() && !inputs.iter().any(|i| i.took_cpus) {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "--cpus is for bare values, which name no CPU; {names}: the CPUs are named there: leave --cpus out"
-        )));
+        );
+        return Err(CommandError::conflict(&["--cpus"], why));
     }
     let option = request.recording.first_given();
     match option.filter(|_| !inputs.iter().any(|i| i.looks().is_none())) {
-        Some(option) => Err(CommandError::Request(format!(
-            "{option} is for recordings; {names}: counters of the kernel: leave {option} out"
-        ))),
+        Some(option) => {
+            let why =
+                format!("{option} is for recordings; {names}: counters of the kernel: leave {option} out");
+            Err(CommandError::conflict(&[option], why))
+        }
         None => Ok(()),
     }
 }
@@ -214,9 +217,10 @@ fn looks_or_boots(
         Err(refused) => refused,
     };
     if between(b, a, &mut Vec::new()).is_ok() {
-        return Err(CommandError::Request(format!(
+        let why = format!(
             "{refused} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
-        )));
+        );
+        return Err(CommandError::conflict(&["BEFORE", "AFTER"], why));
     }
     let because = "counters since boot, because the snapshots are not of one boot".to_owned();
     notes.push(refused.to_string());

@@ -5,4 +5,7 @@ pub mod ab;
 pub mod advise;
 pub mod boot;
 pub mod diff;
+pub mod error;
 pub mod record;
+
+pub use error::MachineError;

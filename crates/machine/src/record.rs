@@ -7,7 +7,6 @@ mod made;
 pub mod overhead;
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +22,7 @@ use idlewise_recorder::record::{
 };
 use idlewise_trace::write::DatForm;
 
+use crate::MachineError;
 use idlewise_recording::CommandError;
 use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::sidecar::Sidecar;
@@ -66,32 +66,32 @@ pub struct Taken {
 /// Records on `host`.
 ///
 /// # Errors
-/// [`CommandError`] when something is missing or refused; see [`idlewise_recorder::record::record`]. What is missing for the governor's
+/// [`MachineError`] when something is missing or refused; see [`idlewise_recorder::record::record`]. What is missing for the governor's
 /// inputs is said before anything on the machine is changed.
 pub fn record(
     host: &Host,
     request: &RecordRequest,
     stop: &mut Stop,
     progress: &mut dyn FnMut(&Progress),
-) -> Result<Taken, CommandError> {
+) -> Result<Taken, MachineError> {
     // Asked first: it says best what is missing.
-    Tracefs::of(host).map_err(CommandError::other)?;
+    Tracefs::of(host)?;
     let plan = plan(request);
     let captured = plan.parts.join(TABLE);
     let start = || Inputs::new(host, RecorderOptions::default(), &captured);
-    let mut inputs = request.inputs.then(start).transpose().map_err(CommandError::other)?;
+    let mut inputs = request.inputs.then(start).transpose()?;
     let machine = machine(host);
-    let mut journal = Journal::open(host).map_err(CommandError::other)?;
+    let mut journal = Journal::open(host)?;
     let before = journal.leftovers().clone();
     let companion = inputs.as_mut().map(|i| i as &mut dyn Companion);
     let recorded = capture(host, &plan, &mut |folder| journal.made(folder), companion, stop, progress);
     let after = journal.restore();
-    let recorded = recorded.map_err(CommandError::other)?;
+    let recorded = recorded?;
     let to = inputs_beside(&request.to);
     let inputs = inputs.and_then(Inputs::recorded);
     let inputs = inputs.map(|(recorded, captured)| TakenInputs { recorded, captured, to });
     let made = Made::of(&recorded, request, machine.as_ref(), inputs.as_ref());
-    Ok(Taken { recorded, machine, inputs, made, put_back: [before, after.map_err(CommandError::other)?] })
+    Ok(Taken { recorded, machine, inputs, made, put_back: [before, after?] })
 }
 
 fn plan(request: &RecordRequest) -> Plan {
@@ -137,26 +137,26 @@ impl Taken {
         force: bool,
         form: DatForm,
         doing: &dyn Fn(&str),
-    ) -> Result<RecordReport, CommandError> {
-        let kept = |why: &dyn Display| {
+    ) -> Result<RecordReport, MachineError> {
+        let kept = |why: CommandError| {
             let parts = self.recorded.parts().display();
-            CommandError::Request(format!("{why}; {parts} keeps the captured data"))
+            MachineError::kept(why, format!("{parts} keeps the captured data"))
         };
-        let description = self.description().map_err(|e| kept(&e))?;
+        let description = self.description().map_err(kept)?;
         let written = write_new_file(to, force, |file| {
             // Its errors say where what was captured is.
-            self.recorded.write(form, &description, file).map_err(CommandError::other)
+            self.recorded.write(form, &description, file).map_err(MachineError::Live)
         });
         written.map_err(|e| match e {
-            CommandError::Write(WriteError::Refused(why)) => kept(&why),
+            MachineError::Command(why @ CommandError::Write(WriteError::Refused(_))) => kept(why),
             other => other,
         })?;
         if let Some(inputs) = &self.inputs {
-            write_new_file(&inputs_beside(to), force, |file| inputs.write(file)).map_err(|e| kept(&e))?;
+            write_new_file(&inputs_beside(to), force, |file| inputs.write(file)).map_err(kept)?;
         }
         let sidecar = to.with_extension("toml");
         if force && sidecar.is_file() {
-            fs::remove_file(&sidecar).map_err(|e| kept(&CommandError::file(&sidecar, e)))?;
+            fs::remove_file(&sidecar).map_err(|e| kept(CommandError::file(&sidecar, e)))?;
         }
         doing("checking");
         let report = RecordReport::of(to, &self);

@@ -79,7 +79,7 @@ fn check(d: &Decision) {
 #[test]
 fn a_copy_of_a_machine_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let Err(LiveError::Request(why)) =
+    let Err(LiveError::Lacks { why }) =
         Recorder::start(&Host::below(folder.path()), RecorderOptions::default())
     else {
         panic!("a folder is no machine");

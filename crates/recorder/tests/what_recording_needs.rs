@@ -18,7 +18,7 @@ fn machine(clocks: Option<&str>) -> (tempfile::TempDir, Host) {
 
 fn refusal(host: &Host) -> String {
     match Tracefs::of(host) {
-        Err(LiveError::Request(why)) => why,
+        Err(LiveError::Lacks { why }) => why,
         other => panic!("{other:?}"),
     }
 }

@@ -96,15 +96,16 @@ impl Description {
         let named = match (named.as_str(), &options.replayed_on) {
             (SAME, Some(platform)) => platform,
             (SAME, None) => {
-                return Err(CommandError::Request(format!(
-                    "--recorded-on {SAME}: `{SAME}` is the machine of --platform, and none is given here; name the machine that \
-                     was recorded"
-                )));
+                let why = format!(
+                    "`{SAME}` is the machine of --platform, and none is given here; name the machine that was recorded"
+                );
+                return Err(CommandError::option("--recorded-on", SAME, why));
             }
             _ => named,
         };
         let machine = idlewise_platform::find(named).map_err(|e| {
-            CommandError::Request(format!("the machine that was recorded (--recorded-on, --sysfs): {e}"))
+            let given = "the machine that was recorded (--recorded-on, --sysfs)";
+            CommandError::argument("--recorded-on", given, e)
         })?;
         // A description that cannot be read says nothing; the option is the way out of it.
         let told = told.ok().flatten();

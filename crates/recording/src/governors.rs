@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 pub use crate::candidate::ORACLE;
-use crate::error::CommandError;
+use crate::error::{CommandError, Named};
 use crate::kernel_governor::KernelGovernor;
 use crate::limits;
 use crate::recording::Recording;
@@ -102,15 +102,16 @@ fn check_no_oracle(text: &str) -> Result<(), CommandError> {
         return Ok(());
     }
     let what = "the oracle is a bound, which knows every wakeup in advance, and no governor in C";
-    Err(CommandError::Request(match parameters {
+    let why = match parameters {
         Some(_) => {
-            format!("{text}: {what}: it has no parameters, and nothing can be taken from it; write {ORACLE}")
+            format!("{what}: it has no parameters, and nothing can be taken from it; write {ORACLE}")
         }
         None => format!(
-            "{text}: {what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {ORACLE} next to \
+            "{what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {ORACLE} next to \
              governors, explain among --others)"
         ),
-    }))
+    };
+    Err(CommandError::argument("--governor", text, why))
 }
 
 /// The one governor that `text`, of an option of this invocation, means.
@@ -123,9 +124,10 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError>
     let mut sources = expand(&text.parse()?, trees)?;
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(Governor::open(&source)?),
-        _ => Err(CommandError::Request(format!(
-            "governor `{text}`: that is a whole kernel tree; write {text}/GOVERNOR for one of it"
-        ))),
+        _ => {
+            let why = format!("that is a whole kernel tree; write {text}/GOVERNOR for one of it");
+            Err(CommandError::argument("--governor", format!("governor `{text}`"), why))
+        }
     }
 }
 
@@ -133,7 +135,7 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError>
 pub fn check_trees(trees: &[PathBuf]) -> Result<(), CommandError> {
     for tree in trees {
         expand(&Spec::new("linux"), std::slice::from_ref(tree))
-            .map_err(|why| CommandError::Request(format!("--kernel-tree {}: {why}", tree.display())))?;
+            .map_err(|why| CommandError::option("--kernel-tree", tree.display(), why))?;
     }
     Ok(())
 }
@@ -145,7 +147,7 @@ pub fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>,
         let name = candidate.name();
         if all.iter().take(i).any(|c| c.name() == name) {
             // They would be two columns of the same numbers.
-            return Err(CommandError::Request(format!("governor {name} is named twice; name it once")));
+            return Err(CommandError::governor_twice(name));
         }
     }
     Ok(all)
@@ -155,7 +157,7 @@ pub fn candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>,
 pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candidate>, CommandError> {
     check_trees(trees)?;
     if names.is_empty() {
-        return Err(CommandError::Request("no governor given".to_owned()));
+        return Err(CommandError::not_given("--governor", "no governor given"));
     }
     let mut out: Vec<Candidate> = Vec::new();
     for name in names {
@@ -181,8 +183,8 @@ pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candida
 pub fn baseline(name: Option<&str>, candidates: &[Candidate]) -> Result<usize, CommandError> {
     let Some(name) = name else { return Ok(0) };
     candidates.iter().position(|c| c.is_called(name)).ok_or_else(|| {
-        let names: Vec<&str> = candidates.iter().map(Candidate::name).collect();
-        CommandError::Request(format!("baseline {name} is not among the governors: {}", names.join(", ")))
+        let known = candidates.iter().map(|c| c.name().to_owned()).collect();
+        CommandError::Unknown { what: Named::Baseline, name: name.to_owned(), known }
     })
 }
 

@@ -21,7 +21,8 @@ pub fn split(text: &str) -> Result<(String, Limits), CommandError> {
     for item in &own {
         let (word, value) = item.split_once('=').unwrap_or((item, ""));
         let (word, value) = (word.trim(), value.trim());
-        let wrong = |what: &str| CommandError::Request(format!("{text}: `{item}`: expected {what}"));
+        let wrong =
+            |what: &str| CommandError::argument("--governor", text, format!("`{item}`: expected {what}"));
         if word == "disable" {
             let state = value.parse().ok().and_then(|state: u32| 1_u16.checked_shl(state));
             limits.disabled |= state.ok_or_else(|| wrong("the number of an idle state, 0 to 15"))?;
@@ -64,18 +65,19 @@ pub fn check<'c>(
         most = most.max(states);
         let off = limits.disabled | cluster.table.disabled_by_default();
         if limits.disabled != 0 && (0..states).all(|i| off >> i & 1 == 1) {
-            return Err(CommandError::Request(format!(
-                "{name}: that leaves {} no idle state; leave at least one of its {states} switched on",
+            let why = format!(
+                "that leaves {} no idle state; leave at least one of its {states} switched on",
                 cluster.name
-            )));
+            );
+            return Err(CommandError::argument("--governor", name, why));
         }
     }
     match 16 - limits.disabled.leading_zeros() as usize {
-        highest if highest > most => Err(CommandError::Request(format!(
-            "{name}: no CPU that is run has an idle state {}; they have states 0 to {}",
-            highest - 1,
-            most.saturating_sub(1)
-        ))),
+        highest if highest > most => {
+            let (highest, most) = (highest - 1, most.saturating_sub(1));
+            let why = format!("no CPU that is run has an idle state {highest}; they have states 0 to {most}");
+            Err(CommandError::argument("--governor", name, why))
+        }
         _ => Ok(()),
     }
 }

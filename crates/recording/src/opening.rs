@@ -101,12 +101,11 @@ impl Recording {
                 (!hash.is_empty() && other.tape.source.hash == *hash) || recording.holds_the_same(other)
             };
             if let Some(other) = all.iter().take(i).find(same) {
-                return Err(CommandError::Request(format!(
-                    "{} and {} are the same recording by their content, which would count twice: name it \
-                     once",
-                    other.path.display(),
-                    recording.path.display()
-                )));
+                return Err(CommandError::SameFiles {
+                    first: other.path.display().to_string(),
+                    second: recording.path.display().to_string(),
+                    why: "the same recording by their content, which would count twice: name it once",
+                });
             }
         }
         let names = distinct_names(&all);
@@ -129,11 +128,12 @@ impl Recording {
 
     fn of_tape(path: &Path, mut tape: Tape, options: &RecordingOptions) -> Result<Self, CommandError> {
         let not_of_a_tape = [
-            ("knows its machine; --recorded-on is", options.recorded_on.is_some()),
-            ("has no instances; --instance is", options.instance.is_some()),
+            ("--recorded-on", "knows its machine", options.recorded_on.is_some()),
+            ("--instance", "has no instances", options.instance.is_some()),
         ];
-        if let Some((why, _)) = not_of_a_tape.iter().find(|(_, asked)| *asked) {
-            return Err(CommandError::Request(format!("{}: a tape {why} for traces", path.display())));
+        if let Some((option, why, _)) = not_of_a_tape.iter().find(|(_, _, asked)| *asked) {
+            let why = format!("{}: a tape {why}; {option} is for traces", path.display());
+            return Err(CommandError::conflict(&[option], why));
         }
         let name = format!("{}: machine of the tape", path.display());
         let mut machine = Platform::from_toml(&tape.source.machine, &name)?;
@@ -207,10 +207,8 @@ fn check_taken(taken: &[u32], recordings: &[Recording]) -> Result<(), CommandErr
         format!("{} has CPUs {}", r.path.display(), cpu_list(&cpus))
     };
     let there: Vec<String> = recordings.iter().map(there).collect();
-    Err(CommandError::Request(format!(
-        "--despite-counters {cpu}: there is no CPU {cpu}; {}",
-        there.join("; ")
-    )))
+    let why = format!("--despite-counters {cpu}: there is no CPU {cpu}; {}", there.join("; "));
+    Err(CommandError::NoSuchCpu { cpu: *cpu, why })
 }
 
 /// CPUs that are to be taken despite their counters have to be ones that the counters speak against.
@@ -229,8 +227,8 @@ fn check_overridden(
         }
     };
     let why: Vec<String> = recordings.iter().map(why).collect();
-    let why = why.join("; ");
-    Err(CommandError::Request(format!("--despite-counters {cpu}: nothing to override: {why}; leave it out")))
+    let why = format!("--despite-counters {cpu}: nothing to override: {}; leave it out", why.join("; "));
+    Err(CommandError::conflict(&["--despite-counters"], why))
 }
 
 /// The recordings' names, distinguished.

@@ -74,12 +74,15 @@ impl RecordingOptions {
     /// Whether `kernel_governor` names a governor: a misspelt name would stand as a fact in every answer.
     ///
     /// # Errors
-    /// [`CommandError::Request`] with the likeliest and all names, and how another governor is written.
+    /// [`CommandError::Argument`] with the likeliest and all names, and how another governor is written.
     pub fn check_governor(&self) -> Result<(), CommandError> {
         let Some(name) = &self.kernel_governor else { return Ok(()) };
         if let Some(name) = other(name) {
-            let why = format!("--kernel-governor {OTHER}{name}: the name is missing");
-            return if name.trim().is_empty() { Err(CommandError::Request(why)) } else { Ok(()) };
+            if name.trim().is_empty() {
+                let given = format!("{OTHER}{name}");
+                return Err(CommandError::option("--kernel-governor", given, "the name is missing"));
+            }
+            return Ok(());
         }
         let spec: Spec = name.parse()?;
         // Whether a file or a kernel tree is there, its reader says.
@@ -87,10 +90,8 @@ impl RecordingOptions {
             return Ok(());
         }
         Governor::find(&spec).map(drop).map_err(|why| {
-            CommandError::Request(format!(
-                "--kernel-governor: {why}; a governor that idlewise does not have is given as {OTHER}{}",
-                spec.id
-            ))
+            let why = format!("{why}; a governor that idlewise does not have is given as {OTHER}{}", spec.id);
+            CommandError::argument("--kernel-governor", "--kernel-governor", why)
         })
     }
 

@@ -8,7 +8,7 @@ use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Named};
 use crate::options::RecordingOptions;
 use crate::recording::Recording;
 use crate::refused::as_described;
@@ -43,7 +43,7 @@ pub struct Placement {
 }
 
 fn no_trace() -> CommandError {
-    CommandError::Request("no trace given".to_owned())
+    CommandError::not_given("TRACE", "no trace given")
 }
 
 impl Placement {
@@ -78,13 +78,12 @@ impl Placement {
         if platform.is_none()
             && let Some(other) = recordings.iter().find(|r| !r.machine.same_as(&chosen))
         {
-            return Err(CommandError::Request(format!(
-                "{} was recorded on {}, {} on {}: name the machine to replay on with --platform",
-                first.path.display(),
-                chosen.id,
-                other.path.display(),
-                other.machine.id
-            )));
+            let (one, two) = (first.path.display(), other.path.display());
+            let why = format!(
+                "{one} was recorded on {}, {two} on {}: name the machine to replay on with --platform",
+                chosen.id, other.machine.id
+            );
+            return Err(CommandError::not_given("--platform", why));
         }
         let cluster = cluster.map(|name| find_cluster(&chosen, name)).transpose()?;
         Ok(Self { recordings, platform: chosen, cluster, hz: options.hz })
@@ -184,18 +183,14 @@ impl Placement {
 
     fn nothing_left(&self, recording: &Recording) -> CommandError {
         let head = TraceHead::new(recording, |cpu| self.missing(cpu));
-        let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
-        CommandError::Request(format!(
-            "{}: no CPU can be replayed. {}",
-            recording.path.display(),
-            why.join("; ")
-        ))
+        head.no_cpu_left(&recording.path, "replayed")
     }
 }
 
 fn find_cluster(platform: &Platform, name: &str) -> Result<usize, CommandError> {
-    let names = || platform.clusters.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
     platform.clusters.iter().position(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
-        CommandError::Request(format!("platform {} has no cluster {name}; it has {}", platform.id, names()))
+        let known = platform.clusters.iter().map(|c| c.name.clone()).collect();
+        let what = Named::Cluster { platform: platform.id.clone() };
+        CommandError::Unknown { what, name: name.to_owned(), known }
     })
 }

@@ -151,8 +151,9 @@ impl Sidecar {
 
     /// Its text.
     pub(crate) fn to_text(&self) -> Result<String, CommandError> {
-        let text = toml::to_string(self)
-            .map_err(|e| CommandError::Request(format!("the recording's description: {e}")))?;
+        // It was read of such a text.
+        let text = toml::to_string(self);
+        let Ok(text) = text else { unreachable!("a side-car that was read cannot be written: {text:?}") };
         Ok(format!("# SPDX-License-Identifier: GPL-2.0-only\n{text}"))
     }
 
@@ -179,8 +180,7 @@ impl<M: Serialize> Sidecar<M> {
         machine: Option<&Platform>,
         looks: &CounterSnapshots,
     ) -> Result<String, CommandError> {
-        let wrong =
-            |e: &dyn std::fmt::Display| CommandError::Request(format!("the recording's description: {e}"));
+        let wrong = |e: &dyn std::fmt::Display| CommandError::Description(e.to_string());
         let machine =
             machine.map(|m| m.to_toml().parse::<toml::Table>()).transpose().map_err(|e| wrong(&e))?;
         let (before, after) = (&looks.before, &looks.after);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands at the top of every result: the recording, how well it is known, what is assumed.
 
+use std::path::Path;
+
 use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
 use idlewise_report::percent;
 use serde::Serialize;
 
+use crate::error::CommandError;
 use crate::recording::Recording;
 
 /// The recording behind a result.
@@ -112,6 +115,13 @@ pub struct FidelityHead {
 }
 
 impl TraceHead {
+    /// No CPU of the recording at `path` can be `used` (replayed, scored), and why, CPU by CPU.
+    #[must_use]
+    pub fn no_cpu_left(&self, path: &Path, used: &str) -> CommandError {
+        let why: Vec<String> = self.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
+        CommandError::input(path, format!("no CPU can be {used}. {}", why.join("; ")))
+    }
+
     /// Describes `recording`; `cpu_missing` tells why a CPU has no place on the machine that is replayed on.
     #[must_use]
     pub fn new(recording: &Recording, cpu_missing: impl Fn(u32) -> Option<String>) -> Self {

@@ -14,13 +14,12 @@ const TICK_GRID: &str = "tick grid";
 /// Writes down in `recording` that it is replayed with `hz` ticks a second.
 ///
 /// # Errors
-/// [`CommandError::Request`] where no kernel ticks so.
+/// [`CommandError::Argument`] where no kernel ticks so.
 pub(crate) fn ask(recording: &mut Recording, hz: u32) -> Result<(), CommandError> {
     if !HZ.contains(&hz) {
         let (least, most) = (HZ.start(), HZ.end());
-        return Err(CommandError::Request(format!(
-            "--hz {hz}: Linux has {least} to {most} ticks per second, mostly 100, 250, 300 or 1000"
-        )));
+        let why = format!("Linux has {least} to {most} ticks per second, mostly 100, 250, 300 or 1000");
+        return Err(CommandError::option("--hz", hz, why));
     }
     recording.hz_asked = Some(hz);
     let tape = &mut recording.tape;

@@ -52,10 +52,9 @@ pub fn compare(
     let names = [request.a.clone(), request.b.clone()];
     let candidates = governors::all_candidates(&names, &request.kernel_trees)?;
     let [a, b] = candidates.as_slice() else {
-        return Err(CommandError::Request(format!(
-            "{} and {}: expected two governors, not a whole kernel tree (write linux:VERSION/GOVERNOR)",
-            request.a, request.b
-        )));
+        let given = format!("{} and {}", request.a, request.b);
+        let why = "expected two governors, not a whole kernel tree (write linux:VERSION/GOVERNOR)";
+        return Err(CommandError::argument("--governor", given, why));
     };
     let placement = Placement::open(
         &request.traces,

@@ -310,11 +310,9 @@ impl<'t> Scanner<'t> {
     fn wrong(&self, at: usize, expected: &str, metric: usize) -> CommandError {
         let position = self.text.get(..at).map_or(0, |before| before.chars().count()) + 1;
         let (name, counting) = self.metrics.get(metric).copied().unwrap_or(("time", Counting::Time));
-        CommandError::Request(format!(
-            "--fail-if {:?}, at character {position}: expected {expected}; for example `{name} > {}`",
-            self.text,
-            example(counting)
-        ))
+        let given = format!("--fail-if {:?}, at character {position}", self.text);
+        let why = format!("expected {expected}; for example `{name} > {}`", example(counting));
+        CommandError::argument("--fail-if", given, why)
     }
 }
 

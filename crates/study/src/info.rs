@@ -167,11 +167,11 @@ pub struct Replayed {
 /// [`CommandError`] when the trace cannot be read, or the machine that is named cannot be found.
 pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Result<Info, CommandError> {
     if is_tape(path)? {
-        return Err(CommandError::Request(format!(
-            "{}: a tape of idlewise, with the inputs that a trace gives to governors; info is for traces. \
+        return Err(CommandError::input(
+            path,
+            "a tape of idlewise, with the inputs that a trace gives to governors; info is for traces. \
              replay, compare and explain read it, and show its assumptions",
-            path.display()
-        )));
+        ));
     }
     check_trees(trees)?;
     let steady = FileState::of(path);
@@ -235,7 +235,7 @@ fn no_trace(path: &Path) -> Option<CommandError> {
     } else {
         return None;
     };
-    Some(CommandError::Request(format!("{name}: {what}; info is for traces")))
+    Some(CommandError::input(path, format!("{what}; info is for traces")))
 }
 
 /// What went by in the stream.

@@ -65,12 +65,7 @@ pub fn score(
     let head = TraceHead::new(&recording, missing);
     let tallies = tally(&recording)?;
     if tallies.is_empty() {
-        let why: Vec<String> = head.left_out.iter().map(|l| format!("CPU {}: {}", l.cpu, l.why)).collect();
-        return Err(CommandError::Request(format!(
-            "{}: no CPU can be scored. {}",
-            path.display(),
-            why.join("; ")
-        )));
+        return Err(head.no_cpu_left(path, "scored"));
     }
     let all: Vec<&Tally<'_>> = tallies.iter().map(|(_, _, t)| t).collect();
     let groups = match per {
@@ -138,11 +133,7 @@ fn judged(path: &Path, options: &RecordingOptions) -> Result<Recording, CommandE
     // What a trace lacks against the counters is part of the judgement.
     let options = RecordingOptions { whatever_counted: true, ..options.clone() };
     let recording = Recording::open(path, &options)?;
-    if recording.tells_states()? {
-        Ok(recording)
-    } else {
-        Err(CommandError::Request(not_scored(path, &recording)?))
-    }
+    if recording.tells_states()? { Ok(recording) } else { Err(not_scored(path, &recording)?) }
 }
 
 /// A tally of each CPU that can be used, with the name of its part of the machine.
@@ -160,21 +151,21 @@ fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesErr
 }
 
 /// What a recording without the kernel's states leaves open, and what it tells all the same.
-fn not_scored(path: &Path, recording: &Recording) -> Result<String, PiecesError> {
+fn not_scored(path: &Path, recording: &Recording) -> Result<CommandError, PiecesError> {
     let usable = || recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
     let stays: usize = usable().map(|c| c.pieces.len()).sum();
     let mut idle_ns = 0;
     for block in usable().flat_map(|c| c.pieces.blocks()) {
         idle_ns += block?.iter().map(Piece::stay_ns).sum::<u64>();
     }
-    Ok(format!(
-        "{}: no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
+    let why = format!(
+        "no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
          energy. The trace shows {stays} idle periods of the idle task on {} CPUs, {:.3} s together. \
          `idlewise replay` needs no more, because governors choose the states there",
-        path.display(),
         usable().count(),
         idle_ns as f64 / 1e9
-    ))
+    );
+    Ok(CommandError::input(path, why))
 }
 
 fn clusters(tallies: &[(u32, &str, Tally<'_>)]) -> Vec<Group> {

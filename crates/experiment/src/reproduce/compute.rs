@@ -4,8 +4,8 @@
 use idlewise_signal::pelt::{Avg, Pelt, Speed};
 use serde::{Deserialize, Serialize};
 
+use crate::ExperimentError;
 use crate::simulate::{Fact, FactSummary, FactUnit, Kernel};
-use idlewise_recording::CommandError;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,16 +32,16 @@ const TIMES: [(&str, bool, f64); 5] = [
 ];
 
 impl Computed {
-    pub(super) fn facts(self, kernel: &str) -> Result<Vec<FactSummary>, CommandError> {
+    pub(super) fn facts(self, kernel: &str) -> Result<Vec<FactSummary>, ExperimentError> {
         match self {
             Self::PeltTimes => pelt_times(kernel),
         }
     }
 }
 
-fn pelt_times(kernel: &str) -> Result<Vec<FactSummary>, CommandError> {
+fn pelt_times(kernel: &str) -> Result<Vec<FactSummary>, ExperimentError> {
     let config = Kernel::parse(kernel)?.pelt()?;
-    let pelt = Pelt::new(config).map_err(|e| CommandError::Request(e.to_string()))?;
+    let pelt = Pelt::new(config)?;
     let mut out = Vec::new();
     let mut add = |about: &str, name: &str, ns: Option<f64>| {
         let values: Vec<f64> = ns.into_iter().collect();

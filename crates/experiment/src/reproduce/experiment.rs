@@ -9,8 +9,10 @@ use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
 use super::compute::Computed;
+use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::bounds::{self, within};
 use idlewise_recording::CommandError;
+use idlewise_recording::error::Named;
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
@@ -289,10 +291,11 @@ fn finite(what: &str, value: f64) -> Result<(), String> {
 impl Setup {
     /// Whether its numbers make sense, as if options had given them.
     fn check(&self) -> Result<(), String> {
-        self.hz.map_or(Ok(()), |hz| within("hz", hz, &idlewise_model::HZ))?;
-        self.cpus.map_or(Ok(()), |n| within("cpus", n, &bounds::CPUS))?;
-        self.repeat.map_or(Ok(()), |n| within("repeat", n, &bounds::REPEAT))?;
-        self.seconds.map_or(Ok(()), |s| bounds::seconds("seconds", s).map(|_| ()))
+        let of = |key| move |why: String| format!("{key}: {why}");
+        self.hz.map_or(Ok(()), |hz| within(hz, &idlewise_model::HZ)).map_err(of("hz"))?;
+        self.cpus.map_or(Ok(()), |n| within(n, &bounds::CPUS)).map_err(of("cpus"))?;
+        self.repeat.map_or(Ok(()), |n| within(n, &bounds::REPEAT)).map_err(of("repeat"))?;
+        self.seconds.map_or(Ok(()), |s| bounds::seconds(s).map(|_| ())).map_err(of("seconds"))
     }
 
     /// This, and where it says nothing, `base`.
@@ -449,24 +452,22 @@ impl Experiment {
     ///
     /// # Errors
     /// Where it is a C file that the user does not name.
-    pub(super) fn governor(&self, name: &RecordedName) -> Result<String, CommandError> {
+    pub(super) fn governor(&self, name: &RecordedName) -> Result<String, ExperimentError> {
         self.source(name).map(|source| source.spec().to_string())
     }
 
-    fn source(&self, name: &RecordedName) -> Result<GovernorSource, CommandError> {
+    fn source(&self, name: &RecordedName) -> Result<GovernorSource, ExperimentError> {
         match name.source(&self.offered, None) {
             Ok(source) => Ok(source),
-            Err(GovernorError::NotNamedByUser { path }) => Err(CommandError::Request(format!(
-                "experiment {}: its governor {path} is a C file; what an experiment names is neither compiled nor run \
-                 unless you name it, too (--trust {path})",
-                self.id
-            ))),
+            Err(GovernorError::NotNamedByUser { path }) => {
+                Err(ExperimentError::Untrusted { path, by: NamedBy::Experiment { id: self.id.clone() } })
+            }
             Err(other) => Err(other.into()),
         }
     }
 
     /// Whether all governors that it names may be run; and those among them that are C files.
-    pub(super) fn check_governors(&self) -> Result<Vec<PathBuf>, CommandError> {
+    pub(super) fn check_governors(&self) -> Result<Vec<PathBuf>, ExperimentError> {
         let parts = self.row.iter().map(|r| &r.setup).chain(self.column.iter().map(|c| &c.setup));
         let all = std::iter::once(&self.setup).chain(parts);
         let sources = all.filter_map(|s| s.governor.as_ref()).map(|name| self.source(name));
@@ -532,7 +533,7 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
 /// The shipped experiment of that name, or the file at that path.
 ///
 /// # Errors
-/// [`CommandError::Request`] with the known names, or what reading the file says.
+/// [`CommandError::Unknown`] with the known names, or what reading the file says.
 pub fn find(name_or_path: &str) -> Result<Experiment, CommandError> {
     if let Some((id, text)) = SHIPPED.iter().find(|(id, _)| *id == name_or_path) {
         return Experiment::from_toml(text, &format!("experiments/{id}.toml"));
@@ -540,12 +541,12 @@ pub fn find(name_or_path: &str) -> Result<Experiment, CommandError> {
     let path = Path::new(name_or_path);
     if !path.exists() && !name_or_path.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
-        let meant = near(name_or_path, known.iter().copied());
-        let meant = meant.first().map_or_else(String::new, |k| format!(" (did you mean `{k}`?)"));
-        return Err(CommandError::Request(format!(
-            "there is no experiment {name_or_path}{meant}; those there are: {}; a file goes by its path",
-            known.join(", ")
-        )));
+        let meant = near(name_or_path, known.iter().copied()).first().map(|k| (*k).to_string());
+        return Err(CommandError::Unknown {
+            what: Named::Experiment { meant },
+            name: name_or_path.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        });
     }
     let text = idlewise_files::read_to_string(path).map_err(|e| CommandError::file(path, e))?;
     Experiment::from_toml(&text, name_or_path)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::experiment::{Column, Experiment, Fit, Fitted, Row};
 use super::runs::Runs;
-use idlewise_recording::CommandError;
+use crate::ExperimentError;
 
 /// Times around all parameters, at most.
 const ROUNDS: usize = 8;
@@ -19,7 +19,7 @@ pub(super) fn fit(
     e: &Experiment,
     runs: &mut Runs,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Option<BTreeMap<String, f64>>, CommandError> {
+) -> Result<Option<BTreeMap<String, f64>>, ExperimentError> {
     let (Some(fit), Some(baseline)) = (&e.fit, e.baseline()) else { return Ok(None) };
     let mut now = e.clone();
     let mut best = rest(&now, fit, baseline, runs)?;
@@ -67,13 +67,13 @@ pub(super) fn rest(
     fit: &Fit,
     baseline: &Column,
     runs: &mut Runs,
-) -> Result<f64, CommandError> {
+) -> Result<f64, ExperimentError> {
     let rows: Vec<&Row> = e.row.iter().filter(|r| fit.rows.contains(&r.name)).collect();
     let cells: Vec<_> = rows.iter().map(|row| (*row, baseline)).collect();
     runs.ensure(e, &cells, &|_, _| {})?;
     let mut sum = 0.0;
     for row in &rows {
-        let ours = runs.number(e, row, baseline).map_err(CommandError::Request)?.value;
+        let ours = runs.number(e, row, baseline).map_err(ExperimentError::Run)?.value;
         let published = row.published.get(&baseline.name).map_or(f64::NAN, |p| p.middle());
         let off = (ours - published) / published;
         sum += if off.is_finite() { off * off } else { f64::INFINITY };

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::compute::Computed;
 use super::experiment::{Column, Experiment, Over, Row, Setup};
+use crate::ExperimentError;
 use crate::simulate::{FactSummary, FactUnit, SimulateReport, SimulateRequest, simulate_workload};
-use idlewise_recording::CommandError;
 
 /// What to do for a cell.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Runs {
         e: &Experiment,
         cells: &[(&Row, &Column)],
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), ExperimentError> {
         let mut jobs = BTreeMap::new();
         for (row, column) in cells {
             let job = job(e, row, column)?;
@@ -112,10 +112,14 @@ fn scale(from: FactUnit, to: &str) -> f64 {
     }
 }
 
-fn job(e: &Experiment, row: &Row, column: &Column) -> Result<Job, CommandError> {
+fn job(e: &Experiment, row: &Row, column: &Column) -> Result<Job, ExperimentError> {
     let s = column.setup.over(&row.setup).over(&e.setup);
-    let wrong =
-        |why: &str| CommandError::Request(format!("{}: {} of {}: {why}", e.id, row.name, column.name));
+    let wrong = |why: &str| ExperimentError::SetUp {
+        experiment: e.id.clone(),
+        row: row.name.clone(),
+        column: column.name.clone(),
+        why: why.to_owned(),
+    };
     let kernel = s.kernel.clone().unwrap_or_else(|| "6.12".to_owned());
     if let Some(what) = s.compute {
         return Ok(Job::Compute { what, kernel });
@@ -150,10 +154,10 @@ fn request(s: Setup, governor: String, kernel: String, workload: String) -> Opti
     })
 }
 
-fn simulated(request: &SimulateRequest, text: Option<&str>) -> Result<SimulateReport, CommandError> {
+fn simulated(request: &SimulateRequest, text: Option<&str>) -> Result<SimulateReport, ExperimentError> {
     let workload = match text {
-        Some(text) => Workload::from_text(&request.workload, text).map_err(CommandError::other)?,
-        None => idlewise_workload::find(&request.workload).map_err(CommandError::other)?,
+        Some(text) => Workload::from_text(&request.workload, text)?,
+        None => idlewise_workload::find(&request.workload)?,
     };
     simulate_workload(request, &workload, None, &|_, _| {})
 }
@@ -161,12 +165,12 @@ fn simulated(request: &SimulateRequest, text: Option<&str>) -> Result<SimulateRe
 /// Simulates a cell once, with its first seed; nothing where it is computed.
 ///
 /// # Errors
-/// [`CommandError`] where its set-up makes no sense, or the run fails.
+/// [`ExperimentError`] where its set-up makes no sense, or the run fails.
 pub fn simulate_once(
     e: &Experiment,
     row: &Row,
     column: &Column,
-) -> Result<Option<SimulateReport>, CommandError> {
+) -> Result<Option<SimulateReport>, ExperimentError> {
     let Job::Simulate { request, text } = job(e, row, column)? else { return Ok(None) };
     simulated(&SimulateRequest { repeat: 1, ..*request }, text.as_deref()).map(Some)
 }
@@ -176,13 +180,14 @@ impl Job {
         format!("{self:?}")
     }
 
-    fn run(&self) -> Result<Vec<FactSummary>, CommandError> {
+    fn run(&self) -> Result<Vec<FactSummary>, ExperimentError> {
         let report = match self {
             Self::Compute { what, kernel } => return what.facts(kernel),
             Self::Simulate { request, text } => simulated(request, text.as_deref())?,
         };
-        let one = report.combinations.into_iter().next();
-        let one = one.ok_or_else(|| CommandError::Request("no governor was simulated".to_owned()))?;
-        one.failure.map_or(Ok(one.facts), |why| Err(CommandError::Request(why)))
+        let Some(one) = report.combinations.into_iter().next() else {
+            unreachable!("a request names one governor, and none was simulated")
+        };
+        one.failure.map_or(Ok(one.facts), |why| Err(ExperimentError::Run(why)))
     }
 }

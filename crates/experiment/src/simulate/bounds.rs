@@ -17,63 +17,63 @@ const RUNS: u64 = 1_000_000;
 /// What a battery supplies besides, mW.
 const BASE_MW: RangeInclusive<u64> = 0..=1_000_000;
 
-/// Whether `value` is in `range`; `what` says whose value, and how it is asked for.
+/// Whether `value` is in `range`.
 ///
 /// # Errors
-/// With both, and the range.
+/// With both.
 pub(crate) fn within<T: PartialOrd + std::fmt::Display>(
-    what: &str,
     value: T,
     range: &RangeInclusive<T>,
 ) -> Result<(), String> {
     if range.contains(&value) {
         return Ok(());
     }
-    Err(format!("{what}: {value}; it must be {} to {}", range.start(), range.end()))
+    Err(format!("{value}; it must be {} to {}", range.start(), range.end()))
 }
 
 /// Whether `seconds` can be simulated, and how many ns they are.
-pub(crate) fn seconds(what: &str, seconds: f64) -> Result<u64, String> {
+pub(crate) fn seconds(seconds: f64) -> Result<u64, String> {
     let most = MAX_TIME_NS as f64 / 1e9;
     if seconds > 0.0 && seconds <= most {
         return Ok((seconds * 1e9) as u64);
     }
-    Err(format!("{what}: {seconds} s; it must be more than 0, and {most} at most"))
+    Err(format!("{seconds} s; it must be more than 0, and {most} at most"))
 }
 
 /// Whether the numbers of `request` make sense.
 pub(super) fn check(request: &SimulateRequest) -> Result<(), CommandError> {
-    let wrong = |why: String| CommandError::Request(why);
+    let of = |option| move |why: String| CommandError::argument(option, option, why);
     if request.duration_ns == Some(0) {
-        return Err(wrong("--seconds: a run needs a length above 0".to_owned()));
+        return Err(of("--seconds")("a run needs a length above 0".to_owned()));
     }
     let most_s = MAX_TIME_NS / 1_000_000_000;
     if let Some(ns) = request.duration_ns.filter(|ns| *ns > MAX_TIME_NS) {
-        return Err(wrong(format!("--seconds: {} s; {most_s} are the most", ns / 1_000_000_000)));
+        return Err(of("--seconds")(format!("{} s; {most_s} are the most", ns / 1_000_000_000)));
     }
-    request.cpus.map_or(Ok(()), |n| within("--cpus", n, &CPUS)).map_err(wrong)?;
-    within("--repeat", request.repeat, &REPEAT).map_err(wrong)?;
+    request.cpus.map_or(Ok(()), |n| within(n, &CPUS)).map_err(of("--cpus"))?;
+    within(request.repeat, &REPEAT).map_err(of("--repeat"))?;
     if request.seed.checked_add(request.repeat).is_none() {
-        return Err(wrong(format!(
-            "--seed: {}; the seeds of {} runs must be numbers of 64 bits",
-            request.seed, request.repeat
-        )));
+        let why =
+            format!("{}; the seeds of {} runs must be numbers of 64 bits", request.seed, request.repeat);
+        return Err(of("--seed")(why));
     }
-    request.base_mw.map_or(Ok(()), |mw| within("--base-mw", mw, &BASE_MW)).map_err(wrong)?;
+    request.base_mw.map_or(Ok(()), |mw| within(mw, &BASE_MW)).map_err(of("--base-mw"))?;
     let lists = [
         (request.governors.len(), "governor", "--governor"),
         (request.cpufreq.len(), "frequency governor", "--cpufreq"),
         (request.signals.len(), "signal", "--signal"),
     ];
     if let Some((_, what, option)) = lists.iter().find(|(n, ..)| *n == 0) {
-        return Err(wrong(format!("no {what} given: name one or more with {option}")));
+        let why = format!("no {what} given: name one or more with {option}");
+        return Err(CommandError::not_given(option, why));
     }
     let runs = lists.iter().fold(request.repeat, |n, (len, ..)| n.saturating_mul(*len as u64));
     if runs > RUNS {
-        return Err(wrong(format!(
+        let why = format!(
             "{runs} runs were requested; at most {RUNS} are allowed: name fewer governors, signals or runs \
              of each"
-        )));
+        );
+        return Err(CommandError::conflict(&["--repeat", "--governor", "--cpufreq", "--signal"], why));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use idlewise_signal::pelt::{Config, HalfLife, Pelt, PeltError, known_kernel};
 use idlewise_signal::walt;
 use idlewise_sim::Signal;
 
+use crate::ExperimentError;
 use idlewise_recording::CommandError;
 
 /// A kernel's version: which PELT and which fair scheduler the machine has.
@@ -17,25 +18,19 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
-        let wrong = || {
-            CommandError::Request(format!(
-                "kernel `{text}`: write its version as MAJOR.MINOR, such as 6.12 or 4.8"
-            ))
-        };
+        let wrong =
+            || argument("--kernel", "kernel", text, "write its version as MAJOR.MINOR, such as 6.12 or 4.8");
         let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
         let number = |t: &str| t.parse::<u32>().map_err(|_| wrong());
-        Self::known(number(major)?, number(minor)?)
-            .map_err(|why| CommandError::Request(format!("kernel `{text}`: {why}")))
+        let (major, minor) = (number(major)?, number(minor)?);
+        match known_kernel(major, minor) {
+            Ok(()) => Ok(Self { major, minor }),
+            Err(why) => Err(argument("--kernel", "kernel", text, &why)),
+        }
     }
 
-    /// The kernel of that number, where there is one, and it is known; where not, why.
-    fn known(major: u32, minor: u32) -> Result<Self, String> {
-        known_kernel(major, minor).map(|()| Self { major, minor })
-    }
-
-    pub(crate) fn pelt(self) -> Result<Config, CommandError> {
-        let none = || CommandError::Request(PeltError::Kernel(self.major, self.minor).to_string());
-        Config::kernel(self.major, self.minor).ok_or_else(none)
+    pub(crate) fn pelt(self) -> Result<Config, PeltError> {
+        Config::kernel(self.major, self.minor).ok_or(PeltError::Kernel(self.major, self.minor))
     }
 
     /// A busy CPU's tick wakes an idle one after a tick was stopped, since 5.15.
@@ -49,16 +44,21 @@ impl Kernel {
     }
 }
 
+/// The `text` of `option` cannot be used, and why.
+fn argument(option: &'static str, what: &str, text: &str, why: &str) -> CommandError {
+    CommandError::argument(option, format!("{what} `{text}`"), why)
+}
+
 /// A signal of a request, as PELT's settings and what frequency governors read.
-pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), CommandError> {
-    let wrong = |why: &str| CommandError::Request(format!("signal `{text}`: {why}"));
+pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), ExperimentError> {
+    let wrong = |why: &str| argument("--signal", "signal", text, why);
     let (name, params) = text.split_once(':').unwrap_or((text, ""));
     let mut pelt = kernel.pelt()?;
     let mut signal = match name {
         "pelt" => Signal::Pelt,
         "walt" => Signal::Walt(walt::Config::android()),
         "walt-rfc" => Signal::Walt(walt::Config::rfc()),
-        _ => return Err(wrong("the signals are pelt, walt (Android 4.4's) and walt-rfc (2016)")),
+        _ => return Err(wrong("the signals are pelt, walt (Android 4.4's) and walt-rfc (2016)").into()),
     };
     for item in params.split(',').filter(|p| !p.is_empty()) {
         let (key, value) = item.split_once('=').ok_or_else(|| wrong("parameters are KEY=VALUE"))?;
@@ -69,16 +69,15 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Comma
                     32 => HalfLife::Ms32,
                     16 => HalfLife::Ms16,
                     8 => HalfLife::Ms8,
-                    _ => return Err(wrong("half_life_ms is 32, 16 or 8")),
+                    _ => return Err(wrong("half_life_ms is 32, 16 or 8").into()),
                 };
                 pelt = pelt.with_half_life(half_life);
             }
             ("clock_shift", Signal::Pelt) => pelt = pelt.with_clock_shift(number),
             ("window_ms", Signal::Walt(config)) => config.window_ns = number.saturating_mul(1_000_000),
             _ => {
-                return Err(wrong(
-                    "pelt has half_life_ms (32, 16, 8) and clock_shift (0 to 2), walt has window_ms (10 to 1000)",
-                ));
+                let why = "pelt has half_life_ms (32, 16, 8) and clock_shift (0 to 2), walt has window_ms (10 to 1000)";
+                return Err(wrong(why).into());
             }
         }
     }
@@ -87,7 +86,7 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Comma
         Signal::Walt(config) => config.is_valid(),
     };
     let pelt = Pelt::new(pelt).map_err(|e| wrong(&e.to_string()))?;
-    if valid { Ok((pelt, signal)) } else { Err(wrong("window_ms is 10 to 1000")) }
+    if valid { Ok((pelt, signal)) } else { Err(wrong("window_ms is 10 to 1000").into()) }
 }
 
 #[cfg(test)]

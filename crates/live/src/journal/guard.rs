@@ -49,12 +49,8 @@ pub fn guard(journal: &Path) -> Result<Option<PutBack>, LiveError> {
     if heard == FAREWELL {
         return Ok(None);
     }
-    let host = place::host_of(journal).ok_or_else(|| {
-        LiveError::Request(format!(
-            "{}: not the journal of a session (.../run/idlewise/journal)",
-            journal.display()
-        ))
-    })?;
+    let host = place::host_of(journal)
+        .ok_or_else(|| LiveError::file(journal, "not the journal of a session (.../run/idlewise/journal)"))?;
     place::check(&host.run)?;
     put_back(&host, journal).map(Some)
 }

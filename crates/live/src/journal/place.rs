@@ -41,19 +41,20 @@ pub(super) fn make(run: &Path) -> Result<Found, LiveError> {
 
 /// Whether `run` is a folder of who asks, closed to all others from now on.
 pub(super) fn check(run: &Path) -> Result<Found, LiveError> {
-    let refuse = |why: &str| Err(LiveError::Request(format!("{}: {why}", run.display())));
+    let refuse = |why: &str| Err(LiveError::file(run, why));
     let about = fs::symlink_metadata(run).map_err(needs_root(run))?;
     if !about.is_dir() {
         return refuse("is no directory (a symbolic link is none either); remove it");
     }
     let me = rustix::process::geteuid();
     if about.uid() != me.as_raw() {
-        return refuse(&match me.is_root() {
-            true => {
-                format!("belongs to user {}, who could make idlewise write as root; remove it", about.uid())
-            }
-            false => format!("belongs to user {}; changing the machine needs root", about.uid()),
-        });
+        let owner = about.uid();
+        if me.is_root() {
+            return refuse(&format!(
+                "belongs to user {owner}, who could make idlewise write as root; remove it"
+            ));
+        }
+        return Err(no_root(run, format!("belongs to user {owner}")));
     }
     if about.mode() & WRITE_OF_OTHERS != 0 {
         return refuse("others may write in it, and could make idlewise write as root; remove it");
@@ -119,13 +120,15 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
+fn no_root(path: &Path, why: impl std::fmt::Display) -> LiveError {
+    LiveError::NotRoot { why: format!("{}: {why}; changing the machine needs root", path.display()) }
+}
+
 /// As [`LiveError::io`], and says what helps where the system denies it.
 pub(super) fn needs_root(path: &Path) -> impl FnOnce(std::io::Error) -> LiveError {
     let path = path.to_owned();
     move |error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => {
-            LiveError::Request(format!("{}: {error}; changing the machine needs root", path.display()))
-        }
+        std::io::ErrorKind::PermissionDenied => no_root(&path, error),
         _ => LiveError::Io { path, error },
     }
 }

@@ -63,5 +63,5 @@ pub(super) fn pin(cpu: usize) {
 
 /// A thread of the load died, or a pipe broke: our own mistake, told rather than hidden.
 pub(super) fn broken(what: &str) -> LiveError {
-    LiveError::Request(format!("the load's {what} broke off"))
+    LiveError::Broken(format!("the load's {what} broke off"))
 }

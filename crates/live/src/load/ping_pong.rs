@@ -13,7 +13,7 @@ pub(super) fn across(request: &LoadRequest) -> Result<Vec<f64>, LiveError> {
         [first, second, ..] => run(request, [*first, *second]),
         _ => {
             let why = "ping-pong needs two CPUs; there is ping-pong-one";
-            Err(LiveError::Request(why.to_owned()))
+            Err(LiveError::lacks(why))
         }
     }
 }

@@ -40,8 +40,9 @@ fn prepare(request: &LoadRequest) -> Result<File, LiveError> {
     }
     file.as_file().sync_all().map_err(failed())?;
     let direct = OFlags::DIRECT.bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(direct).open(file.path()).map_err(|e| {
-        let folder = request.folder.display();
-        LiveError::Request(format!("{folder}: {e}; set TMPDIR to a folder on a disk"))
-    })
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(direct)
+        .open(file.path())
+        .map_err(|e| LiveError::file(&request.folder, format!("{e}; set TMPDIR to a folder on a disk")))
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::MachineError;
 use idlewise_ab::{self as ab, AbReport, AbRequest, Benchmark, Work};
 use idlewise_files::new_file::{WriteError, write_new};
 use idlewise_governor::RecordedName;
@@ -130,18 +131,18 @@ pub trait Progress: Sync {
 /// Advises on the machine `host`, and keeps the evidence in a folder.
 ///
 /// # Errors
-/// [`CommandError`] when there is no answer: neither a replay nor a comparison is possible, or it was ended. What was recorded is
+/// [`MachineError`] when there is no answer: neither a replay nor a comparison is possible, or it was ended. What was recorded is
 /// kept, and the error names it.
 pub fn advise(
     host: &Host,
     request: &AdviseRequest,
     ending: &Ending,
     attendant: &dyn Attendant,
-) -> Result<Advice, CommandError> {
+) -> Result<Advice, MachineError> {
     let task = Task::new(request, host, ending, attendant)?;
     task.check()?;
     let Opened { recording, situation, recorded, entered } = task.open(task.recording()?)?;
-    let session = request.ab_session.as_deref().map(ab::report).transpose().map_err(CommandError::other)?;
+    let session = request.ab_session.as_deref().map(ab::report).transpose()?;
     let mut also = request.also.clone();
     // A session's files are data: they name what the kernel has, never a C file.
     let arms = session.iter().flat_map(|s| s.arms.iter().cloned());
@@ -152,7 +153,7 @@ pub fn advise(
     {
         let (dir, current) = (dir.display(), &current.name);
         let why = format!("{dir}: compares with {first}, but the governor in force is {current}");
-        return Err(CommandError::Request(why));
+        return Err(CommandError::conflict(&["--ab-session"], why).into());
     }
     for candidate in &mut candidates {
         if session.as_ref().is_some_and(|s| s.arms.contains(&candidate.name)) {
@@ -166,8 +167,7 @@ pub fn advise(
     };
     if let (Err(no_replay), Err(no_ab)) = (&replayed, &compared) {
         attendant.warn(no_replay);
-        let why = format!("and no comparison on this kernel was possible: {no_ab}");
-        return Err(CommandError::Request(why));
+        return Err(MachineError::NoAnswer { no_replay: no_replay.clone(), no_ab: no_ab.clone() });
     }
     let mut advice = judge(&Evidence {
         situation,
@@ -190,8 +190,8 @@ pub fn advise(
     Ok(advice)
 }
 
-fn write_json(path: &Path, what: &impl Serialize) -> Result<(), CommandError> {
-    let text = serde_json::to_string_pretty(what).map_err(CommandError::other)?;
+fn write_json(path: &Path, what: &impl Serialize) -> Result<(), MachineError> {
+    let text = serde_json::to_string_pretty(what).map_err(|e| CommandError::file(path, e))?;
     Ok(write_new(path, (lines(&text).into_owned() + "\n").as_bytes(), false)?)
 }
 
@@ -232,7 +232,7 @@ impl<'a> Task<'a> {
         host: &'a Host,
         ending: &'a Ending,
         attendant: &'a dyn Attendant,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self, MachineError> {
         let r = request;
         let measures = r.trace.is_none() || (r.benchmark.is_some() && !r.no_ab && r.ab_session.is_none());
         let folder = (measures || r.to.is_some())
@@ -240,14 +240,14 @@ impl<'a> Task<'a> {
         if let Some(folder) = &folder {
             let failed = |e: std::io::Error| CommandError::file(folder, e);
             if folder.exists() && fs::read_dir(folder).map_err(failed)?.next().is_some() {
-                return Err(CommandError::file(folder, "not empty; name a new folder"));
+                return Err(CommandError::file(folder, "not empty; name a new folder").into());
             }
         }
         Ok(Self { request, host, ending, attendant, folder })
     }
 
     /// Whether there will be an answer, asked before anything is recorded or made.
-    fn check(&self) -> Result<(), CommandError> {
+    fn check(&self) -> Result<(), MachineError> {
         if self.request.trace.is_some() || self.request.ab_session.is_some() {
             return Ok(());
         }
@@ -258,11 +258,7 @@ impl<'a> Task<'a> {
         else {
             return Ok(());
         };
-        Err(CommandError::Request(format!(
-            "nothing is recorded, because no answer would be possible.\n  No replay: {no_replay}\n  No \
-             comparison on this kernel: \
-             {no_ab}\nAdvice from a recording needs no root: idlewise advise --trace RECORDING"
-        )))
+        Err(MachineError::NoEvidence { no_replay, no_ab })
     }
 
     /// Why a recording of this machine could not be made or not be replayed.
@@ -309,39 +305,35 @@ impl<'a> Task<'a> {
     }
 
     /// Where the recording is, made now where none is given; or why there is none, where something else can be done.
-    fn recording(&self) -> Result<Recorded, CommandError> {
+    fn recording(&self) -> Result<Recorded, MachineError> {
         if let Some(trace) = &self.request.trace {
             return Ok(Ok(trace.clone()));
         }
-        let Some(folder) = &self.folder else {
-            return Err(CommandError::Request("no folder for the recording".to_owned()));
-        };
+        let Some(folder) = &self.folder else { unreachable!("a recording is made, and nothing is kept") };
         let made_now = !folder.exists();
         fs::create_dir_all(folder).map_err(|e| CommandError::file(folder, e))?;
         let to = folder.join("recording.dat");
         self.attendant.warn(&format!("recording {}", self.words()));
         match self.ending.busy(|| self.record(&to)) {
-            Ok(()) if self.ending.asked() => Err(CommandError::Request(format!(
-                "interrupted; the recording is kept: idlewise advise --trace {}",
-                to.display()
-            ))),
+            Ok(()) if self.ending.asked() => {
+                let kept = format!("the recording is kept: idlewise advise --trace {}", to.display());
+                Err(MachineError::Interrupted { kept })
+            }
             Ok(()) => Ok(Ok(to)),
-            Err(closed @ CommandError::Write(WriteError::Closed)) => Err(closed),
+            Err(closed @ MachineError::Command(CommandError::Write(WriteError::Closed))) => Err(closed),
             Err(why) if self.request.benchmark.is_some() && !self.request.no_ab => Ok(Err(why.to_string())),
             Err(why) => {
                 if made_now {
                     // Only an empty folder goes.
                     let _ = fs::remove_dir(folder);
                 }
-                Err(CommandError::Request(format!(
-                    "{why}; advice from a recording needs no root: idlewise advise --trace RECORDING"
-                )))
+                Err(MachineError::NotRecorded { why: Box::new(why) })
             }
         }
     }
 
-    fn record(&self, to: &Path) -> Result<(), CommandError> {
-        let (mut stop, stopper) = Stop::new().map_err(CommandError::other)?;
+    fn record(&self, to: &Path) -> Result<(), MachineError> {
+        let (mut stop, stopper) = Stop::new().map_err(MachineError::Pipe)?;
         self.ending.stops_by(Some(stopper));
         // What the load prints is not our answer.
         let aside = ["sh", "-c", "exec \"$@\" >&2", "sh"].map(OsString::from);
@@ -363,7 +355,7 @@ impl<'a> Task<'a> {
         };
         self.attendant.recorded(&report);
         if code != 0 && !self.ending.asked() {
-            return Err(CommandError::Request(format!("the load ended with exit status {code}")));
+            return Err(MachineError::Load { status: code });
         }
         Ok(())
     }
@@ -374,7 +366,7 @@ impl<'a> Task<'a> {
 
     /// The recording if it can be read, the machine, and the governor that the recording names. One of a machine that was
     /// never idle can not be read, and takes nothing from a comparison.
-    fn open(&self, recording: Recorded) -> Result<Opened, CommandError> {
+    fn open(&self, recording: Recorded) -> Result<Opened, MachineError> {
         let here = Situation::of(self.host);
         let without = |why, situation| Opened {
             recording: Err(why),
@@ -395,7 +387,7 @@ impl<'a> Task<'a> {
             Err(e) if self.request.trace.is_none() || self.request.ab_session.is_some() => {
                 return Ok(without(e.to_string(), here));
             }
-            Err(e) => return Err(e),
+            Err(e) => return Err(e.into()),
         };
         let entered = entered(&opened)?;
         let source = &opened.tape.source;
@@ -421,8 +413,11 @@ impl<'a> Task<'a> {
             None => here,
         };
         if situation.governor.is_none() {
-            let (path, hint) = (path.display(), "Give it with --kernel-governor");
-            return Err(CommandError::Request(format!("{path}: which governor did the kernel run? {hint}")));
+            let why = format!(
+                "{}: which governor did the kernel run? Give it with --kernel-governor",
+                path.display()
+            );
+            return Err(CommandError::not_given("--kernel-governor", why).into());
         }
         let recorded = source.governor.clone();
         Ok(Opened { recording: Ok(path), situation, recorded, entered: Some(entered) })
@@ -478,13 +473,13 @@ impl<'a> Task<'a> {
         &self,
         situation: &Situation,
         candidates: &[Candidate],
-    ) -> Result<Result<AbReport, String>, CommandError> {
+    ) -> Result<Result<AbReport, String>, MachineError> {
         let (arms, benchmark) = match self.arms(situation, candidates) {
             Ok(both) => both,
             Err(why) => return Ok(Err(why)),
         };
         let Some(folder) = self.folder.as_ref().map(|f| f.join("ab")) else {
-            return Ok(Err("no folder for its runs".to_owned()));
+            unreachable!("a comparison is made, and nothing is kept")
         };
         let request = self.request(arms, benchmark);
         let mut say = |what: &str| self.attendant.warn(what);
@@ -494,14 +489,15 @@ impl<'a> Task<'a> {
             Ok(restored) => self.report_restored(&restored, false),
             Err(why) if self.ending.asked() => {
                 let (folder, trace) = (folder.display(), self.recorded().display().to_string());
-                return Err(CommandError::Request(format!(
-                    "{why}; what was measured is kept: idlewise ab --resume {folder} with the same load or command, then \
+                let kept = format!(
+                    "what was measured is kept: idlewise ab --resume {folder} with the same load or command, then \
                      idlewise advise --trace {trace} --ab-session {folder}"
-                )));
+                );
+                return Err(MachineError::kept(why, kept));
             }
             Err(why) => return Ok(Err(why.to_string())),
         }
-        ab::report(&folder).map(Ok).map_err(CommandError::other)
+        Ok(Ok(ab::report(&folder)?))
     }
 
     fn request(&self, arms: Vec<String>, benchmark: Benchmark) -> AbRequest {

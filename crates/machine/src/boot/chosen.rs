@@ -9,6 +9,7 @@ use idlewise_boot::{UserGovernor, kernel_file};
 use idlewise_governor::{Governor, GovernorSource, Instance, Spec, catalog};
 
 use super::HZ;
+use crate::MachineError;
 use idlewise_conform::recorded_governors::registered;
 use idlewise_recording::CommandError;
 
@@ -37,7 +38,7 @@ enum Origin {
 
 impl Chosen {
     /// The governors that a user calls `names`.
-    pub(super) fn all(names: &[String]) -> Result<Vec<Self>, CommandError> {
+    pub(super) fn all(names: &[String]) -> Result<Vec<Self>, MachineError> {
         let mut all: Vec<Self> = Vec::new();
         let mut files: Vec<std::path::PathBuf> = Vec::new();
         let mut folders = BTreeSet::new();
@@ -57,8 +58,8 @@ impl Chosen {
     }
 
     /// The governor that a user calls `name`; `files` are those of the user's that came before it.
-    fn new(name: &str, files: &mut Vec<std::path::PathBuf>) -> Result<Self, CommandError> {
-        let refuse = |why: &str| Err(CommandError::Request(format!("governor {name}: {why}")));
+    fn new(name: &str, files: &mut Vec<std::path::PathBuf>) -> Result<Self, MachineError> {
+        let refuse = |why: &str| Err(refused(name, why));
         // A folder's name for it.
         let folder = name.replace(['/', ':', ',', ' '], "_");
         let spec: Spec = name.parse()?;
@@ -94,18 +95,19 @@ impl Chosen {
 
     /// A file of the user's. It is compiled for user space first: what is wrong with it comes out soon, and the check of
     /// its choices needs it so.
-    fn of_user(name: &str, spec: Spec, files: &mut Vec<std::path::PathBuf>) -> Result<Self, CommandError> {
+    fn of_user(name: &str, spec: Spec, files: &mut Vec<std::path::PathBuf>) -> Result<Self, MachineError> {
         let governor = Governor::open(&GovernorSource::named_by_user(spec.clone()))?;
         let registers_as = registered(&governor)?;
         let sources = governor.sources();
-        let file = sources.first().cloned().unwrap_or_default();
+        let Some(file) = sources.first().cloned() else {
+            unreachable!("{name}: a governor of a file has no file")
+        };
         // One file with other parameters is one governor of the kernel's.
         let number = files.iter().position(|f| *f == file).unwrap_or_else(|| {
             files.push(file.clone());
             files.len() - 1
         });
-        let user =
-            UserGovernor::new(&spec.id, number + 1, &registers_as, &sources).map_err(CommandError::other)?;
+        let user = UserGovernor::new(&spec.id, number + 1, &registers_as, &sources)?;
         let stem = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let named = Spec { id: stem, params: spec.params.clone() }.to_string();
         Ok(Self {
@@ -118,7 +120,7 @@ impl Chosen {
     }
 
     /// As replay finds it: the kernel's own by their files in `tree`, the user's by the files in `recording`.
-    pub(super) fn in_replay(&self, tree: &Path, recording: &Path) -> Result<String, CommandError> {
+    pub(super) fn in_replay(&self, tree: &Path, recording: &Path) -> Result<String, MachineError> {
         let own = match &self.origin {
             Origin::Ours => return Ok(self.name.clone()),
             Origin::Users(user, params) => {
@@ -131,7 +133,7 @@ impl Chosen {
         if file.is_file() {
             return Ok(file.display().to_string());
         }
-        Err(CommandError::Request(format!("governor {}: the kernel has no {}", self.name, file.display())))
+        Err(refused(&self.name, &format!("the kernel has no {}", file.display())))
     }
 
     /// What a recording keeps of it: the user's file may have changed when it is replayed.
@@ -143,6 +145,11 @@ impl Chosen {
             Origin::Ours | Origin::Kernels(_) => Vec::new(),
         }
     }
+}
+
+/// The governor that a user calls `name` cannot be booted, and why.
+fn refused(name: &str, why: &str) -> MachineError {
+    CommandError::argument("--governor", format!("governor {name}"), why).into()
 }
 
 /// The user's governors among `chosen`, each once.

@@ -10,6 +10,7 @@ use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Wat
 use serde::Serialize;
 
 use super::{BuildRequest, Chosen, check_version, chosen, tree};
+use crate::MachineError;
 use idlewise_recording::CommandError;
 
 /// Version of the JSON that a self-test gives.
@@ -54,43 +55,37 @@ pub struct SelfTestRequest {
 /// that it can have, comparing every byte that comes home.
 ///
 /// # Errors
-/// [`CommandError`] when something cannot be built or booted; what does not hold is no error.
-pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTest, CommandError> {
+/// [`MachineError`] when something cannot be built or booted; what does not hold is no error.
+pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTest, MachineError> {
     check_version(&request.build)?;
-    let load = workload(&request.workload).map_err(CommandError::other)?;
+    let load = workload(&request.workload)?;
     if load.name == "rt-app" {
-        return Err(CommandError::Request("self-test takes no workload that needs a file".to_owned()));
+        let why = "self-test takes no workload that needs a file";
+        return Err(CommandError::conflict(&["--workload"], why).into());
     }
     let all = Chosen::all(slice::from_ref(&request.governor))?;
-    let chosen =
-        all.first().ok_or_else(|| CommandError::Request("a self-test needs a governor".to_owned()))?;
+    let [chosen] = &all[..] else { unreachable!("{} governors of one name", all.len()) };
     let mut machines = Vec::new();
     for platform in &request.platforms {
         let platform = idlewise_platform::find(platform)?;
-        machines
-            .push(Machine::new(&platform, None, IdleDriver::Synth, 0, WINDOW).map_err(CommandError::other)?);
+        machines.push(Machine::new(&platform, None, IdleDriver::Synth, 0, WINDOW)?);
         // Not every platform has states that PSCI can have.
         machines.extend(Machine::new(&platform, None, IdleDriver::Psci, 0, WINDOW));
     }
     let first = machines.first().cloned();
-    let first = first.ok_or_else(|| CommandError::Request("a self-test needs a platform".to_owned()))?;
+    let first = first.ok_or_else(|| CommandError::not_given("--platform", "a self-test needs a platform"))?;
 
-    let folder = LabFolder::open(request.build.folder.as_deref()).map_err(CommandError::other)?;
+    let folder = LabFolder::open(request.build.folder.as_deref())?;
     let tree = tree(&request.build, &folder, watch)?;
     chosen.in_replay(tree.folder(), Path::new(""))?;
     let users = chosen::users(&all);
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)
-        .map_err(CommandError::other)?
-        .with_governors(&users)
-        .kernel()
-        .map_err(CommandError::other)?;
-    let lab = Lab::new(&folder, kernel, watch).map_err(CommandError::other)?;
-    let home = tempfile::tempdir_in(folder.path())
-        .map_err(|e| CommandError::File { path: folder.path().display().to_string(), why: e.to_string() })?;
+    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
+    let lab = Lab::new(&folder, kernel, watch)?;
+    let home = tempfile::tempdir_in(folder.path()).map_err(|e| CommandError::file(folder.path(), e))?;
     let mut checks = Vec::new();
     let run = |checks: &mut Vec<Check>, name: &str, run: Run| {
         let to = home.path().join(name);
-        let outcome = lab.run(&run, &to, &[]).map_err(CommandError::other)?;
+        let outcome = lab.run(&run, &to, &[])?;
         if !outcome.complaints.is_empty() {
             checks.push(Check {
                 what: format!("{} on {} runs without complaint", run.workload.name, run.machine.platform),
@@ -98,7 +93,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
                 found: outcome.complaints.join("; "),
             });
         }
-        Ok::<PathBuf, CommandError>(to)
+        Ok::<PathBuf, MachineError>(to)
     };
     let of = |machine: Machine| Run {
         machine,
@@ -111,7 +106,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
         parameters: chosen.parameters.clone(),
     };
     let kunit = Run {
-        workload: workload("idle").map_err(CommandError::other)?,
+        workload: workload("idle")?,
         parameters: "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=idlewise*".to_owned(),
         ..of(first)
     };
@@ -151,7 +146,7 @@ fn kunit_check(results: &Path) -> Check {
     }
 }
 
-fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, CommandError> {
+fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, MachineError> {
     let (one, other) = (all_files(one)?, all_files(other)?);
     let mut different: Vec<&str> =
         one.keys().filter(|k| one.get(*k) != other.get(*k)).map(String::as_str).collect();
@@ -168,7 +163,7 @@ fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, CommandErro
     })
 }
 
-fn all_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
+fn all_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, MachineError> {
     let wrong =
         |e: std::io::Error| CommandError::File { path: folder.display().to_string(), why: e.to_string() };
     let mut all = BTreeMap::new();

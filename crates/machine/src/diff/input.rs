@@ -68,6 +68,11 @@ impl Input {
         Ok(Self { name, notes, took_cpus, what })
     }
 
+    /// It cannot serve, and why.
+    fn refused(&self, why: impl ToString) -> CommandError {
+        CommandError::input(Path::new(&self.name), why)
+    }
+
     /// How many looks it holds; `None` for a recording.
     pub(super) fn looks(&self) -> Option<usize> {
         if let What::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
@@ -76,9 +81,7 @@ impl Input {
     /// Its last look.
     pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
         let looks = if let What::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
-        looks.ok_or_else(|| {
-            CommandError::Request(format!("{}: a recording is no snapshot of sysfs", self.name))
-        })
+        looks.ok_or_else(|| self.refused("a recording is no snapshot of sysfs"))
     }
 
     /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
@@ -98,16 +101,11 @@ impl Input {
                 None => recorded(path, &self.name, options, notes)?,
             },
             What::CounterSnapshots(looks) => match looks.as_slice() {
-                [one] => {
-                    since_boot(one).map_err(|why| CommandError::Request(format!("{}: {why}", self.name)))?
-                }
+                [one] => since_boot(one).map_err(|why| self.refused(why))?,
                 [a, b] => between(a, b, notes)?,
                 more => {
-                    return Err(CommandError::Request(format!(
-                        "{}: {} snapshots; a run has one before and one after it",
-                        self.name,
-                        more.len()
-                    )));
+                    let why = format!("{} snapshots; a run has one before and one after it", more.len());
+                    return Err(self.refused(why));
                 }
             },
         };
@@ -173,19 +171,18 @@ fn looks_of_cat(
     let total: usize = cat.parts.iter().map(Vec::len).sum();
     let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
     if both && !total.is_multiple_of(2) {
-        return Err(CommandError::Request(format!(
-            "{name}: {total} times a CPU's states, which do not make a snapshot before and one after; give two files"
-        )));
+        let why = format!(
+            "{total} times a CPU's states, which do not make a snapshot before and one after; give two files"
+        );
+        return Err(CommandError::input(Path::new(name), why));
     }
     let count = if both { total / 2 } else { total };
     let numbers = match request.cpus.as_slice() {
         [] => CatDump::shell_order(count),
         cpus if cpus.len() == count => cpus.iter().copied().map(Some).collect(),
         cpus => {
-            return Err(CommandError::Request(format!(
-                "{name}: states of {count} CPUs, but --cpus names {}",
-                cpus.len()
-            )));
+            let why = format!("{name}: states of {count} CPUs, but --cpus names {}", cpus.len());
+            return Err(CommandError::conflict(&["--cpus"], why));
         }
     };
     if cat.foreign_lines > 0 {

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::inputs::TABLE;
 use super::{RecordRequest, kept_aside, plan};
-use idlewise_recording::CommandError;
+use crate::MachineError;
 
 /// What recording cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,16 +65,16 @@ impl Cost {
 /// and of how many.
 ///
 /// # Errors
-/// [`CommandError`] when something is missing or refused, or the command fails.
+/// [`MachineError`] when something is missing or refused, or the command fails.
 pub fn overhead(
     host: &Host,
     request: &RecordRequest,
     blocks: usize,
     stop: &mut Stop,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Overhead, CommandError> {
-    Tracefs::of(host).map_err(CommandError::other)?;
-    let mut journal = Journal::open(host).map_err(CommandError::other)?;
+) -> Result<Overhead, MachineError> {
+    Tracefs::of(host)?;
+    let mut journal = Journal::open(host)?;
     let plan = plan(request);
     let captured = plan.parts.join(TABLE);
     let start = || Inputs::new(host, RecorderOptions::default(), &captured);
@@ -85,12 +85,12 @@ pub fn overhead(
     };
     if request.inputs {
         // Says what is missing before anything is changed.
-        start().map_err(CommandError::other)?;
+        start()?;
     }
     let result =
         costs(host, &plan, &mut |folder| journal.made(folder), &mut companion, blocks, stop, progress);
-    journal.restore().map_err(CommandError::other)?;
-    let Costs { blocks, events, lost, moved } = result.map_err(CommandError::other)?;
+    journal.restore()?;
+    let Costs { blocks, events, lost, moved } = result?;
     let (wall, cpu) = (Cost::of(&blocks, |r| r.wall), Cost::of(&blocks, |r| r.cpu));
     let notes = moved.as_deref().map(kept_aside).into_iter().collect();
     Ok(Overhead { wall, cpu, events, lost, notes })

@@ -101,9 +101,8 @@ impl Recorder {
     /// [`LiveError`] that says what this kernel, or who asks, lacks for it.
     pub fn start(host: &Host, options: RecorderOptions) -> Result<Self, LiveError> {
         if host != &Host::below(Path::new("/")) {
-            return Err(LiveError::Request(
-                "a governor's inputs can be recorded on the running machine only, not on a copy of its files"
-                    .into(),
+            return Err(LiveError::lacks(
+                "a governor's inputs can be recorded on the running machine only, not on a copy of its files",
             ));
         }
         let governor = governor_of(host)?;
@@ -300,7 +299,7 @@ fn kernel_types(host: &Host) -> Result<Btf, LiveError> {
     let path = host.sys.join("kernel/btf/vmlinux");
     let bytes = match fs::read(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(LiveError::Request(format!(
+            return Err(LiveError::lacks(format!(
                 "{}: not there, so it is not known where this kernel keeps its governor's inputs (built without \
                  CONFIG_DEBUG_INFO_BTF); record without them",
                 path.display()
@@ -308,24 +307,31 @@ fn kernel_types(host: &Host) -> Result<Btf, LiveError> {
         }
         read => read.map_err(LiveError::io(&path))?,
     };
-    Btf::parse(bytes).map_err(|e| LiveError::Request(format!("{}: {e}", path.display())))
+    Btf::parse(bytes).map_err(|e| LiveError::file(&path, e))
 }
 
 fn lacking(e: &BtfError) -> LiveError {
-    LiveError::Request(format!(
+    LiveError::lacks(format!(
         "{e}, so its governor's inputs cannot be recorded (needs Linux 5.8 or newer with cpuidle); record without them"
     ))
 }
 
 /// What bpf(2) says.
 fn refused(e: io::Error) -> LiveError {
-    let help = if e.kind() == io::ErrorKind::PermissionDenied {
-        ": recording a governor's inputs takes root (or CAP_BPF and CAP_PERFMON) and a kernel that lets BPF read its memory \
-         (lockdown none or integrity)"
-    } else {
-        ""
-    };
-    LiveError::Request(format!("bpf(2): {e}{help}"))
+    refused_for(&e, "")
+}
+
+/// The same, and `what` for.
+fn refused_for(e: &io::Error, what: &str) -> LiveError {
+    if e.kind() != io::ErrorKind::PermissionDenied {
+        return LiveError::lacks(format!("bpf(2): {e}{what}"));
+    }
+    LiveError::NotRoot {
+        why: format!(
+            "bpf(2): {e}: recording a governor's inputs takes root (or CAP_BPF and CAP_PERFMON) and a kernel that lets BPF read \
+             its memory (lockdown none or integrity){what}"
+        ),
+    }
 }
 
 /// CPUs as sysfs lists them, as in `0-3,5`.
@@ -336,8 +342,7 @@ fn listed_cpus(host: &Host, which: &str) -> Result<Vec<u32>, LiveError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    parse_cpu_list(&text)
-        .map_err(|_| LiveError::Request(format!("{}: {text:?} is no list of CPUs", path.display())))
+    parse_cpu_list(&text).map_err(|_| LiveError::file(&path, format!("{text:?} is no list of CPUs")))
 }
 
 /// States of the CPU that has most.
@@ -347,7 +352,7 @@ fn states_of(host: &Host) -> Result<u32, LiveError> {
         |cpu: u32| (0..).take_while(|i| folder.join(format!("cpu{cpu}/cpuidle/state{i}")).is_dir()).count();
     match listed_cpus(host, "online")?.into_iter().map(of).max() {
         Some(states @ 1..=16) => Ok(states as u32),
-        _ => Err(LiveError::Request(format!(
+        _ => Err(LiveError::lacks(format!(
             "{}: no CPU has idle states, so no governor is asked here (no cpuidle driver)",
             folder.display()
         ))),
@@ -377,12 +382,10 @@ fn rings(possible: &[u32], bytes: u32) -> io::Result<(Map, Vec<Cpu>)> {
 }
 
 fn load(purpose: Purpose, what: &str, code: Option<Code>) -> Result<Program, LiveError> {
-    let code = code
-        .ok_or_else(|| LiveError::Request(format!("the program for {what} has a jump that leads nowhere")))?;
+    let Some(code) = code else { unreachable!("the program for {what} has a jump that leads nowhere") };
     Program::load(purpose, &code.insns).map_err(|(error, log)| {
-        let LiveError::Request(said) = refused(error) else { return LiveError::Request(log) };
         let last = log.lines().rev().find(|l| !l.starts_with("processed")).unwrap_or_default();
-        LiveError::Request(format!("{said}; the kernel did not take the program for {what}: {last}"))
+        refused_for(&error, &format!("; the kernel did not take the program for {what}: {last}"))
     })
 }
 

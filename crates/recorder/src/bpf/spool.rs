@@ -56,7 +56,7 @@ impl Spool {
     pub fn stop(self) -> Result<Recorded, LiveError> {
         drop(self.stop);
         self.thread.join().unwrap_or_else(|_| {
-            Err(LiveError::Request("the thread that writes inputs has broken down".into()))
+            Err(LiveError::Broken("the thread that writes inputs has broken down".into()))
         })
     }
 }

@@ -139,9 +139,8 @@ impl<'h> Begun<'h> {
         companion.as_mut().map_or(Ok(()), |c| c.stop())?;
         self.instance.record(false)?;
         if ended != Ended::Command(std::process::ExitStatus::default()) {
-            return Err(LiveError::Request(
-                "the command failed or was stopped: nothing was measured".to_owned(),
-            ));
+            let why = "the command failed or was stopped: nothing was measured".to_owned();
+            return Err(LiveError::Command { why });
         }
         if recorded {
             let (events, lost, _) = totals(&self.instance)?;

@@ -68,7 +68,7 @@ pub fn record(
     match into_parts(host, &tracefs, plan, made, companion, stop, progress) {
         Ok(recorded) => Ok(Recorded { moved, ..recorded }),
         Err(e) if spool::holds_pages(&plan.parts) => {
-            Err(LiveError::Request(format!("{e}. {}", kept(&plan.parts))))
+            Err(LiveError::Kept { why: Box::new(e), kept: kept(&plan.parts) })
         }
         Err(e) => {
             let _ = spool::remove(&plan.parts);
@@ -123,7 +123,7 @@ fn into_parts(
     head.saved_cmdlines = tracefs.read("saved_cmdlines").unwrap_or_default();
     if events == 0 {
         let why = "no event at all was recorded, though tracing was on; is another tracer in the way (tracing_on, lockdown)?";
-        return Err(LiveError::Request(why.to_owned()));
+        return Err(LiveError::lacks(why));
     }
     let nameless = UsedSymbols::new(&head.kallsyms).is_empty();
     let (recorded, missing) = (instance.recorded.clone(), instance.missing.clone());
@@ -181,7 +181,7 @@ impl Recorded {
     /// When a file cannot be read or written; the pages are kept, and the error says where.
     pub fn write(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {
         self.pack(form, description, file)
-            .map_err(|e| LiveError::Request(format!("{e}. {}", kept(&self.parts))))
+            .map_err(|e| LiveError::Kept { why: Box::new(e), kept: kept(&self.parts) })
     }
 
     fn pack(&self, form: DatForm, description: &str, file: &File) -> Result<(), LiveError> {

@@ -44,10 +44,8 @@ pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>,
     let mut moved = None;
     if folder.symlink_metadata().is_ok() {
         if !is_ours(folder) {
-            return Err(LiveError::Request(format!(
-                "{}: is in the way of what is recorded, and nothing that a recording has left; move it, or name another file",
-                folder.display()
-            )));
+            let why = "is in the way of what is recorded, and nothing that a recording has left; move it, or name another file";
+            return Err(LiveError::file(folder, why));
         }
         if holds_pages(folder) && !force {
             let aside = aside(folder);

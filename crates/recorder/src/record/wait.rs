@@ -71,8 +71,8 @@ struct Running {
 impl Running {
     fn start(command: &[std::ffi::OsString]) -> Result<Option<Self>, LiveError> {
         let Some((program, args)) = command.split_first() else { return Ok(None) };
-        let cannot = |e: std::io::Error| {
-            LiveError::Request(format!("{}: cannot be run: {e}", program.to_string_lossy()))
+        let cannot = |e: std::io::Error| LiveError::Command {
+            why: format!("{}: cannot be run: {e}", program.to_string_lossy()),
         };
         let mut child = Command::new(program).args(args).spawn().map_err(cannot)?;
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
@@ -80,9 +80,7 @@ impl Running {
             Err(e) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(LiveError::Request(format!(
-                    "recording around a command needs pidfd_open (Linux 5.3): {e}"
-                )))
+                Err(LiveError::lacks(format!("recording around a command needs pidfd_open (Linux 5.3): {e}")))
             }
         }
     }
