@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use idlewise_governor::{GovernorError, Loader, Offered};
-use idlewise_model::TapeCpu;
+use idlewise_model::{NotKnown, TapeCpu};
 use idlewise_report::percent_of;
 
 use crate::agreement::Agreement;
@@ -19,15 +19,14 @@ use idlewise_recording::{CommandError, FidelityHead, Recording};
 pub fn kernels_own(
     recording: &Recording,
     offered: &Offered,
-) -> Result<Result<FidelityHead, String>, CommandError> {
+) -> Result<Result<FidelityHead, NotKnown>, CommandError> {
     if !recording.tells_states()? {
-        return Ok(Err(
-            "not known: without cpu_idle events the recording does not show the kernel's choices".into(),
-        ));
+        let why = "not known: without cpu_idle events the recording does not show the kernel's choices";
+        return Ok(Err(NotKnown::because(why)));
     }
     let governor = match recording.kernels_governor(offered)? {
         Ok(governor) => governor,
-        Err(why) => return Ok(Err(format!("not known: {why}"))),
+        Err(why) => return Ok(Err(NotKnown::because(format!("not known: {why}")))),
     };
     let by_data = matches!(recording.governor, KernelGovernor::Recorded(_));
     match governor.run(|loader| followed(loader, recording)) {
@@ -35,7 +34,7 @@ pub fn kernels_own(
         Err(GovernorError::IdlePeriods(e)) => Err(e.into()),
         // A name with a parameter that there is not, in a recording, is no reason to leave the rest undone.
         Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
-            Ok(Err(format!("not known: {e}")))
+            Ok(Err(NotKnown::because(format!("not known: {e}"))))
         }
         Err(e) => Err(e.into()),
     }

@@ -2,6 +2,7 @@
 //! Agreements as JSON has them (`docs/reference/json.md`): the names there stay when those in the code change.
 
 use idlewise_governor::Inputs;
+use idlewise_model::NotKnown;
 use serde::{Serialize, Serializer};
 
 use crate::agreement::{Agreement, Divergence};
@@ -51,7 +52,7 @@ struct Row {
 }
 
 /// For `#[serde(serialize_with)]`: what came of a recorded governor, or why nothing did.
-pub(crate) fn result<S: Serializer>(result: &Result<Agreement, String>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn result<S: Serializer>(result: &Result<Agreement, NotKnown>, to: S) -> Result<S::Ok, S::Error> {
     result.as_ref().map(counts).serialize(to)
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{TapeCpu, TickGrid};
+use idlewise_model::{NotKnown, TapeCpu, TickGrid};
 use idlewise_platform::Platform;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub struct RecordedGovernor {
     pub cpus: Vec<u32>,
     /// What came of it, or why nothing did.
     #[serde(serialize_with = "published::result")]
-    pub result: Result<Agreement, String>,
+    pub result: Result<Agreement, NotKnown>,
 }
 
 impl RecordedGovernor {
@@ -78,7 +78,7 @@ pub fn of_recording(recording: &Recording, offered: &Offered) -> Result<Vec<Reco
     let mut all = Vec::new();
     if let Some(table) = &recording.inputs {
         let name = recording.tape.source.governor.as_str();
-        all.push(of_table(table, name, governor.as_ref().map_err(String::as_str), &recording.machine)?);
+        all.push(of_table(table, name, governor.as_ref(), &recording.machine)?);
     }
     let usable = recording.tape.cpus.iter().find(|c| c.usable == TapeCpu::Usable);
     let period_ns = usable.map_or(TickGrid::period_of(250), |cpu| cpu.tick.period_ns);
@@ -92,7 +92,7 @@ pub fn of_recording(recording: &Recording, offered: &Offered) -> Result<Vec<Reco
 fn of_table(
     table: &InputsBeside,
     name: &str,
-    governor: Result<&Governor, &str>,
+    governor: Result<&Governor, &NotKnown>,
     machine: &Platform,
 ) -> Result<RecordedGovernor, CommandError> {
     let mut recorded = RecordedGovernor {
@@ -106,8 +106,10 @@ fn of_table(
         result: Ok(Agreement::new(Source::DecisionTable)),
     };
     if !table.file.exists() {
-        recorded.result =
-            Err(format!("{}, which the recording's description names, is not there", table.file.display()));
+        recorded.result = Err(NotKnown::because(format!(
+            "{}, which the recording's description names, is not there",
+            table.file.display()
+        )));
         return Ok(recorded);
     }
     let all = DecisionTable::read_all(&table.file, machine)?;
@@ -119,19 +121,21 @@ fn of_table(
         recorded.refused += u64::from(row.rejected);
     }
     recorded.result = match (&table.unproven, governor) {
-        (Some(why), _) => Err(why.clone()),
+        (Some(why), _) => Err(NotKnown::because(why)),
         (None, Ok(governor)) => sum(governor, &all)?,
-        (None, Err(why)) => Err(why.to_owned()),
+        (None, Err(why)) => Err(why.clone()),
     };
     Ok(recorded)
 }
 
-fn sum(governor: &Governor, all: &[DecisionTable<'_>]) -> Result<Result<Agreement, String>, CommandError> {
+fn sum(governor: &Governor, all: &[DecisionTable<'_>]) -> Result<Result<Agreement, NotKnown>, CommandError> {
     let mut sum = Agreement::new(Source::DecisionTable);
     for part in all {
         match governor.run(|loader| follow(loader, part)) {
             Ok(agreement) => sum.merge(agreement),
-            Err(e) if governor.is_foreign() && e.is_misbehaviour() => return Ok(Err(e.to_string())),
+            Err(e) if governor.is_foreign() && e.is_misbehaviour() => {
+                return Ok(Err(NotKnown::because(e.to_string())));
+            }
             Err(e) => return Err(e.into()),
         }
     }
@@ -214,14 +218,16 @@ fn one(
     machine: &Platform,
     tick_period_ns: u64,
     by_data: bool,
-) -> Result<Result<Agreement, String>, CommandError> {
+) -> Result<Result<Agreement, NotKnown>, CommandError> {
     let decisions = match TraceDecisions::new(of, machine, tick_period_ns) {
         Ok(decisions) => decisions,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(NotKnown::because(why))),
     };
     match governor.run(|loader| follow(loader, &decisions)) {
         Ok(agreement) => Ok(Ok(agreement)),
-        Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => Ok(Err(e.to_string())),
+        Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
+            Ok(Err(NotKnown::because(e.to_string())))
+        }
         Err(e) => Err(e.into()),
     }
 }
@@ -233,23 +239,25 @@ pub fn registered(governor: &Governor) -> Result<String, CommandError> {
 }
 
 /// The governor of ours that a kernel with the overlay calls `name`; or why none is meant for certain.
-fn by_name(name: &str, offered: &Offered) -> Result<Governor, String> {
+fn by_name(name: &str, offered: &Offered) -> Result<Governor, NotKnown> {
     if name.is_empty() {
         let why = "the governor was enabled before the recording began and is not named: name it with \
             --kernel-governor";
-        return Err(why.to_owned());
+        return Err(NotKnown::because(why));
     }
     let ours = name.strip_prefix(PREFIX);
     if ours.is_none() && OF_KERNELS.contains(&name) {
-        return Err(format!(
+        return Err(NotKnown::because(format!(
             "the kernel's own {name}, it seems: name its file with --kernel-governor (linux:VERSION/{name} and --kernel-tree)"
-        ));
+        )));
     }
     let recorded = RecordedName::new(ours.unwrap_or(name));
-    recorded.find(offered, None).map_err(|why| match why {
-        GovernorError::Unknown { .. } => {
-            format!("{name} is not among the governors here (--kernel-governor)")
-        }
-        why => not_selected(&recorded, &why, None),
+    recorded.find(offered, None).map_err(|why| {
+        NotKnown::because(match why {
+            GovernorError::Unknown { .. } => {
+                format!("{name} is not among the governors here (--kernel-governor)")
+            }
+            why => not_selected(&recorded, &why, None),
+        })
     })
 }

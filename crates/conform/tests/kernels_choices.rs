@@ -60,7 +60,7 @@ fn a_governor_that_is_not_here_or_not_named_leaves_fidelity_open() {
     for (governor, word) in [("", "--kernel-governor"), ("other:qcom-cpu-lpm", "qcom-cpu-lpm")] {
         let report = run(&request(&[&path], "kvm-guest", governor, &["menu"]));
         let why = report.traces[0].fidelity.clone().unwrap_err();
-        assert!(why.contains(word), "{why}");
+        assert!(why.why().contains(word), "{why}");
     }
 }
 

@@ -12,6 +12,7 @@ use idlewise_boot::{
     BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
     workload,
 };
+use idlewise_model::NotKnown;
 use idlewise_platform::{Cluster, Costs, Platform};
 use serde::Serialize;
 
@@ -153,7 +154,7 @@ pub struct RecordingCheck {
     /// `None` where true inputs were not recorded.
     pub parity: Option<RecordedGovernor>,
     /// The same governor replayed from the stock events alone.
-    pub fidelity: Result<FidelityHead, String>,
+    pub fidelity: Result<FidelityHead, NotKnown>,
     /// The trace against the kernel's own counters.
     pub counters: Option<CounterCheck>,
 }

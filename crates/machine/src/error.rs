@@ -5,6 +5,7 @@ use idlewise_boot::BootError;
 use idlewise_files::new_file::WriteError;
 use idlewise_governor::GovernorError;
 use idlewise_live::LiveError;
+use idlewise_model::NotKnown;
 use idlewise_platform::PlatformError;
 use idlewise_recording::CommandError;
 
@@ -56,17 +57,17 @@ pub enum MachineError {
     )]
     NoEvidence {
         /// Why a recording could not be made or not be replayed.
-        no_replay: String,
+        no_replay: NotKnown,
         /// Why governors cannot be compared on this kernel.
-        no_ab: String,
+        no_ab: NotKnown,
     },
     /// There is no evidence for advice: neither a replay, which [`crate::advise::Attendant::warn`] has heard of, nor a comparison.
     #[error("and no comparison on this kernel was possible: {no_ab}")]
     NoAnswer {
         /// Why no replay was possible.
-        no_replay: String,
+        no_replay: NotKnown,
         /// Why no governors were compared on this kernel.
-        no_ab: String,
+        no_ab: NotKnown,
     },
 }
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand};
-use idlewise_model::TickGrid;
+use idlewise_model::{NotKnown, TickGrid};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
@@ -216,12 +216,12 @@ impl Recording {
     ///
     /// # Errors
     /// [`CommandError::Governor`] where an option of this invocation names one that cannot be had.
-    pub fn kernels_governor(&self, offered: &Offered) -> Result<Result<Governor, String>, CommandError> {
+    pub fn kernels_governor(&self, offered: &Offered) -> Result<Result<Governor, NotKnown>, CommandError> {
         let name = self.governor.as_str();
         match &self.governor {
-            KernelGovernor::Recorded(_) if name.is_empty() => Ok(Err(
-                "the recording does not name the kernel's idle governor (--kernel-governor)".to_owned(),
-            )),
+            KernelGovernor::Recorded(_) if name.is_empty() => Ok(Err(NotKnown::because(
+                "the recording does not name the kernel's idle governor (--kernel-governor)",
+            ))),
             KernelGovernor::Recorded(recorded) => {
                 let folder = self.path.parent();
                 // Its parameters are data, too.
@@ -230,11 +230,12 @@ impl Recording {
                     Ok(governor)
                 };
                 let found = recorded.find(offered, folder).and_then(loads);
-                Ok(found.map_err(|why| not_selected(recorded, &why, folder)))
+                Ok(found.map_err(|why| NotKnown::because(not_selected(recorded, &why, folder))))
             }
             KernelGovernor::Given(_) => find_one(name, offered.trees()).map(Ok),
             KernelGovernor::Other(_) => {
-                Ok(Err(format!("the kernel ran {name}, which is not among the governors here")))
+                let why = format!("the kernel ran {name}, which is not among the governors here");
+                Ok(Err(NotKnown::because(why)))
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use idlewise_model::{Confidence, Health, HealthCount, HealthKind, TapeCpu};
+use idlewise_model::{Confidence, Health, HealthCount, HealthKind, NotKnown, TapeCpu};
 use idlewise_report::percent;
 use serde::Serialize;
 
@@ -167,13 +167,13 @@ impl TraceHead {
     }
 
     /// The same where the kernel's own governor was replayed with this result.
-    pub fn with_fidelity(mut self, fidelity: &Result<FidelityHead, String>) -> Self {
+    pub fn with_fidelity(mut self, fidelity: &Result<FidelityHead, NotKnown>) -> Self {
         self.warnings.extend(fidelity.as_ref().ok().and_then(FidelityHead::warning));
         self
     }
 
     /// The warnings that are about the machine, of a result with which the kernel's own governor was replayed.
-    pub fn machine_warnings(&self, fidelity: &Result<FidelityHead, String>) -> Vec<String> {
+    pub fn machine_warnings(&self, fidelity: &Result<FidelityHead, NotKnown>) -> Vec<String> {
         let replay = fidelity.as_ref().ok().and_then(FidelityHead::warning);
         self.warnings.iter().filter(|w| replay.as_ref() != Some(w)).cloned().collect()
     }

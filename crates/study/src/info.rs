@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Event, EventKind, GovernorName, Span};
+use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Span};
 use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
 use serde::Serialize;
@@ -152,7 +152,7 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parity: Vec<RecordedGovernor>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
-    pub fidelity: Result<FidelityHead, String>,
+    pub fidelity: Result<FidelityHead, NotKnown>,
     /// Entries that could not last.
     pub doomed: Doomed,
     /// How right the tape's inputs are, where the trace has the true ones.

@@ -49,12 +49,12 @@ fn checks(cell: &Cell) -> Table {
     };
     row("same from true inputs", &|c| match c.parity.as_ref().map(|p| &p.result) {
         Some(Ok(counts)) => format!("{}/{}", counts.same, counts.decisions),
-        Some(Err(why)) => why.clone(),
+        Some(Err(why)) => why.to_string(),
         None => "not recorded".to_owned(),
     });
     row("same from stock events", &|c| match &c.fidelity {
         Ok(f) => format!("{} %", shown_or_unknown(f.same_state_pct, percent)),
-        Err(why) => why.clone(),
+        Err(why) => why.to_string(),
     });
     row("counters", &|c| match &c.counters {
         Some(counters) if counters.same() => "equal".to_owned(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lines above the tables: the recording, its machine, what the numbers are worth.
 
+use idlewise_model::NotKnown;
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::recording::MACHINE;
 use idlewise_recording::trace_head::HealthHead;
@@ -60,7 +61,7 @@ pub(crate) fn health_lines(health: &[HealthHead]) -> Vec<Line> {
 pub(crate) struct ReplayedTrace<'r> {
     pub(crate) head: &'r TraceHead,
     pub(crate) same_machine: bool,
-    pub(crate) fidelity: &'r Result<FidelityHead, String>,
+    pub(crate) fidelity: &'r Result<FidelityHead, NotKnown>,
 }
 
 impl ReplayedTrace<'_> {
@@ -100,10 +101,10 @@ pub(crate) fn state_lines(not_entered: &[String]) -> Vec<Line> {
     not_entered.iter().map(|words| Line::new("states", words)).collect()
 }
 
-pub(crate) fn fidelity_lines(f: &Result<FidelityHead, String>) -> Vec<Line> {
+pub(crate) fn fidelity_lines(f: &Result<FidelityHead, NotKnown>) -> Vec<Line> {
     let f = match f {
         Ok(f) => f,
-        Err(why) => return vec![Line::new("fidelity", why)],
+        Err(unknown) => return vec![Line::new("fidelity", unknown.why())],
     };
     let Some(same_state_pct) = f.same_state_pct else {
         let why = format!(

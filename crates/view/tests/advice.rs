@@ -2,6 +2,7 @@
 //! Does the page of an advice begin with the answer, and warn before anything that depends on what it warns of?
 
 use idlewise_machine::advise::{Evidence, Situation, judge};
+use idlewise_model::NotKnown;
 use idlewise_report::Format;
 
 #[test]
@@ -11,8 +12,8 @@ fn a_page_without_advice_says_so_first_and_sets_nothing() {
         load: "timer".to_owned(),
         candidates: Vec::new(),
         entered: None,
-        replay: Err("no recording".to_owned()),
-        ab: Err("needs root".to_owned()),
+        replay: Err(NotKnown::because("no recording")),
+        ab: Err(NotKnown::because("needs root")),
     });
     a.machine_warnings = vec!["the recording is of Arm".to_owned()];
     let page = idlewise_view::advise(&a).render(Format::Table, &a).unwrap();

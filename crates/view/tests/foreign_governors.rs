@@ -100,7 +100,7 @@ fn the_recorded_kernels_governor_may_be_a_file() {
     asked.recording.kernel_governor = Some(file("trap.c", "__builtin_trap();"));
     let report = idlewise_testkit::run(&asked);
     let why = report.traces[0].fidelity.as_ref().unwrap_err();
-    assert!(why.contains("not known") && why.contains("crashed in select"), "{why}");
+    assert!(why.why().contains("not known") && why.why().contains("crashed in select"), "{why}");
 }
 
 #[test]

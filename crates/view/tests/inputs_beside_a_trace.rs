@@ -82,7 +82,7 @@ fn what_cannot_be_proved_is_not_claimed() {
     ] {
         let report = of(beside(folder.path(), more, table.as_deref()), None);
         let p = &report.traces[0].parity[0];
-        assert!(p.result.as_ref().is_err_and(|why| why.contains(wanted)) && !p.is_broken(), "{p:?}");
+        assert!(p.result.as_ref().is_err_and(|why| why.why().contains(wanted)) && !p.is_broken(), "{p:?}");
     }
 }
 

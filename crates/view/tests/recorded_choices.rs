@@ -237,15 +237,18 @@ fn a_governor_from_before_the_recording_must_be_named() {
     lines.chosen(2, 0).stayed(3, 0).chosen(4, 1).stayed(5, 1);
     let all = lines.parity(None);
     let why = all[0].result.as_ref().unwrap_err();
-    assert!(why.contains("before the recording began") && why.contains("--kernel-governor"), "{why}");
+    assert!(
+        why.why().contains("before the recording began") && why.why().contains("--kernel-governor"),
+        "{why}"
+    );
     let all = lines.parity(Some(&governor("shallow")));
     assert_eq!((counts(&all[0]).decisions, counts(&all[0]).same), (2, 1));
     let why = lines_of("menu", 2).parity(None)[0].result.clone().unwrap_err();
-    assert!(why.contains("the kernel's own menu"), "{why}");
+    assert!(why.why().contains("the kernel's own menu"), "{why}");
     let why = lines_of("mobile", 2).parity(None)[0].result.clone().unwrap_err();
-    assert!(why.contains("mobile is not among the governors"), "{why}");
+    assert!(why.why().contains("mobile is not among the governors"), "{why}");
     let why = lines_of("shallow", 3).parity(None)[0].result.clone().unwrap_err();
-    assert!(why.contains("3 idle states in the recording and 2 on platform"), "{why}");
+    assert!(why.why().contains("3 idle states in the recording and 2 on platform"), "{why}");
 }
 
 fn lines_of(name: &str, states: u32) -> Lines {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
-use idlewise_model::{Piece, PieceFlags, PiecesError, TapeCpu};
+use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
@@ -27,9 +27,9 @@ pub struct Evidence<'e> {
     /// The idle states that can be entered, as far as the recording shows it ([`entered`]); nothing without one.
     pub entered: Option<BTreeSet<usize>>,
     /// The replay of a recording of the load, with [`specs`]; why there is none.
-    pub replay: Result<&'e ReplayReport, String>,
+    pub replay: Result<&'e ReplayReport, NotKnown>,
     /// The comparison on the running kernel, arms named as the candidates; why there is none.
-    pub ab: Result<&'e AbReport, String>,
+    pub ab: Result<&'e AbReport, NotKnown>,
 }
 use idlewise_recording::Recording;
 use idlewise_recording::candidate::ORACLE;
@@ -43,7 +43,7 @@ pub struct Row {
     /// Whether the kernel has it; nothing where that is not known.
     pub in_kernel: Option<bool>,
     /// What the replay says of it; why it says nothing.
-    pub replay: Option<Result<Replayed, String>>,
+    pub replay: Option<Result<Replayed, NotKnown>>,
     /// What the comparison on the running kernel says, against the governor in force; empty where there was none.
     pub compared: Vec<Compared>,
 }
@@ -232,12 +232,12 @@ fn of_replay(
     report: &ReplayReport,
     spec: &str,
     entered: Option<&BTreeSet<usize>>,
-) -> Option<Result<Replayed, String>> {
+) -> Option<Result<Replayed, NotKnown>> {
     let trace = report.traces.first()?;
     let place = report.request.governors.iter().position(|g| g == spec)?;
     let result = trace.governors.get(place)?;
     if let Some(why) = &result.failure {
-        return Some(Err(why.clone()));
+        return Some(Err(NotKnown::because(why)));
     }
     let base = trace.governors.first();
     let pair = |swap: &[String; 2]| {

@@ -5,6 +5,7 @@
 mod tests;
 
 use idlewise_ab::{AbReport, Verdict};
+use idlewise_model::NotKnown;
 use idlewise_report::percent;
 use serde::Serialize;
 
@@ -50,9 +51,9 @@ pub struct Advice {
     /// The governors that were asked about, the one in force first.
     pub rows: Vec<Row>,
     /// What the replay depends on; why there is none.
-    pub replay: Result<ReplayBasis, String>,
+    pub replay: Result<ReplayBasis, NotKnown>,
     /// What the comparison on the running kernel depends on; why there is none.
-    pub ab: Result<AbBasis, String>,
+    pub ab: Result<AbBasis, NotKnown>,
     /// What could not be tested, and why.
     pub untested: Vec<Untested>,
     /// What speaks against the machine on which the replay rests.
@@ -105,7 +106,7 @@ pub struct Trying {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayBasis {
     /// How far the kernel's own governor makes the kernel's choices; why that is not known.
-    pub fidelity: Result<FidelityHead, String>,
+    pub fidelity: Result<FidelityHead, NotKnown>,
     /// Inputs that the recording neither shows nor determines by the kernel's rules: name, % of values.
     pub guessed: Vec<(String, f64)>,
     /// Sleep lengths that are not certain.
@@ -350,7 +351,7 @@ impl ReplayBasis {
             let part = i.bounded + i.assumed;
             (part > 0).then(|| (i.name.clone(), part as f64 * 100.0 / all as f64))
         });
-        let nothing = || Err("no trace was replayed".to_owned());
+        let nothing = || Err(NotKnown::because("no trace was replayed"));
         Self {
             guessed: guessed.collect(),
             fidelity: trace.map_or_else(nothing, |t| t.fidelity.clone()),

@@ -17,6 +17,7 @@ use idlewise_live::journal::PutBack;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
+use idlewise_model::NotKnown;
 use idlewise_recorder::record::{Stop, Stopper};
 use idlewise_recording::{CommandError, DatForm, Recording, RecordingOptions};
 use idlewise_report::lines;
@@ -166,7 +167,7 @@ pub fn advise(
         None => task.compare(&situation, &candidates)?,
     };
     if let (Err(no_replay), Err(no_ab)) = (&replayed, &compared) {
-        attendant.warn(no_replay);
+        attendant.warn(no_replay.why());
         return Err(MachineError::NoAnswer { no_replay: no_replay.clone(), no_ab: no_ab.clone() });
     }
     let mut advice = judge(&Evidence {
@@ -196,15 +197,17 @@ fn write_json(path: &Path, what: &impl Serialize) -> Result<(), MachineError> {
 }
 
 /// Whether the governor in force, the first of `candidates`, can be replayed: all others are compared with it.
-fn is_replayed(candidates: &[Candidate]) -> Result<(), String> {
+fn is_replayed(candidates: &[Candidate]) -> Result<(), NotKnown> {
     match candidates.first().filter(|c| c.replay.is_empty()) {
-        Some(current) => Err(format!("the kernel's governor {} cannot be replayed", current.name)),
+        Some(current) => {
+            Err(NotKnown::because(format!("the kernel's governor {} cannot be replayed", current.name)))
+        }
         None => Ok(()),
     }
 }
 
 /// A recording's path; or why there is none.
-type Recorded = Result<PathBuf, String>;
+type Recorded = Result<PathBuf, NotKnown>;
 
 /// A recording and what it is of.
 struct Opened {
@@ -262,26 +265,30 @@ impl<'a> Task<'a> {
     }
 
     /// Why a recording of this machine could not be made or not be replayed.
-    fn can_replay(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), String> {
+    fn can_replay(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), NotKnown> {
         if here.governor.is_none() {
-            return Err("this kernel names no idle governor in force".to_owned());
+            return Err(NotKnown::because("this kernel names no idle governor in force"));
         }
         is_replayed(candidates)?;
         if self.options().recorded_on.is_none() {
-            Watch::open(self.host)
-                .map_err(|e| format!("{e} (--recorded-on names another machine's states)"))?;
+            Watch::open(self.host).map_err(|e| {
+                NotKnown::because(format!("{e} (--recorded-on names another machine's states)"))
+            })?;
         }
-        Tracefs::of(self.host).map(drop).map_err(|e| e.to_string())
+        Tracefs::of(self.host).map(drop).map_err(NotKnown::of)
     }
 
     /// Why governors could not be compared on this kernel.
-    fn can_compare(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), String> {
+    fn can_compare(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), NotKnown> {
         self.arms(here, candidates)?;
-        Watch::open(self.host).map_err(|e| e.to_string())?;
+        Watch::open(self.host).map_err(NotKnown::of)?;
         let file = self.host.sys.join("devices/system/cpu/cpuidle/current_governor");
         match OpenOptions::new().write(true).open(&file) {
             Ok(_) => Ok(()),
-            Err(e) => Err(format!("{}: {e}; switching governors needs root", file.display())),
+            Err(e) => {
+                let why = format!("{}: {e}; switching governors needs root", file.display());
+                Err(NotKnown::because(why))
+            }
         }
     }
 
@@ -321,7 +328,7 @@ impl<'a> Task<'a> {
             }
             Ok(()) => Ok(Ok(to)),
             Err(closed @ MachineError::Command(CommandError::Write(WriteError::Closed))) => Err(closed),
-            Err(why) if self.request.benchmark.is_some() && !self.request.no_ab => Ok(Err(why.to_string())),
+            Err(why) if self.request.benchmark.is_some() && !self.request.no_ab => Ok(Err(NotKnown::of(why))),
             Err(why) => {
                 if made_now {
                     // Only an empty folder goes.
@@ -385,7 +392,7 @@ impl<'a> Task<'a> {
         let opened = match opened {
             Ok(recording) => recording,
             Err(e) if self.request.trace.is_none() || self.request.ab_session.is_some() => {
-                return Ok(without(e.to_string(), here));
+                return Ok(without(NotKnown::of(e), here));
             }
             Err(e) => return Err(e.into()),
         };
@@ -423,7 +430,7 @@ impl<'a> Task<'a> {
         Ok(Opened { recording: Ok(path), situation, recorded, entered: Some(entered) })
     }
 
-    fn replay(&self, path: &Path, candidates: &[Candidate]) -> Result<ReplayReport, String> {
+    fn replay(&self, path: &Path, candidates: &[Candidate]) -> Result<ReplayReport, NotKnown> {
         is_replayed(candidates)?;
         let request = ReplayRequest {
             traces: vec![path.to_owned()],
@@ -433,7 +440,7 @@ impl<'a> Task<'a> {
             ..ReplayRequest::default()
         };
         let progress = self.attendant.begin("reading");
-        replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(|e| e.to_string())
+        replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(NotKnown::of)
     }
 
     /// What is compared on the running kernel, and what runs meanwhile; or why nothing is.
@@ -441,9 +448,9 @@ impl<'a> Task<'a> {
         &self,
         situation: &Situation,
         candidates: &[Candidate],
-    ) -> Result<(Vec<String>, Benchmark), String> {
+    ) -> Result<(Vec<String>, Benchmark), NotKnown> {
         let a = self.request;
-        let not = |why: &str| Err(why.to_owned());
+        let not = |why: &str| Err(NotKnown::because(why));
         if a.no_ab {
             return not("left out, as asked (--no-ab)");
         }
@@ -463,7 +470,7 @@ impl<'a> Task<'a> {
         let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
         if arms.len() < 2 {
             let only = if arms.is_empty() { String::new() } else { format!(" but {}", arms.join(", ")) };
-            return Err(format!("this kernel has no other governor{only}"));
+            return Err(NotKnown::because(format!("this kernel has no other governor{only}")));
         }
         Ok((arms, benchmark))
     }
@@ -473,7 +480,7 @@ impl<'a> Task<'a> {
         &self,
         situation: &Situation,
         candidates: &[Candidate],
-    ) -> Result<Result<AbReport, String>, MachineError> {
+    ) -> Result<Result<AbReport, NotKnown>, MachineError> {
         let (arms, benchmark) = match self.arms(situation, candidates) {
             Ok(both) => both,
             Err(why) => return Ok(Err(why)),
@@ -495,7 +502,7 @@ impl<'a> Task<'a> {
                 );
                 return Err(MachineError::kept(why, kept));
             }
-            Err(why) => return Ok(Err(why.to_string())),
+            Err(why) => return Ok(Err(NotKnown::of(why))),
         }
         Ok(Ok(ab::report(&folder)?))
     }

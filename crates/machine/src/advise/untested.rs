@@ -20,7 +20,7 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
     let mut out = Vec::new();
     let mut say = |what: &str, why: String| out.push(Untested { what: what.to_owned(), why });
     if let Err(why) = &e.ab {
-        say("the running kernel", why.clone());
+        say("the running kernel", why.to_string());
     }
     let lacking: Vec<&str> =
         rows.iter().filter(|r| r.in_kernel == Some(false)).map(|r| r.governor.as_str()).collect();
@@ -54,7 +54,7 @@ pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
         }
     }
     match &e.replay {
-        Err(why) => say("a replay", why.clone()),
+        Err(why) => say("a replay", why.to_string()),
         Ok(report) => report.traces.iter().for_each(|t| of_trace(t, &mut say)),
     }
     out

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a comparison is asked, and what it answers.
 
+use idlewise_model::NotKnown;
 use std::path::PathBuf;
 
 use idlewise_recording::governors::ForeignHead;
@@ -89,7 +90,7 @@ pub struct TraceComparison {
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
     /// How far replay makes the kernel's own choices.
-    pub fidelity: Result<FidelityHead, String>,
+    pub fidelity: Result<FidelityHead, NotKnown>,
     /// A and B.
     pub comparison: Comparison,
     /// How much the CPUs agree, where there are several.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use idlewise_conform::recorded_governors::RecordedGovernor;
-use idlewise_model::{PiecesError, TapeCpu};
+use idlewise_model::{NotKnown, PiecesError, TapeCpu};
 use idlewise_platform::{EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
@@ -98,7 +98,7 @@ pub struct TraceResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parity: Vec<RecordedGovernor>,
     /// How far replay makes the kernel's own choices.
-    pub fidelity: Result<FidelityHead, String>,
+    pub fidelity: Result<FidelityHead, NotKnown>,
     /// Sleep lengths that are not certain, and what depends on them.
     pub sensitivity: Sensitivity,
     /// One for each governor, in the order asked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The runs of all governors on all recordings, and the answer that they come to.
 
+use idlewise_model::NotKnown;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_conform::own_governor::kernels_own;
@@ -32,7 +33,7 @@ pub(super) struct TraceRuns<'a> {
     pub(super) governors: Vec<CpuRuns<'a>>,
     pub(super) oracle: CpuRuns<'a>,
     pub(super) parity: Vec<RecordedGovernor>,
-    pub(super) fidelity: Result<FidelityHead, String>,
+    pub(super) fidelity: Result<FidelityHead, NotKnown>,
 }
 
 impl<'a> TraceRuns<'a> {
@@ -250,7 +251,7 @@ mod tests {
             governors: vec![CpuRuns::default(); 2],
             oracle: CpuRuns::default(),
             parity: Vec::new(),
-            fidelity: Err(String::new()),
+            fidelity: Err(NotKnown::because("not asked")),
         };
         runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
         assert!(runs.oracle.shared_state && !runs.of(1).shared_state);

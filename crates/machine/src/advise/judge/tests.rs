@@ -72,13 +72,13 @@ fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) ->
     let situation = situation(&["menu", "ladder"]);
     let candidates = candidates(&situation, "menu", &[]);
     let ab = metrics.map(session);
-    let ab = ab.as_ref().ok_or_else(|| "needs root".to_owned());
+    let ab = ab.as_ref().ok_or_else(|| NotKnown::because("needs root"));
     let mut advice = judge(&Evidence {
         situation,
         load: "timer".to_owned(),
         candidates: candidates.clone(),
         entered: None,
-        replay: Err("not recorded".to_owned()),
+        replay: Err(NotKnown::because("not recorded")),
         ab: ab.clone(),
     });
     let mut rows = advice.rows.clone();
@@ -238,7 +238,7 @@ fn choices_above_the_latency_limit_are_warned_of() {
         candidates,
         entered: Some(entered),
         replay: Ok(&report),
-        ab: Err("needs root".to_owned()),
+        ab: Err(NotKnown::because("needs root")),
     });
     let warned = "in the replay teo chose a state above the latency limit, although one that was on kept it: 5 of 50 choices \
                   (10.00 %)";
@@ -257,7 +257,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
             candidates: candidates.clone(),
             entered: Some(entered.clone()),
             replay: Ok(&report),
-            ab: ab.ok_or_else(|| "needs root".to_owned()),
+            ab: ab.ok_or_else(|| NotKnown::because("needs root")),
         })
     };
     let here = situation(&["menu", "ladder", "haltpoll"]);
@@ -287,7 +287,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     };
     let unknown = |t: &mut TraceResult| {
         better(t);
-        t.fidelity = Err("no governor is named".to_owned());
+        t.fidelity = Err(NotKnown::because("no governor is named"));
     };
     let assumed = |t: &mut TraceResult| {
         better(t);
@@ -348,7 +348,7 @@ fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
             candidates: candidates.clone(),
             entered: Some(entered),
             replay: Ok(&report),
-            ab: Err("needs root".to_owned()),
+            ab: Err(NotKnown::because("needs root")),
         })
     };
     assert_eq!(judged(entered).answer.what, What::Try);
