@@ -30,7 +30,7 @@ impl<'a> Apt<'a> {
         watch: &'a dyn Watch,
     ) -> Result<Self, BootError> {
         need(&[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar"), ("xz", "xz-utils")])?;
-        let (uri, own_suite) = archive().ok_or_else(|| BootError::NoArchive)?;
+        let (uri, own_suite) = archive().ok_or(BootError::NoArchive)?;
         let this = Self { folder: folder.to_owned(), architecture, log: folder.join("apt.log"), watch };
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(folder.join(part)).map_err(BootError::io(folder))?;

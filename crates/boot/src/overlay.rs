@@ -211,7 +211,7 @@ impl Addition {
                 let place = place.into_iter().find(|(line, _)| line.trim_end() == after).map(|(_, end)| end);
                 let place = place.ok_or_else(|| {
                     let why = format!("no line `{after}`, after which the overlay adds its line");
-                    BootError::file(&path, why)
+                    BootError::file(path, why)
                 })?;
                 text.insert_str(place, &lines);
             }

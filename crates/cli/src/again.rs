@@ -4,22 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use clap::Args;
 use idlewise_experiment::again::{NamesGovernors, RecordedRequest};
 use idlewise_governor::Offered;
 use idlewise_recording::TraceHead;
 use idlewise_study::replay::PlatformHead;
 use serde::de::DeserializeOwned;
 
+use crate::args::TrustArgs;
 use crate::output::Failure;
-
-/// C files that the user names, too.
-#[derive(Debug, Args)]
-pub(crate) struct TrustArgs {
-    /// Compile and run this C file, or governors of this kernel tree, if the result of --again names it
-    #[arg(long, value_name = "FILE|FOLDER")]
-    trust: Vec<PathBuf>,
-}
 
 impl TrustArgs {
     /// What a result may select, where one is asked `again`.

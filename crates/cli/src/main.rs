@@ -6,6 +6,7 @@ mod advise;
 mod again;
 mod args;
 mod boot;
+mod command;
 mod compare;
 mod convert;
 mod diff;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use idlewise_report::lines;
 
-use args::{Arguments, Command};
+use command::{Arguments, Command};
 use output::{Failure, warn, warn_lines};
 
 /// Done.

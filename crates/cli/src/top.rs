@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 mod bar;
+mod help;
 mod keys;
 mod screen;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use idlewise_live::watch::{Look, Snapshot, Watch, is_ours, textfile};
-use idlewise_live::{Host, LiveError};
+use idlewise_live::Host;
+use idlewise_live::watch::{Snapshot, is_ours, textfile};
 use idlewise_report::Format;
 use idlewise_view::{self as view, Grouping};
+
+use watched::Watched;
 
 use crate::args::{OutputArgs, seconds};
 use crate::output::{Done, Failure, deliver, is_stdout, warn, write_new};
@@ -106,28 +110,6 @@ pub(crate) fn run(a: &TopArgs) -> Done {
     let format = if a.json { Format::Json } else { a.output.form() };
     let to = OutputArgs { format: Some(format), output: a.output.output.clone() };
     deliver(&to, &view::top(&snapshot, a.group.into()), &snapshot)
-}
-
-/// A machine with a clock beside it.
-struct Watched {
-    watch: Watch,
-    began: Instant,
-    /// What the last look took.
-    cost: Duration,
-}
-
-impl Watched {
-    #[expect(clippy::disallowed_methods, reason = "what is watched happens in real time")]
-    fn new(host: &Host) -> Result<Self, LiveError> {
-        Ok(Self { watch: Watch::open(host)?, began: Instant::now(), cost: Duration::ZERO })
-    }
-
-    fn look(&mut self) -> Result<Look, LiveError> {
-        let at = self.began.elapsed();
-        let look = self.watch.look(at);
-        self.cost = self.began.elapsed().saturating_sub(at);
-        look
-    }
 }
 
 /// Writes the file at once, and again at every interval unless once is enough.

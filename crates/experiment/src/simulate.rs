@@ -3,6 +3,7 @@
 
 mod books;
 pub(crate) mod bounds;
+mod fact;
 mod facts;
 mod kernel;
 mod meters;
@@ -27,7 +28,7 @@ use rayon::prelude::*;
 
 use crate::ExperimentError;
 use books::Books;
-pub use facts::{Fact, FactUnit};
+pub use fact::{Fact, FactUnit};
 use idlewise_explain::convert::Form;
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::Candidate;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Governors in a booted kernel: `idlewise boot`.
 
+mod build;
 mod chosen;
+mod guest;
 mod self_test;
 
 use std::fmt::Write as _;
@@ -9,11 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_boot::{
-    BootError, Build, IdleDriver, Kernel, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
-    workload,
+    Build, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
 };
 use idlewise_model::NotKnown;
-use idlewise_platform::{Cluster, Costs, Platform};
+use idlewise_platform::Platform;
 use serde::Serialize;
 
 use crate::MachineError;
@@ -24,53 +25,15 @@ use idlewise_recording::{CommandError, FidelityHead, RecordingOptions};
 use idlewise_study::replay::{self, GovernorResult, ReplayRequest, results_of_scores};
 use idlewise_study::score;
 
+use build::{check_version, tree};
 use chosen::Chosen;
 
+pub use build::{BuildRequest, build};
+pub use guest::guest;
 pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
 
 /// Version of the JSON that booted runs give.
 pub const SCHEMA: &str = "idlewise.lab/1";
-
-/// HZ of the lab's kernel: with it a CPU that another wakes waits least for its turn (boot-behaviour.md, 2).
-const HZ: u32 = 1000;
-
-/// Of all the guest's CPUs.
-const SPEED: u32 = 1024;
-
-/// Time that the guest's kernel takes where every event of a stock kernel is recorded: medians of recordings under the kernel's
-/// menu (docs/validation/simulation-against-real-runs.md). An instruction takes 4 ns there, a recorded event about 3 us; rt-app
-/// itself takes `user_ns` to each event of its file that sleeps or waits, `loop_ns` to the next round.
-const GUEST_COSTS: Costs = Costs {
-    irq_ns: 15_700,
-    irq_exit_ns: 13_900,
-    tick_ns: 7_700,
-    wake_ns: 10_200,
-    switch_ns: 4_000,
-    user_ns: 8_600,
-    loop_ns: 26_700,
-    syscall_ns: 8_700,
-    idle_ns: 11_500,
-    again_ns: 10_600,
-    stop_tick_ns: 12_300,
-    start_tick_ns: 11_400,
-    leave_ns: 7_600,
-    ipi_ns: 2_000,
-    mem_bytes_per_us: 1_000,
-};
-const GUEST_COSTS_SOURCE: &str = "recordings of the boot lab's guest, QEMU counting 4 ns an instruction";
-
-/// Which kernel, and where everything is kept.
-#[derive(Clone, Debug, Default)]
-pub struct BuildRequest {
-    /// The lab's folder; without it the usual one.
-    pub folder: Option<PathBuf>,
-    /// A tree of the user's with the overlay in it; without it Debian's source.
-    pub kernel_tree: Option<PathBuf>,
-    /// Which of Debian's kernels, as MAJOR.MINOR; without it [`idlewise_boot::DEFAULT_VERSION`].
-    pub version: Option<String>,
-    /// Compilers at the same time; without it one for each CPU.
-    pub jobs: Option<usize>,
-}
 
 /// What to boot.
 #[derive(Clone, Debug, Default)]
@@ -167,33 +130,6 @@ impl RecordingCheck {
         let parity = self.parity.as_ref().is_none_or(|p| p.result.is_ok() && p.mismatches() == 0);
         parity && self.counters.as_ref().is_none_or(CounterCheck::same)
     }
-}
-
-/// Builds the guest's kernel, or finds it built.
-///
-/// # Errors
-/// [`MachineError::Boot`] when it cannot be.
-pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathBuf), MachineError> {
-    check_version(request)?;
-    let folder = LabFolder::open(request.folder.as_deref())?;
-    let tree = tree(request, &folder, watch)?;
-    let build = Build::new(&tree, &folder, request.jobs, watch)?;
-    Ok((build.kernel()?, build.log().to_owned()))
-}
-
-fn tree(request: &BuildRequest, folder: &LabFolder, watch: &dyn Watch) -> Result<KernelTree, MachineError> {
-    Ok(match &request.kernel_tree {
-        Some(tree) => KernelTree::of_user(tree)?,
-        None => {
-            let version = request.version.as_deref().unwrap_or(idlewise_boot::DEFAULT_VERSION);
-            KernelTree::of_debian(folder, version, watch)?
-        }
-    })
-}
-
-/// Refuses a version that no kernel of Debian's can have, before anything is fetched.
-fn check_version(request: &BuildRequest) -> Result<(), BootError> {
-    request.version.as_deref().map_or(Ok(()), idlewise_boot::check_version)
 }
 
 /// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
@@ -390,24 +326,6 @@ fn check(
         fidelity: replayed.fidelity,
         counters,
     })
-}
-
-/// The platform as the guest is it, for a simulation of the same. Its CPUs are all as fast, but its kernel takes them for what the
-/// device tree says; without `cpufreq` they have no clocks.
-#[must_use]
-pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
-    let cluster =
-        |c: &Cluster| Cluster { speed: Some(SPEED), clock: c.clock.clone().filter(|_| cpufreq), ..c.clone() };
-    Platform {
-        hz: Some(HZ),
-        hz_note: "the boot lab's kernel".to_owned(),
-        one_cache: true,
-        one_thread: true,
-        costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
-        battery: None,
-        clusters: platform.clusters.iter().map(cluster).collect(),
-        ..platform.clone()
-    }
 }
 
 /// What tells replay about the recording.

@@ -6,87 +6,20 @@
 
 mod input;
 mod part;
+mod report;
+mod request;
+mod snapshots;
 
 use std::path::{Path, PathBuf};
 
-use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
-use serde::Serialize;
-
+use idlewise_recording::CommandError;
 use idlewise_recording::input_files::{distinct, file_name};
-use idlewise_recording::{CommandError, RecordingOptions};
+
 use input::Input;
+use snapshots::between;
 
-use part::Parts;
-pub use part::{Part, StatePart};
-
-/// Version of the JSON that a difference gives.
-pub const SCHEMA: &str = "idlewise.diff/1";
-
-/// What two files mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Meaning {
-    /// Two snapshots of one machine: show what happened between them.
-    Looks,
-    /// Two runs: show how the second differs from the first.
-    Runs,
-}
-
-/// What is asked.
-#[derive(Clone, Debug, Default)]
-pub struct DiffRequest {
-    /// The earlier look, the run to start from, or a file that holds both looks.
-    pub before: PathBuf,
-    /// The later snapshot, or the run to compare.
-    pub after: Option<PathBuf>,
-    /// What the files mean, where it is not to be found out.
-    pub meaning: Option<Meaning>,
-    /// The CPUs of a file that names none, in its order.
-    pub cpus: Vec<u32>,
-    /// On which machine recordings were made.
-    pub recording: RecordingOptions,
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DiffReport {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Version of idlewise.
-    pub version: &'static str,
-    /// What the files mean.
-    pub meaning: Meaning,
-    /// How that is known.
-    pub because: String,
-    /// What was read: one or two files.
-    pub files: Vec<String>,
-    /// What happened: in one time between two looks, or in each of two runs.
-    pub runs: Vec<Run>,
-    /// What makes it doubtful.
-    pub notes: Vec<String>,
-}
-
-/// What happened in a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// How it is called.
-    pub name: String,
-    /// What it depends on: `two snapshots`, `counters since boot`; `recording (with the kernel's counters)`, `recording (its
-    /// own stays)`.
-    pub basis: &'static str,
-    /// The cpuidle driver, if known.
-    pub driver: Option<String>,
-    /// The cpuidle governor, if known.
-    pub governor: Option<String>,
-    /// How long it took, s, if known.
-    pub seconds: Option<f64>,
-    /// All CPUs together.
-    pub all: Part,
-    /// Parts of the machine that have the same idle states and capacity; empty where all have.
-    pub clusters: Vec<Part>,
-    /// CPUs.
-    pub cpus: Vec<Part>,
-}
+pub use report::{DiffReport, Part, Run, SCHEMA, StatePart};
+pub use request::{DiffRequest, Meaning};
 
 /// Reads and subtracts.
 ///
@@ -236,30 +169,4 @@ fn report(
     notes: Vec<String>,
 ) -> DiffReport {
     DiffReport { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), meaning, because, files, runs, notes }
-}
-
-/// What happened between two looks at one machine.
-fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> Result<Run, PlatformError> {
-    let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
-    if counters.cpus.is_empty() {
-        return Err(PlatformError::Counters {
-            what: "the snapshots have no CPU in common".to_string(),
-            hint: "are they of the same machine?".to_string(),
-        });
-    }
-    notes.extend(doubts);
-    if a.governor != b.governor {
-        let name = |d: &SysfsDump| d.governor.clone().unwrap_or_else(|| "one not known".to_owned());
-        notes.push(format!("the governor changed from {} to {}", name(a), name(b)));
-    }
-    let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
-    let seconds = times.max().map(|ns| ns as f64 / 1e9);
-    let parts = Parts::of_dump(b, &counters);
-    parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone())
-}
-
-/// What happened since the machine was started.
-fn since_boot(look: &SysfsDump) -> Result<Run, PlatformError> {
-    let parts = Parts::of_dump(look, &look.counters());
-    parts.run("", "counters since boot", None, look.driver.clone(), look.governor.clone())
 }

@@ -5,63 +5,31 @@ mod check;
 mod inputs;
 mod made;
 pub mod overhead;
+mod request;
+mod taken;
 
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use idlewise_files::new_file::{WriteError, write_new_file};
 use idlewise_live::Host;
-use idlewise_live::journal::{Journal, PutBack};
+use idlewise_live::journal::Journal;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_platform::{Platform, Roots};
 use idlewise_recorder::bpf::RecorderOptions;
-use idlewise_recorder::record::{
-    Companion, Ended, Inputs, Plan, Progress, Recorded, Stop, record as capture,
-};
+use idlewise_recorder::record::{Companion, Ended, Inputs, Progress, Stop, record as capture};
 use idlewise_trace::write::DatForm;
 
 use crate::MachineError;
 use idlewise_recording::CommandError;
-use idlewise_recording::counter_snapshots::CounterSnapshots;
-use idlewise_recording::sidecar::Sidecar;
 use inputs::{TABLE, TakenInputs};
 use made::Made;
+use request::plan;
 
 pub use check::{CpuRecorded, RecordReport};
 pub use inputs::{InputsRecorded, inputs_beside};
-
-/// What to record.
-#[derive(Clone, Debug, Default)]
-pub struct RecordRequest {
-    /// The command and its arguments; none records until it is stopped.
-    pub command: Vec<OsString>,
-    /// How long at most.
-    pub limit: Option<Duration>,
-    /// Trace buffer of each CPU, KiB; none takes what suits the machine.
-    pub buffer_kib: Option<u64>,
-    /// The file to be; pages lie beside it meanwhile.
-    pub to: PathBuf,
-    /// Overwrite what a killed recording left beside it.
-    pub force: bool,
-    /// Record the governor's true inputs, too.
-    pub inputs: bool,
-    /// Tell every second how far it is; else nothing wakes the machine.
-    pub tell: bool,
-}
-
-/// A recording in the making: recorded, not written yet.
-#[derive(Debug)]
-pub struct Taken {
-    recorded: Recorded,
-    /// Nothing on a kernel without idle states.
-    machine: Option<Platform>,
-    inputs: Option<TakenInputs>,
-    made: Made,
-    /// What was restored when it began and when it ended.
-    pub put_back: [PutBack; 2],
-}
+pub use request::RecordRequest;
+pub use taken::Taken;
 
 /// Records on `host`.
 ///
@@ -92,27 +60,6 @@ pub fn record(
     let inputs = inputs.map(|(recorded, captured)| TakenInputs { recorded, captured, to });
     let made = Made::of(&recorded, request, machine.as_ref(), inputs.as_ref());
     Ok(Taken { recorded, machine, inputs, made, put_back: [before, after?] })
-}
-
-fn plan(request: &RecordRequest) -> Plan {
-    let mut parts = request.to.clone().into_os_string();
-    parts.push(".parts");
-    Plan {
-        command: request.command.clone(),
-        limit: request.limit,
-        buffer_kib: request.buffer_kib,
-        parts: parts.into(),
-        force: request.force,
-        tell: request.tell,
-    }
-}
-
-/// Where that is now which a killed recording had left in our way.
-fn kept_aside(moved: &Path) -> String {
-    format!(
-        "{0} keeps the data of a killed recording of this name: `idlewise info {0}` reads it",
-        moved.display()
-    )
 }
 
 /// The machine as `idlewise platform scan` sees it; none where the kernel has no idle states.
@@ -162,32 +109,6 @@ impl Taken {
         let report = RecordReport::of(to, &self);
         self.recorded.done();
         Ok(report)
-    }
-
-    /// What a side-car would say of it.
-    fn description(&self) -> Result<String, CommandError> {
-        let inputs = self.inputs.as_ref().map(TakenInputs::beside);
-        Sidecar::text(self.governor(), inputs, &self.made, self.machine.as_ref(), &self.looks())
-    }
-
-    /// The kernel's idle governor, with the parameters by which it ruled.
-    fn governor(&self) -> Option<String> {
-        let facts = &self.recorded.facts;
-        let name = facts.governor.clone()?;
-        let parameters: Vec<String> = match name.as_str() {
-            "haltpoll" => facts.haltpoll.iter().map(|(name, value)| format!("{name}={value}")).collect(),
-            _ => Vec::new(),
-        };
-        Some(if parameters.is_empty() { name } else { format!("{name}:{}", parameters.join(",")) })
-    }
-
-    fn looks(&self) -> CounterSnapshots {
-        let look = |l: &idlewise_recorder::record::Look| (l.at_ns.clone(), l.counters.clone());
-        CounterSnapshots {
-            name: PathBuf::new(),
-            before: look(&self.recorded.before),
-            after: look(&self.recorded.after),
-        }
     }
 
     /// How it ended.

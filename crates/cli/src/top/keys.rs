@@ -17,19 +17,6 @@ pub(super) enum Action {
     Quit,
 }
 
-/// Keys and what they do, for the help.
-pub(super) const HELP: [(&str, &str); 9] = [
-    ("q  Esc  Ctrl-C", "quit"),
-    ("Space  f", "freeze, without reading; go on"),
-    ("g", "rows: CPUs, clusters, the machine"),
-    ("s  S", "sort by the next column, the one before"),
-    ("r", "reverse the order"),
-    ("+  -", "longer, shorter interval"),
-    ("Up Down PgUp PgDn", "scroll; also k j, Home End"),
-    ("n", "back to the order of CPUs"),
-    ("h  ?", "this help"),
-];
-
 /// The intervals that + and - go through, ms.
 const INTERVALS_MS: [u64; 11] =
     [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 600_000, 3_600_000];

@@ -16,7 +16,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::bar::{ASLEEP, BUSY, asleep_style, bar, busy_style, state_sign, state_style};
-use super::keys::HELP;
+use super::help::KEYS;
 
 /// What rows are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,7 +318,7 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
         "rej/s      entries that the driver or firmware refused, per second",
         "busy %     time that was not idle",
     ];
-    let keys = HELP.iter().map(|(key, what)| format!("{key:<18} {what}"));
+    let keys = KEYS.iter().map(|(key, what)| format!("{key:<18} {what}"));
     let lines: Vec<Line<'_>> = keys
         .chain(std::iter::once(String::new()))
         .chain(MEANING.map(str::to_owned))

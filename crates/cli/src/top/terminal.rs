@@ -11,9 +11,9 @@ use idlewise_view::Grouping;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use super::Watched;
 use super::keys::{Action, press};
 use super::screen::{Screen, draw};
+use super::watched::Watched;
 use crate::output::{Done, Failure};
 
 /// Held while something is drawn, so that a signal does not give the terminal back in the middle of it.

@@ -1,82 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A run as a list of numbers, the same list for each run of a request.
 
-use idlewise_model::{Counted, nth};
+use idlewise_model::Counted;
 use idlewise_parts::Machine;
 use idlewise_score::measure::TOO_SHALLOW;
 use idlewise_score::{Counts, Measure, Place, Score, Tally, Unit};
 use idlewise_sim::Outcome;
 use idlewise_workload::Workload;
-use serde::{Deserialize, Serialize};
 
+use super::fact::{Fact, FactUnit, Facts};
 use super::meters::Meters;
 use super::ramps::Ramp;
-
-/// What a number is, for whoever prints or compares it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FactUnit {
-    /// How often.
-    Count,
-    /// Per cent: differences are percentage points.
-    Percent,
-    /// Nanoseconds.
-    Ns,
-    /// Millijoule or milliwatt, or their relative equivalent.
-    Energy,
-    /// A second.
-    PerSecond,
-    /// Kilohertz.
-    Khz,
-    /// Microjoule, never relative.
-    Microjoule,
-    /// Milliwatt, never relative.
-    Milliwatt,
-    /// Milliampere.
-    Milliampere,
-    /// Milliampere-hour.
-    MilliampereHour,
-}
-
-/// A number of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fact {
-    /// What it is about: `idle`, `energy`, `clock LITTLE`, `task RenderThread`, `frames ui`, ...
-    pub about: String,
-    /// Its name.
-    pub name: String,
-    /// What it is.
-    pub unit: FactUnit,
-    /// The number; not a number where nothing was there to count.
-    pub value: f64,
-}
-
-/// Collects them.
-pub(super) struct Facts {
-    all: Vec<Fact>,
-}
-
-impl Facts {
-    pub(super) fn add(&mut self, about: &str, name: &str, unit: FactUnit, value: f64) {
-        self.all.push(Fact { about: about.to_owned(), name: name.to_owned(), unit, value });
-    }
-
-    /// Mean and percentiles of times, ns.
-    fn times(&mut self, about: &str, what: &str, times: &Counted, shares: &[u64]) {
-        let ranks = Counted::ranks(std::iter::once(times));
-        let n: u64 = ranks.iter().map(|(_, n)| n).sum();
-        let sum: u64 = ranks.iter().map(|(v, n)| u64::from(*v) * n).sum();
-        let mean = if n == 0 { f64::NAN } else { sum as f64 / n as f64 };
-        self.add(about, &format!("{what} mean"), FactUnit::Ns, mean);
-        for share in shares {
-            // Nearest rank, as everywhere.
-            let at = nth(&ranks, (n * share).div_ceil(100).saturating_sub(1));
-            let value = at.map_or(f64::NAN, f64::from);
-            let name = if *share == 100 { format!("{what} max") } else { format!("{what} p{share}") };
-            self.add(about, &name, FactUnit::Ns, value);
-        }
-    }
-}
 
 /// The numbers of a run.
 pub(crate) fn facts(
@@ -87,7 +21,7 @@ pub(crate) fn facts(
     counts: &[Counts],
     ramps: &[Ramp],
 ) -> Vec<Fact> {
-    let mut f = Facts { all: Vec::new() };
+    let mut f = Facts::default();
     let seconds = out.end_ns as f64 / 1e9;
     let score = score(machine, counts);
     idle(&mut f, &score, seconds);
@@ -95,7 +29,7 @@ pub(crate) fn facts(
     meters.facts(&mut f, out);
     clocks(&mut f, machine, out, ramps);
     performance(&mut f, workload, out, seconds);
-    f.all
+    f.into_all()
 }
 
 /// The score of all CPUs.

@@ -6,7 +6,7 @@ use idlewise_platform::{Battery, EnergyGrade, EnergyTable, Platform, cpu_list};
 use idlewise_sim::Outcome;
 use serde::Serialize;
 
-use super::facts::{FactUnit, Facts};
+use super::fact::{FactUnit, Facts};
 
 /// A count of a RAPL counter, fJ: 2^-14 J, 61 uJ, as most Intel processors have it by default (SDM vol. 4,
 /// MSR_RAPL_POWER_UNIT, bits 12:8 are 0EH; the register says what it is, and on a few it is 2^-16 J).

@@ -8,7 +8,7 @@ use std::path::Path;
 use idlewise_boot::{UserGovernor, kernel_file};
 use idlewise_governor::{Governor, GovernorSource, Instance, Spec, catalog};
 
-use super::HZ;
+use super::guest::HZ;
 use crate::MachineError;
 use idlewise_conform::recorded_governors::registered;
 use idlewise_recording::CommandError;

@@ -9,7 +9,8 @@ use std::slice;
 use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
 use serde::Serialize;
 
-use super::{BuildRequest, Chosen, check_version, chosen, tree};
+use super::build::{BuildRequest, check_version, tree};
+use super::chosen::{self, Chosen};
 use crate::MachineError;
 use idlewise_recording::CommandError;
 

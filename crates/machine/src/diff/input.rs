@@ -7,7 +7,9 @@ use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDu
 use idlewise_score::Score;
 
 use super::part::Parts;
-use super::{DiffRequest, Meaning, Run, between, since_boot};
+use super::report::Run;
+use super::request::{DiffRequest, Meaning};
+use super::snapshots::{between, since_boot};
 use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::description::Description;
 use idlewise_recording::input_files::{is_tape, text_of};

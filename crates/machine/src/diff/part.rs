@@ -2,55 +2,8 @@
 use idlewise_platform::{
     CounterSum, Origin, PlatformError, StateCounters, SysfsCounters, SysfsDump, share_pct,
 };
-use serde::Serialize;
 
-use super::Run;
-
-/// What some CPUs did: a machine's, a cluster's, one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Part {
-    /// `all`, `cpu0-3`, `cpu 5`.
-    pub name: String,
-    /// How many CPUs.
-    pub cpus: usize,
-    /// Entries, which are wakeups.
-    pub usage: u64,
-    /// Time in idle states, us.
-    pub time_us: u64,
-    /// Too deep, % of entries; `None` without entries, or where nobody counted.
-    pub above_pct: Option<f64>,
-    /// Too shallow, % of entries; likewise.
-    pub below_pct: Option<f64>,
-    /// Refused entries; `None` where nobody counted.
-    pub rejected: Option<u64>,
-    /// By state, shallow to deep.
-    pub states: Vec<StatePart>,
-}
-
-/// One idle state of a [`Part`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct StatePart {
-    /// Its name; several, with `/` between, where CPUs name it differently.
-    pub name: String,
-    /// Entries.
-    pub usage: u64,
-    /// Entries, % of those into any state.
-    pub usage_pct: Option<f64>,
-    /// Time in it, us.
-    pub time_us: u64,
-    /// Time in it, % of the time in any state.
-    pub idle_pct: Option<f64>,
-    /// Entries that were too deep.
-    pub above: Option<u64>,
-    /// The same, % of entries into it.
-    pub above_pct: Option<f64>,
-    /// Entries that were too shallow.
-    pub below: Option<u64>,
-    /// The same, % of entries into it.
-    pub below_pct: Option<f64>,
-    /// Refused entries.
-    pub rejected: Option<u64>,
-}
+use super::report::{Part, Run, StatePart};
 
 /// Sums in the making.
 #[derive(Default)]

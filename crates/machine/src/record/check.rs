@@ -8,7 +8,8 @@ use idlewise_platform::{SysfsCounters, diff};
 use serde::Serialize;
 
 use super::inputs::{InputsRecorded, TakenInputs};
-use super::{Taken, kept_aside};
+use super::request::kept_aside;
+use super::taken::Taken;
 use idlewise_recording::counters::{CounterCheck, CpuCheck};
 use idlewise_recording::{CommandError, Recording, RecordingOptions};
 

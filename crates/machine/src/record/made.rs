@@ -5,8 +5,8 @@ use idlewise_platform::{Platform, cpu_list};
 use idlewise_recorder::record::{Ended, Recorded};
 use serde::Serialize;
 
-use super::RecordRequest;
 use super::inputs::{InputsMade, TakenInputs};
+use super::request::RecordRequest;
 
 /// The part `[made]` of a recording's description: how the recording was made, for people and scripts.
 #[derive(Debug, Serialize)]

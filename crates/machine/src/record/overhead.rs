@@ -14,7 +14,7 @@ use idlewise_stats::Summary;
 use serde::Serialize;
 
 use super::inputs::TABLE;
-use super::{RecordRequest, kept_aside, plan};
+use super::request::{RecordRequest, kept_aside, plan};
 use crate::MachineError;
 
 /// What recording cost.

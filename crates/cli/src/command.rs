@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::ab::AbArgs;
+use crate::advise::AdviseArgs;
+use crate::args::{
+    BootArgs, CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs,
+    ReplayArgs, ReproduceArgs, ScoreArgs, SimulateArgs, TapeArgs,
+};
+use crate::diff::DiffArgs;
+use crate::load::LoadArgs;
+use crate::put_back::PutBackArgs;
+use crate::record::RecordArgs;
+use crate::top::TopArgs;
+
+/// A laboratory for Linux CPU idle governors: record, replay, simulate and compare them.
+#[derive(Debug, Parser)]
+#[command(name = "idlewise", version, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Record this machine under a load, as root; then compare governors on the recording:
+  idlewise record -o trace.dat -- ./load
+  idlewise replay trace.dat --governor menu,teo,teo-util,oracle
+How would governors do with this load on another machine? A trace that does not name its machine needs --recorded-on:
+  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util --platform skylake-sp --recorded-on kvm-guest
+What does a trace contain, and what did the kernel itself choose?
+  idlewise info trace.dat
+  idlewise score trace.dat --per cpu
+Where do two governors differ, what does it cost, and why? The exit status is 1 if a --fail-if holds:
+  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise explain trace.dat --why-differ menu,teo-util
+A governor of your own, and one from a kernel tree:
+  idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
+Show a recording, and the choices of governors in it, in the Perfetto UI (https://ui.perfetto.dev):
+  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
+Run a workload on a simulated machine, where a late wakeup delays later work; reproduce published tables:
+  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil --repeat 5
+  idlewise reproduce rk3399-fio
+Watch the running machine, compare governors on it with a benchmark, and get advice on which governor to use:
+  idlewise top
+  idlewise ab --governors menu,teo -- ./benchmark
+  idlewise advise -- ./load
+Run governors in a real kernel, on a virtual machine with the idle states of a phone:
+  idlewise boot run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+Show a governor's manual page and parameters:
+  idlewise governors show teo-util
+
+Exit status: 0 success, 1 a comparison found a difference, 2 failure. If a recording holds the inputs and choices of
+the kernel's governor, replay also compares them with those of the same governor in user space.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Record(RecordArgs),
+    /// Show what a trace contains, what is missing, and what each CPU can be used for
+    Info(InfoArgs),
+    /// Replay traces under any number of governors, and compare the governors
+    Replay(ReplayArgs),
+    /// Compare two governors on the same traces, choice by choice
+    Compare(CompareArgs),
+    /// Explain one decision: the governor's inputs, state and reasons, and what the other governors chose
+    Explain(ExplainArgs),
+    /// Score the choices that the kernel itself made in a trace, without replay
+    Score(ScoreArgs),
+    /// Write a tape: a small file with the inputs that a trace gives to governors, for replay
+    Tape(TapeArgs),
+    /// Convert a trace to Perfetto protobuf or ftrace text, with governors' choices as additional tracks
+    Convert(ConvertArgs),
+    /// Run a workload on a simulated machine under any idle and frequency governors, and compare the governors
+    Simulate(SimulateArgs),
+    /// Simulate published experiments, and compare the results with the published numbers
+    Reproduce(ReproduceArgs),
+    /// Watch the running machine: idle states, wakeups, entries that were too deep or too shallow, power
+    Top(TopArgs),
+    /// Subtract two snapshots of the kernel's counters, or compare two runs, as text for a mail
+    Diff(DiffArgs),
+    /// Compare governors on the running machine: run a benchmark under each in turn, and test the differences
+    Ab(AbArgs),
+    Advise(AdviseArgs),
+    /// Run the governors in a real kernel: build it, boot it on a virtual machine with idle states, score its choices
+    #[command(alias = "lab")]
+    Boot(BootArgs),
+    /// Check a governor or a load-tracking signal, step by step, against recordings of kernel code
+    Drive(DriveArgs),
+    /// List the governors, or show the manual page and parameters of one
+    Governors(GovernorsArgs),
+    /// List, show or check descriptions of machines, or describe the running machine
+    Platform(PlatformArgs),
+    /// A load of `ab`
+    #[command(hide = true)]
+    Load(LoadArgs),
+    /// Restore what a session that died had changed
+    #[command(hide = true)]
+    PutBack(PutBackArgs),
+}
