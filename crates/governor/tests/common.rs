@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Choice, Governor, GovernorError, GovernorSource, Inputs, Instance, Spec, Workshop};
-use idlewise_model::{IdleState, IdleTable, NO_LATENCY_LIMIT_NS};
+use idlewise_model::{IdleTable, NO_LATENCY_LIMIT_NS};
 use tempfile::TempDir;
+
+use crate::life;
 
 pub const TICK_NS: u64 = 4_000_000;
 
@@ -102,15 +104,7 @@ impl Bench {
 
 /// Four states, as on a PC.
 pub fn table() -> IdleTable {
-    let state = |exit_us: i64, residency_us: i64| IdleState {
-        name: format!("S{residency_us}"),
-        exit_latency_ns: exit_us * 1000,
-        target_residency_ns: residency_us * 1000,
-        entry_ns: 0,
-        polling: residency_us == 0,
-        disabled: false,
-    };
-    IdleTable::new(vec![state(0, 0), state(2, 2), state(33, 60), state(133, 600)]).unwrap()
+    life::table(&[(0, 0), (2, 2), (33, 60), (133, 600)])
 }
 
 pub fn inputs(sleep_length_ns: i64) -> Inputs {

@@ -5,6 +5,7 @@
 pub mod agree;
 pub mod babeltrace;
 pub mod damage;
+pub mod output;
 pub mod perf_script;
 pub mod proto;
 pub mod report;

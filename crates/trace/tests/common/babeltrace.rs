@@ -2,13 +2,13 @@
 //! The output of `babeltrace2 --clock-cycles --names=all`, line by line, with the kernel's names.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use idlewise_madetraces::ctf::{Files, store};
 use idlewise_trace::TraceFile;
 
+use super::output::Output;
 use super::report::{Line, assert_same, next_recorded};
 
 /// Whether the reference reader is installed.
@@ -22,23 +22,15 @@ const FIELDS: [(&str, &str); 3] = [("tid", "pid"), ("prev_tid", "prev_pid"), ("n
 /// The running reference reader. A line's time is in ticks of the clock, without the clock's offset; its task is the one
 /// that the context tells, or else the switches on its CPU; -1 where neither does.
 pub struct Babeltrace {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-    buf: Vec<u8>,
+    output: Output,
     tasks: Vec<i32>,
 }
 
 impl Babeltrace {
     pub fn run(path: &Path) -> Self {
-        let mut child = Command::new("babeltrace2")
-            .args(["--clock-cycles", "--no-delta", "--names=all"])
-            .arg(path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::with_capacity(1 << 20, child.stdout.take().unwrap());
-        Self { child, lines, buf: Vec::new(), tasks: vec![-1; 1024] }
+        let mut command = Command::new("babeltrace2");
+        command.args(["--clock-cycles", "--no-delta", "--names=all"]).arg(path);
+        Self { output: Output::of(&mut command), tasks: vec![-1; 1024] }
     }
 
     fn line(&mut self, text: &str) -> Option<Line> {
@@ -92,22 +84,11 @@ impl Iterator for Babeltrace {
 
     fn next(&mut self) -> Option<Line> {
         loop {
-            self.buf.clear();
-            if self.lines.read_until(b'\n', &mut self.buf).unwrap() == 0 {
-                return None;
-            }
-            let text = String::from_utf8_lossy(&self.buf).into_owned();
+            let text = self.output.line()?;
             if let Some(line) = self.line(text.trim_end()) {
                 return Some(line);
             }
         }
-    }
-}
-
-impl Drop for Babeltrace {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The output of `trace-cmd report -t -R`, line by line.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use idlewise_model::{Event, EventKind, Ipi};
 use idlewise_trace::{Events, TraceMeta};
 
 use super::is_called;
+use super::output::Output;
 
 /// One event as trace-cmd prints it.
 #[derive(Debug)]
@@ -61,23 +61,11 @@ impl Line {
 }
 
 /// The running reference reader.
-pub struct Report {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-    buf: Vec<u8>,
-}
+pub struct Report(Output);
 
 impl Report {
     pub fn run(path: &Path) -> Self {
-        let mut child = Command::new("trace-cmd")
-            .args(["report", "-t", "-R", "-N", "-i"])
-            .arg(path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::with_capacity(1 << 20, child.stdout.take().unwrap());
-        Self { child, lines, buf: Vec::new() }
+        Self(Output::of(Command::new("trace-cmd").args(["report", "-t", "-R", "-N", "-i"]).arg(path)))
     }
 
     /// All lines. On files of the other byte order trace-cmd 3.1.6 writes the name of the clock behind an
@@ -88,7 +76,7 @@ impl Report {
         for _ in 0..5 {
             let mut report = Self::run(path);
             lines = report.by_ref().collect();
-            let status = report.child.wait().unwrap();
+            let status = report.0.wait();
             if status.success() && !lines.is_empty() {
                 break;
             }
@@ -103,21 +91,10 @@ impl Iterator for Report {
 
     fn next(&mut self) -> Option<Line> {
         loop {
-            self.buf.clear();
-            if self.lines.read_until(b'\n', &mut self.buf).unwrap() == 0 {
-                return None;
-            }
-            if let Some(line) = Line::parse(&String::from_utf8_lossy(&self.buf)) {
+            if let Some(line) = Line::parse(&self.0.line()?) {
                 return Some(line);
             }
         }
-    }
-}
-
-impl Drop for Report {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
