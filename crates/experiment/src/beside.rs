@@ -340,7 +340,7 @@ fn look(
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
         for block in cpu.pieces.blocks() {
-            for piece in &*block? {
+            for piece in &*block.map_err(CommandError::from)? {
                 let end_ns = piece.start_ns + piece.stay_ns();
                 if piece.start_ns < from_ns || end_ns > tasks.to_ns {
                     continue;

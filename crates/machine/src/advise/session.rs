@@ -396,7 +396,7 @@ impl<'a> Task<'a> {
             }
             Err(e) => return Err(e.into()),
         };
-        let entered = entered(&opened)?;
+        let entered = entered(&opened).map_err(CommandError::from)?;
         let source = &opened.tape.source;
         let elsewhere = self.request.trace.as_ref().and_then(|_| {
             if self.request.root.is_none() && !here.made(&source.kernel) {
