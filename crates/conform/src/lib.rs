@@ -20,6 +20,7 @@ pub mod agreement;
 pub mod decision;
 pub mod decision_table;
 pub mod divergence;
+pub mod drive;
 pub mod follower;
 pub mod golden;
 pub mod golden_file;

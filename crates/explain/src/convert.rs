@@ -12,8 +12,8 @@ use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track, perf
 
 use crate::report::Came;
 use idlewise_recording::candidate::Candidate;
-pub use idlewise_recording::description::Carried;
 use idlewise_recording::description::Description;
+pub use idlewise_recording::description::{Carried, Kept};
 use idlewise_recording::file_state::FileState;
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::placement::Placement;
@@ -62,6 +62,37 @@ pub struct ConvertRequest {
     pub kernel_trees: Vec<PathBuf>,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
+}
+
+impl ConvertRequest {
+    /// Without governors nothing is replayed: what says where and how would be passed over. [`convert`] itself does not ask
+    /// this.
+    ///
+    /// # Errors
+    /// [`CommandError::Conflict`] with the first such option.
+    pub fn check(&self) -> Result<(), CommandError> {
+        if !self.governors.is_empty() {
+            return Ok(());
+        }
+        // Events are of an instance, too.
+        let recording = RecordingOptions { instance: None, ..self.recording.clone() };
+        let given = [
+            ("--platform", self.platform.is_some()),
+            ("--cluster", self.cluster.is_some()),
+            ("--seed", self.seed != 0),
+            ("--kernel-tree", !self.kernel_trees.is_empty()),
+        ];
+        let given = given.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+        match given.or_else(|| recording.first_given()) {
+            Some(option) => {
+                let why = format!(
+                    "{option} is for governors that are replayed, and none is named: add --governor, or leave it out"
+                );
+                Err(CommandError::conflict(&[option, "--governor"], why))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// What was written.

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use idlewise_files::new_file::is_stdout;
 use idlewise_platform::Platform;
 
 use crate::counter_snapshots::CounterSnapshots;
@@ -41,6 +42,44 @@ pub struct Carried {
     pub what: String,
     /// The recording's own side-car says all of it.
     pub sidecar: Option<PathBuf>,
+}
+
+/// What became of a side-car for a copy of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The copy is no file: nothing stands next to it.
+    Nowhere,
+    /// It was written.
+    Written(PathBuf),
+    /// The recording's own side-car describes the copy, too.
+    Already(PathBuf),
+    /// Another one is there, which says of the copy what its owner wants it to say.
+    InTheWay(PathBuf),
+}
+
+impl Carried {
+    /// Writes the side-car of the copy at `output` by `write`, unless one is there.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn keep<E>(
+        &self,
+        output: &Path,
+        write: impl FnOnce(&Path, &[u8]) -> Result<(), E>,
+    ) -> Result<Kept, E> {
+        if is_stdout(output) {
+            return Ok(Kept::Nowhere);
+        }
+        let sidecar = output.with_extension("toml");
+        if !sidecar.exists() {
+            write(&sidecar, self.text.as_bytes())?;
+            return Ok(Kept::Written(sidecar));
+        }
+        let is_that =
+            |its: &PathBuf| matches!((its.canonicalize(), sidecar.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let own = self.sidecar.as_ref().is_some_and(is_that);
+        Ok(if own { Kept::Already(sidecar) } else { Kept::InTheWay(sidecar) })
+    }
 }
 
 impl Description {

@@ -109,7 +109,7 @@ pub enum CommandError {
         /// In what they are the same, and what to name instead.
         why: &'static str,
     },
-    /// A name that none of those has that may be named here.
+    /// Nothing that may be named here has this name.
     #[error("{}", .what.unknown(.name, &.known.join(", ")))]
     Unknown {
         /// What it should name.
