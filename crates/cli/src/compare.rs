@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_study::compare::{CompareRequest, SCHEMA, compare};
 use idlewise_view as view;
 
-use crate::again;
+use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
 use crate::output::{Done, Progress, deliver, warn_lines};
 
@@ -12,19 +13,18 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     let offered = a.trust.offered(again)?;
     let (request, recorded) = match again {
         Some(path) => {
-            let (request, value) = again::request(path, "compare", SCHEMA, &offered)?;
+            let (request, value) = recorded_request(path, "compare", SCHEMA, &offered)?;
             (request, Some(value))
         }
         None => (request(a), None),
     };
     let report = {
         let progress = Progress::new("reading");
-        compare(&request, &|done, of| progress.step("comparing", done, of))
-            .map_err(|e| again::asked_by(again, e))?
+        compare(&request, &|done, of| progress.step("comparing", done, of)).map_err(|e| asked_by(again, e))?
     };
     if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(path, &recorded, &report.platform, heads)?;
+        same_inputs(path, &recorded, &report.platform, heads)?;
     }
     deliver(&a.output, &view::compare(&report), &report)?;
     if !a.output.is_shown() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_governors};
 use idlewise_view as view;
 
-use crate::again;
+use crate::again::asked_by;
 use crate::args::{PerChoice, ReplayArgs};
 use crate::output::{Done, Progress, deliver, none_failed, warn};
 
@@ -12,19 +13,18 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     let offered = a.trust.offered(again)?;
     let (request, recorded) = match again {
         Some(path) => {
-            let (request, value) = again::request(path, "replay", SCHEMA, &offered)?;
+            let (request, value) = recorded_request(path, "replay", SCHEMA, &offered)?;
             (request, Some(value))
         }
         None => (request(&a), None),
     };
     let report = {
         let progress = Progress::new("reading");
-        replay(&request, &|done, of| progress.step("replaying", done, of))
-            .map_err(|e| again::asked_by(again, e))?
+        replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(|e| asked_by(again, e))?
     };
     if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);
-        again::same_inputs(path, &recorded, &report.platform, heads)?;
+        same_inputs(path, &recorded, &report.platform, heads)?;
     }
     deliver(&a.output, &view::replay(&report), &report)?;
     all_came_through(&report)?;

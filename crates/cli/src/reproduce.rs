@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_experiment::again::offered;
 use idlewise_experiment::reproduce::{ReproduceRequest, Reproduced, find, reproduce_with, shipped};
 use idlewise_view as view;
 
-use crate::again::offered;
 use crate::args::ReproduceArgs;
 use crate::output::{Done, Progress, deliver, none_failed, say_line};
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
+use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_experiment::beside::beside;
 use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
 use idlewise_explain::convert::Form;
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
-use crate::again;
+use crate::again::asked_by;
 use crate::args::SimulateArgs;
 use crate::output::{
     Done, Failure, Progress, check_new, deliver, none_failed, say_line, write_new, write_new_file,
@@ -36,7 +37,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     }
     let (request, recorded) = match again {
         Some(path) => {
-            let (request, value) = again::request(path, "simulate", SCHEMA, &offered)?;
+            let (request, value) = recorded_request(path, "simulate", SCHEMA, &offered)?;
             (request, Some(value))
         }
         None => (request(a), None),
@@ -46,11 +47,11 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         Some(path) => with_trace(&request, path),
     };
     let report = report.map_err(|e| match e {
-        Failure::Error(why) => again::asked_by(again, why),
+        Failure::Error(why) => asked_by(again, why),
         closed @ Failure::Closed => closed,
     })?;
     if let (Some(path), Some(recorded)) = (again, recorded) {
-        again::same_inputs(path, &recorded, &report.platform, std::iter::empty())?;
+        same_inputs(path, &recorded, &report.platform, std::iter::empty())?;
     }
     deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();

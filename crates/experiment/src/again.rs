@@ -5,18 +5,103 @@
 //! that it names were named by the user, too, and are byte for byte those that the result was made with.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::SimulateRequest;
 use idlewise_recording::governors::{ForeignHead, ORACLE};
 use idlewise_recording::kernel_governor::other;
-use idlewise_recording::{CommandError, limits};
+use idlewise_recording::{CommandError, TraceHead, limits};
 use idlewise_study::compare::CompareRequest;
-use idlewise_study::replay::ReplayRequest;
+use idlewise_study::replay::{PlatformHead, ReplayRequest};
+
+/// What the user trusts by `--trust`, for names in files to select.
+///
+/// # Errors
+/// [`CommandError::Argument`] where a file or folder is not there.
+pub fn offered(trust: &[PathBuf]) -> Result<Offered, CommandError> {
+    trust.iter().try_fold(Offered::nothing(), |offered, path| {
+        let there = fs::metadata(path).map_err(|e| {
+            let why = format!("{e}; name the C file or the kernel tree");
+            CommandError::option("--trust", path.display(), why)
+        })?;
+        Ok(if there.is_dir() { offered.with_tree(path) } else { offered.with_file(path) })
+    })
+}
+
+/// The request that the result of `command` at `path` records, and the whole result. C files in it are compiled only if they are
+/// `offered`, and have not changed.
+///
+/// # Errors
+/// [`ExperimentError::Again`] where the file is no such result; [`ExperimentError::OfResult`] where its request is not allowed.
+pub fn request<R: DeserializeOwned + NamesGovernors>(
+    path: &Path,
+    command: &str,
+    schema: &str,
+    offered: &Offered,
+) -> Result<(R, Value), ExperimentError> {
+    let fail = |why: String| ExperimentError::Again { path: path.to_owned(), why };
+    let wanted =
+        format!("--again expects the output of `idlewise {command} --format json` (schema {schema})");
+    let text = idlewise_files::read_made(path).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => fail(format!("is a binary file; {wanted}")),
+        _ => fail(e.to_string()),
+    })?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|e| fail(format!("is not JSON ({e}); {wanted}")))?;
+    let Some(found) = value.get("schema").and_then(|s| s.as_str()) else {
+        return Err(fail(format!("is JSON without a schema; {wanted}")));
+    };
+    if found != schema {
+        let of = ["replay", "compare", "simulate"]
+            .into_iter()
+            .find(|c| found.starts_with(&format!("idlewise.{c}/")));
+        let way = match of {
+            Some(of) if of != command => format!("; repeat it with `idlewise {of} --again`"),
+            _ => String::new(),
+        };
+        return Err(fail(format!("has schema {found}; {wanted}{way}")));
+    }
+    let recorded: RecordedRequest<R> =
+        serde_json::from_value(value.clone()).map_err(|e| fail(format!("request: {e}")))?;
+    let request = recorded
+        .allow(offered)
+        .map_err(|why| ExperimentError::OfResult { path: path.to_owned(), why: Box::new(why) })?;
+    Ok((request, value))
+}
+
+/// The same question is only the same run if traces and machine are the same as when the result at `path` was made;
+/// [`request`] has looked at governors.
+///
+/// # Errors
+/// [`ExperimentError::InputChanged`] with the first that is not.
+pub fn same_inputs<'h>(
+    path: &Path,
+    recorded: &Value,
+    platform: &PlatformHead,
+    traces: impl Iterator<Item = &'h TraceHead>,
+) -> Result<(), ExperimentError> {
+    let text = |v: Option<&Value>| v.and_then(|v| v.as_str()).unwrap_or("").to_owned();
+    let same = |what: String, then: String, now: &str| match then == now {
+        true => Ok(()),
+        false => {
+            Err(ExperimentError::InputChanged { path: path.to_owned(), what, then, now: now.to_owned() })
+        }
+    };
+    let then = text(recorded.pointer("/platform/hash"));
+    same(format!("the platform {}", platform.id), then, &platform.hash)?;
+    for (i, trace) in traces.enumerate() {
+        let then = text(recorded.pointer(&format!("/traces/{i}/head/hash")));
+        same(format!("the recording {}", trace.name), then, &trace.hash)?;
+    }
+    Ok(())
+}
 
 /// A request with the names of governors in it.
 pub trait NamesGovernors {

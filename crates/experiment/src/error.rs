@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why something could not be simulated, repeated or asked again.
 
+use std::path::PathBuf;
+
 use idlewise_freq::FreqError;
 use idlewise_governor::GovernorError;
 use idlewise_platform::PlatformError;
@@ -48,6 +50,37 @@ pub enum ExperimentError {
         governor: String,
         /// The file that differs: its own, or one that it includes.
         file: String,
+    },
+    /// A file that is to be asked again is not the result of that command.
+    #[error("{}: {why}", path.display())]
+    Again {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what was expected.
+        why: String,
+    },
+    /// The request of a result may not be asked again.
+    #[error("{}: {why}", path.display())]
+    OfResult {
+        /// The result.
+        path: PathBuf,
+        /// Why.
+        why: Box<Self>,
+    },
+    /// A machine or recording is not what it was when a result was made.
+    #[error(
+        "{}: {what} has changed since this result was made: hash {then} then, {now} now; make a new result without --again",
+        path.display()
+    )]
+    InputChanged {
+        /// The result.
+        path: PathBuf,
+        /// What changed.
+        what: String,
+        /// Its hash in the result.
+        then: String,
+        /// Its hash now.
+        now: String,
     },
     /// A cell of an experiment has a set-up that makes no sense.
     #[error("{experiment}: {row} of {column}: {why}")]
