@@ -33,7 +33,7 @@ pub use resume::{Given, rest};
 pub use run::{Run, StateUse};
 pub use session::{Work, free_folder, run};
 pub use stop::Stop;
-pub use stored::{Head, Stored, stored};
+pub use stored::{FILE, Head, Stored, stored};
 pub use summary::{metrics, report};
 pub use verdict::Verdict;
 pub use wakeups::{Waits, Wakeups};

@@ -40,6 +40,21 @@ pub struct AbRequest {
     pub wakeups: bool,
 }
 
+impl AbRequest {
+    /// The arms of a comparison of `governors`; of one with itself (`aa`) it is there twice.
+    ///
+    /// # Errors
+    /// [`LiveError::Conflict`] where there is nothing to compare.
+    pub fn arms(governors: Vec<String>, aa: bool) -> Result<Vec<String>, LiveError> {
+        match (aa, governors.as_slice()) {
+            (true, [one]) => Ok(vec![one.clone(), one.clone()]),
+            (true, _) => Err(LiveError::Conflict("--aa compares one governor with itself: name one")),
+            (false, [] | [_]) => Err(LiveError::Conflict("name two governors or more, or one with --aa")),
+            (false, _) => Ok(governors),
+        }
+    }
+}
+
 /// A command that is run under each arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Benchmark {
@@ -59,6 +74,34 @@ impl Benchmark {
         let name =
             Path::new(first).file_name().map_or_else(|| first.clone(), |n| n.to_string_lossy().into_owned());
         Some(Self { name, command: command.to_owned(), load: None })
+    }
+
+    /// A shell command of the user's, as `NAME=CMD`.
+    ///
+    /// # Errors
+    /// [`LiveError::Argument`] where it is not written so.
+    pub fn of_shell(text: &str) -> Result<Self, LiveError> {
+        let parts = text.split_once('=').filter(|(name, shell)| !name.is_empty() && !shell.is_empty());
+        let (name, shell) =
+            parts.ok_or_else(|| LiveError::argument(format!("--benchmark {text}"), "expected NAME=CMD"))?;
+        let command = ["sh", "-c", shell].map(str::to_owned).into();
+        Ok(Self { name: name.to_owned(), command, load: None })
+    }
+
+    /// Whether `benchmarks` can be told apart, and there is one.
+    ///
+    /// # Errors
+    /// [`LiveError::Conflict`] where not.
+    pub fn check(benchmarks: &[Self]) -> Result<(), LiveError> {
+        if benchmarks.is_empty() {
+            let why = "no benchmark given: add -- COMMAND, --benchmark NAME=CMD or --load NAME";
+            return Err(LiveError::Conflict(why));
+        }
+        let again = |(i, b): (usize, &Self)| benchmarks.iter().take(i).any(|other| other.name == b.name);
+        if benchmarks.iter().enumerate().any(again) {
+            return Err(LiveError::Conflict("two benchmarks have the same name"));
+        }
+        Ok(())
     }
 
     /// The load `name` that ships with idlewise: this program as a process that is the load, for `seconds`.

@@ -13,7 +13,7 @@ use idlewise_live::LiveError;
 /// Version of the file.
 pub(super) const SCHEMA: &str = "idlewise.ab-session/1";
 /// The file in a session's folder: a line for the session, and one for each run.
-pub(super) const FILE: &str = "session.jsonl";
+pub const FILE: &str = "session.jsonl";
 /// Rounds of a session, as options may ask for them.
 const MOST_ROUNDS: u32 = 10_000;
 /// Runs that a session may ask for.

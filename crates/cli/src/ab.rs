@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_ab::{self as ab, AbRequest, Benchmark, Given, Stop, Work};
 use idlewise_live::Host;
 use idlewise_live::load::LOADS;
-use idlewise_machine::ab::{AbAnswer, understand};
+use idlewise_machine::ab::{AbAnswer, run as measure_kept, understand};
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
@@ -187,39 +187,15 @@ fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
     // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
     let _ = ctrlc::set_handler(|| STOP.now());
     let mut told = warn;
-    let done = ab::run(&host, work, &folder, &STOP, &mut told).map_err(|e| {
-        let again = folder.join("session.jsonl").exists();
-        let folder = folder.display();
-        let hint = format!(
-            "; what was measured is kept: idlewise ab --resume {folder}, with the same load or command"
-        );
-        format!("{e}{}", if again { hint } else { String::new() })
-    })?;
+    let done = measure_kept(&host, work, &folder, &STOP, &mut told)?;
     tell(&done, false);
     Ok(folder)
 }
 
 fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
-    let mut arms = split_governors(a.governors.as_deref().unwrap_or_default());
-    if a.aa {
-        if arms.len() != 1 {
-            return Err(Failure::Error("--aa compares one governor with itself: name one".to_owned()));
-        }
-        arms = arms.iter().chain(&arms).cloned().collect();
-    }
-    if arms.len() < 2 {
-        return Err(Failure::Error("name two governors or more, or one with --aa".to_owned()));
-    }
+    let arms = AbRequest::arms(split_governors(a.governors.as_deref().unwrap_or_default()), a.aa)?;
     let benchmarks = benchmarks(a)?;
-    if benchmarks.is_empty() {
-        let why = "no benchmark given: add -- COMMAND, --benchmark NAME=CMD or --load NAME";
-        return Err(Failure::Error(why.to_owned()));
-    }
-    let mut names: Vec<&str> = benchmarks.iter().map(|b| b.name.as_str()).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|w| w.first() == w.last()) {
-        return Err(Failure::Error("two benchmarks have the same name".to_owned()));
-    }
+    Benchmark::check(&benchmarks)?;
     Ok(AbRequest {
         arms,
         benchmarks,
@@ -256,12 +232,7 @@ fn benchmarks(a: &AbArgs) -> Result<Vec<Benchmark>, Failure> {
     let mut benchmarks = Vec::new();
     benchmarks.extend(Benchmark::of_command(&a.command));
     for text in &a.benchmark {
-        let (name, shell) = text
-            .split_once('=')
-            .filter(|(n, c)| !n.is_empty() && !c.is_empty())
-            .ok_or_else(|| format!("--benchmark {text}: expected NAME=CMD"))?;
-        let command = ["sh", "-c", shell].map(str::to_owned).into();
-        benchmarks.push(Benchmark { name: name.to_owned(), command, load: None });
+        benchmarks.push(Benchmark::of_shell(text)?);
     }
     for name in &a.load {
         benchmarks.push(Benchmark::of_load(name, a.seconds.unwrap_or(LOAD_SECONDS), a.seed.unwrap_or(0))?);

@@ -9,16 +9,14 @@ use std::time::Duration;
 
 use clap::Args;
 use idlewise_live::Host;
-use idlewise_live::tracefs::Tracefs;
-use idlewise_machine::record::{RecordRequest, inputs_beside, overhead, record};
+use idlewise_machine::record::{RecordRequest, overhead, record};
 use idlewise_recorder::record::{Stop, messages};
 use idlewise_recording::DatForm;
 use idlewise_report::{Format, Report};
 use idlewise_view as view;
 
 use crate::output::{
-    Failure, Progress, check_new, check_writable, interrupted, refuse_stdout, show_progress, warn,
-    warn_lines, write_new,
+    Failure, Progress, interrupted, refuse_stdout, show_progress, warn, warn_lines, write_new,
 };
 use crate::put_back;
 
@@ -91,32 +89,18 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
 fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     let host = Host::below(&a.root);
     refuse_stdout(&a.output, "a recording and its description are two files")?;
-    let beside = a.output.with_extension("toml");
-    let inputs = inputs_beside(&a.output);
+    let tell = io::stderr().is_terminal();
+    let request = RecordRequest {
+        command: a.command.clone(),
+        limit: a.seconds.map(Duration::from_nanos),
+        buffer_kib: a.buffer.map(|mib| mib * 1024),
+        to: a.output.clone(),
+        force: a.force,
+        inputs: a.inputs,
+        tell,
+    };
     if a.overhead.is_none() {
-        if beside == a.output {
-            return Err(format!(
-                "{}: a side-car has such a name; let the name end in .dat",
-                beside.display()
-            )
-            .into());
-        }
-        check_new(&a.output, a.force)?;
-        if beside.exists() && !a.force {
-            return Err(Failure::Error(format!(
-                "{}: exists, and would describe the new recording; name another file, or remove it (--force \
-                 does)",
-                beside.display()
-            )));
-        }
-        for path in a.inputs.then_some(&inputs).into_iter().chain(&a.json) {
-            check_new(path, a.force)?;
-        }
-        // Says best what is missing.
-        Tracefs::of(&host)?;
-        for path in [&a.output].into_iter().chain(&a.json) {
-            check_writable(path)?;
-        }
+        request.check(&host, a.json.as_deref())?;
     }
     let (mut stop, mut stopper) = Stop::new().map_err(|e| e.to_string())?;
     let over = Arc::new(AtomicBool::new(false));
@@ -129,16 +113,6 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         stopper.stop();
     })
     .map_err(|e| e.to_string())?;
-    let tell = io::stderr().is_terminal();
-    let request = RecordRequest {
-        command: a.command.clone(),
-        limit: a.seconds.map(Duration::from_nanos),
-        buffer_kib: a.buffer.map(|mib| mib * 1024),
-        to: a.output.clone(),
-        force: a.force,
-        inputs: a.inputs,
-        tell,
-    };
     if let Some(blocks) = a.overhead {
         return measured(&host, request, blocks, &mut stop);
     }

@@ -62,6 +62,9 @@ pub enum LiveError {
         /// What was expected.
         why: String,
     },
+    /// Arguments do not go together, or one is missing.
+    #[error("{0}")]
+    Conflict(&'static str),
     /// No load has this name.
     #[error("unknown load `{name}`: {}", known.join(", "))]
     NoLoad {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What an A/B comparison on the running machine must not show: `idlewise ab --fail-if`.
 
-use idlewise_ab::{AbReport, Cell, MetricReport, Verdict};
+use std::path::Path;
+
+use idlewise_ab::{AbReport, Cell, MetricReport, Stop, Verdict, Work};
+use idlewise_live::Host;
+use idlewise_live::journal::PutBack;
 use serde::Serialize;
 
+use crate::MachineError;
 use idlewise_recording::CommandError;
 use idlewise_report::number;
 use idlewise_study::condition::{Condition, Counting, Met};
@@ -37,6 +42,29 @@ impl AbAnswer {
     pub fn failed(&self) -> bool {
         self.checks.iter().any(|c| c.failed)
     }
+}
+
+/// Runs `work` in `folder`, as [`idlewise_ab::run`]; where it fails, the error says how to go on with what was measured.
+///
+/// # Errors
+/// [`MachineError::Kept`] where something was measured, else [`MachineError::Live`].
+pub fn run(
+    host: &Host,
+    work: Work,
+    folder: &Path,
+    stop: &Stop,
+    say: &mut dyn FnMut(&str),
+) -> Result<PutBack, MachineError> {
+    idlewise_ab::run(host, work, folder, stop, say).map_err(|why| {
+        if !folder.join(idlewise_ab::FILE).exists() {
+            return why.into();
+        }
+        let kept = format!(
+            "what was measured is kept: idlewise ab --resume {}, with the same load or command",
+            folder.display()
+        );
+        MachineError::kept(why, kept)
+    })
 }
 
 /// Whether `conditions` can be understood, asked before anything is measured; `metrics`: names and units.

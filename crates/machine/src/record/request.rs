@@ -3,7 +3,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use idlewise_files::new_file::{check_new, check_writable};
+use idlewise_live::Host;
+use idlewise_live::tracefs::Tracefs;
 use idlewise_recorder::record::Plan;
+use idlewise_recording::CommandError;
+
+use super::inputs::inputs_beside;
+use crate::MachineError;
 
 /// What to record.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +29,31 @@ pub struct RecordRequest {
     pub inputs: bool,
     /// Tell every second how far it is; else nothing wakes the machine.
     pub tell: bool,
+}
+
+impl RecordRequest {
+    /// Whether a recording of `host` can be made and go where it is to go, and its `report`, if it is to be a file; asked before
+    /// anything is recorded.
+    ///
+    /// # Errors
+    /// [`MachineError`] with the file that is in the way or cannot be written, or with what tracing lacks here.
+    pub fn check(&self, host: &Host, report: Option<&Path>) -> Result<(), MachineError> {
+        let beside = self.to.with_extension("toml");
+        if beside == self.to {
+            let why = "a side-car has such a name; let the name end in .dat";
+            return Err(CommandError::file(&beside, why).into());
+        }
+        check_new(&self.to, self.force)?;
+        if beside.exists() && !self.force {
+            let why = "exists, and would describe the new recording; name another file, or remove it (--force does)";
+            return Err(CommandError::file(&beside, why).into());
+        }
+        let inputs = self.inputs.then(|| inputs_beside(&self.to));
+        inputs.as_deref().into_iter().chain(report).try_for_each(|path| check_new(path, self.force))?;
+        // Says best what is missing.
+        Tracefs::of(host)?;
+        Ok([self.to.as_path()].into_iter().chain(report).try_for_each(check_writable)?)
+    }
 }
 
 pub(super) fn plan(request: &RecordRequest) -> Plan {
