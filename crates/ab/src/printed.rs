@@ -9,12 +9,11 @@ use regex_lite::Regex;
 const STEP: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
-/// What was found.
+/// What a benchmark printed, as far as a session keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Printed {
     /// Of each pattern what the group of its last match holds; nothing where there is no match.
     pub(super) found: Vec<Option<String>>,
-    /// The last line.
     pub(super) last_line: String,
 }
 

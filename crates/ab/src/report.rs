@@ -16,9 +16,7 @@ pub const SCHEMA: &str = "idlewise.ab/2";
 pub struct AbReport {
     /// Version of this form.
     pub schema: &'static str,
-    /// Version of idlewise.
     pub version: &'static str,
-    /// The machine.
     pub machine: String,
     /// What was asked for.
     pub head: Head,
@@ -28,7 +26,6 @@ pub struct AbReport {
     pub warnings: Vec<String>,
     /// The arms' names; the first is the baseline.
     pub arms: Vec<String>,
-    /// By benchmark.
     pub benchmarks: Vec<BenchmarkReport>,
     /// By arm other than the baseline: the geometric mean of what got better (above 0) or worse over the first metric of
     /// every benchmark, and its interval; only for several benchmarks.
@@ -42,9 +39,7 @@ pub struct AbReport {
 /// A benchmark under all arms.
 #[derive(Clone, Debug, Serialize)]
 pub struct BenchmarkReport {
-    /// Its name.
     pub name: String,
-    /// What it measured.
     pub metrics: Vec<MetricReport>,
     /// What the idle states did meanwhile, by arm; the medians of the runs.
     pub idle: Vec<Steady>,
@@ -53,22 +48,17 @@ pub struct BenchmarkReport {
 /// A metric under all arms.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetricReport {
-    /// Its name.
     pub name: String,
     /// Its unit; empty where it is not known.
     pub unit: String,
-    /// More is better.
     pub more_is_better: bool,
-    /// By arm.
     pub cells: Vec<Cell>,
 }
 
 /// A metric under an arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
-    /// The arm.
     pub arm: String,
-    /// Its runs.
     pub values: Vec<f64>,
     /// Rounds in which both it and the baseline ran: what is compared.
     pub rounds: usize,
@@ -84,7 +74,6 @@ pub struct Cell {
     pub p_corrected: Option<f64>,
     /// In which share of the rounds its run is better than the baseline's, 0 to 1.
     pub superiority: Option<f64>,
-    /// What is shown.
     pub verdict: Option<Verdict>,
     /// How many rounds would settle it, estimated from the spread so far.
     pub runs_to_settle: Option<u64>,
@@ -93,15 +82,12 @@ pub struct Cell {
 /// What the idle states did under an arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steady {
-    /// The arm.
     pub arm: String,
-    /// Entries per second.
     pub wakeups_per_s: Option<f64>,
     /// Too deep by the kernel's count, %.
     pub too_deep_pct: Option<f64>,
     /// Too shallow, %.
     pub too_shallow_pct: Option<f64>,
-    /// By state.
     pub states: Vec<StateUse>,
     /// Mean power by meter, W.
     pub watts: BTreeMap<String, f64>,

@@ -16,13 +16,11 @@ use super::{AbRequest, Benchmark};
 /// What the user names of a session that is resumed.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// Commands and loads.
     pub benchmarks: Vec<Benchmark>,
     /// The governors, if any are named.
     pub arms: Option<Vec<String>>,
     /// Runs of each benchmark under each arm.
     pub repeat: Option<u32>,
-    /// Which arm begins.
     pub seed: Option<u64>,
     /// How long loads run, s.
     pub seconds: Option<u32>,

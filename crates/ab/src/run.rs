@@ -24,7 +24,6 @@ pub struct Run {
     pub number: u32,
     /// From 0.
     pub round: u32,
-    /// Its benchmark's name.
     pub benchmark: String,
     /// Its arm, by its place in the request.
     pub arm: usize,
@@ -52,7 +51,6 @@ pub struct Run {
     pub steal_pct: f64,
     /// The least latency limit seen, µs.
     pub limit_us: Option<i32>,
-    /// Who held it.
     pub limited_by: Vec<String>,
     /// Times that a CPU was slowed down because of heat.
     pub throttled: u64,
@@ -67,11 +65,9 @@ pub struct Run {
 /// What a run did with an idle state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StateUse {
-    /// Its name.
     pub name: String,
     /// Time in it, % of all time.
     pub time_pct: f64,
-    /// Entries per second.
     pub entries_per_s: f64,
 }
 

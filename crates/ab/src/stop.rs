@@ -17,7 +17,7 @@ impl Stop {
         Self { asked: AtomicBool::new(false), child: AtomicU32::new(0) }
     }
 
-    /// Ends it.
+    /// Ends the session after the run that is under way.
     pub fn now(&self) {
         self.asked.store(true, Ordering::SeqCst);
         self.kill();

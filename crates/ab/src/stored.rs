@@ -41,9 +41,7 @@ pub struct Head {
     pub schema: String,
     /// What was asked for.
     pub request: AbRequest,
-    /// The kernel's version.
     pub kernel: String,
-    /// The cpuidle driver.
     pub driver: String,
     /// CPUs with idle states.
     pub cpus: usize,
@@ -54,7 +52,6 @@ pub struct Head {
 /// What a session's file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Its first line.
     pub head: Head,
     /// Its runs in the order of time.
     pub runs: Vec<Run>,

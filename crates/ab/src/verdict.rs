@@ -8,7 +8,6 @@ use serde::Serialize;
 pub enum Verdict {
     /// Better, and it is no accident.
     Better,
-    /// Worse, likewise.
     Worse,
     /// Within the margin to either side, shown.
     Same,

@@ -8,7 +8,6 @@ pub enum BootError {
     /// A file could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         error: io::Error,
@@ -16,7 +15,6 @@ pub enum BootError {
     /// A program that is needed is not there.
     #[error("{program} is missing; {advice}")]
     Missing {
-        /// The program.
         program: String,
         /// How to get it.
         advice: String,
@@ -26,7 +24,6 @@ pub enum BootError {
     Failed {
         /// What was being done.
         what: String,
-        /// How it ended.
         status: String,
         /// Everything that it printed.
         log: PathBuf,
@@ -47,7 +44,6 @@ pub enum BootError {
     /// A kernel tree cannot be built with the governors.
     #[error("{}: {why}", folder.display())]
     Tree {
-        /// The tree.
         folder: PathBuf,
         /// What it lacks, and what to do.
         why: String,
@@ -55,7 +51,6 @@ pub enum BootError {
     /// No kernel of Debian's has this version, or it is older than the overlay.
     #[error("kernel version `{version}`: {why}")]
     Version {
-        /// The version.
         version: String,
         /// What is wrong with it, and what to write.
         why: String,
@@ -66,25 +61,18 @@ pub enum BootError {
     /// No workload has this name.
     #[error("no workload is called {name}; there are {}", known.join(", "))]
     NoWorkload {
-        /// The name.
         name: String,
         /// The workloads that there are.
         known: Vec<&'static str>,
     },
     /// No guest can be made of a platform as it is asked for.
     #[error("platform {platform}: {why}")]
-    Platform {
-        /// The platform.
-        platform: String,
-        /// Why.
-        why: String,
-    },
+    Platform { platform: String, why: String },
     /// The user's governor cannot be built into a kernel.
     #[error("{given}: {why}")]
     Governor {
         /// As the user named it.
         given: String,
-        /// Why.
         why: String,
     },
     /// QEMU or the guest in it failed.

@@ -42,7 +42,6 @@ impl LabFolder {
         Ok(Self(folder))
     }
 
-    /// The folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

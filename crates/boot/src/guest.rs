@@ -172,7 +172,6 @@ impl<'a> Guest<'a> {
     }
 }
 
-/// Shell assignments.
 fn variables(job: &BTreeMap<&str, String>) -> String {
     job.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', r"'\''"))).collect()
 }

@@ -42,7 +42,6 @@ const TOOLS: [(&str, &str); 8] = [
 /// A kernel that boots.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The image.
     pub image: PathBuf,
     /// Folder of the modules that guests may load.
     pub modules: PathBuf,

@@ -16,7 +16,7 @@ use crate::BootError;
 pub trait Watch: Sync {
     /// What is being done now, in a few words.
     fn doing(&self, what: &str);
-    /// Whether to stop.
+    /// Whether the user asked to stop; asked between steps.
     fn stopped(&self) -> bool;
 }
 

@@ -15,7 +15,7 @@ const OLDEST: (u32, u32) = (8, 1);
 /// The Debian release whose QEMU is new enough, and runs by its own loader and libraries on any other.
 const SUITE: &str = "trixie";
 
-/// A usable QEMU.
+/// A QEMU for arm64 that was found on this machine.
 #[derive(Clone, Debug)]
 pub struct Qemu {
     program: PathBuf,

@@ -67,14 +67,12 @@ const NEWER_EVENTS: [&str; 1] = ["timer/timer_base_idle"];
 const TRUE_INPUTS: [&str; 4] =
     ["idlewise/idle_enabled", "idlewise/idle_asked", "idlewise/idle_chosen", "idlewise/idle_reflected"];
 
-/// One boot.
+/// One boot: the machine, the governor and the load, and what is recorded.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The machine.
     pub machine: Machine,
     /// Names of the idle governor as the guest's kernel may have it; the first that there is.
     pub governor: String,
-    /// What to do.
     pub workload: Workload,
     /// For how long, seconds of the guest.
     pub seconds: u32,
@@ -274,7 +272,6 @@ impl<'a> Lab<'a> {
         Ok(command)
     }
 
-    /// The machine alone.
     fn bare(&self, machine: &Machine, more: &str) -> Command {
         let mut command = self.qemu.command();
         let dump = if more.is_empty() { ",memory-backend=m0".to_owned() } else { more.to_owned() };

@@ -3,12 +3,11 @@
 
 use crate::BootError;
 
-/// A named load.
+/// A load that a guest runs, by the name that the command line has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it does.
     pub what: &'static str,
     /// The guest's command; `$SECONDS` and `$CPUS` are set.
     pub command: &'static str,
@@ -31,15 +30,13 @@ impl Workload {
 /// Programs that are fetched or built when a workload needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// cyclictest and hackbench.
     RtTests,
     /// rt-app, for a file of the user's.
     RtApp,
-    /// fio.
     Fio,
 }
 
-/// All of them.
+/// The loads that `idlewise boot` offers.
 pub const WORKLOADS: [Workload; 8] = [
     Workload {
         name: "timer",

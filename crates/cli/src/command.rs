@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All commands.
 
 use clap::{Parser, Subcommand};
 

@@ -9,7 +9,6 @@ use crate::output::{Done, say};
 /// A load of `idlewise ab --load`, as the process that is measured.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Its name
     #[arg(value_name = "NAME")]
     name: String,
     /// How long it runs

@@ -34,7 +34,6 @@ use idlewise_report::lines;
 use command::{Arguments, Command};
 use output::{Failure, warn, warn_lines};
 
-/// Done.
 const DONE: u8 = 0;
 /// A comparison found a difference.
 const DIFFERENT: u8 = 1;

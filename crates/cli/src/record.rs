@@ -25,7 +25,6 @@ use crate::put_back;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RecordArgs {
-    /// The trace
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     output: PathBuf,
     /// Duration of the recording; a command that still runs then is ended

@@ -56,7 +56,6 @@ enum GroupArg {
     Cpu,
     /// Clusters: CPUs of the same kind, clock, package or last-level cache
     Cluster,
-    /// The machine
     Machine,
 }
 

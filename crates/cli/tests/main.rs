@@ -12,6 +12,7 @@ mod citations;
 mod commands;
 mod common;
 mod comparing;
+mod doc_comments;
 mod docs;
 mod foreign;
 mod guard;

@@ -15,7 +15,6 @@ use crate::divergence::DivergenceKind;
 pub struct Agreement {
     /// The kind of recording.
     pub source: Source,
-    /// Decisions compared.
     pub decisions: u64,
     /// Of these, with the same choice: state and tick, and of some [`Source`]s the limit of the polling loop and whether the sleep
     /// length was asked for.
@@ -46,7 +45,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Nothing compared yet.
+    /// Counts of a stream from `source` of which no decision was compared yet.
     #[must_use]
     pub fn new(source: Source) -> Self {
         Self { source, ..Self::default() }
@@ -116,7 +115,6 @@ impl Agreement {
         self.first.extend(other.first);
     }
 
-    /// Decisions that diverge.
     #[must_use]
     pub fn diverging(&self) -> u64 {
         self.decisions - self.same
@@ -132,9 +130,7 @@ impl Agreement {
 /// A decision on which the governor here and the kernel's differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divergence {
-    /// The kernel's.
     pub decision: Decision,
-    /// The answer here.
     pub here: Answer,
 }
 

@@ -45,7 +45,6 @@ impl Source {
 /// A CPU on which decisions were made.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'t> {
-    /// Its idle states.
     pub table: &'t IdleTable,
     /// 1024 for the fastest CPU of the machine.
     pub capacity: u32,
@@ -110,7 +109,6 @@ pub enum Step {
     InCharge {
         /// Number of the CPU.
         cpu: u32,
-        /// The device.
         device: DeviceState,
         /// Disabled states, bit i for state i.
         disabled: u16,
@@ -121,7 +119,6 @@ pub enum Step {
     Ended {
         /// Number of the CPU.
         cpu: u32,
-        /// How.
         outcome: Outcome,
     },
     /// Events of this CPU are missing.
@@ -180,7 +177,6 @@ pub struct Decision {
     pub found: Option<(u64, bool)>,
     /// The governor had been asked just before, and a reschedule came before the state was entered; that has no row of its own.
     pub asked_in_vain: bool,
-    /// The kernel's choice.
     pub kernel: KernelChoice,
     /// What became of it, where the recording has that with the decision.
     pub outcome: Option<Outcome>,
@@ -214,7 +210,6 @@ impl KernelChoice {
 /// What a governor answers here, as far as the recording shows it of the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The state.
     pub state: i32,
     /// The tick is to be stopped.
     pub stop_tick: bool,
@@ -238,7 +233,6 @@ pub enum PollLimitAt {
 /// What a recording shows of a governor's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shown {
-    /// The answer.
     #[default]
     Answer,
     /// What the kernel made of it: the state that it entered, the tick that was stopped, then or before.
@@ -258,7 +252,6 @@ pub enum Outcome {
         /// The tick's handler ran.
         tick_ran: bool,
     },
-    /// An idle period.
     Left {
         /// The state that was entered; the one chosen here where the recording does not say.
         entered: Option<usize>,

@@ -52,11 +52,8 @@ pub fn drive_governor(
 pub struct DecisionTable<'m> {
     /// Number of the CPU.
     pub cpu: u32,
-    /// Its cluster.
     pub cluster: &'m Cluster,
-    /// Its ticks.
     pub grid: TickGrid,
-    /// Its decisions.
     pub rows: Vec<Row>,
 }
 

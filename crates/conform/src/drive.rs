@@ -25,20 +25,15 @@ const FIRST_CPU: u32 = 0;
 /// What golden files are for.
 #[derive(Debug)]
 pub enum Driven {
-    /// A governor's decisions.
     Governor(Governor),
-    /// PELT's sums.
     Pelt(Pelt),
 }
 
 /// What came of one golden file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GoldenResult {
-    /// The file.
     pub file: String,
-    /// Steps compared.
     pub steps: u64,
-    /// Steps that differ.
     pub mismatches: u64,
     /// All that is known of the first that differ.
     pub first: Vec<Value>,
@@ -52,9 +47,7 @@ pub struct GoldenResult {
 pub struct DriveReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Version of idlewise.
     pub version: &'static str,
-    /// File by file.
     pub files: Vec<GoldenResult>,
     /// Steps compared in all.
     pub steps: u64,
@@ -123,7 +116,6 @@ impl DriveReport {
 /// What came of recorded decisions.
 #[derive(Clone, Debug)]
 pub enum DrivenDecisions {
-    /// Of a table.
     Table(Agreement),
     /// Of a trace, governor by governor.
     Trace(Vec<RecordedGovernor>),

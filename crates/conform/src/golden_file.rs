@@ -24,7 +24,6 @@ pub enum GoldenError {
     /// A file could not be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -35,7 +34,6 @@ pub enum GoldenError {
     /// The side-car lacks something.
     #[error("{}: expected {what}", .path.display())]
     SideCar {
-        /// The side-car.
         path: PathBuf,
         /// What was expected where.
         what: String,
@@ -43,7 +41,6 @@ pub enum GoldenError {
     /// The side-car's idle states make no table.
     #[error("{}: {source}", .path.display())]
     Table {
-        /// The side-car.
         path: PathBuf,
         /// What is wrong with them.
         source: TableError,
@@ -51,7 +48,6 @@ pub enum GoldenError {
     /// A row is no CSV, or the file is not packed as it should be.
     #[error("{}: {}", .path.display(), csv_words(.source))]
     Csv {
-        /// The file.
         path: PathBuf,
         /// What the reader said, with the line.
         source: csv::Error,
@@ -62,9 +58,7 @@ pub enum GoldenError {
     /// The header line lacks a column.
     #[error("{}: line 1: expected a column `{column}`, found {}", .path.display(), columns_words(.found))]
     Column {
-        /// The file.
         path: PathBuf,
-        /// The column.
         column: &'static str,
         /// The columns that there are.
         found: Vec<String>,
@@ -72,15 +66,11 @@ pub enum GoldenError {
     /// A cell does not hold what it should.
     #[error("{}: line {line}, column `{column}`: expected {expected}, found `{found}`", .path.display())]
     Cell {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: u64,
-        /// The column.
         column: &'static str,
-        /// What was expected.
         expected: &'static str,
-        /// What is there.
         found: String,
     },
 }
@@ -106,9 +96,7 @@ fn columns_words(found: &[String]) -> String {
 
 /// A golden file, read.
 pub struct GoldenFile {
-    /// Its side-car.
     pub car: SideCar,
-    /// Its decisions.
     pub rows: Vec<Row>,
 }
 
@@ -301,9 +289,8 @@ struct Columns {
     wake: Option<usize>,
 }
 
-/// One row.
+/// One recorded decision: its inputs, the choice, and how the idle period ended.
 pub struct Row {
-    /// Its number.
     pub step: u64,
     /// Its line in the file.
     pub line: u64,

@@ -21,7 +21,6 @@ const NEAR_UTIL: u64 = 8;
 /// One input of governors: how right the tape's values are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputAccuracy {
-    /// Which.
     pub name: String,
     /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has.
     pub compared: u64,

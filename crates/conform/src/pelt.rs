@@ -32,11 +32,8 @@ const OUTPUTS: [&str; 9] = [
 /// A number that came out differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Its column.
     pub column: String,
-    /// Recorded.
     pub expected: u64,
-    /// Computed.
     pub found: u64,
 }
 
@@ -47,7 +44,6 @@ pub struct PeltMismatch {
     pub step: u64,
     /// Line of the unpacked file, from 1.
     pub line: u64,
-    /// What differs.
     pub differ: Vec<Difference>,
     /// What was asked for.
     pub asked: String,
@@ -67,7 +63,6 @@ impl fmt::Display for PeltMismatch {
 /// What came of driving one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeltDrive {
-    /// Rows compared.
     pub steps: u64,
     /// Rows that came out differently.
     pub mismatches: u64,
@@ -188,7 +183,6 @@ enum Kind {
     Blocked,
     /// A queue, by the tasks on it.
     Queue,
-    /// Real-time tasks.
     RealTime,
 }
 

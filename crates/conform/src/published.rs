@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::agreement::{Agreement, Divergence};
 use crate::decision::{Answer, Source};
 
-/// `parity[].result`.
+/// `parity[].result` in JSON.
 #[derive(Serialize)]
 struct Counts {
     decisions: u64,
@@ -18,13 +18,11 @@ struct Counts {
     other_question: u64,
     other_poll_limit: u64,
     unknown_memory: u64,
-    /// Of a trace.
     first: Vec<Event>,
-    /// Of a table.
     lines: Vec<String>,
 }
 
-/// `parity[].result.Ok.first[]`.
+/// `parity[].result.Ok.first[]` in JSON.
 #[derive(Serialize)]
 struct Event {
     cpu: u32,

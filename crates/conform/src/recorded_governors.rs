@@ -51,7 +51,6 @@ pub struct RecordedGovernor {
 }
 
 impl RecordedGovernor {
-    /// Decisions that differ.
     #[must_use]
     pub fn mismatches(&self) -> u64 {
         self.result.as_ref().map_or(0, Agreement::diverging)

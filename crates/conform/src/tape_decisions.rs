@@ -17,7 +17,7 @@ use idlewise_platform::Cluster;
 /// Idle periods that a governor's state goes back to: what came before them does not count any more.
 const REMEMBERED: u32 = 8;
 
-/// One CPU's tape.
+/// The decisions that one CPU's tape holds.
 pub struct TapeDecisions<'t> {
     tape: &'t CpuTape,
     cluster: &'t Cluster,
@@ -46,7 +46,6 @@ impl<'t> TapeDecisions<'t> {
         Step::Enabled { cpu: self.tape.cpu, capacity: None, device }
     }
 
-    /// The decisions alone.
     pub fn decisions(&self) -> impl Iterator<Item = Result<Decision, PiecesError>> + '_ {
         let mut idle = IdleCpu::new(self.tape.cpu, &self.cluster.table, self.tape.tick);
         let default_mask = self.cluster.table.disabled_by_default();

@@ -32,14 +32,12 @@ const SLEEPER: &str = "hrtimer_wakeup";
 /// The kernel whose scheduler is simulated where a recording does not tell its own.
 const KERNEL: &str = "6.12";
 
-/// The answer.
+/// Simulated runs compared with recordings of the same workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BesideReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// The workload's name.
     pub workload: String,
     /// Seed of the simulated runs.
     pub seed: u64,
@@ -52,9 +50,7 @@ pub struct BesideReport {
 /// One recording, and the simulation of the same.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// The recording.
     pub recording: String,
-    /// Its machine.
     pub platform: String,
     /// The kernel whose scheduler is simulated.
     pub kernel: String,
@@ -62,7 +58,6 @@ pub struct Pair {
     pub governor: String,
     /// CPUs that are compared: those of which the recording tells everything.
     pub cpus: Vec<u32>,
-    /// What happened.
     pub real: Look,
     /// What the simulator makes of it.
     pub simulated: Look,
@@ -92,7 +87,6 @@ pub struct Look {
 /// A task, all its instances together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskLook {
-    /// Its name.
     pub name: String,
     /// Times it was woken up, a second.
     pub wakeups_per_s: f64,

@@ -31,7 +31,6 @@ pub enum ExperimentError {
     Untrusted {
         /// The C file, or the kernel tree.
         path: String,
-        /// What names it.
         by: NamedBy,
     },
     /// A result names a C file and has no hash of it, so that nobody can know whether the file is the same.
@@ -39,10 +38,7 @@ pub enum ExperimentError {
         "the result names the C file {path} as a governor and has no hash of it (`foreign`), so that it is not known \
          whether it is the same; ask with --governor {path} instead"
     )]
-    NoHash {
-        /// The C file.
-        path: String,
-    },
+    NoHash { path: String },
     /// A C file is not what a result was made with.
     #[error("governor {governor} has changed since: {file} is not what the result was made with")]
     Changed {
@@ -54,46 +50,28 @@ pub enum ExperimentError {
     /// A file that is to be asked again is not the result of that command.
     #[error("{}: {why}", path.display())]
     Again {
-        /// The file.
         path: PathBuf,
         /// What it is, and what was expected.
         why: String,
     },
     /// The request of a result may not be asked again.
     #[error("{}: {why}", path.display())]
-    OfResult {
-        /// The result.
-        path: PathBuf,
-        /// Why.
-        why: Box<Self>,
-    },
+    OfResult { path: PathBuf, why: Box<Self> },
     /// A machine or recording is not what it was when a result was made.
     #[error(
         "{}: {what} has changed since this result was made: hash {then} then, {now} now; make a new result without --again",
         path.display()
     )]
     InputChanged {
-        /// The result.
         path: PathBuf,
-        /// What changed.
         what: String,
         /// Its hash in the result.
         then: String,
-        /// Its hash now.
         now: String,
     },
     /// A cell of an experiment has a set-up that makes no sense.
     #[error("{experiment}: {row} of {column}: {why}")]
-    SetUp {
-        /// The experiment.
-        experiment: String,
-        /// The cell's row.
-        row: String,
-        /// Its column.
-        column: String,
-        /// What was expected.
-        why: String,
-    },
+    SetUp { experiment: String, row: String, column: String, why: String },
     /// A simulated run failed, in the words of the simulation; they come from the governor's own process.
     #[error("{0}")]
     Run(String),
@@ -103,10 +81,7 @@ pub enum ExperimentError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// An experiment, as its governor.
-    Experiment {
-        /// Its name.
-        id: String,
-    },
+    Experiment { id: String },
     /// A result, as its governor.
     Result,
     /// A result, as the kernel tree that its governors are in.

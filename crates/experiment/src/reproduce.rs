@@ -27,7 +27,7 @@ pub use runs::simulate_once;
 /// Version of the JSON that this gives.
 pub const SCHEMA: &str = "idlewise.reproduce/3";
 
-/// What to repeat.
+/// Which published experiment to repeat, and with which seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReproduceRequest {
     /// Experiments by name or path; all that come with idlewise where none is named.
@@ -36,23 +36,19 @@ pub struct ReproduceRequest {
     pub fit: bool,
 }
 
-/// The answer.
+/// The results of an experiment, each compared with the published number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReproduceReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// What was asked.
     pub request: ReproduceRequest,
-    /// Each experiment's tables.
     pub experiments: Vec<Reproduced>,
 }
 
 /// A published table with ours beside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduced {
-    /// The experiment's file.
     pub experiment: Experiment,
     /// All cells: also those without a published number, if the experiment has one for them.
     pub cells: Vec<Cell>,
@@ -67,11 +63,8 @@ pub struct Reproduced {
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Its row.
     pub row: String,
-    /// Its column.
     pub column: String,
-    /// The row's unit.
     pub unit: String,
     /// What was published: from, to; nothing where there is no such number, which is not graded then.
     pub published: Option<[f64; 2]>,
@@ -79,13 +72,11 @@ pub struct Cell {
     pub ours: f64,
     /// Half the width of the 95 % interval of its mean.
     pub half_width: Option<f64>,
-    /// Runs behind it.
     pub runs: usize,
     /// Ours against the published one, per cent; where changes are compared, their difference in points.
     pub difference: f64,
     /// The published change against the baseline, per cent.
     pub published_change_pct: Option<f64>,
-    /// Ours.
     pub our_change_pct: Option<f64>,
     /// Whether both go the same way.
     pub same_sign: Option<bool>,

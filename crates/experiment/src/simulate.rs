@@ -93,9 +93,7 @@ pub fn workloads() -> Result<Vec<(&'static str, String)>, ExperimentError> {
 /// Where a trace of a simulated run goes, as a kernel would have recorded it.
 #[derive(Debug)]
 pub struct TraceTo<'f> {
-    /// Its format.
     pub form: Form,
-    /// Its file.
     pub file: &'f File,
     /// The file's name, for errors.
     pub path: PathBuf,

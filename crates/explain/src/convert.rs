@@ -24,7 +24,6 @@ use idlewise_recording::{CommandError, RecordingOptions, TraceHead, governors};
 pub enum Form {
     /// Text as the kernel's `trace` file holds it.
     Text,
-    /// Perfetto protobuf.
     Perfetto,
 }
 
@@ -41,10 +40,9 @@ impl Form {
     }
 }
 
-/// What to convert.
+/// The trace to convert, and the format to write.
 #[derive(Clone, Debug)]
 pub struct ConvertRequest {
-    /// The trace.
     pub trace: PathBuf,
     /// The format to write.
     pub to: Form,
@@ -95,10 +93,9 @@ impl ConvertRequest {
     }
 }
 
-/// What was written.
+/// How many events were written, and what the format could not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConvertReport {
-    /// Events.
     pub events: u64,
     /// Those that lost their fields because idlewise does not read them: "system:name" and how many.
     pub bare: Vec<(String, u64)>,
@@ -114,7 +111,7 @@ pub struct ConvertReport {
     pub lacks: Vec<String>,
 }
 
-/// A governor's tracks.
+/// The tracks that show one governor's choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GovernorTracks {
     /// The governor with its parameters.

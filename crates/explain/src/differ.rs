@@ -20,7 +20,7 @@ use idlewise_study::waits::{WaitFiles, WaitPages, Waits};
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
 const SCHEMA: &str = "idlewise.why-differ/2";
 
-/// Which governors.
+/// The two governors to compare, and the trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhyDifferRequest {
     /// A trace or tape.
@@ -41,22 +41,18 @@ pub struct WhyDifferRequest {
         serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
-    /// Only this CPU.
     pub cpu: Option<u32>,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
 }
 
-/// The answer.
+/// Decisions in which two governors differ, both sides explained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhyDiffer {
     /// "idlewise.why-differ/2".
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// What was asked.
     pub request: WhyDifferRequest,
-    /// The recording.
     pub head: TraceHead,
     /// Where the governors came from that are none of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,13 +70,11 @@ pub struct Moment {
     pub why: String,
     /// Energy of the whole wait under the second, above that under the first, in `energy_unit`.
     pub energy: f64,
-    /// "mJ" or "rel".
     pub energy_unit: String,
     /// How much longer the event had to wait under the second, ns.
     pub latency_ns: i64,
     /// The first one's side.
     pub a: Explanation,
-    /// The second one's.
     pub b: Explanation,
 }
 

@@ -46,7 +46,6 @@ pub struct LineRequest {
     pub line: u64,
     /// The machine that was recorded.
     pub platform: String,
-    /// The CPU.
     pub cpu: u32,
     /// The governor with its parameters.
     pub governor: String,

@@ -29,7 +29,6 @@ pub struct Explanation {
     pub memory: Vec<Variable>,
     /// What it said about the choice, in the order of its algorithm; only governors of this project speak.
     pub reasons: Vec<String>,
-    /// What it chose.
     pub chosen: Chosen,
     /// What came of it.
     pub came: Option<Came>,
@@ -37,16 +36,14 @@ pub struct Explanation {
     pub others: Vec<Other>,
 }
 
-/// An idle state.
+/// An idle state as a governor sees it at a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateHead {
-    /// Its name.
     pub name: String,
     /// Exit latency, ns.
     pub exit_latency_ns: i64,
     /// Target residency, ns.
     pub target_residency_ns: i64,
-    /// It was disabled.
     pub disabled: bool,
 }
 
@@ -56,7 +53,6 @@ pub struct StateHead {
 pub enum Unit {
     /// A time, ns.
     Ns,
-    /// A plain number.
     Count,
     /// 1 for yes, 0 for no.
     Flag,
@@ -67,17 +63,14 @@ pub enum Unit {
 /// One thing that the governor could ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Given {
-    /// What.
     pub name: &'static str,
-    /// The answer.
     pub value: i64,
-    /// Its unit.
     pub unit: Unit,
     /// How well it is known; nothing for what the run itself made.
     pub confidence: Option<&'static str>,
 }
 
-/// A choice.
+/// The choice that a governor made: its state, and whether to stop the tick.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chosen {
     /// The state's index as answered.

@@ -21,7 +21,7 @@ use idlewise_study::replay::split_governors;
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "idlewise.explain/1";
 
-/// Which decision.
+/// How a decision is named on its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Which {
@@ -33,7 +33,7 @@ pub enum Which {
     After(u64),
 }
 
-/// What to explain.
+/// The decision to explain, and the governor that makes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainRequest {
     /// A trace or tape.
@@ -58,18 +58,16 @@ pub struct ExplainRequest {
     pub kernel_trees: Vec<PathBuf>,
     /// The CPU; needed where the recording has several.
     pub cpu: Option<u32>,
-    /// The decision.
     pub which: Which,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,
 }
 
-/// The answer.
+/// One decision explained: inputs, state of the governor, reasons, and the choices of others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
     /// What was asked; nothing for a row of recorded decisions.
     pub request: Option<ExplainRequest>,
@@ -82,7 +80,6 @@ pub struct ExplainReport {
     pub source: String,
     /// What the kernel did, for a row of recorded decisions.
     pub recorded: Option<Chosen>,
-    /// The decision.
     pub explanation: Explanation,
 }
 

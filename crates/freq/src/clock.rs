@@ -45,13 +45,11 @@ impl Default for Driver {
 pub struct Setup {
     /// The CPUs, each once.
     pub cpus: Vec<u32>,
-    /// The clocks.
     pub table: Table,
     /// Limits at the start; see [`Table::fit`].
     pub limits: Limits,
     /// The clock at the start, kHz, an entry of the table.
     pub start_khz: u32,
-    /// The driver.
     pub driver: Driver,
     /// The scheduler's tick, ns.
     pub tick_ns: u64,
@@ -61,7 +59,6 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub enum Change {
-    /// Nothing.
     #[default]
     None,
     /// The clock is `khz` from now on.

@@ -7,7 +7,6 @@ pub enum FreqError {
     /// The text is no [`crate::Config`].
     #[error("frequency governor `{text}`: {why}; write `id` or `id:param=value,param=value`")]
     BadSpec {
-        /// The text.
         text: String,
         /// What is wrong with it.
         why: String,
@@ -19,27 +18,22 @@ pub enum FreqError {
         id: String,
         /// The id most like it, if any is.
         nearest: Option<String>,
-        /// All ids.
         known: Vec<String>,
     },
     /// The governor has no such parameter.
     #[error("frequency governor `{id}` has no parameter `{name}`{}{}", did_you_mean(.nearest.as_deref()), that_exist(.known))]
     UnknownParam {
-        /// The governor.
         id: String,
         /// The parameter asked for.
         name: String,
         /// The parameter most like it, if any is.
         nearest: Option<String>,
-        /// All its parameters.
         known: Vec<String>,
     },
     /// The value is none that the parameter takes.
     #[error("frequency governor `{id}`: `{name}={value}`: must be {range}")]
     BadValue {
-        /// The governor.
         id: String,
-        /// The parameter.
         name: String,
         /// The value asked for.
         value: String,
@@ -49,19 +43,13 @@ pub enum FreqError {
     /// Two parameters that are each fine contradict one another.
     #[error("frequency governor `{id}`: {why}")]
     Contradiction {
-        /// The governor.
         id: String,
         /// What does not go together.
         why: String,
     },
     /// A parameter without default is missing.
     #[error("frequency governor `{id}` needs `{name}`: write `{id}:{name}=...`")]
-    MissingParam {
-        /// The governor.
-        id: String,
-        /// The parameter.
-        name: String,
-    },
+    MissingParam { id: String, name: String },
     /// The table of operating points makes no sense.
     #[error("operating points: {0}")]
     Table(String),
@@ -70,12 +58,7 @@ pub enum FreqError {
     Cpus(Vec<u32>),
     /// The first clock is no operating point.
     #[error("the clock at the start, {khz} kHz, is no operating point; there are: {}", known.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))]
-    Start {
-        /// The clock.
-        khz: u32,
-        /// The table's.
-        known: Vec<u32>,
-    },
+    Start { khz: u32, known: Vec<u32> },
     /// The tick's period is 0.
     #[error("a tick of 0 ns; give the kernel's, 4000000 for HZ=250")]
     Tick,

@@ -45,7 +45,6 @@ impl Eq for GovernorInfo {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Answer {
-    /// About the clock.
     pub change: Change,
     /// Timers may have moved: ask [`Policy::next_timer`](crate::Policy::next_timer) again.
     pub timers: bool,
@@ -111,7 +110,7 @@ pub(crate) trait Governor: fmt::Debug + Send + Sync {
         clock.done(t_ns).into()
     }
 
-    /// `clock.limits` are new.
+    /// The limits of `clock` have changed; the governor adapts its request at `t_ns`.
     fn limits(&mut self, clock: &mut Clock, t_ns: u64) -> Change;
 
     /// User space reports a touch.

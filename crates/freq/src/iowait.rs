@@ -3,7 +3,6 @@ use crate::clock::since;
 
 /// The first boost, of 1024.
 const LEAST: u64 = 128;
-/// The whole CPU.
 const SCALE: u64 = 1024;
 
 /// The boost of a CPU on which tasks wake up from I/O again and again: doubles with each such wake-up, halves with each

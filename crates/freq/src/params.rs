@@ -15,18 +15,15 @@ pub struct ParamInfo {
     pub name: &'static str,
     /// What values it takes.
     pub kind: Kind,
-    /// Without it.
     pub default: Default,
     /// us, kHz, % and so on; empty for a bare number.
     pub unit: &'static str,
-    /// What it does.
     pub help: &'static str,
 }
 
 /// What values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number.
     Number {
         /// No less than this.
         min: u64,
@@ -45,11 +42,9 @@ pub enum Kind {
 /// What a parameter is without being set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
-    /// This number.
     Number(u64),
     /// What the words say, which depends on the machine.
     Derived(&'static str),
-    /// There is none.
     Required,
 }
 

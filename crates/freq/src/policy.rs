@@ -109,19 +109,17 @@ impl Policy {
         self.clock.limits
     }
 
-    /// The operating points.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.clock.table
     }
 
-    /// The CPUs, ascending.
+    /// The CPUs of the policy, ascending.
     #[must_use]
     pub fn cpus(&self) -> &[u32] {
         &self.clock.cpus
     }
 
-    /// The governor's id.
     #[must_use]
     pub fn governor(&self) -> &'static str {
         self.id

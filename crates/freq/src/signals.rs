@@ -106,7 +106,6 @@ pub enum Event {
     Sleep,
     /// The last task went to sleep.
     LastSleep,
-    /// The tick.
     Tick,
     /// Load balancing moved tasks.
     Balance,

@@ -9,7 +9,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// The same everywhere.
+    /// The same value over the whole range.
     #[must_use]
     pub fn constant(value: u64) -> Self {
         Self { first: value, rest: Vec::new() }

@@ -32,11 +32,8 @@ pub enum Relation {
     High,
     /// Nearest entry, the lower of two: C.
     Close,
-    /// LE.
     LowEfficient,
-    /// HE.
     HighEfficient,
-    /// CE.
     CloseEfficient,
 }
 

@@ -105,7 +105,7 @@ impl Device {
     }
 }
 
-/// `struct cpuidle_state`.
+/// `struct cpuidle_state` of the shim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 struct State {

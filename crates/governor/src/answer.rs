@@ -24,7 +24,6 @@ pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
 /// An answer on its way.
 #[derive(Default)]
 pub(crate) struct Incoming {
-    /// All that came.
     pub(crate) bytes: Vec<u8>,
 }
 

@@ -92,7 +92,6 @@ impl Child {
         None
     }
 
-    /// Kills it.
     pub(crate) fn end(&mut self) {
         if self.status.is_some() {
             return;

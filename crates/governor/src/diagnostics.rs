@@ -17,7 +17,6 @@ pub struct Problem {
     pub file: String,
     /// The line; 0 where it is not known.
     pub line: u32,
-    /// What is wrong.
     pub what: String,
     /// The shim lacks something, which can be given to it.
     pub lacking: bool,

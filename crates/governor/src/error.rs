@@ -16,7 +16,6 @@ pub enum GovernorError {
     /// The text is no [`crate::Spec`].
     #[error("governor `{text}`: {why}; write `id` or `id:param=value,param=value`")]
     BadSpec {
-        /// The text.
         text: String,
         /// What is wrong with it.
         why: String,
@@ -28,7 +27,6 @@ pub enum GovernorError {
         id: String,
         /// The id most like it, if any is.
         nearest: Option<String>,
-        /// All ids.
         known: Vec<String>,
     },
     /// A path that no option of this invocation gave.
@@ -42,21 +40,17 @@ pub enum GovernorError {
     /// The governor has no such parameter.
     #[error("governor `{id}` has no parameter `{name}`{}{}", did_you_mean(.nearest.as_deref()), that_exist(.known))]
     UnknownParam {
-        /// The governor.
         id: String,
         /// The parameter asked for.
         name: String,
         /// The parameter most like it, if any is.
         nearest: Option<String>,
-        /// All its parameters.
         known: Vec<String>,
     },
     /// The value does not fit the parameter's type.
     #[error("governor `{id}`: `{name}={value}`: not a `{type_name}`, which is {range}")]
     BadValue {
-        /// The governor.
         id: String,
-        /// The parameter.
         name: String,
         /// The value asked for.
         value: String,
@@ -68,9 +62,7 @@ pub enum GovernorError {
     /// The parameter's type is none that the host knows.
     #[error("governor `{id}`: parameter `{name}` has type `{type_name}`, which the host does not know")]
     UnknownType {
-        /// The governor.
         id: String,
-        /// The parameter.
         name: String,
         /// The type as given to `module_param`.
         type_name: String,
@@ -81,9 +73,7 @@ pub enum GovernorError {
     /// The shared object could not be loaded.
     #[error("governor `{id}`: cannot {what}: {why}")]
     Load {
-        /// The governor.
         id: String,
-        /// What failed.
         what: String,
         /// What the system said.
         why: String,
@@ -91,49 +81,28 @@ pub enum GovernorError {
     /// The shared object was built for another version of this program.
     #[error("governor `{id}`: {why}; build it again with this version")]
     Abi {
-        /// The governor.
         id: String,
         /// What does not match.
         why: String,
     },
     /// An initcall failed, or none registered a governor.
     #[error("governor `{id}`: {why}")]
-    Init {
-        /// The governor.
-        id: String,
-        /// What happened.
-        why: String,
-    },
+    Init { id: String, why: String },
     /// The governor refused a CPU.
     #[error("governor `{id}`: enable failed for CPU {cpu} with error {code}")]
-    Enable {
-        /// The governor.
-        id: String,
-        /// The CPU's number.
-        cpu: u32,
-        /// What enable returned.
-        code: i32,
-    },
+    Enable { id: String, cpu: u32, code: i32 },
     /// The CPU was left in a state that its table does not have.
     #[error("governor `{id}`: CPU {cpu} was last in state {state}; it has states 0 to {last}")]
     NoSuchState {
-        /// The governor.
         id: String,
-        /// The CPU's number.
         cpu: u32,
-        /// The state.
         state: i32,
         /// The deepest state that there is.
         last: usize,
     },
     /// A CPU was added twice.
     #[error("governor `{id}`: CPU {cpu} was added before")]
-    SameCpu {
-        /// The governor.
-        id: String,
-        /// The CPU's number.
-        cpu: u32,
-    },
+    SameCpu { id: String, cpu: u32 },
     /// A governor's file cannot be used.
     #[error("governor `{path}`: {why}")]
     Source {
@@ -159,7 +128,6 @@ pub enum GovernorError {
         path: String,
         /// " (as of Linux 6.12.117)", or nothing where no kernel tree is around the file.
         kernel: String,
-        /// Why.
         problems: Vec<Problem>,
     },
     /// A kernel tree, or what is asked of it, is not there.
@@ -171,40 +139,23 @@ pub enum GovernorError {
     /// A foreign governor crashed.
     #[error("governor `{id}` crashed {at} ({signal})")]
     Crashed {
-        /// The governor.
         id: String,
         /// The signal, and what it means.
         signal: String,
-        /// Where.
         at: String,
     },
     /// A foreign governor does not return.
     #[error("governor `{id}` {why}: {at}")]
-    Stuck {
-        /// The governor.
-        id: String,
-        /// What was seen.
-        why: String,
-        /// Where.
-        at: String,
-    },
+    Stuck { id: String, why: String, at: String },
     /// A foreign governor's process could not be made or gave no answer.
     #[error("governor `{id}`: {why}")]
-    Lost {
-        /// The governor.
-        id: String,
-        /// What happened.
-        why: String,
-    },
+    Lost { id: String, why: String },
     /// The idle periods that it is asked for cannot be read.
     #[error(transparent)]
     IdlePeriods(#[from] PiecesError),
     /// There is no room for another CPU.
     #[error("governor `{id}`: more than {limit} CPUs", limit = crate::MAX_CPUS)]
-    TooManyCpus {
-        /// The governor.
-        id: String,
-    },
+    TooManyCpus { id: String },
 }
 
 impl From<Infallible> for GovernorError {

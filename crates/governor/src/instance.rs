@@ -101,7 +101,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The governor's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id

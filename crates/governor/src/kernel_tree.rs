@@ -153,7 +153,7 @@ fn in_a_tree(id: &str) -> Option<(Option<&str>, Option<&str>)> {
     }
 }
 
-/// A kernel tree.
+/// A kernel tree whose governors can be compiled.
 struct Tree {
     folder: PathBuf,
     version: Version,

@@ -23,7 +23,6 @@ const SHIM: &str = "idlewise_";
 pub struct Variable {
     /// Its name in the source.
     pub name: String,
-    /// Its value.
     pub value: Value,
 }
 
@@ -53,7 +52,7 @@ pub(crate) struct Layout {
     pub(crate) per_cpu_address: u64,
 }
 
-/// One variable's place.
+/// One variable's address and size.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) name: String,

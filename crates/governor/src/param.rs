@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 /// A `module_param` of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Param {
-    /// Its name.
     pub name: String,
     /// What it does (`MODULE_PARM_DESC`); empty if the governor does not say.
     pub description: String,
     /// The type as given to `module_param`: `bool`, `uint` and so on.
     pub type_name: String,
-    /// Its value now.
     pub value: String,
 }
 

@@ -24,7 +24,6 @@ impl SourceFile {
 /// A governor that an option of this invocation names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GovernorSource {
-    /// One of ours.
     Shipped(Spec),
     /// A file to compile.
     File(SourceFile),

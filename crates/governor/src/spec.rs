@@ -13,7 +13,6 @@ use crate::GovernorError;
 /// names. Printing gives the same text back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spec {
-    /// The governor.
     pub id: String,
     /// Names and values in the order given; each name once.
     pub params: Vec<(String, String)>,

@@ -76,7 +76,6 @@ impl Made {
 pub(crate) struct Source<'a> {
     /// As the user named it.
     pub(crate) given: &'a str,
-    /// Its canonical path.
     pub(crate) file: &'a Path,
     /// The kernel tree around it.
     pub(crate) version: Option<&'a Version>,

@@ -12,6 +12,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Nothing is taken.
+    /// No state disabled and no latency limit.
     pub const NONE: Self = Self { disabled: 0, latency_ns: NO_LATENCY_LIMIT_NS };
 }

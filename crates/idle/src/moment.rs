@@ -32,7 +32,6 @@ pub enum Timers {
 pub struct Moment {
     /// When the state will be entered, ns.
     pub start_ns: u64,
-    /// Pending timers.
     pub timers: Timers,
     /// Latency limit in force, ns (`governor-behaviour.md` 1.7).
     pub latency_limit_ns: i64,

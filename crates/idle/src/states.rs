@@ -32,7 +32,6 @@ pub(crate) struct State {
     exit_latency_ns: i64,
     /// What is wrong with choosing it.
     breach: Breach,
-    /// The state spins.
     pub(crate) polling: bool,
     /// Something is wrong with choosing it.
     pub(crate) wrong: bool,

@@ -8,7 +8,6 @@ pub enum LiveError {
     /// A file could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         error: io::Error,
@@ -36,9 +35,7 @@ pub enum LiveError {
     /// The kernel made something else of a setting than was written.
     #[error("{}: wrote `{wrote}`, but the kernel made `{now}` of it", path.display())]
     NotTaken {
-        /// The setting's file.
         path: PathBuf,
-        /// What was written.
         wrote: String,
         /// What it holds now.
         now: String,
@@ -49,7 +46,6 @@ pub enum LiveError {
          holds {}", path.display()
     )]
     Busy {
-        /// Its process.
         holder: String,
         /// The file by which sessions exclude each other.
         path: PathBuf,
@@ -59,7 +55,6 @@ pub enum LiveError {
     Argument {
         /// The argument, as its message names it.
         given: String,
-        /// What was expected.
         why: String,
     },
     /// Arguments do not go together, or one is missing.
@@ -68,7 +63,6 @@ pub enum LiveError {
     /// No load has this name.
     #[error("unknown load `{name}`: {}", known.join(", "))]
     NoLoad {
-        /// The name.
         name: String,
         /// The loads that there are.
         known: Vec<&'static str>,
@@ -76,7 +70,6 @@ pub enum LiveError {
     /// The running kernel has no governor of this name.
     #[error("this kernel has no governor `{name}`; it has: {}", known.join(" "))]
     NoGovernor {
-        /// The name.
         name: String,
         /// The governors that it has.
         known: Vec<String>,
@@ -110,7 +103,6 @@ pub enum LiveError {
     /// It failed after something was recorded, which is kept.
     #[error("{why}. {kept}")]
     Kept {
-        /// Why it failed.
         why: Box<Self>,
         /// What is kept where.
         kept: String,

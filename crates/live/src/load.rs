@@ -20,9 +20,7 @@ pub use kit::LoadRequest;
 /// A load: its name, what it does, what it measures.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Its name.
     pub name: &'static str,
-    /// What it does.
     pub what: &'static str,
     /// The names of its results, the unit of each, and whether more is better.
     pub results: &'static [(&'static str, &'static str, bool)],
@@ -31,7 +29,7 @@ pub struct Load {
 
 const LATENCIES: &[(&str, &str, bool)] = &[("p50", "us", false), ("p99", "us", false)];
 
-/// All loads.
+/// The quick loads that `--load` offers.
 pub const LOADS: [Load; 6] = [
     Load {
         name: "timer",

@@ -21,17 +21,22 @@ pub struct Meter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// A counter of uJ, and the value after which it begins anew.
-    Energy { path: PathBuf, range_uj: Option<u64> },
-    /// uW.
-    Power { path: PathBuf },
+    Energy {
+        path: PathBuf,
+        range_uj: Option<u64>,
+    },
+    Power {
+        path: PathBuf,
+    },
     /// A battery that tells no power: uA and uV. Counts only while `status` says that it is drained.
-    Battery { folder: PathBuf },
+    Battery {
+        folder: PathBuf,
+    },
 }
 
 /// What a meter showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// A counter, uJ.
     Energy(u64),
     /// Power at that time, uW.
     Power(u64),

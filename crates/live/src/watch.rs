@@ -46,7 +46,7 @@ pub struct Machine {
     pub states: BTreeMap<u32, Vec<String>>,
 }
 
-/// One look.
+/// The counters of all CPUs at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// When, on the caller's clock.

@@ -18,7 +18,6 @@ pub use idlewise_study::condition::{Check, Measured};
 /// A comparison's report, and what was asked of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct AbAnswer {
-    /// The report.
     #[serde(flatten)]
     pub report: AbReport,
     /// The conditions asked for.
@@ -37,7 +36,6 @@ impl AbAnswer {
         Ok(Self { report, checks })
     }
 
-    /// A condition holds.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.checks.iter().any(|c| c.failed)

@@ -35,16 +35,13 @@ pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_tes
 /// Version of the JSON that booted runs give.
 pub const SCHEMA: &str = "idlewise.lab/1";
 
-/// What to boot.
+/// The guests to boot: machines, governors, loads, and where recordings go.
 #[derive(Clone, Debug, Default)]
 pub struct BootRequest {
-    /// The kernel.
     pub build: BuildRequest,
-    /// Platforms.
     pub platforms: Vec<String>,
     /// Governors: ours by their ids, the kernel's own as `linux/NAME`, the user's by the paths of their C files.
     pub governors: Vec<String>,
-    /// Workloads.
     pub workloads: Vec<String>,
     /// Duration of each workload, in seconds of the guest.
     pub seconds: u32,
@@ -56,7 +53,6 @@ pub struct BootRequest {
     pub reject: u32,
     /// The file for the workload `rt-app`.
     pub rt_app: Option<PathBuf>,
-    /// A cpufreq governor.
     pub cpufreq: Option<String>,
     /// Leave the governors' true inputs out of the trace.
     pub without_true_inputs: bool,
@@ -66,18 +62,16 @@ pub struct BootRequest {
     pub per: Per,
 }
 
-/// The answer.
+/// What was recorded in each guest, and how replay agrees with it.
 #[derive(Clone, Debug, Serialize)]
 pub struct BootReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
     /// `uname -r` of the guest.
     pub kernel: String,
     /// Hash of all that went into the kernel.
     pub kernel_id: String,
-    /// QEMU's version.
     pub qemu: String,
     /// The governor to which the others are compared: the first.
     pub baseline: String,
@@ -88,13 +82,10 @@ pub struct BootReport {
 /// One workload on one machine under every governor.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
-    /// The platform.
     pub platform: String,
-    /// The idle driver.
     pub driver: String,
     /// CPUs of the guest.
     pub cpus: u32,
-    /// The workload.
     pub workload: String,
     /// Guest seconds asked for.
     pub seconds: u32,
@@ -111,7 +102,6 @@ pub struct Cell {
 /// Three looks at one recording.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordingCheck {
-    /// The governor.
     pub governor: String,
     /// The same governor in user space, fed with what the kernel's was given: as often as it was asked, the same choice.
     /// `None` where true inputs were not recorded.

@@ -27,7 +27,6 @@ pub enum MachineError {
     /// It failed after something was measured, which is kept.
     #[error("{why}; {kept}")]
     Kept {
-        /// Why it failed.
         why: Box<Self>,
         /// What is kept where, and how to go on with it.
         kept: String,
@@ -40,16 +39,10 @@ pub enum MachineError {
     },
     /// The load that was to be recorded failed.
     #[error("the load ended with exit status {status}")]
-    Load {
-        /// Its exit status.
-        status: u8,
-    },
+    Load { status: u8 },
     /// Nothing was recorded for advice.
     #[error("{why}; advice from a recording needs no root: {FROM_RECORDING}")]
-    NotRecorded {
-        /// Why.
-        why: Box<Self>,
-    },
+    NotRecorded { why: Box<Self> },
     /// There will be no evidence for advice: found out before anything is recorded.
     #[error(
         "nothing is recorded, because no answer would be possible.\n  No replay: {no_replay}\n  No comparison on this kernel: \

@@ -111,7 +111,6 @@ impl Taken {
         Ok(report)
     }
 
-    /// How it ended.
     #[must_use]
     pub fn ended(&self) -> Ended {
         self.recorded.ended

@@ -15,7 +15,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Adds a value.
+    /// Adds a value at the end.
     #[inline]
     pub fn push(&mut self, value: u32) {
         if self.recent.len() >= RECENT && self.recent.len() >= self.sorted.len() {
@@ -39,7 +39,7 @@ impl Counted {
         self.sorted.shrink_to_fit();
     }
 
-    /// Forgets all values.
+    /// Removes all values and keeps the memory for the next ones.
     pub fn clear(&mut self) {
         self.recent.clear();
         self.sorted.clear();

@@ -10,7 +10,6 @@ pub struct Event {
     pub cpu: u32,
     /// Task that was current; 0 is the idle task, -1 one that is not in the recording.
     pub pid: i32,
-    /// What happened.
     pub kind: EventKind,
 }
 
@@ -34,11 +33,7 @@ macro_rules! event_kind {
         { $($field:ident: $type:ty as $stored:ident [$($key:literal),+],)+ }
         $(only $decides:ident as $guard:ident [$its_key:literal])?;
     )+) => {
-        #[expect(
-            missing_docs,
-            reason = "the fields are documented by the kernel's event formats, whose names they bear"
-        )]
-        /// What happened. Field names are those of the kernel's event formats.
+        /// What happened. Field names are those of the kernel's event formats, which document them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum EventKind {
             $($(#[$doc])* $kind { $($field: $type),+ },)+
@@ -133,20 +128,17 @@ pub enum Vector {
     CallFunctionSingle,
     /// `irq_work`.
     IrqWork,
-    /// Any other.
     Other,
 }
 
 /// The inter-processor interrupts of arm, arm64 and riscv, by the reason that the event prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ipi {
-    /// "Rescheduling interrupts".
     Reschedule,
     /// "Function call interrupts" and "Single function call interrupts".
     CallFunction,
     /// "Timer broadcast interrupts": a timer of this CPU that another CPU's timer stands in for.
     TimerBroadcast,
-    /// "IRQ work interrupts".
     IrqWork,
     /// Any other, or a reason that the file does not spell out.
     Other,
@@ -186,11 +178,11 @@ impl std::fmt::Debug for GovernorName {
 pub struct Asked(pub u32);
 
 impl Asked {
-    /// The sleep length.
+    /// The governor asked for the sleep length.
     pub const SLEEP_LENGTH: u32 = 1 << 0;
-    /// The latency limit.
+    /// The governor asked for the latency limit.
     pub const LATENCY: u32 = 1 << 1;
-    /// The CPU's clock.
+    /// The governor asked for the CPU's clock.
     pub const CLOCK: u32 = 1 << 2;
     /// The CPU's clock a second time; recorded is the first answer.
     pub const CLOCK_AGAIN: u32 = 1 << 3;
@@ -198,11 +190,11 @@ impl Asked {
     pub const TICK_STOPPED: u32 = 1 << 4;
     /// Whether the tick had run.
     pub const GOT_TICK: u32 = 1 << 5;
-    /// The utilisation.
+    /// The governor asked for the utilisation.
     pub const UTIL: u32 = 1 << 6;
     /// How many tasks wait for I/O.
     pub const IOWAIT: u32 = 1 << 7;
-    /// A random number.
+    /// The governor asked for a random number.
     pub const RANDOM: u32 = 1 << 8;
 
     /// Whether any of `what` was asked for.

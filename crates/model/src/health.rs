@@ -101,7 +101,6 @@ impl HealthKind {
 /// How often one kind of dirt was met, and where first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCount {
-    /// How often.
     pub count: u64,
     /// Where it was met first, in words ("CPU 3 at 12.345678 s", "byte 4096").
     pub first: String,

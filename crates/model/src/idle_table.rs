@@ -42,7 +42,6 @@ pub enum TableError {
     /// A driver without states is not registered by the kernel.
     #[error("no idle state: at least one is needed")]
     Empty,
-    /// The kernel's limit.
     #[error("{0} idle states: the kernel allows {MAX_STATES}")]
     TooMany(usize),
     /// Times must not be negative.
@@ -50,9 +49,7 @@ pub enum TableError {
     Negative {
         /// Index of the state.
         index: usize,
-        /// Its name.
         name: String,
-        /// Which time.
         what: &'static str,
         /// Its value, ns.
         value: i64,
@@ -64,7 +61,6 @@ pub enum TableError {
     EntryTooLong {
         /// Index of the state.
         index: usize,
-        /// Its name.
         name: String,
         /// Entry time, ns.
         entry_ns: i64,
@@ -78,7 +74,6 @@ pub enum TableError {
     Unordered {
         /// Index of the state.
         index: usize,
-        /// Its name.
         name: String,
         /// Its target residency, ns.
         residency_ns: i64,
@@ -90,9 +85,7 @@ pub enum TableError {
     Absurd {
         /// Index of the state.
         index: usize,
-        /// Its name.
         name: String,
-        /// Which time.
         what: &'static str,
         /// Its value, ns.
         value: i64,

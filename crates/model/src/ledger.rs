@@ -6,7 +6,6 @@ use crate::WakeCause;
 /// What happened to the tick at one idle entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TickChoice {
-    /// It runs on.
     Kept,
     /// It was running and was stopped for this stay.
     Stopped,
@@ -51,17 +50,14 @@ pub enum Outcome {
     Stayed {
         /// Index of the entered state.
         entered: u8,
-        /// The core's verdict.
         miss: Miss,
     },
-    /// The driver refused.
     Rejected,
 }
 
 /// One line of the ledger: one idle entry, in a recording or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The CPU.
     pub cpu: u32,
     /// When the state was entered, ns.
     pub start_ns: u64,
@@ -76,7 +72,6 @@ pub struct Entry {
     pub tick_ns: i64,
     /// What the governor chose.
     pub selected: u8,
-    /// How it ended.
     pub outcome: Outcome,
     /// What woke the CPU.
     pub cause: WakeCause,
@@ -88,7 +83,7 @@ pub struct Entry {
 
 /// Takes a run's entries as they happen, in order of time for each CPU.
 pub trait Ledger {
-    /// Takes one entry.
+    /// Takes one idle period, in the order of time on its CPU.
     fn entry(&mut self, entry: &Entry);
 
     /// What follows belongs to the wait for the workload's event number `event`, where a run has such events.
@@ -102,7 +97,7 @@ pub trait Ledger {
     }
 }
 
-/// Both take everything.
+/// A pair of ledgers: each takes every entry.
 impl<A: Ledger, B: Ledger> Ledger for (A, B) {
     #[inline]
     fn entry(&mut self, entry: &Entry) {

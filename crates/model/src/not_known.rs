@@ -20,7 +20,6 @@ impl NotKnown {
         Self(error.to_string())
     }
 
-    /// Why.
     #[must_use]
     pub fn why(&self) -> &str {
         &self.0

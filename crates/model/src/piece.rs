@@ -8,7 +8,6 @@ use crate::{Confidence, WakeCause};
 pub struct Piece {
     /// When the state was entered, ns on the trace's clock; the governor was asked just before.
     pub start_ns: u64,
-    /// The wake event.
     pub wake_ns: u64,
     /// Earliest pending hrtimer but the tick's, or [`crate::NEVER_NS`]. May be negative.
     pub hrtimer_ns: i64,

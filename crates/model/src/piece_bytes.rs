@@ -4,7 +4,7 @@
 use crate::{Piece, PieceFlags, WakeCause};
 
 impl Piece {
-    /// Bytes of each.
+    /// Bytes that one idle period takes.
     pub const BYTES: usize = 56;
 
     /// Appends the bytes: little-endian, in the order of the fields.

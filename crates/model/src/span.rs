@@ -13,7 +13,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Takes `event` in.
+    /// Extends the span by the time of `event`.
     #[inline]
     pub fn add(&mut self, event: &Event) {
         let with = |span: Option<(u64, u64)>| {

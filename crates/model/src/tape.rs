@@ -29,7 +29,6 @@ pub struct Source {
     pub format: String,
     /// Kernel release and machine, where the recording names them.
     pub kernel: String,
-    /// Trace clock.
     pub clock: String,
     /// First event, ns on the trace's clock.
     pub first_ns: u64,
@@ -66,7 +65,6 @@ impl TapeInput {
 /// Whether a CPU's part of a recording can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TapeCpu {
-    /// It can.
     Usable,
     /// It cannot, for the reason given.
     Unusable(String),
@@ -77,7 +75,6 @@ pub enum TapeCpu {
 pub struct Change<T> {
     /// Since when, ns on the trace's clock.
     pub at_ns: u64,
-    /// What.
     pub value: T,
 }
 
@@ -91,11 +88,9 @@ pub fn at<T: Copy>(changes: &[Change<T>], t_ns: u64, default: T) -> T {
 /// One CPU's part of a tape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuTape {
-    /// The CPU's number.
     pub cpu: u32,
     /// Whether it can be used.
     pub usable: TapeCpu,
-    /// Its ticks.
     pub tick: TickGrid,
     /// How long the tick's handlers take, ns (median of the recording's own, or assumed).
     pub tick_handler_ns: u32,

@@ -15,7 +15,6 @@ pub enum WakeCause {
     Wheel = 2,
     /// A timer interrupt whose timer the trace does not name.
     Timer = 3,
-    /// A device interrupt.
     Irq = 4,
     /// An inter-processor interrupt, or a remote CPU that set the reschedule flag of a polling CPU.
     Ipi = 5,

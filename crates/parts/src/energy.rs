@@ -12,7 +12,6 @@ pub const UPDATE_NS: u64 = 1_000_000;
 /// What a CPU draws power for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Draw {
-    /// It is awake.
     Running,
     /// It is in an idle state.
     Asleep(usize),
@@ -65,7 +64,7 @@ fn sample_period(machine: &Machine<'_>) -> u64 {
     machine.sample_ns.map_or(u64::MAX, |ns| ns.max(UPDATE_NS))
 }
 
-/// Counts it.
+/// Counts the energy of each CPU and cluster while a simulated machine runs.
 #[derive(Debug)]
 pub struct Meter {
     cpus: Vec<Cpu>,
@@ -207,7 +206,7 @@ impl Meter {
         self.change(machine, c, now_ns, Draw::Leaving);
     }
 
-    /// It is awake.
+    /// CPU `c` has been awake since the last call; its energy is counted up to `now_ns`.
     pub fn runs(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         self.change(machine, c, now_ns, Draw::Running);
     }

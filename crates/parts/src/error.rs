@@ -8,12 +8,7 @@ use thiserror::Error;
 pub enum SimError {
     /// The workload names a CPU that is not there.
     #[error("{what} names CPU {cpu}, which the machine does not have")]
-    NoCpu {
-        /// The CPU's number.
-        cpu: u32,
-        /// Who names it.
-        what: String,
-    },
+    NoCpu { cpu: u32, what: String },
     /// The machine has no CPU at all.
     #[error("the machine has no CPU")]
     Empty,
@@ -22,10 +17,7 @@ pub enum SimError {
         "placement cannot be energy-aware: cluster {cluster} has no clock with published power, so its kernel has no \
          energy model; take another platform, or leave the placement to the kernel's rules"
     )]
-    NoEnergyModel {
-        /// Its name.
-        cluster: String,
-    },
+    NoEnergyModel { cluster: String },
     /// A governor of idle states does not take a CPU.
     #[error(transparent)]
     Governor(#[from] idlewise_governor::GovernorError),
@@ -42,9 +34,7 @@ pub enum SimError {
         .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
     )]
     LockedAgain {
-        /// The task's name.
         task: String,
-        /// The mutex's name.
         mutex: String,
         /// When, ns.
         at_ns: u64,

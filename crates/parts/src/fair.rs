@@ -90,7 +90,6 @@ pub struct FairQueue {
 
 /// Where the tasks' entities are.
 pub trait Entities {
-    /// Of one task.
     fn entity(&self, task: u32) -> &Entity;
     /// The same, to be changed.
     fn entity_mut(&mut self, task: u32) -> &mut Entity;

@@ -34,12 +34,10 @@ pub struct Machine<'p> {
     pub sample_ns: Option<u64>,
 }
 
-/// One CPU.
+/// One CPU of a simulated machine.
 #[derive(Clone, Debug)]
 pub struct CpuSpec<'p> {
-    /// Its number.
     pub number: u32,
-    /// Its idle states.
     pub table: &'p IdleTable,
     /// What the scheduler takes it for: 1..=1024.
     pub capacity: u32,
@@ -58,7 +56,6 @@ pub struct CpuSpec<'p> {
 pub struct ClockSpec<'p> {
     /// Its CPUs, by place.
     pub cpus: Vec<usize>,
-    /// Their cluster.
     pub cluster: usize,
     /// By rising clock; one where the platform says nothing of clocks.
     pub points: Vec<Point<'p>>,
@@ -212,14 +209,12 @@ pub enum Placement {
     Auto,
     /// They are, whatever the governor; every clock needs an energy model.
     EnergyAware,
-    /// They are not.
     Plain,
 }
 
 /// How tasks are given CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placing {
-    /// Whether by energy.
     pub placement: Placement,
     /// By cluster: what the powers of its energy model are multiplied by for placement, thousandths; 1000 where the list
     /// ends. The energy that a run is charged is not touched.

@@ -11,11 +11,8 @@ use crate::{Costs, Machine, SimError};
 /// A workload's tasks as steps, for one machine.
 #[derive(Debug)]
 pub struct Program {
-    /// By number.
     pub tasks: Vec<TaskProgram>,
-    /// Condition variables.
     pub queues: usize,
-    /// Mutexes.
     pub mutexes: usize,
     /// How many tasks each barrier waits for.
     pub barriers: Vec<u32>,
@@ -82,9 +79,7 @@ pub enum Class {
 /// What a task's utilisation is taken for at least and at most (uclamp), of 1024, where it says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clamps {
-    /// At least.
     pub min: Option<u32>,
-    /// At most.
     pub max: Option<u32>,
 }
 
@@ -110,7 +105,6 @@ pub enum Step {
     Sleep(Distribution, SleepTimer),
     /// Sleeps until a period has passed since the last expiry of the timer.
     Period {
-        /// Whose timer.
         timer: TimerAt,
         /// The period, ns.
         period_ns: u64,
@@ -121,15 +115,12 @@ pub enum Step {
     Suspend(u32),
     /// Wakes those that are suspended in a queue.
     Resume(u32),
-    /// Takes a mutex.
     Lock(u32),
     /// Gives a mutex back.
     Unlock(u32),
     /// Gives the mutex back, waits in the queue, takes it again.
     Wait {
-        /// The queue.
         queue: u32,
-        /// The mutex.
         mutex: u32,
     },
     /// Wakes one that waits in a queue.
@@ -138,20 +129,16 @@ pub enum Step {
     Broadcast(u32),
     /// Wakes one that waits in a queue, and waits there itself.
     Sync {
-        /// The queue.
         queue: u32,
-        /// The mutex.
         mutex: u32,
     },
     /// Waits until all have come to a barrier.
     Barrier(u32),
-    /// Lets others run.
     Yield,
     /// Makes a task with the program of that number.
     Fork(u32),
     /// Asks a device, and waits for it.
     Io(u32),
-    /// A frame begins.
     FrameBegin(u32),
     /// A frame is done.
     FrameEnd(u32),
@@ -167,7 +154,6 @@ pub enum Step {
     Times {
         /// Number of the counter.
         counter: u32,
-        /// How often.
         times: Option<u64>,
     },
     /// Goes back to `to` until the counter's times are over.
@@ -182,9 +168,7 @@ pub enum Step {
 /// Where a timer is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerAt {
-    /// With the task.
     Own(u32),
-    /// With others.
     Shared(u32),
 }
 

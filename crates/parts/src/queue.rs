@@ -4,36 +4,52 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that will happen.
+/// Something that will happen. CPUs, tasks, clocks and sources are indices; `turn` counts how often it was set anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "CPUs, tasks, clocks and sources are places; `turn` counts how often it was set anew"
-)]
 pub enum What {
     /// What a CPU does now comes to its end, unless `turn` is over.
-    Segment { cpu: u32, turn: u32 },
+    Segment {
+        cpu: u32,
+        turn: u32,
+    },
     /// The timer of a CPU fires, unless it was set anew.
-    Timer { cpu: u32, turn: u32 },
+    Timer {
+        cpu: u32,
+        turn: u32,
+    },
     /// An interrupt reaches a CPU.
-    Interrupt { cpu: u32, irq: Irq },
+    Interrupt {
+        cpu: u32,
+        irq: Irq,
+    },
     /// A task is made.
-    Start { task: u32 },
+    Start {
+        task: u32,
+    },
     /// A change of a clock is done, unless `turn` is over.
-    ClockSet { clock: u32, turn: u32 },
+    ClockSet {
+        clock: u32,
+        turn: u32,
+    },
     /// A frequency governor wants to be asked, unless `turn` is over.
-    ClockTimer { clock: u32, turn: u32 },
+    ClockTimer {
+        clock: u32,
+        turn: u32,
+    },
     /// A request arrives; `left` more of its burst follow.
-    Arrival { source: u32, left: u32 },
+    Arrival {
+        source: u32,
+        left: u32,
+    },
     /// A CPU's turn on the machine's one thread is over, unless `turn` is over.
-    Turn { turn: u32 },
-    /// The run ends.
+    Turn {
+        turn: u32,
+    },
     End,
 }
 
-/// An interrupt.
+/// An interrupt that a simulated CPU has to handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "devices, tasks and sources are places")]
 pub enum Irq {
     /// The CPU's own timer.
     Timer,

@@ -7,12 +7,8 @@ use idlewise_model::TickGrid;
 /// Time that never comes, ns.
 pub const NEVER_NS: u64 = idlewise_idle::NEVER_AT_NS;
 
-/// Who waits for a timer.
+/// Who waits for a timer. CPUs, tasks, clocks and sources are indices; `turn` counts how often it was set anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "CPUs, tasks, clocks and sources are places; `turn` counts how often it was set anew"
-)]
 pub enum Waiter {
     /// A task that sleeps; nothing if `turn` is over.
     Task { task: u32, turn: u32 },

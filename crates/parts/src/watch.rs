@@ -8,42 +8,32 @@ use idlewise_model::Ledger;
 pub enum Seen {
     /// A task was made, with the program of that number.
     Made {
-        /// The task.
         task: u32,
-        /// Its program.
         program: u32,
     },
     /// A task is woken up, and goes to `target`.
     Waking {
-        /// The task.
         task: u32,
         /// Its CPU from now on.
         target: u32,
     },
     /// A task changes its CPU.
     Migrated {
-        /// The task.
         task: u32,
-        /// From here.
         from: u32,
-        /// To there.
         to: u32,
     },
     /// The CPU runs another task; nothing stands for its idle task.
     Switch {
-        /// What it ran.
         prev: Option<u32>,
         /// That sleeps now, or is gone.
         prev_sleeps: bool,
-        /// What it runs.
         next: Option<u32>,
     },
     /// An idle state is entered.
     IdleEntered {
-        /// The state.
         state: u8,
     },
-    /// It is left.
     IdleLeft,
     /// The tick is stopped; its timer is set to the next wheel timer, if there is one.
     TickStopped {
@@ -59,7 +49,6 @@ pub enum Seen {
         /// Its latest time, ns.
         hard_ns: u64,
     },
-    /// It has expired.
     TimerExpired {
         /// Whose it is; nothing for the tick.
         task: Option<u32>,
@@ -71,7 +60,6 @@ pub enum Seen {
     },
     /// A wheel timer is set.
     WheelSet {
-        /// Whose it is.
         task: u32,
         /// When it is due, ns.
         at_ns: u64,
@@ -80,24 +68,19 @@ pub enum Seen {
     WheelRuns,
     /// A wheel timer has expired.
     WheelExpired {
-        /// Whose it is.
         task: u32,
     },
     /// What was to be done when it expired is done.
     WheelDone {
-        /// Whose it is.
         task: u32,
     },
     /// The wheel has nothing more due.
     WheelRan,
     /// An interrupt's handlers begin.
     Irq {
-        /// What it is.
         kind: IrqKind,
     },
-    /// They are done.
     IrqDone {
-        /// What it was.
         kind: IrqKind,
     },
     /// The CPU runs at another clock.
@@ -107,12 +90,10 @@ pub enum Seen {
     },
 }
 
-/// Kinds of interrupts.
+/// The kinds of interrupts that a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IrqKind {
-    /// The CPU's timer.
     Timer,
-    /// Another CPU.
     Ipi,
     /// A block device, by number.
     Device(u32),

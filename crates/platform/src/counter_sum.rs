@@ -4,7 +4,6 @@ use crate::StateCounters;
 /// The counters of some CPUs together: of one, a cluster, a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterSum {
-    /// How many CPUs.
     pub cpus: usize,
     /// By state index: its names (several where CPUs name it differently, each once) and the sums. A count that one of
     /// the CPUs lacks is `None`; `disable` has the bits that any CPU has.

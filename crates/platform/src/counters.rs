@@ -6,7 +6,6 @@ use crate::{PlatformError, SysfsDump};
 /// The kernel's own counts for one state of one CPU. Those that older kernels lack are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounters {
-    /// Entries that succeeded.
     pub usage: u64,
     /// Total residency, us.
     pub time_us: u64,
@@ -16,7 +15,6 @@ pub struct StateCounters {
     pub below: Option<u64>,
     /// Entries that the hardware refused (kernels since 5.10).
     pub rejected: Option<u64>,
-    /// Entries during suspend-to-idle.
     pub s2idle_usage: Option<u64>,
     /// Residency during suspend-to-idle, us.
     pub s2idle_time_us: Option<u64>,

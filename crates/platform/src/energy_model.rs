@@ -32,7 +32,6 @@ pub struct EnergyState {
 pub struct EnergyModel {
     /// By rising clock; at least one.
     pub states: Vec<EnergyState>,
-    /// Whose arithmetic.
     pub kernel: Kernel,
     /// Capacity of a CPU at the highest state.
     pub capacity: u64,

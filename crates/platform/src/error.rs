@@ -13,7 +13,6 @@ pub enum PlatformError {
         line: usize,
         /// What was found and what was expected.
         what: String,
-        /// What to do.
         hint: String,
     },
     /// A sysfs dump does not give a table of idle states.
@@ -23,7 +22,6 @@ pub enum PlatformError {
         file: String,
         /// What was found and what was expected.
         what: String,
-        /// What to do.
         hint: String,
     },
     /// No shipped platform has this id, and no such file exists.
@@ -39,7 +37,6 @@ pub enum PlatformError {
     /// A file cannot be read.
     #[error("{path}: {reason}")]
     Read {
-        /// The file.
         path: String,
         /// What the system said.
         reason: String,
@@ -49,12 +46,7 @@ pub enum PlatformError {
     Energy(String),
     /// Two sets of counters cannot be subtracted.
     #[error("{what}; {hint}")]
-    Counters {
-        /// What was found.
-        what: String,
-        /// What to do.
-        hint: String,
-    },
+    Counters { what: String, hint: String },
 }
 
 fn nearest_text(nearest: &[String]) -> String {

@@ -21,13 +21,10 @@ pub(crate) const NEVER_NS: i64 = 3_600_000_000_000;
 /// Where a platform comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Part of idlewise.
     Shipped,
-    /// A platform file.
     File(PathBuf),
     /// A dump of `/sys/devices/system/cpu`.
     SysfsDump(PathBuf),
-    /// The running machine.
     Running,
 }
 
@@ -36,7 +33,6 @@ pub enum Origin {
 pub struct Platform {
     /// Short name: lower-case letters, digits, `-`, `_`, `.`.
     pub id: String,
-    /// Name for people.
     pub name: String,
     /// Where it comes from.
     pub origin: Origin,
@@ -65,12 +61,10 @@ pub struct Platform {
 pub struct Cluster {
     /// Name, unique in the platform.
     pub name: String,
-    /// CPU numbers, rising.
     pub cpus: Vec<u32>,
     /// Any CPU number belongs here, whatever `cpus` says: a homogeneous machine of any size (`cpus = "all"`).
     /// `cpus` is then the number to use where nothing else says how many there are.
     pub any_cpu: bool,
-    /// Idle states.
     pub table: IdleTable,
     /// What the idle table has no place for; one entry per state.
     pub info: Vec<StateInfo>,
@@ -135,7 +129,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// All kinds.
+    /// Every value, in the order of the declaration.
     pub const ALL: [Self; 3] = [Self::Normal, Self::S2idle, Self::Refused];
 
     /// Its word in platform files.
@@ -173,7 +167,7 @@ pub enum Flag {
 }
 
 impl Flag {
-    /// All flags.
+    /// Every value, in the order of the declaration.
     pub const ALL: [Self; 6] = [
         Self::TimerStop,
         Self::TlbFlushed,

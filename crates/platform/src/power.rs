@@ -18,7 +18,6 @@ pub enum Shared {
 pub struct OperatingPoint {
     /// Clock, kHz.
     pub khz: u64,
-    /// One busy CPU.
     pub active: u64,
     /// Each idle state, shallow to deep, where it depends on the clock.
     pub states: Option<Vec<u64>>,

@@ -50,9 +50,7 @@ pub struct SysfsDump {
     pub capacity: BTreeMap<u32, u64>,
     /// When each CPU was looked at, ns: `cpuN/at_ns`, which is no file of sysfs but what a careful recorder adds.
     pub at_ns: BTreeMap<u32, u64>,
-    /// The cpuidle driver.
     pub driver: Option<String>,
-    /// The cpuidle governor.
     pub governor: Option<String>,
     /// Lines that look like `path:value` but are about something else, or like nothing known.
     pub skipped_lines: usize,

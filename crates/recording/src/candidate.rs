@@ -28,7 +28,6 @@ pub const SHARED_STATE: &str =
 pub enum Candidate {
     /// A governor that runs.
     Hosted {
-        /// The governor.
         governor: Governor,
         /// As it was asked for, limits included.
         name: String,
@@ -41,7 +40,7 @@ pub enum Candidate {
 
 /// A ledger of which the pages can come back from a governor's own process.
 pub trait Book: Ledger {
-    /// What was written.
+    /// What one run leaves for the report; it travels through a pipe from a process of its own.
     type Pages: Serialize + DeserializeOwned + Send;
     /// The ledger is closed.
     fn pages(self) -> Self::Pages;
@@ -74,7 +73,6 @@ impl<A: Book, B: Book> Book for (A, B) {
 pub struct Ran<P> {
     /// Number of the CPU.
     pub cpu: u32,
-    /// What was written.
     pub pages: P,
     /// Decisions and idle periods.
     pub counts: RunCounts,
@@ -82,7 +80,6 @@ pub struct Ran<P> {
 
 /// Runs on several CPUs.
 pub struct Runs<P> {
-    /// Each CPU.
     pub cpus: Vec<Ran<P>>,
     /// The governor changed memory that belongs to no CPU.
     pub shared_state: bool,

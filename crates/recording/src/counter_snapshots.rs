@@ -13,6 +13,5 @@ pub struct CounterSnapshots {
     pub name: PathBuf,
     /// The first time, by CPU, and the counters then.
     pub before: (BTreeMap<u32, u64>, SysfsCounters),
-    /// The second.
     pub after: (BTreeMap<u32, u64>, SysfsCounters),
 }

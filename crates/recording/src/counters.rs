@@ -33,13 +33,11 @@ pub struct CounterCheck {
 /// One CPU between the two looks at its counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuCheck {
-    /// Its number.
     pub cpu: u32,
     /// When its counters were read, ns on the trace's clock.
     pub from_ns: u64,
     /// When they were read again.
     pub to_ns: u64,
-    /// By state.
     pub states: Vec<StateCheck>,
     /// Stays that neither began nor ended between: they belong to one side of a snapshot, but to which is not known. A CPU that is
     /// busy when its counters are read has none.
@@ -49,13 +47,10 @@ pub struct CpuCheck {
 /// One state: what the kernel counted and what the trace tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateCheck {
-    /// Its name.
     pub name: String,
-    /// Entries.
     pub usage: Both,
     /// Too deep; in the trace by its `cpu_idle_miss` events.
     pub above: Both,
-    /// Too shallow; likewise.
     pub below: Both,
     /// Entries that the driver refused.
     pub rejected: Both,
@@ -72,9 +67,7 @@ pub struct StateCheck {
 /// The same count from two places. What a kernel does not count is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Both {
-    /// The kernel's.
     pub kernel: Option<u64>,
-    /// The trace's.
     pub trace: u64,
 }
 

@@ -49,7 +49,6 @@ pub struct Carried {
 pub enum Kept {
     /// The copy is no file: nothing stands next to it.
     Nowhere,
-    /// It was written.
     Written(PathBuf),
     /// The recording's own side-car describes the copy, too.
     Already(PathBuf),

@@ -16,7 +16,6 @@ pub struct VerdictCheck {
     pub recomputed_above: u64,
     /// "Too shallow" by the kernel.
     pub kernel_below: u64,
-    /// "Too shallow" recomputed.
     pub recomputed_below: u64,
     /// Stays recomputed as too deep that the kernel did not count: the driver refused the entry.
     pub rejected: u64,

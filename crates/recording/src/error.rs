@@ -16,7 +16,6 @@ pub enum CommandError {
     /// A file cannot be read or written.
     #[error("{path}: {why}")]
     File {
-        /// The file.
         path: String,
         /// What the system said, and what to do.
         why: String,
@@ -32,19 +31,12 @@ pub enum CommandError {
     Tape(#[from] TapeError),
     /// A tape file cannot be read.
     #[error("{path}: {source}")]
-    TapeFile {
-        /// The file.
-        path: String,
-        /// Why.
-        source: TapeFileError,
-    },
+    TapeFile { path: String, source: TapeFileError },
     /// The idle periods of a long recording cannot be read again.
     #[error(transparent)]
     IdlePeriods(#[from] PiecesError),
-    /// A platform.
     #[error(transparent)]
     Platform(#[from] PlatformError),
-    /// A governor.
     #[error(transparent)]
     Governor(#[from] GovernorError),
     /// Nobody said on which machine a trace was recorded.
@@ -55,7 +47,6 @@ pub enum CommandError {
         if *.replayed { "; `--recorded-on same` is the machine of --platform" } else { "" }
     )]
     MachineUnknown {
-        /// The trace.
         path: String,
         /// Where a description of the recording would be looked for.
         sidecar: String,
@@ -96,7 +87,6 @@ pub enum CommandError {
     Twice {
         /// What is named, or the option that names it with a colon.
         what: String,
-        /// The name.
         name: String,
     },
     /// Two files are given that hold the same.
@@ -104,7 +94,6 @@ pub enum CommandError {
     SameFiles {
         /// The one that came first.
         first: String,
-        /// The other.
         second: String,
         /// In what they are the same, and what to name instead.
         why: &'static str,
@@ -114,7 +103,6 @@ pub enum CommandError {
     Unknown {
         /// What it should name.
         what: Named,
-        /// The name.
         name: String,
         /// The names that there are.
         known: Vec<String>,
@@ -125,7 +113,6 @@ pub enum CommandError {
     /// A CPU by a number that the machine or the input does not have.
     #[error("{why}")]
     NoSuchCpu {
-        /// Its number.
         cpu: u32,
         /// A sentence that says which CPUs there are, or where it was looked for.
         why: String,
@@ -159,10 +146,7 @@ pub enum Named {
         meant: Option<String>,
     },
     /// A part of a machine.
-    Cluster {
-        /// The machine.
-        platform: String,
-    },
+    Cluster { platform: String },
 }
 
 impl Named {

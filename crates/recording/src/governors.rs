@@ -20,7 +20,6 @@ use crate::recording::Recording;
 pub struct ForeignHead {
     /// What it is called here.
     pub governor: String,
-    /// Its file.
     pub file: String,
     /// Version of the kernel tree around the file.
     pub kernel: Option<String>,
@@ -34,7 +33,6 @@ pub struct ForeignHead {
 /// A file that a governor is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceHead {
-    /// Its path.
     pub file: String,
     /// XXH3-128 of it.
     pub hash: String,

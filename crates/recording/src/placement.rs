@@ -19,20 +19,15 @@ use crate::what_if;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
-    /// Not at all.
     #[default]
     All,
-    /// By CPU.
     Cpu,
-    /// By cluster.
     Cluster,
-    /// By idle state.
     State,
 }
 
 /// Recordings, a machine, and which of its clusters takes which CPU.
 pub struct Placement {
-    /// What was recorded.
     pub recordings: Vec<Recording>,
     /// The machine that it is replayed on.
     pub platform: Platform,

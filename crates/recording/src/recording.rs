@@ -19,7 +19,6 @@ use crate::sidecar::InputsBeside;
 /// A trace or tape, understood.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The file.
     pub path: PathBuf,
     /// What governors would have seen.
     pub tape: Tape,

@@ -149,7 +149,6 @@ impl Sidecar {
         (!there.is_empty()).then(|| there.join(", "))
     }
 
-    /// Its text.
     pub(crate) fn to_text(&self) -> Result<String, CommandError> {
         // It was read of such a text.
         let text = toml::to_string(self);

@@ -13,15 +13,12 @@ use crate::recording::Recording;
 /// The recording behind a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceHead {
-    /// The file's name.
     pub name: String,
     /// XXH3-128 of the trace.
     pub hash: String,
-    /// Format in words.
     pub format: String,
     /// Kernel release and machine, where the recording names them.
     pub kernel: String,
-    /// Trace clock.
     pub clock: String,
     /// From first to last event, ns.
     pub span_ns: u64,
@@ -31,7 +28,6 @@ pub struct TraceHead {
     pub recorded_on: String,
     /// An option says which machine was recorded, and the recording does not.
     pub machine_assumed: bool,
-    /// That option.
     #[serde(skip)]
     pub(crate) machine_option: &'static str,
     /// The machine that the recording names instead, where it names one.
@@ -52,23 +48,19 @@ pub struct TraceHead {
     pub inputs: Vec<InputHead>,
     /// What was lost or doubtful.
     pub health: Vec<HealthHead>,
-    /// Sentences to know.
     pub notes: Vec<String>,
 }
 
 /// A CPU that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its number.
     pub cpu: u32,
-    /// Why.
     pub why: String,
 }
 
 /// One kind of input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputHead {
-    /// Which.
     pub name: String,
     /// Values recorded, derived, bounded, assumed.
     pub recorded: u64,
@@ -87,11 +79,8 @@ pub struct InputHead {
 pub struct HealthHead {
     /// Which, as in [`idlewise_model::HealthKind::name`].
     pub kind: String,
-    /// In words.
     pub what: String,
-    /// How often.
     pub count: u64,
-    /// Where first.
     pub first: String,
 }
 
@@ -100,7 +89,6 @@ pub struct HealthHead {
 pub struct FidelityHead {
     /// The governor that was replayed for it.
     pub governor: String,
-    /// Choices compared.
     pub decisions: u64,
     /// Of these, with the kernel's state, %; nothing where none was compared.
     pub same_state_pct: Option<f64>,

@@ -240,7 +240,7 @@ pub(crate) trait Ahead {
     fn first_query(&self, n: usize) -> Option<&SleepQuery>;
 }
 
-/// Events in memory.
+/// Events of a tape that are kept in memory between runs.
 pub(crate) struct Prepared<'e> {
     events: &'e [WorkloadEvent],
     queries: Arc<Queries>,

@@ -46,11 +46,9 @@ pub struct RunCounts {
 /// An answer that is no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfRange {
-    /// The CPU.
     pub cpu: u32,
     /// Which of the CPU's decisions, from 0.
     pub decision: u64,
-    /// The answer.
     pub answer: i32,
 }
 

@@ -9,9 +9,7 @@ use crate::sleep_lengths::SleepLengths;
 /// and the pieces of each wait put together.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// The CPU.
     pub cpu: u32,
-    /// Its ticks.
     pub grid: TickGrid,
     /// How long the tick's handlers take, ns.
     pub tick_handler_ns: u64,
@@ -32,7 +30,6 @@ pub struct Refusal {
     pub at_ns: u64,
     /// How long it took, ns.
     pub took_ns: u64,
-    /// Into which state.
     pub state: u8,
 }
 

@@ -52,10 +52,8 @@ impl FromStr for Format {
 /// Why a result cannot be put into a form.
 #[derive(Debug, Error)]
 pub enum RenderError {
-    /// JSON.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// CSV.
     #[error("CSV: {0}")]
     Csv(String),
 }
@@ -186,7 +184,6 @@ impl Line {
 pub struct Report {
     /// Lines for the top: what was read, how well it is known, what was assumed.
     pub preamble: Vec<Line>,
-    /// The tables.
     pub tables: Vec<Table>,
     /// Lines for the end.
     pub footer: Vec<Line>,

@@ -49,9 +49,7 @@ pub enum Unit {
 /// Which way of a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Less of it.
     Less,
-    /// More of it.
     More,
     /// Neither: it explains other numbers.
     Neither,
@@ -85,12 +83,11 @@ pub enum Place {
 pub enum Number {
     /// Things, or ns.
     Whole(u64),
-    /// Shares, means, energies.
     Real(f64),
 }
 
 impl Number {
-    /// For computing.
+    /// The value as a number that can be computed with.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         match self {
@@ -461,7 +458,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 // Those that code asks for by name.
 /// Share of wakeups that would have paid for a deeper state.
 pub static TOO_SHALLOW: &Measure = row("too_shallow");
-/// Mean wakeup latency.
+/// The mean wakeup latency, ns.
 pub static LATENCY_MEAN: &Measure = row("latency_mean");
 /// 99th percentile of the wakeup latency.
 pub static LATENCY_P99: &Measure = row("latency_p99");

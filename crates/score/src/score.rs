@@ -16,7 +16,6 @@ pub struct Score {
     pub too_deep_pct: f64,
     /// Stays that would have paid for the next enabled deeper state, % of wakeups; not a number where there are none.
     pub too_shallow_pct: f64,
-    /// Refused entries.
     pub rejected: u64,
     /// Time from these to the refusal, ns.
     pub rejected_ns: u64,
@@ -42,13 +41,11 @@ pub struct Score {
     pub breaches: Breaches,
     /// Events that came while the CPU was still on its way out of a state: no wakeups, but they had to wait.
     pub overtaken: u64,
-    /// Wakeup latency.
     pub latency: Latency,
     /// Energy of the stays, and of being awake for the tick alone, in `energy_unit`.
     pub energy: f64,
     /// "mJ", or "rel" where the platform's powers are relative.
     pub energy_unit: String,
-    /// Wakes by cause.
     pub causes: BTreeMap<String, u64>,
 }
 
@@ -57,17 +54,13 @@ pub struct Score {
 pub struct StateScore {
     /// The state's name; several where clusters name it differently.
     pub name: String,
-    /// Stays.
     pub entries: u64,
     /// Time in the state, ns.
     pub residency_ns: u64,
     /// Time in the state, % of the time in idle states; not a number where there is none.
     pub residency_pct: f64,
-    /// "Too deep" verdicts.
     pub above: u64,
-    /// "Too shallow" verdicts.
     pub below: u64,
-    /// Refused entries.
     pub rejected: u64,
 }
 
@@ -76,7 +69,6 @@ pub struct StateScore {
 /// are 0 here and nothing in JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// Wakes counted.
     pub wakes: u64,
     /// Mean, ns.
     pub mean_ns: f64,

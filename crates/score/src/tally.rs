@@ -14,24 +14,20 @@ pub struct StateTally {
     pub residency_ns: u64,
     /// Time that costs the state's power, ns: from each entry to the wake, the way in at the least.
     pub powered_ns: u64,
-    /// Refused entries.
     pub rejected: u64,
 }
 
 impl StateTally {
-    /// Stays.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.verdicts.iter().sum()
     }
 
-    /// "Too deep" verdicts.
     #[must_use]
     pub fn above(&self) -> u64 {
         self.verdicts[Miss::Above as usize]
     }
 
-    /// "Too shallow" verdicts.
     #[must_use]
     pub fn below(&self) -> u64 {
         self.verdicts[Miss::Below as usize]
@@ -68,7 +64,6 @@ impl Breaches {
 /// Idle periods in a state that the table does not have, or that nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unplaced {
-    /// How many.
     pub entries: u64,
     /// How long together, ns.
     pub residency_ns: u64,
@@ -118,7 +113,6 @@ pub struct Tally<'t> {
     len: usize,
     /// The way into each, ns; not below 0.
     entry_ns: [i64; MAX_STATES],
-    /// What was counted.
     pub counts: Counts,
 }
 

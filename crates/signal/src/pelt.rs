@@ -57,13 +57,10 @@ pub enum PeltError {
 /// What a CPU runs from now on.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// Its idle task.
     Idle,
     /// A fair task that is queued there.
     Fair(&'a mut Task),
-    /// A real-time task.
     RealTime,
-    /// A deadline task.
     Deadline,
 }
 
@@ -97,7 +94,6 @@ impl Pelt {
         Self::new(Config::kernel(major, minor).ok_or(PeltError::Kernel(major, minor))?)
     }
 
-    /// The settings.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config

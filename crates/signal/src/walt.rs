@@ -285,7 +285,6 @@ impl Walt {
         self.system.task_util(task)
     }
 
-    /// The settings.
     #[must_use]
     pub fn config(&self) -> &Config {
         self.system.config()

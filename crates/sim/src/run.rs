@@ -20,7 +20,6 @@ pub struct Setting {
     pub pelt: pelt::Pelt,
     /// What frequency governors read.
     pub signal: Signal,
-    /// The frequency governor.
     pub frequency: idlewise_freq::Config,
     /// Tasks begin one after the other, each up to so much later than the one before, ns, by chance.
     pub stagger_ns: u64,
@@ -41,7 +40,6 @@ pub struct Outcome {
     pub tasks: Vec<TaskSeen>,
     /// By CPU: time that it ran tasks, the kernel's work for them included, ns.
     pub busy_ns: Vec<u64>,
-    /// What was drawn.
     pub energy: Energy,
     /// By device: times from asking to answer, ns, of those answered.
     pub devices: Vec<Counted>,

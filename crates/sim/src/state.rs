@@ -58,7 +58,6 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) timers: Vec<Option<u64>>,
     /// Random numbers for governors that ask.
     pub(crate) chance: Random,
-    /// Seed of streams.
     pub(crate) seed: u64,
     /// Tasks that are not gone.
     pub(crate) alive: u32,

@@ -26,9 +26,7 @@ pub use verdict::{Change, mean_change};
 /// Where something lies with a stated probability.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 
@@ -45,13 +43,9 @@ fn normal_quantile(probability: f64) -> f64 {
 /// Several values of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many.
     pub n: usize,
-    /// Their mean.
     pub mean: f64,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
     /// Half the width of the 95 % interval of the mean, by Student's t; nothing for fewer than two values.
     pub half_width: Option<f64>,

@@ -25,13 +25,10 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The middle of several values and what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Median {
-    /// How many values.
     pub n: usize,
-    /// Their middle.
     pub median: f64,
     /// The least of them.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
     /// Where the true median lies with at least 95 % probability, whatever the distribution: two of the values, chosen
     /// by the binomial distribution. Fewer than six values cannot tell.

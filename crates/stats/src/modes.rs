@@ -13,13 +13,9 @@ const SHARE: usize = 5;
 /// A group of values that lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
-    /// How many.
     pub n: usize,
-    /// Their mean.
     pub mean: f64,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
 }
 

@@ -7,7 +7,6 @@ use crate::{half_width, mean};
 /// common to both of a pair does not hide it. Intervals are of 95 %, by Student's t.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedChange {
-    /// How many pairs.
     pub n: usize,
     /// Mean of the differences.
     pub difference: f64,

@@ -16,7 +16,6 @@ const EXACT: usize = 50;
 /// Whether the second values of pairs differ from the first, by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTest {
-    /// How many pairs.
     pub pairs: usize,
     /// Sum of the ranks of the differences above zero, by size without sign; differences of zero have no rank.
     pub w: f64,

@@ -48,9 +48,7 @@ enum Op {
 /// What the value stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
-    /// B's own value.
     Own,
-    /// B less A.
     Change,
     /// B less A, % of A.
     ChangePct,
@@ -61,7 +59,6 @@ enum Of {
 pub struct Check {
     /// The condition as asked.
     pub expression: String,
-    /// It holds somewhere.
     pub failed: bool,
     /// What was assumed about the recordings by hand, and what it depends on therefore.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,17 +79,13 @@ pub struct Measured {
     pub value: Option<f64>,
     /// The same in words.
     pub words: String,
-    /// The condition holds.
     pub holds: bool,
 }
 
 /// A metric of A and of B, in its [`Counting`].
 pub struct Met<'m> {
-    /// Of A.
     pub a: f64,
-    /// Of B.
     pub b: f64,
-    /// B less A.
     pub change: f64,
     /// The same, % of A.
     pub change_pct: Option<f64>,
@@ -184,7 +177,7 @@ impl Condition {
         Measured { place: place.to_owned(), value, words: self.words(met), holds }
     }
 
-    /// The outcome.
+    /// Whether the condition holds for these values.
     pub fn check(&self, measured: Vec<Measured>) -> Check {
         let failed = measured.iter().any(|m| m.holds);
         Check { expression: self.text.clone(), failed, assumes: None, warnings: Vec::new(), measured }

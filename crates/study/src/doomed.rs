@@ -29,11 +29,8 @@ pub struct Doomed {
 /// Doomed entries of one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoomedCpu {
-    /// Its number.
     pub cpu: u32,
-    /// Idle entries.
     pub entries: u64,
-    /// Of these, doomed.
     pub doomed: u64,
     /// From entry to end, ns.
     pub lost_ns: u64,
@@ -48,7 +45,6 @@ pub struct DoomedState {
     pub state: u8,
     /// Its name, where the machine has it.
     pub name: String,
-    /// Doomed entries.
     pub doomed: u64,
     /// From entry to end, ns.
     pub lost_ns: u64,

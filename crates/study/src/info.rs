@@ -29,12 +29,9 @@ pub const SCHEMA: &str = "idlewise.info/1";
 pub struct Info {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// The file.
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub path: PathBuf,
-    /// Format in words.
     pub format: String,
     /// How the file as a whole is packed, if it is.
     pub packed: Option<String>,
@@ -56,13 +53,11 @@ pub struct Info {
     pub events: u64,
     /// Trace instances in the file beside the one that is read.
     pub other_instances: Vec<String>,
-    /// Each CPU.
     pub cpus: Vec<CpuInfo>,
     /// Each event with its count, the most frequent first.
     pub counts: Vec<EventCount>,
     /// What was lost or doubtful.
     pub health: Vec<HealthHead>,
-    /// Sentences to know.
     pub notes: Vec<String>,
     /// What each input of a replay would depend on.
     pub inputs: Vec<InputInfo>,
@@ -80,9 +75,7 @@ pub struct Info {
 /// One CPU's part of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CpuInfo {
-    /// Its number.
     pub cpu: u32,
-    /// Events.
     pub events: u64,
     /// Entries into idle states.
     pub idle_entries: u64,
@@ -106,9 +99,7 @@ pub struct CpuInfo {
 /// How often an event came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EventCount {
-    /// "system:name".
     pub name: String,
-    /// How often.
     pub count: u64,
 }
 
@@ -117,14 +108,12 @@ pub struct EventCount {
 pub struct DecisionCount {
     /// What the kernel calls it; empty where it was switched on before the recording began.
     pub governor: String,
-    /// How many.
     pub count: u64,
 }
 
 /// What an input of a replay would depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputInfo {
-    /// The input.
     pub name: String,
     /// The events here that it depends on.
     pub from: Vec<String>,
@@ -137,7 +126,6 @@ pub struct InputInfo {
 /// Whether something can be done with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// It can.
     pub yes: bool,
     /// How, or why not.
     pub words: String,

@@ -19,21 +19,18 @@ use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
 /// Version of the JSON that a score gives.
 pub const SCHEMA: &str = "idlewise.score/1";
 
-/// The answer.
+/// The scores of the choices that the kernel itself made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScoreReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// The recording.
     pub head: TraceHead,
     /// The kernel's idle governor, empty where nobody said.
     pub governor: String,
     /// States that no governor can enter, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_entered: Vec<String>,
-    /// All CPUs together.
     pub score: Score,
     /// The score broken down.
     pub groups: Vec<Group>,

@@ -31,9 +31,7 @@ pub struct Wait {
     pub(crate) tick_kept: bool,
     /// All its choices, states and ticks in their order, folded into one number.
     pub(crate) choices: u64,
-    /// "Too deep" verdicts.
     pub(crate) above: u32,
-    /// "Too shallow" verdicts.
     pub(crate) below: u32,
     /// How long the event had to wait for the CPU, ns.
     pub latency_ns: u32,

@@ -41,12 +41,8 @@ pub enum TapeFileError {
     /// Not a tape at all.
     #[error("not a tape: a tape begins with {MAGIC:?}")]
     NotATape,
-    /// Another version.
     #[error("tape version {found}; this program reads version {VERSION}: make the tape again from its trace")]
-    Version {
-        /// The file's version.
-        found: u16,
-    },
+    Version { found: u16 },
     /// The bytes have changed since they were written.
     #[error(
         "damaged tape: checksum {found:016x}, expected {expected:016x}; the file was cut short or altered"

@@ -46,9 +46,7 @@ pub enum TapeError {
              (events here: {events})"
     )]
     NoIdle {
-        /// The file.
         name: String,
-        /// The way out.
         advice: String,
         /// Its events, most frequent first.
         events: String,

@@ -125,7 +125,6 @@ struct Other {
 }
 
 impl OffsetFinder {
-    /// Any event came.
     #[inline]
     pub(crate) fn event(&mut self, ts_ns: u64) {
         let silence_ns = ts_ns.saturating_sub(self.last_ns.unwrap_or(ts_ns));
@@ -191,7 +190,6 @@ impl OffsetFinder {
         }
     }
 
-    /// What was found.
     pub(crate) fn finish(mut self) -> Offsets {
         if let ([only], Some(lowest)) = (self.found.parts.as_mut_slice(), self.lowest_ns) {
             only.offset_ns = lowest;

@@ -80,20 +80,4 @@ mod tests {
         }
         assert_eq!(got, golden);
     }
-
-    /// `signal-behaviour.md` A15 (d): decay from full.
-    #[test]
-    fn the_decay_is_the_kernels() {
-        let mut pelt = Pelt::default();
-        pelt.set(1024);
-        let golden = [(2, 982), (10, 832), (33, 517), (67, 256), (100, 129), (213, 12), (336, 0)];
-        let mut got = Vec::new();
-        for ms in 1..=336u64 {
-            pelt.update(ms * 1_000_000, false);
-            if golden.iter().any(|g| g.0 == ms) {
-                got.push((ms, pelt.util()));
-            }
-        }
-        assert_eq!(got, golden);
-    }
 }

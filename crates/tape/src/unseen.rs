@@ -18,7 +18,6 @@ const AT_ONCE_NS: u64 = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unseen {
     pub(crate) id: u64,
-    /// Where it fired.
     pub(crate) cpu: u32,
     /// It was not armed before this time, ns on the trace's clock.
     pub(crate) since_ns: u64,

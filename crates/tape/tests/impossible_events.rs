@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::common::stays;
+use idlewise_madeinput::story::stays;
 use idlewise_model::{HealthKind, LATEST_NS, NEVER_NS, NO_LATENCY_LIMIT_NS, Tape};
 use idlewise_tape::file::{read, write};
 use idlewise_trace::TraceFile;

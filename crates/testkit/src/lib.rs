@@ -5,7 +5,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    missing_docs,
     reason = "a test may fail loudly, and says what it skips"
 )]
 

@@ -10,7 +10,6 @@ pub enum TraceError {
     /// The file could not be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -18,9 +17,7 @@ pub enum TraceError {
     /// The file could not be read at some place.
     #[error("cannot read {what} of {} at byte {offset}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Where in it.
         offset: u64,
         /// What was wanted there.
         what: &'static str,
@@ -30,7 +27,6 @@ pub enum TraceError {
     /// The file is packed, and cannot be unpacked.
     #[error("cannot unpack {} ({how}): {source}; copy it again, or unpack it by hand to save what is left", path.display())]
     Unpack {
-        /// The file.
         path: PathBuf,
         /// How it is packed.
         how: &'static str,
@@ -40,37 +36,30 @@ pub enum TraceError {
     /// The file is something else.
     #[error("{} is not a trace that can be read here: it looks like {looks_like}; {advice}", path.display())]
     NotATrace {
-        /// The file.
         path: PathBuf,
         /// What it looks like.
         looks_like: &'static str,
-        /// The way out.
         advice: &'static str,
     },
     /// The file is a trace, of a kind that is not read yet.
     #[error("{}: {what} not supported yet; {advice}", path.display())]
     Unsupported {
-        /// The file.
         path: PathBuf,
         /// What is not supported, with its verb ("version 8 of trace.dat is").
         what: String,
-        /// The way out.
         advice: &'static str,
     },
     /// The directory holds a trace, of which a part is missing without which nothing can be read.
     #[error("{}: {missing} missing; {advice}", path.display())]
     Incomplete {
-        /// The directory.
         path: PathBuf,
         /// What is missing, with its verb ("events/header_page is").
         missing: &'static str,
-        /// The way out.
         advice: &'static str,
     },
     /// The trace has no trace instance of the name asked for.
     #[error("{}: no trace instance {name:?}; there is {there}", path.display())]
     NoInstance {
-        /// The trace.
         path: PathBuf,
         /// What was asked for.
         name: String,
@@ -80,7 +69,6 @@ pub enum TraceError {
     /// The directory holds several traces, and one is to be chosen.
     #[error("{}: holds {what}: {names}; give one of them", path.display())]
     Several {
-        /// The directory.
         path: PathBuf,
         /// How many of what.
         what: String,
@@ -90,7 +78,6 @@ pub enum TraceError {
     /// The file breaks its own format in a place without which nothing can be read.
     #[error("{}: {section}, byte {offset}: expected {expected}; {advice}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The part of the file.
         section: &'static str,
@@ -98,7 +85,6 @@ pub enum TraceError {
         offset: u64,
         /// What should have been there.
         expected: String,
-        /// The way out.
         advice: &'static str,
     },
 }

@@ -51,7 +51,6 @@ pub struct TraceMeta {
 /// A guest of the host that was traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guest {
-    /// Its name.
     pub name: String,
     /// The tracing session of its own file.
     pub trace_id: u64,

@@ -14,12 +14,14 @@ pub(crate) enum Look {
     Perf,
     /// Text of a tracer, wrapped as told.
     Text(text::Wrapping),
-    /// Perfetto's protobuf.
     Perfetto,
     /// The metadata of a CTF trace.
     CtfMetadata,
     /// Something that is not read, and what to do with it.
-    Unread { looks_like: &'static str, advice: &'static str },
+    Unread {
+        looks_like: &'static str,
+        advice: &'static str,
+    },
 }
 
 const READS: &str = "trace.dat, perf.data, text of ftrace, trace-cmd, perf script and systrace, Perfetto traces, and \

@@ -15,7 +15,7 @@ use idlewise_machine::advise::{AbBasis, Advice, Compared, ReplayBasis, Replayed,
 /// Inputs that are guessed for less than this are not told, %.
 const WORTH_TELLING: f64 = 5.0;
 
-/// The page.
+/// Advice as one page: the answer, the evidence, what to try.
 #[must_use]
 pub fn advise(a: &Advice) -> Report {
     let mut out = Report { data: Some(data(a)), ..Report::default() };

@@ -8,7 +8,7 @@ use idlewise_report::share;
 
 use crate::agreement::words as agreement;
 
-/// One golden file.
+/// The lines about one golden file: how many decisions agree, and the first that do not.
 #[must_use]
 pub fn golden(file: &GoldenResult) -> Vec<String> {
     let head = format!("{} steps={} mismatches={}", file.file, file.steps, file.mismatches);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Explanations as text.
 
 use idlewise_governor::{Value, Variable};
 use idlewise_model::MAX_STATES;
@@ -14,7 +13,7 @@ use idlewise_recording::TraceHead;
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
 const NEVER_NS: i128 = 1 << 60;
 
-/// One decision.
+/// One explained decision as lines and tables.
 #[must_use]
 pub fn explain(r: &ExplainReport) -> Report {
     let mut out = Report { data: Some(csv(r.head.as_ref(), &[("", &r.explanation)])), ..Report::default() };

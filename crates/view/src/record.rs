@@ -53,7 +53,6 @@ pub fn record(r: &RecordReport) -> Report {
     out
 }
 
-/// The governor's inputs.
 fn inputs(i: &InputsRecorded) -> String {
     let name = i.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let cpus: Vec<String> = i.cpus.iter().map(|(cpu, of)| format!("CPU {cpu} {}", of.entered)).collect();
@@ -90,7 +89,7 @@ fn cpu(c: &CpuRecorded) -> String {
     }
 }
 
-/// What recording costs.
+/// What recording cost, as lines of text.
 #[must_use]
 pub fn overhead(o: &Overhead) -> Report {
     let mut out = Report::default();

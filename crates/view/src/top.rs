@@ -12,7 +12,6 @@ pub enum Grouping {
     Cpu,
     /// A row for each cluster, package, kind of core.
     Cluster,
-    /// One row.
     Machine,
 }
 

@@ -24,7 +24,7 @@ impl Random {
         Self { state: mixed(mixed(seed).wrapping_add(mixed(n ^ STEP))) }
     }
 
-    /// The next number.
+    /// The next pseudo-random number, over the full range of `u64`.
     pub fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mixed(self.state)

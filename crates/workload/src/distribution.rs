@@ -10,7 +10,6 @@ pub enum Distribution {
     Constant(u64),
     /// Any whole number of ns from `low` to `high`, equally likely. Draws one number.
     Uniform {
-        /// Ns.
         low: u64,
         /// Ns, not below `low`.
         high: u64,

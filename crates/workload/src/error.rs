@@ -19,7 +19,6 @@ pub enum WorkloadError {
         fault: Fault,
         /// What was found and what was expected.
         what: String,
-        /// What to do.
         hint: String,
     },
     /// All files together lack something.
@@ -27,9 +26,7 @@ pub enum WorkloadError {
     Lacks {
         /// The files, as the caller named them.
         files: String,
-        /// What is missing.
         what: String,
-        /// What to do.
         hint: String,
     },
     /// No shipped workload has this name, and no such file exists.
@@ -45,7 +42,6 @@ pub enum WorkloadError {
     /// A file cannot be read.
     #[error("{path}: {reason}")]
     Read {
-        /// The file.
         path: String,
         /// What the system said.
         reason: String,

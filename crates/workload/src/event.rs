@@ -28,60 +28,49 @@ pub enum Event {
     Timer {
         /// A [`Timer`](crate::ResourceKind::Timer) or [`TaskTimer`](crate::ResourceKind::TaskTimer).
         timer: ResourceId,
-        /// Ns.
         period_ns: u64,
         /// What an expiry that has passed does to the next one.
         mode: TimerMode,
     },
     /// Writes to the task's buffer in memory.
     Mem {
-        /// Bytes.
         bytes: u64,
     },
     /// Writes to [`Global::io_device`](crate::Global::io_device) by `write()`.
     IoRun {
-        /// Bytes.
         bytes: u64,
     },
     /// Takes the mutex, then waits in the queue with the mutex released, then takes and releases the mutex.
     Suspend {
-        /// Where to wait.
         queue: ResourceId,
         /// The mutex of the same name.
         mutex: ResourceId,
     },
     /// Takes the mutex, wakes all that wait in the queue, releases the mutex. Is not remembered when nobody waits.
     Resume {
-        /// Whom to wake.
         queue: ResourceId,
         /// The mutex of the same name.
         mutex: ResourceId,
     },
     /// Takes a mutex, waiting for it where it is held.
     Lock {
-        /// Which.
         mutex: ResourceId,
     },
-    /// Releases a mutex.
     Unlock {
-        /// Which.
         mutex: ResourceId,
     },
     /// Releases the mutex and waits in the queue; takes the mutex again when woken.
     Wait {
-        /// Where to wait.
         queue: ResourceId,
         /// Held by the task, as for `pthread_cond_wait`.
         mutex: ResourceId,
     },
     /// Wakes the first that waits in the queue.
     Signal {
-        /// Whom to wake.
         queue: ResourceId,
     },
     /// Wakes all that wait in the queue.
     Broadcast {
-        /// Whom to wake.
         queue: ResourceId,
     },
     /// [`Signal`](Self::Signal), then [`Wait`](Self::Wait), on one queue. The mutex is the task's already.
@@ -100,43 +89,34 @@ pub enum Event {
     Yield,
     /// Makes one more task of that description, which begins now (after its delay).
     Fork {
-        /// Which.
         task: TaskId,
     },
     /// Reads from a device and waits for the answer.
     Read {
-        /// Which.
         device: DeviceId,
-        /// Bytes.
         bytes: u64,
     },
     /// Writes to a device, past the page cache, and waits for the answer.
     Write {
-        /// Which.
         device: DeviceId,
-        /// Bytes.
         bytes: u64,
     },
     /// A frame begins, at the instant when what the task last waited for came about: its timer's expiry (also one of an
     /// absolute timer that had passed), a wake by another task, a device's answer. So a slow wake is part of the frame.
     FrameBegin {
-        /// Which kind.
         frame: FrameId,
     },
     /// The oldest frame of that kind that has begun is done, whichever task began it.
     FrameEnd {
-        /// Which kind.
         frame: FrameId,
     },
     /// Takes the oldest request of a source, waiting where there is none. Those who wait are served in the order in
     /// which they came.
     Take {
-        /// Which.
         source: SourceId,
     },
     /// The oldest request that this task took from the source is answered; its latency counts from its arrival.
     Done {
-        /// Which.
         source: SourceId,
     },
 }

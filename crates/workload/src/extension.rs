@@ -2,7 +2,7 @@
 use crate::Distribution;
 use crate::ids::ResourceId;
 
-/// A block device.
+/// A block device with its service time and queue depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Its name in the file.
@@ -31,7 +31,6 @@ pub enum Completion {
 /// The CPU that an interrupt comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IrqCpu {
-    /// Always this one.
     Cpu(u32),
     /// The task's own: for a device the CPU that submitted the request; for a source the CPU on which the task that
     /// takes the request ran last (CPU 0 when nobody waits).
@@ -54,7 +53,6 @@ pub struct Frame {
 pub struct Source {
     /// Its name in the file.
     pub name: String,
-    /// When requests come.
     pub arrivals: Arrivals,
     /// Where its interrupt comes.
     pub irq_cpu: IrqCpu,
@@ -62,7 +60,7 @@ pub struct Source {
     pub resume: Option<ResourceId>,
 }
 
-/// When requests come.
+/// When the requests of a source arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// Open loop: each comes this long after the one before, the first this long after the start, ns.
@@ -83,7 +81,6 @@ pub enum Arrivals {
     Closed {
         /// How many, at least 1.
         clients: u32,
-        /// Ns.
         think: Distribution,
     },
 }

@@ -11,9 +11,7 @@ const DEPTH: usize = 32;
 /// A place in one of the texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which text.
     pub(crate) file: usize,
-    /// Byte in it.
     pub(crate) offset: usize,
 }
 

@@ -83,7 +83,6 @@ pub enum Policy {
         runtime_ns: u64,
         /// From the beginning of a period, ns.
         deadline_ns: u64,
-        /// Ns.
         period_ns: u64,
     },
 }

@@ -30,11 +30,10 @@ pub struct Workload {
 pub struct Resource {
     /// Its name in the file. Resources of different kinds may have the same name.
     pub name: String,
-    /// What it is.
     pub kind: ResourceKind,
 }
 
-/// Kinds of [`Resource`].
+/// The kinds of a [`Resource`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
     /// Held by one task at a time; those who wait get it in the order in which they came.

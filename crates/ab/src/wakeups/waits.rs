@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// them (kernel threads, servers) does not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wakeups {
-    /// All wakeups.
     pub all: Waits,
     /// Of these, the ones that found the CPU in its idle task: the governor's part is in these.
     pub idle: Waits,
@@ -15,7 +14,6 @@ pub struct Wakeups {
     pub hidden_cpus: Vec<u32>,
     /// Wakeups that are left out: all of these CPUs, and the few of which another hides it.
     pub hidden: u64,
-    /// Events recorded.
     pub events: u64,
     /// Events that came when a buffer was full.
     pub lost: u64,
@@ -26,7 +24,6 @@ pub struct Wakeups {
 /// A number of waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
-    /// How many.
     pub count: u64,
     /// Median, us (nearest rank, as all of these); 0 without any.
     pub p50_us: f64,

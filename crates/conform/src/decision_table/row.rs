@@ -24,7 +24,6 @@ pub struct Row {
     pub stop_path: bool,
     /// The tick had run when the governor was last notified of a stay.
     pub(super) got_tick_before: bool,
-    /// This stay's residency.
     pub residency_ns: u64,
     pub(super) residency_before_ns: u64,
     pub(super) poll_limit_before: bool,

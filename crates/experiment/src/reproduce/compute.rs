@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ExperimentError;
 use crate::simulate::{Fact, FactSummary, FactUnit, Kernel};
 
-/// What is computed.
+/// Values that follow from a formula, without a simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Computed {

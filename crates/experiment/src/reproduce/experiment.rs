@@ -42,7 +42,6 @@ pub struct Experiment {
     pub parameters: BTreeMap<String, f64>,
     /// What is compared; one at most is the baseline.
     pub column: Vec<Column>,
-    /// What was measured.
     pub row: Vec<Row>,
     /// How parameters were found.
     pub fit: Option<Fit>,
@@ -54,7 +53,7 @@ pub struct Experiment {
     pub(super) offered: Offered,
 }
 
-/// A published document.
+/// The published document that an experiment repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
@@ -71,13 +70,11 @@ pub struct Document {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Setup {
-    /// The machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// The kernel whose load tracking and fair scheduler it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// Ticks a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
     /// Number of CPUs, if the platform does not fix it.
@@ -101,13 +98,11 @@ pub struct Setup {
     /// Instead of a simulation, a computation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Computed>,
-    /// How long, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// Seed of the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u64>,
 }
@@ -128,7 +123,7 @@ pub struct Column {
     pub setup: Setup,
 }
 
-/// What was measured.
+/// One measured quantity, with its published value for each column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -165,10 +160,8 @@ pub struct Row {
     pub noise_pct: f64,
     /// The published numbers by column; two are a range.
     pub published: BTreeMap<String, Published>,
-    /// Its own set-up.
     #[serde(default)]
     pub setup: Setup,
-    /// Its own parameters.
     #[serde(default)]
     pub parameters: BTreeMap<String, f64>,
 }
@@ -185,22 +178,17 @@ fn zero() -> Value {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A number.
     Number(f64),
-    /// A parameter.
     Parameter(String),
 }
 
-/// Of several runs.
+/// How the values of several runs become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// The mean.
     #[default]
     Mean,
-    /// The least.
     Min,
-    /// The greatest.
     Max,
 }
 
@@ -208,25 +196,22 @@ pub enum Over {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compare {
-    /// The number itself.
     #[default]
     Value,
     /// The change against the baseline: the number itself is in other units.
     Change,
 }
 
-/// A published number.
+/// A published number, or the range that was published instead of one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Published {
-    /// One.
     Number(f64),
-    /// From, to.
     Range([f64; 2]),
 }
 
 impl Published {
-    /// Its ends.
+    /// The lowest and the highest published value.
     #[must_use]
     pub fn ends(self) -> (f64, f64) {
         match self {
@@ -235,7 +220,7 @@ impl Published {
         }
     }
 
-    /// Its middle.
+    /// The middle of the published range.
     #[must_use]
     pub fn middle(self) -> f64 {
         let (from, to) = self.ends();
@@ -253,7 +238,6 @@ pub struct Fit {
     pub rows: Vec<String>,
     /// What was left over when it was last done: root mean square of relative differences, per cent.
     pub residual_pct: f64,
-    /// What was fitted.
     pub parameter: Vec<Fitted>,
 }
 
@@ -261,7 +245,6 @@ pub struct Fit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
-    /// Its name.
     pub name: String,
     /// Where it was looked for.
     pub range: [f64; 2],
@@ -273,9 +256,7 @@ pub struct Fitted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotReproduced {
-    /// What.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 

@@ -16,7 +16,6 @@ pub enum Grade {
     Matches,
     /// It changes against the baseline as the published one does: up, down, or not.
     SameSign,
-    /// Neither.
     Differs,
     /// We have no number.
     Missing,
@@ -25,7 +24,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Words for people.
+    /// The grade as tables print it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

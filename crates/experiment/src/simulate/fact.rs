@@ -8,25 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactUnit {
-    /// How often.
     Count,
     /// Per cent: differences are percentage points.
     Percent,
-    /// Nanoseconds.
     Ns,
     /// Millijoule or milliwatt, or their relative equivalent.
     Energy,
-    /// A second.
     PerSecond,
-    /// Kilohertz.
     Khz,
-    /// Microjoule, never relative.
     Microjoule,
-    /// Milliwatt, never relative.
     Milliwatt,
-    /// Milliampere.
     Milliampere,
-    /// Milliampere-hour.
     MilliampereHour,
 }
 
@@ -35,15 +27,12 @@ pub enum FactUnit {
 pub struct Fact {
     /// What it is about: `idle`, `energy`, `clock LITTLE`, `task RenderThread`, `frames ui`, ...
     pub about: String,
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub unit: FactUnit,
     /// The number; not a number where nothing was there to count.
     pub value: f64,
 }
 
-/// Collects them.
 #[derive(Default)]
 pub(super) struct Facts {
     all: Vec<Fact>,

@@ -25,7 +25,6 @@ pub struct Meters {
     pub update_ns: u64,
     /// The counters: one for each cluster, or one where all CPUs share a cache.
     pub packages: Vec<PackageMeter>,
-    /// The fuel gauge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryMeter>,
 }
@@ -33,7 +32,6 @@ pub struct Meters {
 /// A RAPL-like counter of energy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PackageMeter {
-    /// Its clusters' names.
     pub name: String,
     /// Its CPUs, as `0-3`.
     pub cpus: String,
@@ -44,7 +42,6 @@ pub struct PackageMeter {
     /// Why it shows nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub none: Option<String>,
-    /// By place.
     #[serde(skip)]
     members: Vec<usize>,
     /// By place in the machine's clocks.
@@ -55,7 +52,6 @@ pub struct PackageMeter {
 /// A battery's fuel gauge.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BatteryMeter {
-    /// Nominal voltage, mV.
     pub voltage_mv: u64,
     /// Drawn beside the CPUs all the time, mW; 0 where nothing is known of it.
     pub base_mw: u64,

@@ -13,12 +13,11 @@ use idlewise_study::replay::PlatformHead;
 /// Version of the JSON that a simulation gives.
 pub const SCHEMA: &str = "idlewise.simulate/1";
 
-/// What to simulate.
+/// The workload, the machine and the governors to simulate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimulateRequest {
     /// The workload: a name of `idlewise simulate --list`, or a file in rt-app's grammar.
     pub workload: String,
-    /// The machine.
     pub platform: String,
     /// Governors of idle states, with their parameters.
     pub governors: Vec<String>,
@@ -29,7 +28,6 @@ pub struct SimulateRequest {
         serialize_with = "idlewise_recording::json_paths::paths"
     )]
     pub kernel_trees: Vec<PathBuf>,
-    /// Governors of frequencies.
     pub cpufreq: Vec<String>,
     /// Signals that these read.
     pub signals: Vec<String>,
@@ -52,16 +50,14 @@ pub struct SimulateRequest {
     pub base_mw: Option<u64>,
 }
 
-/// The answer.
+/// What came of the simulated runs, one entry per combination of governors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulateReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
     /// What was asked; it can be asked again.
     pub request: SimulateRequest,
-    /// The machine.
     pub platform: PlatformHead,
     /// How far the weakest number can be trusted that energies depend on.
     pub energy_grade: String,
@@ -71,7 +67,6 @@ pub struct SimulateReport {
     pub meters: Meters,
     /// CPUs that it has.
     pub cpus: usize,
-    /// Ticks a second.
     pub hz: u32,
     /// How long each run was, ns, unless its tasks ended before.
     pub duration_ns: u64,
@@ -90,9 +85,7 @@ pub struct SimulateReport {
 /// Idle governor, frequency governor and signal, and what came of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Combination {
-    /// The idle governor.
     pub governor: String,
-    /// The frequency governor.
     pub cpufreq: String,
     /// The signal that it reads.
     pub signal: String,
@@ -104,7 +97,6 @@ pub struct Combination {
     pub notes: Vec<String>,
     /// What all runs say of each number.
     pub facts: Vec<FactSummary>,
-    /// Each run's numbers.
     pub runs: Vec<SimulatedRun>,
 }
 
@@ -113,11 +105,8 @@ pub struct Combination {
 pub struct FactSummary {
     /// What it is about.
     pub about: String,
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub unit: FactUnit,
-    /// Mean and interval.
     #[serde(flatten)]
     pub summary: Summary,
     /// The groups, low and high, into which the runs fall, where they do: the mean is near no run then.
@@ -151,10 +140,9 @@ const NOTHING: f64 = 0.02;
 /// ... or so many percentage points.
 const NOTHING_POINTS: f64 = 0.1;
 
-/// One run.
+/// The runs of one combination of governors and settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulatedRun {
-    /// Its seed.
     pub seed: u64,
     /// Events that were processed.
     pub events: u64,

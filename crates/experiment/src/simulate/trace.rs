@@ -13,7 +13,6 @@ use idlewise_workload::Workload;
 
 use idlewise_explain::convert::Form;
 
-/// The idle task.
 const IDLE: i32 = 0;
 /// Process ids of tasks begin here.
 const FIRST_PID: i32 = 1000;

@@ -46,7 +46,6 @@ pub(super) const V4_4: GovernorInfo = GovernorInfo {
     ..V3_18
 };
 
-/// The whole CPU.
 const SCALE: u64 = 1024;
 
 /// Android's governor before schedutil, `sched`: each class publishes what it wants of its CPU, a thread sets the clock

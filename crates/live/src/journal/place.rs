@@ -16,7 +16,7 @@ const WRITE_OF_OTHERS: u32 = 0o022;
 /// The first word of the names of our trace instances; the number of a process follows.
 const INSTANCE: &str = "idlewise-";
 
-/// What was found.
+/// What an earlier session left in the place of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// It was ours alone, or is new.

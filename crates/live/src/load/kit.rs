@@ -13,7 +13,6 @@ use crate::LiveError;
 pub struct LoadRequest {
     /// One of [`LOADS`](super::LOADS).
     pub name: String,
-    /// How long.
     pub duration: Duration,
     /// Of what is random in it.
     pub seed: u64,

@@ -15,7 +15,6 @@ use crate::files::{cpu_numbers, line, number};
 pub struct Place {
     /// What it is and its CPUs: `cluster 0-3`, `core 0-7`, `package 0-31`, `L3 0-7`.
     pub name: String,
-    /// Its CPUs, rising.
     pub cpus: Vec<u32>,
     /// Their capacity, 1 to 1024, where the machine tells and they agree.
     pub capacity: Option<u64>,

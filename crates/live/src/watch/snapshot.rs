@@ -15,11 +15,9 @@ const SCHEMA: &str = "idlewise.top/1";
 pub struct Snapshot {
     /// Version of this form.
     pub schema: &'static str,
-    /// Version of idlewise.
     pub version: &'static str,
     /// The kernel's version; empty where it is not told.
     pub kernel: String,
-    /// The cpuidle driver.
     pub driver: String,
     /// The cpuidle governor at the later look.
     pub governor: String,
@@ -29,11 +27,8 @@ pub struct Snapshot {
     pub power: Vec<Power>,
     /// What makes the numbers doubtful, or could not be read.
     pub notes: Vec<String>,
-    /// The whole machine.
     pub machine: Row,
-    /// Its parts.
     pub clusters: Vec<Row>,
-    /// Its CPUs.
     pub cpus: Vec<Row>,
     /// The parts, with the CPUs that belong to each.
     #[serde(skip)]
@@ -74,7 +69,6 @@ pub struct StateRow {
     pub name: String,
     /// Time in it, % of all time.
     pub time_pct: f64,
-    /// Entries per second.
     pub entries_per_s: f64,
     /// Entries that were too deep, % of entries into it.
     pub too_deep_pct: Option<f64>,

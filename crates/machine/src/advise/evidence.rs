@@ -18,7 +18,6 @@ const NEVER_ENTERED_PCT: f64 = 1.0;
 /// All that is known.
 #[derive(Clone, Debug)]
 pub struct Evidence<'e> {
-    /// The machine.
     pub situation: Situation,
     /// What ran on it, in words.
     pub load: String,
@@ -55,7 +54,6 @@ pub struct Replayed {
     pub spec: String,
     /// The clairvoyant: a bound, no governor.
     pub oracle: bool,
-    /// Stays that ended.
     pub wakeups: u64,
     /// Too deep, % of wakeups.
     pub too_deep_pct: f64,
@@ -88,27 +86,21 @@ pub struct Replayed {
 /// A metric of a benchmark under a governor, against the governor in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// The benchmark.
     pub benchmark: String,
-    /// The metric.
     pub metric: String,
     /// Its unit; empty where it is not known.
     pub unit: String,
-    /// More is better.
     pub more_is_better: bool,
     /// The benchmark's first metric, for which it was run.
     pub first: bool,
-    /// Runs.
     pub runs: usize,
     /// Median of the runs.
     pub median: Option<f64>,
-    /// As a factor.
     pub change: Option<Change>,
     /// In the metric's unit.
     pub difference: Option<Shift>,
     /// Probability of such a difference by accident, corrected for all questions.
     pub p: Option<f64>,
-    /// What is shown.
     pub verdict: Option<Verdict>,
     /// Runs of each governor that would settle it.
     pub runs_to_settle: Option<u64>,

@@ -36,13 +36,10 @@ const FEW_WAKEUPS: u64 = 100;
 pub struct Advice {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Version of idlewise.
     pub version: &'static str,
-    /// The machine.
     pub situation: Situation,
     /// What ran on it, in words.
     pub load: String,
-    /// The answer.
     pub answer: Answer,
     /// How it is set.
     pub setting: Option<Setting>,
@@ -64,7 +61,7 @@ pub struct Advice {
     pub kept: Vec<String>,
 }
 
-/// What to do.
+/// The recommended action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -78,10 +75,9 @@ pub enum What {
     Nothing,
 }
 
-/// The answer.
+/// A recommendation, with the sentence that justifies it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// What to do.
     pub what: What,
     /// The governor to have then, with what is particular to it.
     pub governor: String,
@@ -96,7 +92,6 @@ pub struct Trying {
     pub governor: String,
     /// Whether the kernel has it; nothing where that is not known.
     pub in_kernel: Option<bool>,
-    /// Why.
     pub because: String,
     /// How it is set; how it can be had where the kernel lacks it.
     pub how: Vec<String>,

@@ -13,7 +13,6 @@ use serde::Serialize;
 pub struct Situation {
     /// Release of its kernel; empty where it is not known.
     pub kernel: String,
-    /// Its cpuidle driver.
     pub driver: Option<String>,
     /// The governor in force.
     pub governor: Option<String>,

@@ -9,13 +9,10 @@ use idlewise_study::replay::TraceResult;
 /// Something that was not tested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Untested {
-    /// What.
     pub what: String,
-    /// Why not.
     pub why: String,
 }
 
-/// All of it.
 pub(super) fn of(e: &Evidence<'_>, rows: &[Row]) -> Vec<Untested> {
     let mut out = Vec::new();
     let mut say = |what: &str, why: String| out.push(Untested { what: what.to_owned(), why });

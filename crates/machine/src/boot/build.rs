@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's kernel.
 
 use std::path::PathBuf;
 

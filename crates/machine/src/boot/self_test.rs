@@ -17,7 +17,7 @@ use idlewise_recording::CommandError;
 /// Version of the JSON that a self-test gives.
 pub const SELF_TEST_SCHEMA: &str = "idlewise.lab-self-test/1";
 
-/// The answer.
+/// The checks of a lab: each one with what it found.
 #[derive(Clone, Debug, Serialize)]
 pub struct SelfTest {
     /// [`SELF_TEST_SCHEMA`].
@@ -26,27 +26,22 @@ pub struct SelfTest {
     pub checks: Vec<Check>,
 }
 
-/// One check.
+/// One check of the self-test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// What must hold.
     pub what: String,
-    /// It does.
     pub holds: bool,
-    /// What was found.
     pub found: String,
 }
 
-/// What to test.
+/// The machines, the load and the governor of a self-test.
 #[derive(Clone, Debug)]
 pub struct SelfTestRequest {
-    /// The kernel.
     pub build: BuildRequest,
     /// Platforms, each booted twice under every driver that it can have.
     pub platforms: Vec<String>,
     /// The governor of these runs.
     pub governor: String,
-    /// Their workload.
     pub workload: String,
     /// Duration of the workload, in seconds of the guest.
     pub seconds: u32,

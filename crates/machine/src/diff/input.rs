@@ -19,7 +19,6 @@ use idlewise_study::score::by_cpu;
 
 /// A file that was read.
 pub(super) struct Input {
-    /// The file's name.
     pub(super) name: String,
     /// What was taken for granted.
     pub(super) notes: Vec<String>,
@@ -80,7 +79,6 @@ impl Input {
         if let What::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
     }
 
-    /// Its last look.
     pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
         let looks = if let What::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
         looks.ok_or_else(|| self.refused("a recording is no snapshot of sysfs"))

@@ -6,12 +6,11 @@ use super::request::Meaning;
 /// Version of the JSON that a difference gives.
 pub const SCHEMA: &str = "idlewise.diff/1";
 
-/// The answer.
+/// Counters between two snapshots, or two runs next to each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Version of idlewise.
     pub version: &'static str,
     /// What the files mean.
     pub meaning: Meaning,
@@ -39,11 +38,9 @@ pub struct Run {
     pub governor: Option<String>,
     /// How long it took, s, if known.
     pub seconds: Option<f64>,
-    /// All CPUs together.
     pub all: Part,
     /// Parts of the machine that have the same idle states and capacity; empty where all have.
     pub clusters: Vec<Part>,
-    /// CPUs.
     pub cpus: Vec<Part>,
 }
 
@@ -52,7 +49,6 @@ pub struct Run {
 pub struct Part {
     /// `all`, `cpu0-3`, `cpu 5`.
     pub name: String,
-    /// How many CPUs.
     pub cpus: usize,
     /// Entries, which are wakeups.
     pub usage: u64,
@@ -73,7 +69,6 @@ pub struct Part {
 pub struct StatePart {
     /// Its name; several, with `/` between, where CPUs name it differently.
     pub name: String,
-    /// Entries.
     pub usage: u64,
     /// Entries, % of those into any state.
     pub usage_pct: Option<f64>,
@@ -89,6 +84,5 @@ pub struct StatePart {
     pub below: Option<u64>,
     /// The same, % of entries into it.
     pub below_pct: Option<f64>,
-    /// Refused entries.
     pub rejected: Option<u64>,
 }

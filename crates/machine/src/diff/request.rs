@@ -14,7 +14,7 @@ pub enum Meaning {
     Runs,
 }
 
-/// What is asked.
+/// The files to subtract or compare.
 #[derive(Clone, Debug, Default)]
 pub struct DiffRequest {
     /// The earlier look, the run to start from, or a file that holds both looks.

@@ -21,9 +21,7 @@ pub(super) const SCHEMA: &str = "idlewise.record/1";
 pub struct RecordReport {
     /// `idlewise.record/1`.
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
-    /// The trace.
     pub path: PathBuf,
     /// Its size, bytes.
     pub bytes: u64,
@@ -48,7 +46,6 @@ pub struct RecordReport {
 /// One CPU of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CpuRecorded {
-    /// Its number.
     pub cpu: u32,
     /// It can be replayed: the trace has its idle stays.
     pub usable: bool,

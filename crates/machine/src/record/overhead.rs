@@ -17,7 +17,7 @@ use super::inputs::TABLE;
 use super::request::{RecordRequest, kept_aside, plan};
 use crate::MachineError;
 
-/// What recording cost.
+/// Time that recording took from the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overhead {
     /// From start to end of the command.
@@ -35,9 +35,7 @@ pub struct Overhead {
 /// One kind of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Without recording, s.
     pub without_s: Summary,
-    /// With recording, s.
     pub with_s: Summary,
     /// How much longer with it, in percent, block by block; none where a block without recording took no time that the clock
     /// of this kind shows.

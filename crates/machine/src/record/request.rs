@@ -12,7 +12,7 @@ use idlewise_recording::CommandError;
 use super::inputs::inputs_beside;
 use crate::MachineError;
 
-/// What to record.
+/// What to record of this machine, for how long, and where to.
 #[derive(Clone, Debug, Default)]
 pub struct RecordRequest {
     /// The command and its arguments; none records until it is stopped.

@@ -67,7 +67,6 @@ const POINTER_BYTES: u32 = size_of::<usize>() as u32;
 struct Type {
     name: u32,
     kind: u8,
-    /// Members, parameters, variables.
     count: u16,
     /// Of a struct: its members' offsets tell bit fields.
     flag: bool,
@@ -76,7 +75,7 @@ struct Type {
     more: usize,
 }
 
-/// A kernel's types.
+/// The types of the running kernel, read from its BTF.
 pub struct Btf {
     bytes: Vec<u8>,
     strings: usize,

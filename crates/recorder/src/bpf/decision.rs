@@ -9,7 +9,6 @@ use super::program::NO_OWN_LIMIT;
 /// A governor's decision with what the kernel told it, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The CPU.
     pub cpu: u32,
     /// When the state was entered, or the idle task gave way; ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
@@ -54,7 +53,6 @@ pub struct Decision {
 pub enum Memory {
     /// Nothing, or the recorder does not know how to read it.
     None,
-    /// Of menu.
     Menu(Menu),
     /// Of ladder: promotions and demotions counted in each state.
     Ladder(Vec<(u32, u32)>),
@@ -73,7 +71,6 @@ pub struct Menu {
     pub bucket: u32,
     /// The slot that the next idle time takes.
     pub slot: u32,
-    /// The correction factors.
     pub factors: Vec<u32>,
     /// The recent idle times, us.
     pub intervals: Vec<u32>,
@@ -92,14 +89,12 @@ pub struct Outcome {
     pub above: bool,
     /// Counted as too shallow.
     pub below: bool,
-    /// The driver refused.
     pub rejected: bool,
 }
 
 /// What was seen, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// States entered.
     pub entered: u64,
     /// Choices that a reschedule took back before the state was entered.
     pub given_up: u64,

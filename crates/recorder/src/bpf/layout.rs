@@ -100,7 +100,7 @@ pub(super) mod kept {
     pub(in super::super) const LEN: u32 = 40;
 }
 
-/// `struct cpuidle_device`.
+/// Offsets in `struct cpuidle_device` of the running kernel.
 pub(super) struct DeviceLayout {
     pub(super) window: Window,
     pub(super) poll_time_limit: Place,
@@ -108,13 +108,12 @@ pub(super) struct DeviceLayout {
     pub(super) last_residency: Place,
     pub(super) poll_limit: Place,
     pub(super) next_event: Place,
-    /// Of each state.
     pub(super) usage: Vec<UsageLayout>,
     /// `last_residency_ns` in the struct itself.
     pub(super) residency_offset: u32,
 }
 
-/// `struct cpuidle_state_usage`.
+/// Offsets in `struct cpuidle_state_usage` of the running kernel.
 pub(super) struct UsageLayout {
     pub(super) disable: Place,
     pub(super) usage: Place,
@@ -125,7 +124,7 @@ pub(super) struct UsageLayout {
     pub(super) rejected: Option<Place>,
 }
 
-/// `struct tick_sched`.
+/// Offsets in `struct tick_sched` of the running kernel.
 pub(super) struct TickLayout {
     pub(super) window: Window,
     /// The word of flags, and the bit that says stopped; or the bit alone.
@@ -151,7 +150,7 @@ pub(super) enum MemoryLayout {
     Ladder(LadderLayout),
 }
 
-/// `struct menu_device`.
+/// Offsets in `struct menu_device` of the running kernel.
 pub(super) struct MenuLayout {
     pub(super) window: Window,
     pub(super) variable: u32,
@@ -164,7 +163,7 @@ pub(super) struct MenuLayout {
     pub(super) intervals: Vec<Place>,
 }
 
-/// `struct ladder_device`.
+/// Offsets in `struct ladder_device` of the running kernel.
 pub(super) struct LadderLayout {
     pub(super) window: Window,
     pub(super) variable: u32,

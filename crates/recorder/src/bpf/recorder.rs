@@ -20,7 +20,7 @@ use super::sys::{Map, Program, Purpose, Ring, count_run_time};
 use idlewise_live::{Host, LiveError};
 use idlewise_platform::parse_cpu_list;
 
-/// How to record.
+/// What the BPF programs record, and how much memory their ring buffer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecorderOptions {
     /// Room for records of each CPU until they are drained, bytes; made a power of two of pages.

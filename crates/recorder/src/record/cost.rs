@@ -67,7 +67,6 @@ struct Begun<'h> {
     host: &'h Host,
     instance: Instance,
     page: usize,
-    /// So far.
     out: Costs,
 }
 

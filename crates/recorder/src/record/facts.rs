@@ -16,13 +16,10 @@ pub struct Facts {
     pub kernel: String,
     /// As `uname -m` has it.
     pub machine: String,
-    /// The cpuidle governor.
     pub governor: Option<String>,
-    /// The cpuidle driver.
     pub driver: Option<String>,
     /// The CPUs that are online.
     pub cpus: Vec<u32>,
-    /// Where they are.
     pub topology: Topology,
     /// The parameters of the governor `haltpoll`, where the kernel has it; yes is 1.
     pub haltpoll: BTreeMap<String, u64>,
@@ -37,7 +34,6 @@ pub struct Facts {
 /// Where each CPU of [`Facts::cpus`] is. Empty where the kernel does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Its package.
     pub package: Vec<i64>,
     /// Its core within the package.
     pub core: Vec<i64>,

@@ -51,7 +51,6 @@ impl Look {
     }
 }
 
-/// CLOCK_MONOTONIC.
 pub(crate) fn monotonic() -> Duration {
     let now = clock_gettime(ClockId::Monotonic);
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))

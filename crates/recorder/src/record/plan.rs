@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use idlewise_live::LiveError;
 
-/// What to record.
+/// Events, buffer size and clock of a recording.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The command and its arguments; none records until it is stopped.

@@ -25,7 +25,6 @@ pub struct Recorded {
     pub facts: Facts,
     /// The CPUs that were online, by the kernel's counters before.
     pub before: Look,
-    /// And after.
     pub after: Look,
     /// How the command ended.
     pub ended: Ended,

@@ -55,7 +55,6 @@ impl Ended {
 /// How far a recording is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Since it began.
     pub elapsed: Duration,
     /// Bytes taken out of the buffers so far, because they would have overflowed.
     pub bytes: u64,
@@ -175,7 +174,6 @@ fn wait(
 /// What ended a sleep; nothing if its time was over.
 #[derive(Default)]
 struct Woken {
-    /// The command.
     over: bool,
     /// A request to stop.
     asked: bool,

@@ -37,7 +37,6 @@ impl Avg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Clock {
-    /// All time.
     pub wall_ns: u64,
     /// Without interrupts and the time that a hypervisor took.
     pub task_ns: u64,
@@ -53,7 +52,7 @@ pub struct Clock {
     pub idle_now_ns: u64,
 }
 
-/// A fair task.
+/// The PELT averages of one fair task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Task {
@@ -175,7 +174,6 @@ impl Rq {
         self.speed
     }
 
-    /// Its clocks.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -187,13 +185,11 @@ impl Rq {
         &self.fair
     }
 
-    /// Of real-time tasks.
     #[must_use]
     pub fn real_time(&self) -> &Avg {
         &self.rt
     }
 
-    /// Of deadline tasks.
     #[must_use]
     pub fn deadline(&self) -> &Avg {
         &self.dl
@@ -247,7 +243,6 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// None.
     fn default() -> Self {
         Self { deadline_bandwidth: 0, clamp_min: 0, clamp_max: 1024, clamps: false, real_time: false }
     }
@@ -284,6 +279,5 @@ pub enum Leave {
 pub struct Place {
     /// It runs, waits or ran last here.
     pub is_here: bool,
-    /// It will.
     pub goes_here: bool,
 }

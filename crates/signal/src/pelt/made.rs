@@ -33,7 +33,7 @@ impl Avg {
 }
 
 impl Clock {
-    /// The averages' time.
+    /// The time up to which the averages were updated, ns.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         c::clock_now(self)

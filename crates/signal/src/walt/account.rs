@@ -16,7 +16,7 @@ pub struct IrqLoad {
     pub jiffy: u64,
 }
 
-/// A CPU's account.
+/// WALT's account of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Cpu {
@@ -46,7 +46,7 @@ pub struct Cpu {
     pub io_wait: bool,
 }
 
-/// A task's account.
+/// WALT's account of one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Task {

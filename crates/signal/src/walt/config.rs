@@ -5,7 +5,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Policy {
-    /// The latest one.
     Recent,
     /// The largest of the history.
     Max,

@@ -23,7 +23,7 @@ trait Question {
     fn task_busy(&self) -> u64;
 }
 
-/// A clock's CPUs.
+/// CPUs that share a clock, with their capacities and powers.
 struct Domain<'d> {
     cpus: &'d [usize],
     model: &'d EnergyModel,
@@ -117,7 +117,7 @@ fn cheapest<'d>(domains: impl Iterator<Item = Domain<'d>>, prev: usize, q: &impl
     if better { best } else { prev }
 }
 
-/// A machine's answers.
+/// The answers that energy-aware placement needs from a machine's state.
 struct Asked<'s, 't> {
     view: View<'s, 't>,
     energy_pelt: &'s idlewise_signal::pelt::Pelt,

@@ -15,7 +15,6 @@ pub(super) struct Group {
     /// Tasks that run or wait, and the fair ones of them.
     pub(super) tasks: u64,
     pub(super) fair: u64,
-    /// PELT's sums.
     pub(super) load: u64,
     pub(super) util: u64,
     pub(super) runnable: u64,

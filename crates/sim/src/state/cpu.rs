@@ -29,7 +29,6 @@ pub(crate) enum Mode {
 pub(crate) enum Then {
     /// The handlers of the interrupts at hand have their effect.
     Irqs,
-    /// They are left.
     IrqsLeft,
     /// The task's step has its effect.
     Step,
@@ -59,7 +58,7 @@ pub(crate) struct Stay {
     pub(crate) tick_ran: bool,
 }
 
-/// A CPU.
+/// One CPU's run queue, clock and idle state during a run.
 #[derive(Debug)]
 pub(crate) struct Cpu<'t> {
     pub(crate) idle: IdleCpu<'t>,
@@ -129,7 +128,6 @@ impl<'t> Cpu<'t> {
         }
     }
 
-    /// Tasks that wait.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.fair.waiting().len() + self.first.len()

@@ -10,7 +10,6 @@ use idlewise_workload::{Random, Workload};
 const DEVICES: u64 = 1 << 40;
 const SOURCES: u64 = 1 << 41;
 
-/// The block devices.
 #[derive(Debug)]
 pub(crate) struct Devices(pub(crate) Vec<Device>);
 

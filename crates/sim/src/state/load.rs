@@ -15,7 +15,6 @@ use idlewise_parts::{Machine, SimError};
 pub enum Signal {
     /// The kernel's per-entity load tracking.
     Pelt,
-    /// Window-assisted load tracking.
     Walt(walt::Config),
 }
 

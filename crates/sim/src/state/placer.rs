@@ -22,7 +22,6 @@ pub(crate) struct Placer {
     pub(crate) energy_pelt: pelt::Pelt,
     /// CPUs differ in capacity.
     pub(crate) asymmetric: bool,
-    /// CPUs by cluster.
     pub(crate) clusters: Vec<Vec<usize>>,
     /// Some CPU has more to do than fits, so that energy does not matter.
     pub(crate) overutilized: bool,

@@ -23,7 +23,6 @@ pub(crate) enum State {
     Throttled,
     /// It is on its way to another CPU.
     Moving,
-    /// It is over.
     Gone,
 }
 
@@ -59,7 +58,7 @@ pub struct TaskSeen {
     pub response_ns: Counted,
 }
 
-/// A task.
+/// One task's state during a run.
 #[derive(Debug)]
 pub(crate) struct Task {
     /// Whose steps it takes.
@@ -75,7 +74,6 @@ pub(crate) struct Task {
     pub(crate) cpu: u32,
     /// Where it was before that.
     pub(crate) recent: u32,
-    /// Never ran.
     pub(crate) is_new: bool,
     /// The CPUs that it may run on, in order; all where empty.
     pub(crate) cpus: Vec<u32>,

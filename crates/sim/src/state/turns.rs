@@ -19,7 +19,6 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Nobody's turn yet.
     pub(crate) fn new() -> Self {
         Self { holder: None, next: 0, since_ns: 0, slice_ns: 0, anew: false, end_ns: NEVER_NS, turn: 0 }
     }

@@ -23,14 +23,10 @@ pub fn cell(unit: Unit, value: f64) -> String {
 /// A measure of A and of B.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeasureChange {
-    /// What is measured.
     #[serde(rename = "metric", serialize_with = "by_name")]
     pub measure: &'static Measure,
-    /// With A.
     pub a: f64,
-    /// With B.
     pub b: f64,
-    /// B less A.
     pub change: f64,
     /// The change, % of A; none where A has 0 and B has not.
     pub change_pct: Option<f64>,

@@ -17,14 +17,11 @@ pub const FJ_PER_UNIT: f64 = 1e12;
 pub enum Parting {
     /// The first choices are different states.
     State {
-        /// State of A.
         a: u8,
-        /// State of B.
         b: u8,
     },
     /// The first choices are the same state, but only one lets the tick run on.
     Tick {
-        /// State of both.
         state: u8,
         /// A lets the tick run on.
         a_keeps: bool,
@@ -37,7 +34,6 @@ pub enum Parting {
     OnlyB,
     /// All choices are the same.
     Same,
-    /// Nobody was asked.
     Neither,
 }
 
@@ -77,11 +73,8 @@ impl Parting {
 /// What one governor did in some waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Side {
-    /// Decisions.
     pub decisions: u64,
-    /// "Too deep" verdicts.
     pub above: u64,
-    /// "Too shallow" verdicts.
     pub below: u64,
     /// Wakeup latency, sum, ns.
     pub latency_ns: u64,
@@ -92,13 +85,10 @@ pub struct Side {
 /// Some waits, and what they cost with either governor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
-    /// How many.
     pub waits: u64,
     /// Their length in the recording, from the start of the wait to the event, sum, ns.
     pub wait_ns: u64,
-    /// With A.
     pub a: Side,
-    /// With B.
     pub b: Side,
 }
 

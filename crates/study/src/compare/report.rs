@@ -19,10 +19,9 @@ use crate::replay::PlatformHead;
 /// Version of the JSON that a comparison gives.
 pub const SCHEMA: &str = "idlewise.compare/1";
 
-/// What to compare.
+/// The two governors to compare, on which traces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompareRequest {
-    /// Traces or tapes.
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
@@ -50,12 +49,11 @@ pub struct CompareRequest {
     pub fail_if: Vec<String>,
 }
 
-/// The answer.
+/// How two governors differ on one or several traces, and what each difference costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
     /// What was asked; it can be asked again.
     pub request: CompareRequest,
@@ -85,13 +83,11 @@ pub struct CompareReport {
 /// The comparison on one trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceComparison {
-    /// The recording.
     pub head: TraceHead,
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
     /// How far replay makes the kernel's own choices.
     pub fidelity: Result<FidelityHead, NotKnown>,
-    /// A and B.
     pub comparison: Comparison,
     /// How much the CPUs agree, where there are several.
     pub across_cpus: Option<Spread>,
@@ -112,7 +108,6 @@ pub struct Comparison {
     pub changes: Vec<MeasureChange>,
     /// The energy's change if the powers that are assumed for the states fell in equal steps; none where no powers are.
     pub energy_in_equal_steps: Option<MeasureChange>,
-    /// All waits.
     pub total: Cost,
     /// The waits by how the choices part.
     pub partings: Vec<PartingCost>,
@@ -139,13 +134,12 @@ pub struct WaitCounts {
     pub only_b: u64,
     /// All choices are the same.
     pub same: u64,
-    /// Nobody was asked.
     pub neither: u64,
     /// `other_state` and `other_tick`, % of all.
     pub differ_pct: f64,
 }
 
-/// One governor's run.
+/// One governor's run over a trace, scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunScore {
     /// Times it was asked.
@@ -187,7 +181,6 @@ impl CompareReport {
         self.together.as_ref().or_else(|| self.traces.first().map(|t| &t.comparison))
     }
 
-    /// A condition holds.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.checks.iter().any(|c| c.failed)
@@ -235,12 +228,10 @@ impl Comparison {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Better.
     Lower,
     /// No difference worth naming.
     #[default]
     Same,
-    /// Worse.
     Higher,
     /// It depends on how one looks: mean or p99, one assumption or the other.
     Mixed,
@@ -255,7 +246,6 @@ pub struct Verdict {
     pub latency: Direction,
     /// Energy of the idle stays.
     pub energy: Direction,
-    /// In words.
     pub text: String,
     /// What to keep in mind: how few waits, how faithful the replay, whether traces and CPUs agree.
     pub notes: Vec<String>,
@@ -264,11 +254,8 @@ pub struct Verdict {
 /// How much the parts of a comparison, its traces or CPUs, agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many parts.
     pub parts: usize,
-    /// Mean wakeup latency.
     pub latency_mean: Range,
-    /// Energy.
     pub energy: Range,
 }
 

@@ -32,7 +32,6 @@ impl Direction {
         }
     }
 
-    /// Both at once.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,

@@ -17,10 +17,9 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "idlewise.replay/1";
 
-/// What to replay.
+/// The traces, the governors and the machine of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRequest {
-    /// Traces or tapes.
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
     /// What is known about them beside their files.
@@ -49,18 +48,16 @@ pub struct ReplayRequest {
     pub sensitivity: bool,
 }
 
-/// The answer.
+/// The score of every governor on every trace, with what is known of the traces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayReport {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of idlewise.
     pub version: String,
     /// What was asked; it can be asked again.
     pub request: ReplayRequest,
     /// The machine that was replayed on.
     pub platform: PlatformHead,
-    /// The baseline governor.
     pub baseline: String,
     /// Where the governors came from that are none of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,9 +71,7 @@ pub struct ReplayReport {
 /// The machine that was replayed on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlatformHead {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
     /// XXH3-64 of its platform file.
     pub hash: String,
@@ -90,7 +85,6 @@ pub struct PlatformHead {
 /// The results of one trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceResult {
-    /// The recording.
     pub head: TraceHead,
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
@@ -110,7 +104,6 @@ pub struct TraceResult {
 pub struct Sensitivity {
     /// Waits with a sleep length that the recording only bounds, or does not tell at all.
     pub unsure_waits: u64,
-    /// All waits.
     pub waits: u64,
     /// One for each metric; empty where it was not asked for, or nothing is unsure.
     pub metrics: Vec<MetricSensitivity>,
@@ -167,7 +160,6 @@ pub struct GovernorResult {
 pub struct Group {
     /// "cpu 3", "BIG".
     pub name: String,
-    /// Its score.
     pub score: Score,
 }
 

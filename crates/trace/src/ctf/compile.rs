@@ -118,7 +118,6 @@ impl<'a> Compiler<'a> {
         Ok(shape)
     }
 
-    /// Starts a program.
     pub(super) fn program(&mut self) -> Code<'_, 'a> {
         Code {
             compiler: self,

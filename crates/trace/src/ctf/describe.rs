@@ -7,7 +7,7 @@ use super::lex::short;
 use super::parser::{Parser, Setting, Value, byte_order};
 use super::types::{Order, TypeId, Types};
 
-/// The parsed metadata.
+/// What the metadata of a CTF trace declares: clocks, streams and events.
 pub(super) struct Description {
     pub(super) types: Types,
     pub(super) order: Order,

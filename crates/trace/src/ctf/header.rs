@@ -25,7 +25,6 @@ struct Shape {
     when: Option<(Num, u64, u64)>,
     id: Option<Num>,
     time: Option<Num>,
-    /// Its length, bits.
     bits: u64,
 }
 

@@ -17,7 +17,6 @@ pub(super) struct Kinds {
     pub(super) packet: PacketHeader,
     pub(super) streams: BTreeMap<u64, Stream>,
     pub(super) events: Vec<EventClass>,
-    /// "system:name" by id.
     pub(super) names: BTreeMap<u16, String>,
     /// The clock of the events' times.
     pub(super) clock: Option<(String, Clock)>,

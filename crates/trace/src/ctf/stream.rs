@@ -32,7 +32,6 @@ pub(super) struct Reader<'a> {
     at: u64,
     content: u64,
     limit: u64,
-    /// The clock, ticks.
     ticks: u64,
     /// The next event; its task as far as it says itself, else -1.
     pub(super) next: Event,

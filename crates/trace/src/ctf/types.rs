@@ -22,7 +22,6 @@ pub(super) struct Int {
     pub(super) signed: bool,
     /// `None` is the byte order of the trace.
     pub(super) order: Option<Order>,
-    /// Holds a character.
     pub(super) text: bool,
     /// The clock whose time it is.
     pub(super) clock: Option<String>,

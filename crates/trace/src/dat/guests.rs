@@ -31,7 +31,6 @@ impl Numbers<'_> {
     }
 }
 
-/// The option TRACEID.
 pub(super) fn trace_id(order: ByteOrder, bytes: &[u8], meta: &mut TraceMeta) {
     meta.trace_id = Numbers { order, bytes }.u64();
 }

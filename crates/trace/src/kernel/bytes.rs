@@ -202,7 +202,6 @@ pub(crate) struct Decoders {
 
 /// What came out of the bytes of one event.
 pub(crate) enum Decoded {
-    /// An event.
     Event(Event),
     /// An event whose id no format describes.
     Unknown(Event),

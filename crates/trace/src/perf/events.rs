@@ -278,7 +278,6 @@ impl<O: Order> Queue<'_, O> {
         self.settled = self.settled.max(time);
     }
 
-    /// All was read.
     fn end(&mut self) {
         for (cpu, count) in std::mem::take(&mut self.losses).untold() {
             let health = &mut self.learned.health;

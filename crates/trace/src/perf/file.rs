@@ -7,7 +7,6 @@ use crate::kernel::bytes::Decoders;
 use crate::kernel::order::ByteOrder;
 use crate::meta::TraceMeta;
 
-/// An understood perf.data.
 pub(super) struct PerfFile {
     pub(super) input: Input,
     pub(super) meta: TraceMeta,

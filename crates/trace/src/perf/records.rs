@@ -50,7 +50,6 @@ pub(crate) enum Next<'r> {
     End,
 }
 
-/// One record.
 pub(crate) struct Record<'r> {
     pub(crate) kind: u32,
     pub(crate) misc: u16,
@@ -192,7 +191,6 @@ impl<'a, O: Order> Records<'a, O> {
         }
     }
 
-    /// The next record.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Next<'_> {
         loop {

@@ -2,9 +2,7 @@
 /// How a field's value is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// As a varint.
     Number,
-    /// As a text.
     Text,
 }
 

@@ -54,7 +54,6 @@ enum Spelling {
     ShortWakeup,
     /// `halt_poll_ns 200000 (grow 0)`.
     HaltPoll,
-    /// Text alone.
     Whole,
 }
 

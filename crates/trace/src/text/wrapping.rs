@@ -6,7 +6,6 @@ use memchr::memmem;
 /// What a text is wrapped in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrapping {
-    /// Nothing.
     Plain,
     /// A page of systrace.
     Html,

@@ -116,9 +116,7 @@ pub struct Track(u64);
 /// What a slice says beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// A number.
     Number(i64),
-    /// A text.
     Text(&'a str),
 }
 
@@ -129,9 +127,7 @@ pub struct Slice<'a> {
     pub start_ns: u64,
     /// When it ends, ns; not before its start.
     pub end_ns: u64,
-    /// Its name.
     pub name: &'a str,
-    /// Its category.
     pub category: &'a str,
     /// Names and values to read when it is clicked on.
     pub notes: &'a [(&'a str, Note<'a>)],
@@ -190,7 +186,6 @@ impl<W: Write> PerfettoWriter<W> {
         Ok(writer)
     }
 
-    /// Writes a packet.
     fn packet(&mut self, write: impl FnOnce(&mut Proto)) -> io::Result<()> {
         self.packet.0.clear();
         self.packet.message(1, write);

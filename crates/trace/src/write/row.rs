@@ -35,7 +35,6 @@ pub(super) enum Val<'a> {
     Below(bool),
     /// The jiffies at which a wheel timer that expires at the first of them was armed.
     ArmedAt(u64, u64),
-    /// A softirq.
     Softirq(u32),
 }
 
@@ -74,7 +73,6 @@ impl<'a> Row<'a> {
         Self { system, name, fields: [("", Val::Number(0)); MOST_FIELDS], n: 0, understood: true }
     }
 
-    /// Adds a field.
     pub(super) fn push(&mut self, key: &'static str, value: Val<'a>) {
         debug_assert!(self.n < MOST_FIELDS, "{} has more than {MOST_FIELDS} fields", self.name);
         if let Some(place) = self.fields.get_mut(self.n) {

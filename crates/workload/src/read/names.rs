@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names become indices.
 
 use std::collections::BTreeMap;
 

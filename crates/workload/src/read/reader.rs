@@ -21,7 +21,6 @@ const DOCS: &str = "see docs/reference/workload-format.md";
 #[expect(clippy::cast_possible_wrap, reason = "far below 2^63")]
 pub(super) const MAX_US: i64 = (MAX_TIME_NS / 1000) as i64;
 
-/// Linux has fewer.
 pub(super) const MAX_CPU: u32 = 65_535;
 
 impl<'a> Reader<'a> {

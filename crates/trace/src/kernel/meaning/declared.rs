@@ -7,14 +7,13 @@ use super::key::Spelled;
 use super::kinds::{self, Condition, Kind};
 use super::vectors::is_x86_vector;
 
-/// A declared event.
+/// An event as its file declares it.
 struct Event {
-    /// System and name.
     forms: &'static [(&'static str, &'static str)],
     fields: &'static [Field],
 }
 
-/// A declared field.
+/// A field as its file declares it.
 struct Field {
     /// Its names; how a line of text spells the first, and the others.
     keys: &'static [&'static str],

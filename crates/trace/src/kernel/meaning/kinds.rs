@@ -120,7 +120,6 @@ needed! {
     TargetCpu Number { u32 = |v, at| v.u32(at); }
     /// Whether a task waited for I/O.
     IoWait Number { bool = |v, at| v.bool(at); }
-    /// A softirq.
     Softirq Number { u32 = |v, at| v.u32(at); }
     /// The verdict of a `cpu_idle_miss`; in text it may be a word.
     Below Number { bool = |v, at| v.bool(at); }
@@ -223,7 +222,6 @@ impl Kind<u64> for ArmedAt {
     }
 }
 
-/// A word.
 pub(crate) struct Text;
 
 impl Kind<GovernorName> for Text {

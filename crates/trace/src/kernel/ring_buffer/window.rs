@@ -98,7 +98,6 @@ impl<'a> Window<'a> {
         self.next
     }
 
-    /// Moves on.
     pub(crate) fn fill(&mut self, order: impl Order, workshop: &mut Workshop) -> Fill {
         self.len = 0;
         self.buf.clear();
