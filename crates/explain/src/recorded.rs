@@ -182,9 +182,9 @@ impl<'d, D: Decisions<Error = Infallible>, P: Fn(&Governor) -> Result<Governor, 
         Self { decisions, at, number: until - 1, all, prepared }
     }
 
-    /// Up to the decision; it begins with a new device, whatever the file says of the kernel's.
+    /// What the governor goes through; the device begins as the file says that the kernel's was.
     fn steps(&self) -> impl Iterator<Item = Step> + 'd {
-        self.decisions.steps().map(|Ok(step)| step).filter(|step| !matches!(step, Step::InCharge { .. }))
+        self.decisions.steps().map(|Ok(step)| step)
     }
 
     /// What is seen of `governor` there.
