@@ -119,6 +119,7 @@ pub(crate) struct AbArgs {
     /// List every run, even if there are many
     #[arg(long)]
     every: bool,
+    /// List the loads
     #[arg(long, exclusive = true)]
     loads: bool,
     /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this

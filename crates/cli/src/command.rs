@@ -98,3 +98,23 @@ pub(crate) enum Command {
     #[command(hide = true)]
     PutBack(PutBackArgs),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Names of arguments without a help text, below `command`.
+    fn without_help(command: &clap::Command, to: &mut Vec<String>) {
+        let silent = command.get_arguments().filter(|a| a.get_help().is_none() && !a.is_hide_set());
+        to.extend(silent.map(|a| format!("{} {}", command.get_name(), a.get_id())));
+        command.get_subcommands().for_each(|c| without_help(c, to));
+    }
+
+    #[test]
+    fn every_argument_has_a_help_text() {
+        let mut silent = Vec::new();
+        without_help(&Arguments::command(), &mut silent);
+        assert!(silent.is_empty(), "{silent:?}");
+    }
+}

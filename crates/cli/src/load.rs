@@ -9,6 +9,7 @@ use crate::output::{Done, say};
 /// A load of `idlewise ab --load`, as the process that is measured.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
+    /// Name of the load
     #[arg(value_name = "NAME")]
     name: String,
     /// How long it runs

@@ -25,6 +25,7 @@ use crate::put_back;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RecordArgs {
+    /// The trace to write
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     output: PathBuf,
     /// Duration of the recording; a command that still runs then is ended

@@ -56,6 +56,7 @@ enum GroupArg {
     Cpu,
     /// Clusters: CPUs of the same kind, clock, package or last-level cache
     Cluster,
+    /// The whole machine
     Machine,
 }
 

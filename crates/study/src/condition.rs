@@ -75,7 +75,8 @@ pub struct Check {
 pub struct Measured {
     /// Name of the trace; "all traces"; the benchmark and the arm.
     pub place: String,
-    /// What the condition's value is compared with; none where a change in per cent starts from 0.
+    /// What the condition's value is compared with; none where it is not known, which fails the condition, or where a change
+    /// in per cent starts from 0.
     pub value: Option<f64>,
     /// The same in words.
     pub words: String,
@@ -168,12 +169,16 @@ impl Condition {
         };
         // From 0 to something is more than any per cent.
         let measured = value.unwrap_or(f64::INFINITY);
-        let holds = match self.op {
-            Op::Above => measured > self.value,
-            Op::AtLeast => measured >= self.value,
-            Op::Below => measured < self.value,
-            Op::AtMost => measured <= self.value,
-        };
+        // What nobody knows keeps no condition.
+        let unknown = measured.is_nan() || self.of != Of::Own && met.change.is_nan();
+        let value = value.filter(|_| !unknown);
+        let holds = unknown
+            || match self.op {
+                Op::Above => measured > self.value,
+                Op::AtLeast => measured >= self.value,
+                Op::Below => measured < self.value,
+                Op::AtMost => measured <= self.value,
+            };
         Measured { place: place.to_owned(), value, words: self.words(met), holds }
     }
 
@@ -190,7 +195,9 @@ impl Condition {
             Counting::Number | Counting::Relative => (met.shown)(v),
         };
         let difference = match (self.of, self.counting) {
+            (Of::Own, _) if met.b.is_nan() => return "not known".to_owned(),
             (Of::Own, _) => return own(met.b),
+            _ if met.change.is_nan() => "not known".to_owned(),
             (Of::ChangePct, _) => met.change_pct.map_or_else(|| "more".to_owned(), signed_percent),
             (Of::Change, Counting::Share | Counting::CommonShare) => signed_points(met.change),
             (Of::Change, Counting::Time) => signed_duration(met.change),

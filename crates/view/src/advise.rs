@@ -311,7 +311,7 @@ fn data(a: &Advice) -> Table {
                 plain(r.too_shallow_pct),
                 r.ticks_kept.map(|n| n.to_string()).unwrap_or_default(),
                 r.ticks_stopped.map(|n| n.to_string()).unwrap_or_default(),
-                r.latency_mean_ns.to_string(),
+                if r.latency_mean_ns.is_nan() { String::new() } else { r.latency_mean_ns.to_string() },
                 r.latency_p99_ns.to_string(),
                 r.energy.to_string(),
                 r.energy_unit.clone(),

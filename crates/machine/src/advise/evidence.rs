@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
 use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu};
+use idlewise_score::Score;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
 use serde::Serialize;
@@ -147,7 +148,9 @@ impl Row {
 impl Replayed {
     /// How much it is preferred: what it takes less of energy and, at a tenth of its weight, of latency, %.
     pub(super) fn merit(&self) -> f64 {
-        -self.energy_change_pct - self.latency_change_pct / 10.0
+        // A latency that is not known speaks for nobody.
+        let latency_pct = if self.latency_change_pct.is_nan() { 0.0 } else { self.latency_change_pct };
+        -self.energy_change_pct - latency_pct / 10.0
     }
 
     fn of(result: &GovernorResult, base: Option<&GovernorResult>, unsure: bool) -> Self {
@@ -160,9 +163,9 @@ impl Replayed {
             too_shallow_pct: s.too_shallow_pct,
             ticks_kept: s.ticks_kept,
             ticks_stopped: s.ticks_stopped,
-            latency_mean_ns: s.latency.mean_ns,
+            latency_mean_ns: mean_ns(s),
             latency_p99_ns: s.latency.p99_ns,
-            latency_change_ns: base.map_or(0.0, |b| s.latency.mean_ns - b.score.latency.mean_ns),
+            latency_change_ns: base.map_or(0.0, |b| mean_ns(s) - mean_ns(&b.score)),
             latency_change_pct: result.change.of(LATENCY_MEAN),
             energy: s.energy,
             energy_unit: s.energy_unit.clone(),
@@ -263,4 +266,9 @@ fn of_comparison(report: &AbReport, arm: &str) -> Vec<Compared> {
         }
     }
     out
+}
+
+/// The mean wakeup latency, ns; not a number where no wakeup counts.
+fn mean_ns(score: &Score) -> f64 {
+    score.latency.known(score.latency.mean_ns).unwrap_or(f64::NAN)
 }

@@ -235,6 +235,8 @@ pub enum Direction {
     Higher,
     /// It depends on how one looks: mean or p99, one assumption or the other.
     Mixed,
+    /// A value of A or of B is not known.
+    Unknown,
 }
 
 /// What a comparison comes to.
@@ -262,14 +264,21 @@ pub struct Spread {
 /// How a metric's change differs between parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Range {
-    /// Smallest change, %.
-    pub min_pct: f64,
-    /// Largest change, %.
-    pub max_pct: f64,
+    /// Smallest change, %; none where no change is known.
+    pub min_pct: Option<f64>,
+    /// Largest change, %; none where no change is known.
+    pub max_pct: Option<f64>,
     /// Parts in which it went down.
     pub lower: usize,
     /// Parts without a difference worth naming.
     pub same: usize,
     /// Parts in which it went up.
     pub higher: usize,
+    /// Parts in which a value is not known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unknown: usize,
+}
+
+fn is_none(parts: &usize) -> bool {
+    *parts == 0
 }

@@ -26,6 +26,7 @@ impl Direction {
         let small = change.change_pct.is_some_and(|pct| pct.abs() < SMALL_PCT)
             || (change.measure.unit == Unit::Time && change.change.abs() < SMALL_LATENCY_NS);
         match change.change {
+            c if c.is_nan() => Self::Unknown,
             _ if small => Self::Same,
             c if c < 0.0 => Self::Lower,
             _ => Self::Higher,
@@ -35,6 +36,7 @@ impl Direction {
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
             (Self::Same, way) | (way, Self::Same) => way,
             _ => Self::Mixed,
         }
@@ -115,8 +117,11 @@ impl Verdict {
 }
 
 fn conclusion(latency: Direction, energy: Direction) -> String {
-    use Direction::{Higher, Lower, Mixed, Same};
+    use Direction::{Higher, Lower, Mixed, Same, Unknown};
     match (latency, energy) {
+        (Unknown, Unknown) => "neither latency nor energy is known".to_owned(),
+        (Unknown, energy) => format!("latency is not known, {}", energy_words(energy)),
+        (latency, Unknown) => format!("{}, energy is not known", latency_words(latency)),
         (Lower, Lower) => "better in both".to_owned(),
         (Higher, Higher) => "worse in both".to_owned(),
         (Same, Same) => "no relevant difference".to_owned(),
@@ -137,6 +142,7 @@ fn latency_words(latency: Direction) -> &'static str {
         Direction::Same => "the same latency",
         Direction::Higher => "higher latency",
         Direction::Mixed => "mean and p99 latency disagree",
+        Direction::Unknown => "latency is not known",
     }
 }
 
@@ -146,6 +152,7 @@ fn energy_words(energy: Direction) -> &'static str {
         Direction::Same => "the same energy",
         Direction::Higher => "more energy",
         Direction::Mixed => "and what that means for energy depends on the assumed state powers",
+        Direction::Unknown => "energy is not known",
     }
 }
 
@@ -229,26 +236,31 @@ impl Spread {
 
 impl Range {
     fn of(changes: &[MeasureChange]) -> Self {
-        let pct = || changes.iter().filter_map(|c| c.change_pct);
+        let pct = || changes.iter().filter_map(|c| c.change_pct).filter(|pct| !pct.is_nan());
         let count = |way: Direction| changes.iter().filter(|c| Direction::of(c) == way).count();
         Self {
-            min_pct: pct().reduce(f64::min).unwrap_or(0.0),
-            max_pct: pct().reduce(f64::max).unwrap_or(0.0),
+            min_pct: pct().reduce(f64::min),
+            max_pct: pct().reduce(f64::max),
             lower: count(Direction::Lower),
             same: count(Direction::Same),
             higher: count(Direction::Higher),
+            unknown: count(Direction::Unknown),
         }
     }
 
     fn words(&self, limits: bool) -> String {
-        let ways = [(self.lower, "lower"), (self.higher, "higher"), (self.same, "the same")];
+        let ways = [
+            (self.lower, "lower"),
+            (self.higher, "higher"),
+            (self.same, "the same"),
+            (self.unknown, "not known"),
+        ];
         let ways: Vec<String> =
             ways.iter().filter(|w| w.0 > 0).map(|(n, way)| format!("{way} in {n}")).collect();
         let opposed = if self.lower > 0 && self.higher > 0 { " (the sign differs)" } else { "" };
-        let limits = if limits {
-            format!("{} to {}, ", signed_percent(self.min_pct), signed_percent(self.max_pct))
-        } else {
-            String::new()
+        let limits = match self.min_pct.zip(self.max_pct) {
+            Some((min, max)) if limits => format!("{} to {}, ", signed_percent(min), signed_percent(max)),
+            _ => String::new(),
         };
         format!("{limits}{}{opposed}", ways.join(", "))
     }

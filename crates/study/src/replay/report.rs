@@ -202,7 +202,7 @@ impl Change {
     pub(super) fn between(base: &Score, s: &Score) -> Self {
         let change = |m: &Measure| {
             let (a, b) = (m.value(s), m.value(base));
-            if m.unit == Unit::Share { a - b } else { relative(known(a), known(b)) }
+            if m.unit == Unit::Share { a - b } else { relative(a, b) }
         };
         Self(Measure::all_in(Place::Baseline).map(|m| (m, change(m))).collect())
     }
@@ -233,14 +233,9 @@ impl Serialize for Change {
     }
 }
 
-/// A time of which there is none, since no wakeup counts, is 0 in this form of JSON.
-fn known(value: f64) -> f64 {
-    if value.is_nan() { 0.0 } else { value }
-}
-
-/// `a` above `b`, % of `b`; 0 where `b` is 0.
+/// `a` above `b`, % of `b`; 0 where `b` is 0, not a number where one of them is none.
 pub(super) fn relative(a: f64, b: f64) -> f64 {
-    if b == 0.0 { 0.0 } else { (a - b) * 100.0 / b }
+    if b == 0.0 && !a.is_nan() { 0.0 } else { (a - b) * 100.0 / b }
 }
 
 impl Sensitivity {
