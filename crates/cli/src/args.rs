@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 pub(crate) use idlewise_study::replay::Per;
 
@@ -453,9 +453,14 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
-    /// What is known of the recordings beside their files, and asked of them.
-    pub(crate) fn recording(&self) -> RecordingOptions {
-        RecordingOptions { hz: self.hz, ..self.recording.options() }
+    pub(crate) fn setup(&self) -> ReplaySetup {
+        ReplaySetup {
+            recording: RecordingOptions { hz: self.hz, ..self.recording.options() },
+            platform: self.platform.clone(),
+            cluster: self.cluster.clone(),
+            kernel_trees: self.kernels.trees.clone(),
+            seed: self.seed,
+        }
     }
 }
 

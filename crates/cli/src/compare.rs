@@ -37,14 +37,10 @@ fn request(a: &CompareArgs) -> CompareRequest {
     let PerChoice(per) = a.per.map(PerArg::from).into();
     CompareRequest {
         traces: a.trace.clone(),
-        recording: a.stage.recording(),
-        platform: a.stage.platform.clone(),
-        cluster: a.stage.cluster.clone(),
+        setup: a.stage.setup(),
         a: a.a.clone().unwrap_or_default(),
         b: a.b.clone().unwrap_or_default(),
-        kernel_trees: a.stage.kernels.trees.clone(),
         per,
-        seed: a.stage.seed,
         fail_if: a.fail_if.clone(),
     }
 }

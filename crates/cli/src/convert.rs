@@ -31,11 +31,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         to,
         output: a.output.clone(),
         governors: governors.unwrap_or_default(),
-        recording: a.stage.recording(),
-        platform: a.stage.platform.clone(),
-        cluster: a.stage.cluster.clone(),
-        kernel_trees: a.stage.kernels.trees.clone(),
-        seed: a.stage.seed,
+        setup: a.stage.setup(),
     };
     request.check()?;
     check_new_from(&a.output, a.force, &a.trace)?;

@@ -31,15 +31,11 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
     };
     let request = ExplainRequest {
         trace: a.trace.clone().unwrap_or_default(),
-        recording: a.stage.recording(),
-        platform: a.stage.platform.clone(),
-        cluster: a.stage.cluster.clone(),
+        setup: a.stage.setup(),
         governor: governor.to_owned(),
         others: others(a.others.as_deref(), governor),
-        kernel_trees: a.stage.kernels.trees.clone(),
         cpu: a.cpu,
         which,
-        seed: a.stage.seed,
     };
     let report = {
         let _progress = Progress::new("replaying");
@@ -86,13 +82,9 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
     })?;
     let request = WhyDifferRequest {
         trace: a.trace.clone().unwrap_or_default(),
-        recording: a.stage.recording(),
-        platform: a.stage.platform.clone(),
-        cluster: a.stage.cluster.clone(),
+        setup: a.stage.setup(),
         governors,
-        kernel_trees: a.stage.kernels.trees.clone(),
         cpu: a.cpu,
-        seed: a.stage.seed,
     };
     let report = {
         let _progress = Progress::new("replaying");

@@ -44,14 +44,10 @@ fn request(a: &ReplayArgs) -> ReplayRequest {
     let PerChoice(per) = a.per.into();
     ReplayRequest {
         traces: a.traces.clone(),
-        recording: a.stage.recording(),
-        platform: a.stage.platform.clone(),
-        cluster: a.stage.cluster.clone(),
+        setup: a.stage.setup(),
         governors: split_governors(&a.governor),
-        kernel_trees: a.stage.kernels.trees.clone(),
         baseline: a.baseline.clone(),
         per,
-        seed: a.stage.seed,
         sensitivity: a.sensitivity,
     }
 }

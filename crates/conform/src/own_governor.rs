@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use idlewise_governor::{GovernorError, Loader, Offered};
+use idlewise_governor::{Governor, GovernorError, Loader};
 use idlewise_model::{NotKnown, TapeCpu};
 use idlewise_report::percent_of;
 
@@ -15,16 +15,16 @@ use idlewise_recording::kernel_governor::KernelGovernor;
 use idlewise_recording::{CommandError, FidelityHead, Recording};
 
 /// How far the governor that the kernel ran makes the kernel's choices on the machine that was recorded; or why that is
-/// not known. What is `offered` may be selected by a name in the recording.
+/// not known. `governor` is [`Recording::kernels_governor`].
 pub fn kernels_own(
     recording: &Recording,
-    offered: &Offered,
+    governor: &Result<Governor, NotKnown>,
 ) -> Result<Result<FidelityHead, NotKnown>, CommandError> {
     if !recording.tells_states()? {
         let why = "not known: without cpu_idle events the recording does not show the kernel's choices";
         return Ok(Err(NotKnown::because(why)));
     }
-    let governor = match recording.kernels_governor(offered)? {
+    let governor = match governor {
         Ok(governor) => governor,
         Err(why) => return Ok(Err(NotKnown::because(format!("not known: {why}")))),
     };
@@ -74,6 +74,7 @@ mod tests {
     use std::io;
     use std::path::Path;
 
+    use idlewise_governor::Offered;
     use idlewise_model::{Piece, PieceStore, Pieces};
 
     use super::*;
@@ -108,11 +109,12 @@ mod tests {
         for kernel_governor in [Some("menu".to_owned()), None] {
             let options = RecordingOptions { kernel_governor, ..RecordingOptions::default() };
             let mut recording = Recording::open(&path, &options).unwrap();
-            assert!(kernels_own(&recording, &Offered::nothing()).unwrap().is_ok());
+            let governor = recording.kernels_governor(&Offered::nothing()).unwrap();
+            assert!(kernels_own(&recording, &governor).unwrap().is_ok());
             for cpu in &mut recording.tape.cpus {
                 cpu.pieces = Pieces::stored(Failing(cpu.pieces.to_vec().unwrap()));
             }
-            assert!(kernels_own(&recording, &Offered::nothing()).is_err_and(told));
+            assert!(kernels_own(&recording, &governor).is_err_and(told));
             assert!(recording.tape_bytes().is_err_and(told));
         }
     }

@@ -65,15 +65,18 @@ impl RecordedGovernor {
 }
 
 /// Governors that the kernel ran, led through the decisions that were recorded with their inputs; nothing where the recording
-/// has none. What is `offered` may be selected by names in it.
+/// has none. `governor` is [`Recording::kernels_governor`]; what is `offered` may be selected by names in the recording.
 ///
 /// # Errors
 /// [`CommandError`] when a table of decisions cannot be read, or a governor crashes.
-pub fn of_recording(recording: &Recording, offered: &Offered) -> Result<Vec<RecordedGovernor>, CommandError> {
+pub fn of_recording(
+    recording: &Recording,
+    governor: &Result<Governor, NotKnown>,
+    offered: &Offered,
+) -> Result<Vec<RecordedGovernor>, CommandError> {
     if recording.decisions.governors.is_empty() && recording.inputs.is_none() {
         return Ok(Vec::new());
     }
-    let governor = recording.kernels_governor(offered)?;
     let mut all = Vec::new();
     if let Some(table) = &recording.inputs {
         let name = recording.tape.source.governor.as_str();

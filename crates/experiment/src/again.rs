@@ -113,21 +113,21 @@ pub trait NamesGovernors {
 
 impl NamesGovernors for ReplayRequest {
     fn governors(&self) -> Vec<&String> {
-        self.governors.iter().chain(&self.recording.kernel_governor).collect()
+        self.governors.iter().chain(&self.setup.recording.kernel_governor).collect()
     }
 
     fn kernel_trees(&self) -> &[PathBuf] {
-        &self.kernel_trees
+        &self.setup.kernel_trees
     }
 }
 
 impl NamesGovernors for CompareRequest {
     fn governors(&self) -> Vec<&String> {
-        [&self.a, &self.b].into_iter().chain(&self.recording.kernel_governor).collect()
+        [&self.a, &self.b].into_iter().chain(&self.setup.recording.kernel_governor).collect()
     }
 
     fn kernel_trees(&self) -> &[PathBuf] {
-        &self.kernel_trees
+        &self.setup.kernel_trees
     }
 }
 

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use idlewise_experiment::simulate::{SimulateReport, SimulateRequest, simulate};
+use idlewise_recording::ReplaySetup;
 use idlewise_study::replay::{GovernorResult, ReplayReport, ReplayRequest};
-use idlewise_testkit::{recording, refused, request, run};
+use idlewise_testkit::{recording, refused, request, run, setup};
 
 /// An RK3399 of which one state is off from the start.
 fn without(state: &str, dir: &Path) -> String {
@@ -19,8 +20,11 @@ fn without(state: &str, dir: &Path) -> String {
 
 fn on(path: &Path, platform: &str, governors: &[&str]) -> ReplayReport {
     run(&ReplayRequest {
-        platform: Some(platform.to_owned()),
-        cluster: Some("A53".to_owned()),
+        setup: ReplaySetup {
+            platform: Some(platform.to_owned()),
+            cluster: Some("A53".to_owned()),
+            ..setup("kvm-guest", "menu")
+        },
         ..request(&[path], "kvm-guest", "menu", governors)
     })
 }

@@ -10,5 +10,6 @@
 )]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+mod again;
 mod guide_to_reproducing;
 mod limits;

@@ -17,7 +17,7 @@ pub use idlewise_recording::description::{Carried, Kept};
 use idlewise_recording::file_state::FileState;
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::placement::Placement;
-use idlewise_recording::{CommandError, RecordingOptions, TraceHead, governors};
+use idlewise_recording::{CommandError, RecordingOptions, ReplaySetup, TraceHead, governors};
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +50,7 @@ pub struct ConvertRequest {
     pub output: PathBuf,
     /// Governors to replay, whose choices become tracks; none where it is empty.
     pub governors: Vec<String>,
-    /// What is known about the trace beside its file.
-    pub recording: RecordingOptions,
-    /// The machine to replay on; the recorded one where nothing is given.
-    pub platform: Option<String>,
-    /// Put every CPU on this cluster of the machine.
-    pub cluster: Option<String>,
-    /// Folders of kernel trees.
-    pub kernel_trees: Vec<PathBuf>,
-    /// Seed of the random numbers that a governor may ask for.
-    pub seed: u64,
+    pub setup: ReplaySetup,
 }
 
 impl ConvertRequest {
@@ -72,13 +63,14 @@ impl ConvertRequest {
         if !self.governors.is_empty() {
             return Ok(());
         }
+        let setup = &self.setup;
         // Events are of an instance, too.
-        let recording = RecordingOptions { instance: None, ..self.recording.clone() };
+        let recording = RecordingOptions { instance: None, ..setup.recording.clone() };
         let given = [
-            ("--platform", self.platform.is_some()),
-            ("--cluster", self.cluster.is_some()),
-            ("--seed", self.seed != 0),
-            ("--kernel-tree", !self.kernel_trees.is_empty()),
+            ("--platform", setup.platform.is_some()),
+            ("--cluster", setup.cluster.is_some()),
+            ("--seed", setup.seed != 0),
+            ("--kernel-tree", !setup.kernel_trees.is_empty()),
         ];
         let given = given.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
         match given.or_else(|| recording.first_given()) {
@@ -144,7 +136,7 @@ pub fn convert(
     // What may be wrong with the request is said before the work begins.
     let stage = (!request.governors.is_empty()).then(|| Stage::open(request)).transpose()?;
     let steady = FileState::of(&request.trace);
-    let trace = request.recording.open(&request.trace)?;
+    let trace = request.setup.recording.open(&request.trace)?;
     let failed = |e: io::Error| CommandError::file(&request.output, e);
     let mut report = ConvertReport {
         assumption: stage.as_ref().and_then(Stage::assumption),
@@ -255,16 +247,11 @@ impl Stage {
     }
 
     fn open(request: &ConvertRequest) -> Result<Self, CommandError> {
-        let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
-        let placement = Placement::open_one(
-            &request.trace,
-            &request.recording,
-            request.platform.as_deref(),
-            request.cluster.as_deref(),
-        )?;
+        let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
+        let placement = Placement::open_one(&request.trace, &request.setup)?;
         let recording = placement.first()?;
         let workloads = placement.workloads(recording)?;
-        let setting = Setting::new(placement.same_machine(recording), request.seed);
+        let setting = Setting::new(placement.same_machine(recording), request.setup.seed);
         Ok(Self { placement, candidates, workloads, setting })
     }
 

@@ -12,7 +12,7 @@ use crate::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::Placement;
-use idlewise_recording::{CommandError, RecordingOptions, TraceHead};
+use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
 use idlewise_study::compare::WaitCounts;
 use idlewise_study::compare::parting::{self as choices, SideBySide};
 use idlewise_study::waits::{WaitFiles, WaitPages, Waits};
@@ -26,24 +26,11 @@ pub struct WhyDifferRequest {
     /// A trace or tape.
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub trace: PathBuf,
-    /// What is known about it beside its file.
-    pub recording: RecordingOptions,
-    /// The machine to replay on; the recorded one where nothing is given.
-    pub platform: Option<String>,
-    /// Put every CPU on this cluster of the machine.
-    pub cluster: Option<String>,
+    #[serde(flatten)]
+    pub setup: ReplaySetup,
     /// The two governors with their parameters.
     pub governors: [String; 2],
-    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::json_paths::paths"
-    )]
-    pub kernel_trees: Vec<PathBuf>,
     pub cpu: Option<u32>,
-    /// Seed of the random numbers that a governor may ask for.
-    pub seed: u64,
 }
 
 /// Decisions in which two governors differ, both sides explained.
@@ -102,15 +89,10 @@ struct Compared {
 /// # Errors
 /// [`CommandError`] when recording, platform or governors cannot be read or found.
 pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError> {
-    let placement = Placement::open_one(
-        &request.trace,
-        &request.recording,
-        request.platform.as_deref(),
-        request.cluster.as_deref(),
-    )?;
+    let placement = Placement::open_one(&request.trace, &request.setup)?;
     let recording = placement.first()?;
     let [a, b] = &request.governors;
-    let pair = [a, b].map(|name| hosted(name, &request.kernel_trees));
+    let pair = [a, b].map(|name| hosted(name, &request.setup.kernel_trees));
     let [a, b] = pair;
     let (a, b) = (a?, b?);
     let pair = [a.clone().apart_from(&b), b.apart_from(&a)];
@@ -120,7 +102,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         workloads.retain(|w| w.cpu == cpu);
     }
     let cpus: Vec<OnCpu<'_>> =
-        workloads.iter().map(|w| OnCpu::new(&placement, recording, w, request.seed)).collect();
+        workloads.iter().map(|w| OnCpu::new(&placement, recording, w, request.setup.seed)).collect();
     let compared: Vec<Compared> = cpus
         .par_iter()
         .enumerate()

@@ -15,7 +15,7 @@ use idlewise_recording::candidate::{Book, Candidate, ORACLE};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
 use idlewise_recording::placement::Placement;
-use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
+use idlewise_recording::{CommandError, Recording, ReplaySetup, TraceHead};
 use idlewise_study::replay::split_governors;
 
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
@@ -39,28 +39,15 @@ pub struct ExplainRequest {
     /// A trace or tape.
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
     pub trace: PathBuf,
-    /// What is known about it beside its file.
-    pub recording: RecordingOptions,
-    /// The machine to replay on; the recorded one where nothing is given.
-    pub platform: Option<String>,
-    /// Put every CPU on this cluster of the machine.
-    pub cluster: Option<String>,
+    #[serde(flatten)]
+    pub setup: ReplaySetup,
     /// The governor with its parameters.
     pub governor: String,
     /// Governors to show beside it.
     pub others: Vec<String>,
-    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::json_paths::paths"
-    )]
-    pub kernel_trees: Vec<PathBuf>,
     /// The CPU; needed where the recording has several.
     pub cpu: Option<u32>,
     pub which: Which,
-    /// Seed of the random numbers that a governor may ask for.
-    pub seed: u64,
 }
 
 /// One decision explained: inputs, state of the governor, reasons, and the choices of others.
@@ -115,18 +102,13 @@ impl ExplainReport {
 /// # Errors
 /// [`CommandError`] when recording, platform or governor cannot be read or found, or there is no such decision.
 pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> {
-    let placement = Placement::open_one(
-        &request.trace,
-        &request.recording,
-        request.platform.as_deref(),
-        request.cluster.as_deref(),
-    )?;
+    let placement = Placement::open_one(&request.trace, &request.setup)?;
     let recording = placement.first()?;
-    let governor = hosted(&request.governor, &request.kernel_trees)?;
-    let others = next_to(&governor, &request.others, &request.kernel_trees)?;
+    let governor = hosted(&request.governor, &request.setup.kernel_trees)?;
+    let others = next_to(&governor, &request.others, &request.setup.kernel_trees)?;
     let workloads = placement.workloads(recording)?;
     let workload = pick_cpu(&workloads, request.cpu)?;
-    let cpu = OnCpu::new(&placement, recording, workload, request.seed);
+    let cpu = OnCpu::new(&placement, recording, workload, request.setup.seed);
     let explanation = cpu.explain(&governor, request.which, &others)?;
     Ok(ExplainReport {
         schema: SCHEMA.to_owned(),

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use idlewise_explain::convert::{ConvertReport, ConvertRequest, Form, convert};
 use idlewise_model::{Tape, TapeInput};
+use idlewise_recording::ReplaySetup;
 use idlewise_testkit::{error_text, known, open, recording, request, run};
 
 fn mixed() -> PathBuf {
@@ -18,11 +19,7 @@ fn conversion(trace: &Path, to: Form, governors: &[&str]) -> ConvertRequest {
         to,
         output: PathBuf::from("out"),
         governors: governors.iter().map(|g| (*g).to_owned()).collect(),
-        recording: known("kvm-guest", "menu"),
-        platform: None,
-        cluster: None,
-        kernel_trees: Vec::new(),
-        seed: 1,
+        setup: ReplaySetup { recording: known("kvm-guest", "menu"), seed: 1, ..ReplaySetup::default() },
     }
 }
 

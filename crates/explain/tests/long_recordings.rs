@@ -6,7 +6,7 @@ use idlewise_testkit::kernel_trees;
 use std::path::{Path, PathBuf};
 
 use idlewise_explain::{ExplainRequest, Which, WhyDifferRequest, explain, why_differ};
-use idlewise_recording::{Limits, Recording, RecordingOptions};
+use idlewise_recording::{Limits, Recording, RecordingOptions, ReplaySetup};
 use idlewise_study::compare::{CompareRequest, compare};
 use idlewise_study::info;
 use idlewise_study::replay::ReplayRequest;
@@ -35,7 +35,11 @@ fn a_replay_says_the_same() {
     let governors = ["menu", "teo", "haltpoll", "shallow", "oracle"];
     let [memory, filed] = both().map(|recording| {
         let request = idlewise_testkit::request(&[&mixed()], "kvm-guest", "menu", &governors);
-        json(&idlewise_testkit::run(&ReplayRequest { recording, sensitivity: true, ..request }))
+        json(&idlewise_testkit::run(&ReplayRequest {
+            setup: ReplaySetup { recording, ..request.setup },
+            sensitivity: true,
+            ..request
+        }))
     });
     assert_eq!(memory, filed);
 }
@@ -46,8 +50,7 @@ fn a_foreign_governor_says_the_same() {
     let [memory, filed] = both().map(|recording| {
         let request = idlewise_testkit::request(&[&mixed()], "kvm-guest", "menu", &["linux/menu"]);
         json(&idlewise_testkit::run(&ReplayRequest {
-            recording,
-            kernel_trees: vec![tree.clone()],
+            setup: ReplaySetup { recording, kernel_trees: vec![tree.clone()], ..request.setup },
             ..request
         }))
     });
@@ -60,7 +63,7 @@ fn a_score_a_comparison_and_an_explanation_say_the_same() {
         let scored = json(&score(&mixed(), &recording, Default::default(), None).unwrap());
         let request = CompareRequest {
             traces: vec![mixed()],
-            recording: recording.clone(),
+            setup: ReplaySetup { recording: recording.clone(), ..ReplaySetup::default() },
             a: "menu".to_owned(),
             b: "teo".to_owned(),
             ..CompareRequest::default()
@@ -68,26 +71,18 @@ fn a_score_a_comparison_and_an_explanation_say_the_same() {
         let compared = json(&compare(&request, &|_, _| ()).unwrap());
         let request = ExplainRequest {
             trace: mixed(),
-            recording: recording.clone(),
-            platform: None,
-            cluster: None,
+            setup: ReplaySetup { recording: recording.clone(), ..ReplaySetup::default() },
             governor: "teo".to_owned(),
             others: vec!["menu".to_owned()],
-            kernel_trees: Vec::new(),
             cpu: Some(0),
             which: Which::Decision(40),
-            seed: 0,
         };
         let explained = json(&explain(&request).unwrap());
         let request = WhyDifferRequest {
             trace: mixed(),
-            recording: recording.clone(),
-            platform: None,
-            cluster: None,
+            setup: ReplaySetup { recording: recording.clone(), ..ReplaySetup::default() },
             governors: ["menu", "teo"].map(str::to_owned),
-            kernel_trees: Vec::new(),
             cpu: None,
-            seed: 0,
         };
         let differ = json(&why_differ(&request).unwrap());
         let looked = json(&info::info(&mixed(), &recording, &[]).unwrap());

@@ -21,7 +21,7 @@ use crate::MachineError;
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_recording::counters::CounterCheck;
 use idlewise_recording::placement::Per;
-use idlewise_recording::{CommandError, FidelityHead, RecordingOptions};
+use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{self, GovernorResult, ReplayRequest, results_of_scores};
 use idlewise_study::score;
 
@@ -303,7 +303,7 @@ fn check(
         RecordingOptions { kernel_governor: Some(governor.clone()), ..RecordingOptions::default() };
     let request = ReplayRequest {
         traces: vec![trace.to_owned()],
-        recording,
+        setup: ReplaySetup { recording, ..ReplaySetup::default() },
         governors: vec![governor],
         ..ReplayRequest::default()
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_machine::diff::{DiffReport, DiffRequest, diff};
 use idlewise_model::TapeCpu;
-use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
 use idlewise_study::score::{ScoreReport, score};
 use idlewise_testkit::{error_text, known};
@@ -149,7 +149,15 @@ fn replayed(files: &Files, despite_counters: &[u32]) -> Result<ReplayReport, Com
         RecordingOptions { despite_counters: despite_counters.to_vec(), ..RecordingOptions::default() };
     let governors = vec!["menu".to_owned()];
     let traces = vec![files.path("t.txt")];
-    replay(&ReplayRequest { traces, recording, governors, ..ReplayRequest::default() }, &|_, _| ())
+    replay(
+        &ReplayRequest {
+            traces,
+            setup: ReplaySetup { recording, ..ReplaySetup::default() },
+            governors,
+            ..ReplayRequest::default()
+        },
+        &|_, _| (),
+    )
 }
 
 #[test]

@@ -186,18 +186,19 @@ pub fn baseline(name: Option<&str>, candidates: &[Candidate]) -> Result<usize, C
     })
 }
 
-/// The same, and the file that an option names as the governor of a recording.
+/// The same, and the file that an option names as the governor of a recording. `kernels` are the governors of `recordings`.
 pub fn foreign_with<'c>(
     candidates: impl IntoIterator<Item = &'c Candidate>,
     recordings: &[Recording],
-    trees: &[PathBuf],
-) -> Result<Vec<ForeignHead>, CommandError> {
+    kernels: impl IntoIterator<Item = &'c Result<Governor, NotKnown>>,
+) -> Vec<ForeignHead> {
     let mut heads = foreign(candidates);
-    let given = recordings.iter().find(|r| matches!(r.governor, KernelGovernor::Given(_)));
-    let given = given.map(|r| r.kernels_governor(&offered([], trees))).transpose()?;
-    let head = given.and_then(Result::ok).and_then(|governor| ForeignHead::of(&governor, &governor.label()));
+    let mut of_each = recordings.iter().zip(kernels);
+    let given = of_each.find(|(r, _)| matches!(r.governor, KernelGovernor::Given(_)));
+    let given = given.and_then(|(_, governor)| governor.as_ref().ok());
+    let head = given.and_then(|governor| ForeignHead::of(governor, &governor.label()));
     heads.extend(head.filter(|head| heads.iter().all(|h| h.file != head.file)));
-    Ok(heads)
+    heads
 }
 
 /// Where those that are none of ours came from.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the options of a command say about a recording.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, Spec};
 use idlewise_tape::Limits;
@@ -39,6 +39,22 @@ pub struct RecordingOptions {
     /// Replay with so many ticks a second, whatever the recording shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
+}
+
+/// What a replay runs with besides its traces and governors. Every request that replays has these fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplaySetup {
+    /// What is known about the traces beside their files.
+    pub recording: RecordingOptions,
+    /// The machine to replay on; the recorded one where nothing is given.
+    pub platform: Option<String>,
+    /// Put every CPU on this cluster of the machine.
+    pub cluster: Option<String>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::json_paths::paths")]
+    pub kernel_trees: Vec<PathBuf>,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -9,7 +9,7 @@ use idlewise_replay::{SleepLengths, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CommandError, Named};
-use crate::options::RecordingOptions;
+use crate::options::{RecordingOptions, ReplaySetup};
 use crate::recording::Recording;
 use crate::refused::as_described;
 use crate::trace_head::TraceHead;
@@ -42,14 +42,11 @@ fn no_trace() -> CommandError {
 }
 
 impl Placement {
-    /// Reads `traces`; they are replayed on `platform`, or where they were recorded, `cluster` taking every CPU if named.
-    pub fn open(
-        traces: &[PathBuf],
-        recording: &RecordingOptions,
-        platform: Option<&str>,
-        cluster: Option<&str>,
-    ) -> Result<Self, CommandError> {
-        let options = RecordingOptions { replayed_on: platform.map(str::to_owned), ..recording.clone() };
+    /// Reads `traces`; they are replayed on the platform of `setup`, or where they were recorded, its cluster taking every CPU
+    /// if named.
+    pub fn open(traces: &[PathBuf], setup: &ReplaySetup) -> Result<Self, CommandError> {
+        let ReplaySetup { recording, platform, cluster, .. } = setup;
+        let options = RecordingOptions { replayed_on: platform.clone(), ..recording.clone() };
         let mut recordings = Recording::open_all(traces, &options)?;
         if let Some(hz) = options.hz {
             recordings.iter_mut().try_for_each(|r| what_if::ask(r, hz))?;
@@ -80,18 +77,13 @@ impl Placement {
             );
             return Err(CommandError::not_given("--platform", why));
         }
-        let cluster = cluster.map(|name| find_cluster(&chosen, name)).transpose()?;
+        let cluster = cluster.as_ref().map(|name| find_cluster(&chosen, name)).transpose()?;
         Ok(Self { recordings, platform: chosen, cluster, hz: options.hz })
     }
 
     /// As [`Placement::open`], of one trace.
-    pub fn open_one(
-        trace: &Path,
-        recording: &RecordingOptions,
-        platform: Option<&str>,
-        cluster: Option<&str>,
-    ) -> Result<Self, CommandError> {
-        Self::open(&[trace.to_owned()], recording, platform, cluster)
+    pub fn open_one(trace: &Path, setup: &ReplaySetup) -> Result<Self, CommandError> {
+        Self::open(&[trace.to_owned()], setup)
     }
 
     /// The first recording, or the only one.

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use idlewise_checkout::root;
 use idlewise_madetraces::large;
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{Per, ReplayRequest, replay};
 use idlewise_trace::TraceFile;
 
@@ -30,14 +30,16 @@ fn read(path: &Path) -> u64 {
 fn table(path: &Path) -> u64 {
     let request = ReplayRequest {
         traces: vec![path.to_owned()],
-        recording: RecordingOptions { recorded_on: Some(MACHINE.to_owned()), ..RecordingOptions::default() },
-        platform: None,
-        cluster: None,
+        setup: ReplaySetup {
+            recording: RecordingOptions {
+                recorded_on: Some(MACHINE.to_owned()),
+                ..RecordingOptions::default()
+            },
+            ..ReplaySetup::default()
+        },
         governors: GOVERNORS.map(str::to_owned).to_vec(),
-        kernel_trees: Vec::new(),
         baseline: None,
         per: Per::All,
-        seed: 0,
         sensitivity: false,
     };
     let report = replay(&request, &|_, _| ()).unwrap();

@@ -32,7 +32,7 @@ use idlewise_conform::own_governor::kernels_own;
 use idlewise_recording::candidate::{Candidate, Ran, SHARED_STATE, chunks};
 use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
-use idlewise_recording::{CommandError, TraceHead};
+use idlewise_recording::{CommandError, Recording, TraceHead};
 pub use parting::FJ_PER_UNIT;
 use parting::{Parting, SideBySide};
 
@@ -50,18 +50,13 @@ pub fn compare(
         request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
     // A governor may be compared with itself: then nothing differs.
     let names = [request.a.clone(), request.b.clone()];
-    let candidates = governors::all_candidates(&names, &request.kernel_trees)?;
+    let candidates = governors::all_candidates(&names, &request.setup.kernel_trees)?;
     let [a, b] = candidates.as_slice() else {
         let given = format!("{} and {}", request.a, request.b);
         let why = "expected two governors, not a whole kernel tree (write linux:VERSION/GOVERNOR)";
         return Err(CommandError::argument("--governor", given, why));
     };
-    let placement = Placement::open(
-        &request.traces,
-        &request.recording,
-        request.platform.as_deref(),
-        request.cluster.as_deref(),
-    )?;
+    let placement = Placement::open(&request.traces, &request.setup)?;
     let stage = Stage { placement: &placement, a, b, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(&runs)?;
@@ -111,7 +106,7 @@ impl<'s> Stage<'s> {
         let mut jobs = Vec::new();
         for ((t, w), recording) in workloads.iter().enumerate().zip(recordings) {
             let same_machine = self.placement.same_machine(recording);
-            let setting = Setting::new(same_machine, self.request.seed);
+            let setting = Setting::new(same_machine, self.request.setup.seed);
             let together = self.a.is_foreign() || self.b.is_foreign();
             jobs.extend(chunks(w, together).into_iter().map(|cpus| (t, setting, cpus)));
         }
@@ -167,9 +162,13 @@ impl<'s> Stage<'s> {
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, CommandError> {
         let recordings = &self.placement.recordings;
         let request = self.request;
-        let offered = governors::offered([&request.a, &request.b], &request.kernel_trees);
-        let fidelities: Vec<_> =
-            recordings.par_iter().map(|r| kernels_own(r, &offered)).collect::<Result<_, _>>()?;
+        let offered = governors::offered([&request.a, &request.b], &request.setup.kernel_trees);
+        let own = |r| {
+            let governor = Recording::kernels_governor(r, &offered)?;
+            Ok((kernels_own(r, &governor)?, governor))
+        };
+        let own: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
+        let (fidelities, kernels): (Vec<_>, Vec<_>) = own.into_iter().unzip();
         let mut traces = Vec::new();
         for ((recording, fidelity), pairs) in recordings.iter().zip(fidelities).zip(runs) {
             let pairs: Vec<&CpuPair<'s>> = pairs.iter().collect();
@@ -195,7 +194,7 @@ impl<'s> Stage<'s> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
             platform: PlatformHead::new(self.placement),
-            foreign: governors::foreign_with([self.a, self.b], recordings, &request.kernel_trees)?,
+            foreign: governors::foreign_with([self.a, self.b], recordings, &kernels),
             energy_grades,
             a: self.a.name().to_owned(),
             b: self.b.name().to_owned(),

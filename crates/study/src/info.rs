@@ -347,9 +347,10 @@ fn replayed(
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
     let offered = offered([], trees);
-    let fidelity = kernels_own(&recording, &offered)?;
+    let governor = recording.kernels_governor(&offered)?;
+    let fidelity = kernels_own(&recording, &governor)?;
     let head = TraceHead::new(&recording, missing).with_fidelity(&fidelity);
-    let parity = recorded_governors::of_recording(&recording, &offered)?;
+    let parity = recorded_governors::of_recording(&recording, &governor, &offered)?;
     let true_inputs = input_accuracy::compare(&recording)?;
     let doomed = Doomed::of(&recording)?;
     Ok(Some(Replayed { head, parity, fidelity, doomed, true_inputs }))

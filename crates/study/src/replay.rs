@@ -48,18 +48,12 @@ pub fn replay(
     request: &ReplayRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<ReplayReport, CommandError> {
-    let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
+    let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
-    let placement = Placement::open(
-        &request.traces,
-        &request.recording,
-        request.platform.as_deref(),
-        request.cluster.as_deref(),
-    )?;
+    let placement = Placement::open(&request.traces, &request.setup)?;
     let stage = Stage { placement: &placement, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(runs, baseline)?;
-    report.foreign = governors::foreign_with(&candidates, &placement.recordings, &request.kernel_trees)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }

@@ -16,7 +16,7 @@ use idlewise_conform::golden::{answers, drive_governor};
 use idlewise_conform::golden_file::GoldenFile;
 use idlewise_conform::recorded_governors::of_trace;
 use idlewise_governor::{Governor, GovernorSource, Spec, Workshop, expand};
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{ReplayRequest, replay};
 use serde_json::Value;
 
@@ -220,14 +220,17 @@ fn those_of_7_3_and_ours_give_the_same_numbers_on_every_recording() {
         for platform in [None, Some("pixel6"), Some("skylake-sp")] {
             let request = ReplayRequest {
                 traces: vec![recording.clone()],
-                recording: RecordingOptions {
-                    recorded_on: Some("kvm-guest".to_owned()),
-                    kernel_governor: Some("menu".to_owned()),
-                    ..RecordingOptions::default()
+                setup: ReplaySetup {
+                    recording: RecordingOptions {
+                        recorded_on: Some("kvm-guest".to_owned()),
+                        kernel_governor: Some("menu".to_owned()),
+                        ..RecordingOptions::default()
+                    },
+                    platform: platform.map(str::to_owned),
+                    kernel_trees: vec![tree.clone()],
+                    ..ReplaySetup::default()
                 },
-                platform: platform.map(str::to_owned),
                 governors: names.clone(),
-                kernel_trees: vec![tree.clone()],
                 ..ReplayRequest::default()
             };
             let report = replay(&request, &|_, _| ()).unwrap();
@@ -269,9 +272,12 @@ fn the_kernels_teo_and_ours_give_the_same_table_whatever_the_number_of_threads()
     let Some(tree) = tree("linux-source-6.1") else { return };
     let request = ReplayRequest {
         traces: vec![root().join("tests/data/mixed.dat")],
-        platform: Some("pixel6".to_owned()),
+        setup: ReplaySetup {
+            platform: Some("pixel6".to_owned()),
+            kernel_trees: vec![tree],
+            ..ReplaySetup::default()
+        },
         governors: ["linux/teo", "teo-6.1", "linux/menu", "oracle"].map(str::to_owned).to_vec(),
-        kernel_trees: vec![tree],
         ..ReplayRequest::default()
     };
     let with = |threads: usize| {

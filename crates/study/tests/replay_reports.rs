@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use idlewise_recording::{Recording, RecordingOptions};
+use idlewise_recording::{Recording, RecordingOptions, ReplaySetup};
 use idlewise_score::measure::{ENERGY, TOO_SHALLOW};
 use idlewise_study::replay::{GovernorResult, Per, ReplayReport, ReplayRequest, replay};
-use idlewise_testkit::{error_text, known, open, recording, refused, request, run};
+use idlewise_testkit::{error_text, known, open, recording, refused, request, run, setup};
 
 const CANDIDATES: [&str; 5] = ["menu", "teo-util", "deepest", "shallow", "oracle"];
 
@@ -34,7 +34,10 @@ fn any_number_of_threads_gives_the_same_bytes() {
 fn another_seed_changes_nothing_for_governors_that_ask_for_no_random_number() {
     let Some(path) = recording("kvm-guest/rtapp60.dat") else { return };
     let of = |seed: u64| {
-        run(&ReplayRequest { seed, ..request(&[&path], "kvm-guest", "menu", &["menu", "oracle"]) })
+        run(&ReplayRequest {
+            setup: ReplaySetup { seed, ..setup("kvm-guest", "menu") },
+            ..request(&[&path], "kvm-guest", "menu", &["menu", "oracle"])
+        })
     };
     assert_eq!(of(1).traces, of(2).traces);
 }
@@ -61,7 +64,7 @@ fn a_tape_gives_the_answer_of_its_trace() {
         let candidates = ["menu", "teo-util", "oracle"];
         let of_trace = run(&request(&[&path], platform, "menu", &candidates));
         let of_tape = run(&ReplayRequest {
-            recording: RecordingOptions::default(),
+            setup: ReplaySetup { recording: RecordingOptions::default(), ..setup("", "") },
             ..request(&[&tape], "", "", &candidates)
         });
         assert_eq!(of_tape.traces, of_trace.traces, "{name}");
@@ -219,8 +222,10 @@ fn cpus_without_a_place_on_the_machine_are_left_out_with_the_reason() {
     let Some(path) = recording("mt8196/trace_6_12_sleep_length.dat") else { return };
     // A board of six CPUs.
     let small = "rk3399";
-    let asked =
-        ReplayRequest { platform: Some(small.to_owned()), ..request(&[&path], "mt8196", "", &["menu"]) };
+    let asked = ReplayRequest {
+        setup: ReplaySetup { platform: Some(small.to_owned()), ..setup("mt8196", "") },
+        ..request(&[&path], "mt8196", "", &["menu"])
+    };
     let report = run(&asked);
     let trace = &report.traces[0];
     assert_eq!(trace.head.cpus, [0, 1, 2, 3, 4, 5]);
@@ -236,7 +241,10 @@ fn cpus_without_a_place_on_the_machine_are_left_out_with_the_reason() {
     }
     // On one of its clusters there is room for all.
     let cluster = idlewise_platform::find(small).unwrap().clusters[0].name.clone();
-    let all = run(&ReplayRequest { cluster: Some(cluster.to_uppercase()), ..asked });
+    let all = run(&ReplayRequest {
+        setup: ReplaySetup { cluster: Some(cluster.to_uppercase()), ..asked.setup },
+        ..asked
+    });
     assert_eq!((all.traces[0].head.cpus.len(), all.traces[0].head.left_out.len()), (8, 0));
 }
 
@@ -257,7 +265,10 @@ fn a_machine_with_no_place_for_any_cpu_is_an_error_that_names_them() {
     let Some(path) = recording("kvm-guest/idle_quiet.dat") else { return };
     let dir = tempfile::tempdir().unwrap();
     let platform = Some(one_cpu(dir.path(), 9));
-    let text = refused(&ReplayRequest { platform, ..request(&[&path], "kvm-guest", "menu", &["menu"]) });
+    let text = refused(&ReplayRequest {
+        setup: ReplaySetup { platform, ..setup("kvm-guest", "menu") },
+        ..request(&[&path], "kvm-guest", "menu", &["menu"])
+    });
     for part in [
         "idle_quiet.dat",
         "no CPU can be replayed",
@@ -279,11 +290,16 @@ fn two_recordings_of_different_machines_need_to_be_told_where_to_run() {
         to
     };
     let (a, b) = (keep(&a, "kvm-guest"), keep(&b, "mt8196"));
-    let asked =
-        ReplayRequest { recording: RecordingOptions::default(), ..request(&[&a, &b], "", "", &["menu"]) };
+    let asked = ReplayRequest {
+        setup: ReplaySetup { recording: RecordingOptions::default(), ..setup("", "") },
+        ..request(&[&a, &b], "", "", &["menu"])
+    };
     let text = refused(&asked);
     assert!(["kvm-guest", "mt8196", "--platform"].iter().all(|part| text.contains(part)), "{text}");
-    let report = run(&ReplayRequest { platform: Some("mt8196".to_owned()), ..asked });
+    let report = run(&ReplayRequest {
+        setup: ReplaySetup { platform: Some("mt8196".to_owned()), ..asked.setup },
+        ..asked
+    });
     assert_eq!(report.traces.iter().map(|t| t.same_machine).collect::<Vec<_>>(), [false, true]);
 }
 
@@ -304,17 +320,35 @@ fn mistakes_in_a_request_are_named_with_what_there_is() {
         (governors(&["menu:speed=3"]), &["menu", "speed"]),
         (governors(&[]), &["no governor"]),
         (ReplayRequest { traces: vec![], ..good() }, &["no trace"]),
-        (ReplayRequest { platform: some("mt8197"), ..good() }, &["mt8197", "mt8196"]),
         (
-            ReplayRequest { cluster: some("bigg"), platform: some("mt8196"), ..good() },
+            ReplayRequest { setup: ReplaySetup { platform: some("mt8197"), ..good().setup }, ..good() },
+            &["mt8197", "mt8196"],
+        ),
+        (
+            ReplayRequest {
+                setup: ReplaySetup { platform: some("mt8196"), cluster: some("bigg"), ..good().setup },
+                ..good()
+            },
             &["bigg", "little, mid, big"],
         ),
-        (ReplayRequest { recording: known("mt8197", ""), ..good() }, &["mt8197", "mt8196"]),
         (
-            ReplayRequest { recording: RecordingOptions::default(), ..good() },
+            ReplayRequest { setup: ReplaySetup { recording: known("mt8197", ""), ..good().setup }, ..good() },
+            &["mt8197", "mt8196"],
+        ),
+        (
+            ReplayRequest {
+                setup: ReplaySetup { recording: RecordingOptions::default(), ..good().setup },
+                ..good()
+            },
             &["idle_quiet.dat", "--recorded-on", "idle_quiet.toml"],
         ),
-        (ReplayRequest { recording: known("kvm-guest", "menu:::"), ..good() }, &["menu"]),
+        (
+            ReplayRequest {
+                setup: ReplaySetup { recording: known("kvm-guest", "menu:::"), ..good().setup },
+                ..good()
+            },
+            &["menu"],
+        ),
     ];
     for (asked, parts) in cases {
         let text = refused(&asked);

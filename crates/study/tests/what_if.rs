@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use idlewise_recording::CommandError;
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{ReplayReport, ReplayRequest, replay};
 
 fn mixed(platform: &str, hz: Option<u32>) -> Result<ReplayReport, CommandError> {
@@ -19,8 +19,7 @@ fn mixed(platform: &str, hz: Option<u32>) -> Result<ReplayReport, CommandError> 
     };
     let request = ReplayRequest {
         traces: vec![bare],
-        recording,
-        platform: Some("skylake-sp".to_owned()),
+        setup: ReplaySetup { recording, platform: Some("skylake-sp".to_owned()), ..ReplaySetup::default() },
         governors: vec!["menu".to_owned()],
         ..ReplayRequest::default()
     };

@@ -18,8 +18,8 @@ fn governors_can_be_replayed_on_the_time_of_the_idle_task() {
     assert!(used.iter().flat_map(|c| c.pieces.to_vec().unwrap()).all(|p| p.state == Piece::NO_STATE));
     for platform in ["skylake", "pixel6"] {
         let mut asked = request(&[&path], "skylake", "menu", &["menu", "shallow", "oracle"]);
-        asked.platform = Some(platform.to_owned());
-        asked.cluster = (platform == "pixel6").then(|| "BIG".to_owned());
+        asked.setup.platform = Some(platform.to_owned());
+        asked.setup.cluster = (platform == "pixel6").then(|| "BIG".to_owned());
         let report = run(&asked);
         let trace = &report.traces[0];
         assert!(trace.head.notes.iter().any(|n| n.contains("no cpu_idle events")), "{:?}", trace.head.notes);

@@ -12,7 +12,7 @@ pub mod kernel_trees;
 
 use std::path::{Path, PathBuf};
 
-use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
 
 /// A file below the folder of recordings that are not part of the project; says so where it is missing.
@@ -54,14 +54,18 @@ pub fn open(path: &Path, platform: &str, governor: &str) -> Recording {
     Recording::open(path, &known(platform, governor)).unwrap()
 }
 
+/// On the machine that was recorded.
+pub fn setup(platform: &str, governor: &str) -> ReplaySetup {
+    ReplaySetup { recording: known(platform, governor), seed: 1, ..ReplaySetup::default() }
+}
+
 /// Replay on the machine that was recorded.
 pub fn request(traces: &[&Path], platform: &str, governor: &str, candidates: &[&str]) -> ReplayRequest {
     ReplayRequest {
         traces: traces.iter().map(|p| p.to_path_buf()).collect(),
-        recording: known(platform, governor),
+        setup: setup(platform, governor),
         governors: candidates.iter().map(|g| (*g).to_owned()).collect(),
         per: Per::Cpu,
-        seed: 1,
         ..ReplayRequest::default()
     }
 }

@@ -22,7 +22,7 @@ pub fn compare(r: &CompareReport) -> Report {
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };
-        out.preamble.extend(t.lines(&r.platform, r.request.cluster.as_deref()));
+        out.preamble.extend(t.lines(&r.platform, r.request.setup.cluster.as_deref()));
     }
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.extend(model_lines(&r.platform));

@@ -16,7 +16,7 @@ use crate::{agreement, csv, sensitivity, unknown};
 #[must_use]
 pub fn replay(r: &ReplayReport) -> Report {
     let mut out = Report { data: Some(csv::replay(r)), ..Report::default() };
-    let cluster = r.request.cluster.as_deref();
+    let cluster = r.request.setup.cluster.as_deref();
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use idlewise_recording::ReplaySetup;
 use idlewise_report::Format;
 use idlewise_study::compare::{CompareRequest, compare};
 use idlewise_study::replay::{ReplayReport, ReplayRequest, replay};
@@ -15,9 +16,8 @@ fn mixed() -> PathBuf {
 fn replayed(governors: &[&str]) -> ReplayReport {
     let request = ReplayRequest {
         traces: vec![mixed()],
-        platform: Some("skylake-sp".to_owned()),
+        setup: ReplaySetup { platform: Some("skylake-sp".to_owned()), seed: 1, ..ReplaySetup::default() },
         governors: governors.iter().map(|g| (*g).to_owned()).collect(),
-        seed: 1,
         ..ReplayRequest::default()
     };
     replay(&request, &|_, _| ()).unwrap()
@@ -56,7 +56,7 @@ fn a_state_that_is_off_is_chosen_for_a_limit_of_0_and_everybody_hears_of_it() {
 
         let request = CompareRequest {
             traces: vec![mixed()],
-            platform: Some("skylake-sp".to_owned()),
+            setup: ReplaySetup { platform: Some("skylake-sp".to_owned()), ..ReplaySetup::default() },
             a: governor.to_owned(),
             b: limited.clone(),
             ..CompareRequest::default()

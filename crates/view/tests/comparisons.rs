@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 use idlewise_study::compare::{
     CompareReport, CompareRequest, Comparison, Cost, Direction, MeasureChange, PartingCost, Side, compare,
@@ -19,11 +19,10 @@ fn data(name: &str) -> PathBuf {
 fn request(platform: &str, a: &str, b: &str) -> CompareRequest {
     CompareRequest {
         traces: vec![data("mixed.dat")],
-        platform: Some(platform.to_owned()),
+        setup: ReplaySetup { platform: Some(platform.to_owned()), seed: 1, ..ReplaySetup::default() },
         a: a.to_owned(),
         b: b.to_owned(),
         per: Per::Cpu,
-        seed: 1,
         ..CompareRequest::default()
     }
 }
@@ -87,10 +86,13 @@ fn the_totals_are_those_of_a_replay() {
         let report = run(&asked);
         let replayed = ReplayRequest {
             traces: asked.traces,
-            platform: asked.platform,
+            setup: ReplaySetup {
+                platform: asked.setup.platform,
+                seed: asked.setup.seed,
+                ..ReplaySetup::default()
+            },
             governors: vec![a.to_owned(), b.to_owned()],
             per: asked.per,
-            seed: asked.seed,
             ..ReplayRequest::default()
         };
         let replayed = replay(&replayed, &|_, _| ()).unwrap();
@@ -212,7 +214,10 @@ fn cpus_of_a_larger_machine_are_told_apart() {
     for per in [Per::Cpu, Per::Cluster] {
         let report = run(&CompareRequest {
             traces: vec![path.clone()],
-            recording: known("mt8196", "menu"),
+            setup: ReplaySetup {
+                recording: known("mt8196", "menu"),
+                ..request("mt8196", "menu", "teo-6.1").setup
+            },
             per,
             ..request("mt8196", "menu", "teo-6.1")
         });
@@ -307,6 +312,7 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() {
     let text = refused(&CompareRequest { traces: vec![], ..good() });
     assert!(text.contains("no trace"), "{text}");
     let options = RecordingOptions { recorded_on: Some("pixel9".to_owned()), ..RecordingOptions::default() };
-    let text = refused(&CompareRequest { recording: options, ..good() });
+    let text =
+        refused(&CompareRequest { setup: ReplaySetup { recording: options, ..good().setup }, ..good() });
     assert!(text.contains("pixel9"), "{text}");
 }

@@ -8,7 +8,7 @@ use idlewise_explain::{
     explain, explain_line, explain_row, why_differ,
 };
 use idlewise_governor::{Value, catalog};
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::ReplaySetup;
 use idlewise_report::Format;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_view::explain as view;
@@ -20,15 +20,11 @@ fn mixed() -> PathBuf {
 fn request(governor: &str, which: Which) -> ExplainRequest {
     ExplainRequest {
         trace: mixed(),
-        recording: RecordingOptions::default(),
-        platform: Some("pixel6".to_owned()),
-        cluster: None,
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
         governor: governor.to_owned(),
         others: Vec::new(),
-        kernel_trees: Vec::new(),
         cpu: None,
         which,
-        seed: 0,
     }
 }
 
@@ -39,13 +35,9 @@ fn explained(governor: &str, which: Which) -> ExplainReport {
 fn differ(a: &str, b: &str) -> WhyDiffer {
     why_differ(&WhyDifferRequest {
         trace: mixed(),
-        recording: RecordingOptions::default(),
-        platform: Some("pixel6".to_owned()),
-        cluster: None,
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
         governors: [a.to_owned(), b.to_owned()],
-        kernel_trees: Vec::new(),
         cpu: None,
-        seed: 0,
     })
     .unwrap()
 }
@@ -56,7 +48,7 @@ fn a_governor_that_explains_itself_decides_as_ever() {
         let replayed = replay(
             &ReplayRequest {
                 traces: vec![mixed()],
-                platform: Some("pixel6".to_owned()),
+                setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
                 governors: vec![info.id.to_owned()],
                 ..ReplayRequest::default()
             },

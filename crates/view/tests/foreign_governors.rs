@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_explain::{WhyDifferRequest, why_differ};
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::ReplaySetup;
 use idlewise_report::Format;
 use idlewise_study::replay::{GovernorResult, Per, ReplayReport, ReplayRequest, replay};
 use idlewise_view as view;
@@ -28,7 +28,7 @@ fn file(name: &str, body: &str) -> String {
 fn request(governors: &[&str]) -> ReplayRequest {
     ReplayRequest {
         traces: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat")],
-        platform: Some("pixel6".to_owned()),
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
         governors: governors.iter().map(|g| (*g).to_owned()).collect(),
         per: Per::Cpu,
         ..ReplayRequest::default()
@@ -92,12 +92,12 @@ fn a_mistake_in_the_request_is_refused_before_anything_runs() {
 fn the_recorded_kernels_governor_may_be_a_file() {
     let mut asked = request(&["menu"]);
     let deepest = file("deepest.c", "return drv->state_count - 1;");
-    asked.recording.kernel_governor = Some(deepest.clone());
+    asked.setup.recording.kernel_governor = Some(deepest.clone());
     let report = idlewise_testkit::run(&asked);
     let head = report.traces[0].fidelity.as_ref().unwrap();
     assert_eq!(head.governor, deepest);
     assert!(head.decisions > 1000 && head.same_tick_pct.is_some_and(|pct| pct < 50.0), "{head:?}");
-    asked.recording.kernel_governor = Some(file("trap.c", "__builtin_trap();"));
+    asked.setup.recording.kernel_governor = Some(file("trap.c", "__builtin_trap();"));
     let report = idlewise_testkit::run(&asked);
     let why = report.traces[0].fidelity.as_ref().unwrap_err();
     assert!(why.why().contains("not known") && why.why().contains("crashed in select"), "{why}");
@@ -124,13 +124,9 @@ fn copies_of_a_tree_are_told_apart_by_their_paths() {
     let asked = request(&[]);
     let differ = why_differ(&WhyDifferRequest {
         trace: asked.traces[0].clone(),
-        recording: RecordingOptions::default(),
-        platform: asked.platform,
-        cluster: None,
+        setup: ReplaySetup { platform: asked.setup.platform, ..ReplaySetup::default() },
         governors: [a.clone(), b.clone()],
-        kernel_trees: Vec::new(),
         cpu: None,
-        seed: 0,
     })
     .unwrap();
     let names: Vec<&str> = differ.foreign.iter().map(|g| g.governor.as_str()).collect();

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
 use idlewise_explain::{ExplainRequest, Which, WhyDifferRequest, explain, why_differ};
 use idlewise_machine::diff::{DiffRequest, diff};
-use idlewise_recording::{Recording, RecordingOptions, TraceHead};
+use idlewise_recording::{Recording, RecordingOptions, ReplaySetup, TraceHead};
 use idlewise_report::{Format, Report};
 use idlewise_study::compare::{CompareRequest, compare};
 use idlewise_study::info::info;
 use idlewise_study::replay::Per;
 use idlewise_study::score::score;
-use idlewise_testkit::{known, recording, request, run};
+use idlewise_testkit::{known, recording, request, run, setup};
 use idlewise_view as view;
 use serde::Serialize;
 use tempfile::TempDir;
@@ -54,11 +54,7 @@ fn to_perfetto(trace: &Path, to: PathBuf) -> PathBuf {
         to: Form::Perfetto,
         output: to.clone(),
         governors: Vec::new(),
-        recording: RecordingOptions::default(),
-        platform: None,
-        cluster: None,
-        kernel_trees: Vec::new(),
-        seed: 0,
+        setup: ReplaySetup::default(),
     };
     let mut bytes = Vec::new();
     convert(&asked, &mut bytes, &|_, _| ()).unwrap();
@@ -122,15 +118,11 @@ fn another_machine_is_named_above_every_table() {
 
     let explained_one = explain(&ExplainRequest {
         trace: path.clone(),
-        platform: None,
-        recording: known("pixel6", ""),
-        cluster: None,
+        setup: ReplaySetup { recording: known("pixel6", ""), ..ReplaySetup::default() },
         governor: "menu".to_owned(),
         others: Vec::new(),
-        kernel_trees: Vec::new(),
         cpu: None,
         which: Which::Decision(1),
-        seed: 0,
     })
     .unwrap();
     let page = idlewise_view::explain::explain(&explained_one);
@@ -139,13 +131,9 @@ fn another_machine_is_named_above_every_table() {
 
     let differ = why_differ(&WhyDifferRequest {
         trace: path.clone(),
-        recording: known("pixel6", ""),
-        platform: None,
-        cluster: None,
+        setup: ReplaySetup { recording: known("pixel6", ""), ..ReplaySetup::default() },
         governors: ["menu".to_owned(), "teo-6.1".to_owned()],
-        kernel_trees: Vec::new(),
         cpu: None,
-        seed: 0,
     })
     .unwrap();
     assert!(words(&idlewise_view::explain::why_differ(&differ), &differ).contains(&warning));
@@ -175,11 +163,14 @@ fn another_machine_is_named_next_to_the_verdict_and_in_what_fails() {
     let compared = compare(
         &CompareRequest {
             traces: vec![one, two],
-            recording: RecordingOptions {
-                recorded_on: Some("same".to_owned()),
-                ..RecordingOptions::default()
+            setup: ReplaySetup {
+                recording: RecordingOptions {
+                    recorded_on: Some("same".to_owned()),
+                    ..RecordingOptions::default()
+                },
+                platform: Some("pixel6".to_owned()),
+                ..ReplaySetup::default()
             },
-            platform: Some("pixel6".to_owned()),
             a: "menu".to_owned(),
             b: "teo-6.1".to_owned(),
             fail_if: vec!["energy > +0%".to_owned()],
@@ -218,7 +209,7 @@ fn column(csv: &str, name: &str) -> Vec<(String, String)> {
 fn a_replay_elsewhere_contradicts_nothing() {
     let asked = CompareRequest {
         traces: vec![Path::new(DATA).join("mixed.dat")],
-        platform: Some("pixel6".to_owned()),
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
         a: "menu".to_owned(),
         b: "teo-6.1".to_owned(),
         fail_if: vec!["energy > +0%".to_owned()],
@@ -266,7 +257,10 @@ fn a_replay_that_does_not_make_the_kernels_choices_is_not_to_be_trusted() {
     let replayed = |governor: &str| {
         let recording =
             RecordingOptions { kernel_governor: Some(governor.to_owned()), ..RecordingOptions::default() };
-        run(&idlewise_study::replay::ReplayRequest { recording, ..request(&[&path], "", "", &["menu"]) })
+        run(&idlewise_study::replay::ReplayRequest {
+            setup: ReplaySetup { recording, ..setup("", "") },
+            ..request(&[&path], "", "", &["menu"])
+        })
     };
     let [right, wrong] = ["menu", "shallow"].map(replayed);
     assert_eq!(right.traces[0].head.warnings, Vec::<String>::new());

@@ -32,7 +32,7 @@ fn of(path: PathBuf, kernel_governor: Option<&str>) -> idlewise_study::replay::R
         governors: vec!["shallow".to_owned()],
         ..ReplayRequest::default()
     };
-    request.recording.kernel_governor = kernel_governor.map(str::to_owned);
+    request.setup.recording.kernel_governor = kernel_governor.map(str::to_owned);
     replay(&request, &|_, _| ()).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_recording::RecordingOptions;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::{Format, Report};
 use idlewise_score::measure::{Better, DIFFER, ENERGY, MEASURES};
 use idlewise_score::{Breaches, Measure, Number, Place, Score, Unit};
@@ -28,10 +28,9 @@ fn trace() -> PathBuf {
 fn replayed() -> ReplayReport {
     let request = ReplayRequest {
         traces: vec![trace()],
-        platform: Some("pixel6".to_owned()),
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), seed: 1, ..ReplaySetup::default() },
         governors: ["menu", "shallow"].map(str::to_owned).to_vec(),
         per: Per::Cluster,
-        seed: 1,
         ..ReplayRequest::default()
     };
     replay(&request, &|_, _| ()).unwrap()
@@ -40,13 +39,11 @@ fn replayed() -> ReplayReport {
 fn compared(fail_if: Vec<String>) -> CompareReport {
     let request = CompareRequest {
         traces: vec![trace()],
-        platform: Some("pixel6".to_owned()),
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), seed: 1, ..ReplaySetup::default() },
         a: "menu".to_owned(),
         b: "shallow".to_owned(),
         per: Per::Cluster,
-        seed: 1,
         fail_if,
-        ..CompareRequest::default()
     };
     compare(&request, &|_, _| ()).unwrap()
 }

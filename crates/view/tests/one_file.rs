@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
 use idlewise_explain::{ExplainRequest, Which, explain};
-use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 use idlewise_study::compare::{CompareReport, CompareRequest, compare};
 use idlewise_study::replay::{ReplayRequest, replay};
@@ -81,8 +81,7 @@ fn recorded_on(machine: &str) -> RecordingOptions {
 fn asked(traces: &[&Path], recording: RecordingOptions, platform: Option<&str>) -> CompareRequest {
     CompareRequest {
         traces: traces.iter().map(|p| p.to_path_buf()).collect(),
-        recording,
-        platform: platform.map(str::to_owned),
+        setup: ReplaySetup { recording, platform: platform.map(str::to_owned), ..ReplaySetup::default() },
         a: "menu".to_owned(),
         b: "teo-6.1".to_owned(),
         fail_if: vec!["energy > +0%".to_owned()],
@@ -111,32 +110,32 @@ fn a_platform_to_replay_on_is_not_the_machine_that_was_recorded() {
     for platform in [None, Some("pixel6"), Some("kvm-guest")] {
         let replayed = ReplayRequest {
             traces: vec![bare.clone()],
-            platform: platform.map(str::to_owned),
+            setup: ReplaySetup { platform: platform.map(str::to_owned), ..ReplaySetup::default() },
             governors: vec!["menu".to_owned()],
             ..ReplayRequest::default()
         };
         let explained = ExplainRequest {
             trace: bare.clone(),
-            platform: platform.map(str::to_owned),
-            recording: nothing(),
-            cluster: None,
+            setup: ReplaySetup {
+                recording: nothing(),
+                platform: platform.map(str::to_owned),
+                ..ReplaySetup::default()
+            },
             governor: "menu".to_owned(),
             others: Vec::new(),
-            kernel_trees: Vec::new(),
             cpu: None,
             which: Which::Decision(1),
-            seed: 0,
         };
         let converted = ConvertRequest {
             trace: bare.clone(),
             to: Form::Perfetto,
             output: files.path("x.pftrace"),
             governors: vec!["menu".to_owned()],
-            recording: nothing(),
-            platform: platform.map(str::to_owned),
-            cluster: None,
-            kernel_trees: Vec::new(),
-            seed: 0,
+            setup: ReplaySetup {
+                recording: nothing(),
+                platform: platform.map(str::to_owned),
+                ..ReplaySetup::default()
+            },
         };
         for said in [
             error_text(compared(&bare, nothing(), platform)),
@@ -230,11 +229,7 @@ fn a_recording_counts_once_in_whatever_format() {
         to: Form::Text,
         output: text.clone(),
         governors: Vec::new(),
-        recording: RecordingOptions::default(),
-        platform: None,
-        cluster: None,
-        kernel_trees: Vec::new(),
-        seed: 0,
+        setup: ReplaySetup::default(),
     };
     convert(&request, &mut std::fs::File::create(&text).unwrap(), &|_, _| ()).unwrap();
     files.put("mixed.toml", b"platform = \"kvm-guest\"\n");
@@ -319,11 +314,7 @@ fn a_recording_that_describes_itself_needs_nothing_beside_it() {
         to: Form::Text,
         output: files.path("copy.txt"),
         governors: Vec::new(),
-        recording: RecordingOptions::default(),
-        platform: None,
-        cluster: None,
-        kernel_trees: Vec::new(),
-        seed: 0,
+        setup: ReplaySetup::default(),
     };
     let copied = || {
         let mut text = Vec::new();

@@ -8,8 +8,8 @@ use idlewise_conform::recorded_governors::{RecordedGovernor, of_trace};
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
 use idlewise_governor::Governor;
 use idlewise_platform::Platform;
-use idlewise_recording::RecordingOptions;
 use idlewise_recording::governors::find_one;
+use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_study::info::info;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_testkit::{error_text, guest_of_it, kernels_own_menu};
@@ -85,11 +85,7 @@ fn the_decisions_survive_being_converted() {
             to: form,
             output: output.clone(),
             governors: Vec::new(),
-            recording: RecordingOptions::default(),
-            platform: None,
-            cluster: None,
-            kernel_trees: Vec::new(),
-            seed: 0,
+            setup: ReplaySetup::default(),
         };
         let mut out = std::fs::File::create(&output).unwrap();
         convert(&request, &mut out, &|_, _| ()).unwrap();

@@ -4,11 +4,12 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use idlewise_recording::ReplaySetup;
 use idlewise_report::Format;
 use idlewise_study::info::info;
 use idlewise_study::replay::{Per, ReplayRequest};
 use idlewise_study::score::{ScoreReport, score};
-use idlewise_testkit::{known, recording, request, run};
+use idlewise_testkit::{known, recording, request, run, setup};
 use idlewise_view as view;
 
 /// A systrace of one CPU: nine idle periods in WFI, four in a state that no phone of ours has; first stands the mark by
@@ -130,7 +131,10 @@ fn score_and_a_replay_of_the_same_choices_have_the_same_idle_time_and_energy() {
             .unwrap()
             .score;
         let recording = idlewise_recording::RecordingOptions::default();
-        let replayed = run(&ReplayRequest { recording, ..request(&[&data(name)], "", "", &[governor]) });
+        let replayed = run(&ReplayRequest {
+            setup: ReplaySetup { recording, ..setup("", "") },
+            ..request(&[&data(name)], "", "", &[governor])
+        });
         let replayed = &replayed.traces[0].governors[0].score;
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.005;
         assert!(near(judged.idle_ns as f64, replayed.idle_ns as f64), "{name}");

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use idlewise_platform::EntryKind;
-use idlewise_recording::{Recording, RecordingOptions};
+use idlewise_recording::{Recording, RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 use idlewise_study::replay::{Per, ReplayRequest};
-use idlewise_testkit::{recording, request, run};
+use idlewise_testkit::{recording, request, run, setup};
 use idlewise_view as view;
 
 const GOVERNORS: [&str; 6] = ["teo-6.6", "teo", "menu", "menu-6.1", "deepest", "oracle"];
@@ -92,7 +92,7 @@ fn a_state_of_which_the_recording_shows_only_refusals_is_refused_in_replay_too()
     assert_eq!(entry, [EntryKind::Normal, EntryKind::Refused, EntryKind::Normal], "{:?}", opened.tape.notes);
     for platform in [None, Some(named.clone())] {
         let asked = ReplayRequest {
-            platform,
+            setup: ReplaySetup { platform, ..setup(&named, "") },
             per: Per::All,
             ..request(&[&trace], &named, "", &["deepest:disable=2", "oracle", "shallow"])
         };

@@ -19,7 +19,7 @@ use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
 use idlewise_model::NotKnown;
 use idlewise_recorder::record::{Stop, Stopper};
-use idlewise_recording::{CommandError, DatForm, Recording, RecordingOptions};
+use idlewise_recording::{CommandError, DatForm, Recording, RecordingOptions, ReplaySetup};
 use idlewise_report::lines;
 use idlewise_study::replay::{ReplayReport, ReplayRequest, replay};
 use serde::Serialize;
@@ -434,7 +434,7 @@ impl<'a> Task<'a> {
         is_replayed(candidates)?;
         let request = ReplayRequest {
             traces: vec![path.to_owned()],
-            recording: self.options(),
+            setup: ReplaySetup { recording: self.options(), ..ReplaySetup::default() },
             governors: specs(candidates),
             sensitivity: true,
             ..ReplayRequest::default()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::Per;
-use idlewise_recording::{FidelityHead, RecordingOptions, TraceHead};
+use idlewise_recording::{FidelityHead, ReplaySetup, TraceHead};
 use idlewise_score::measure::DIFFER;
 use idlewise_score::{Measure, Score};
 use serde::{Deserialize, Serialize};
@@ -24,27 +24,14 @@ pub const SCHEMA: &str = "idlewise.compare/1";
 pub struct CompareRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
-    /// What is known about them beside their files.
-    pub recording: RecordingOptions,
-    /// The machine to replay on; the recorded one where nothing is given.
-    pub platform: Option<String>,
-    /// Put every CPU on this cluster of the machine.
-    pub cluster: Option<String>,
+    #[serde(flatten)]
+    pub setup: ReplaySetup,
     /// The governor to start from, with its parameters, or `oracle`.
     pub a: String,
     /// The governor to go to.
     pub b: String,
-    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::json_paths::paths"
-    )]
-    pub kernel_trees: Vec<PathBuf>,
     /// How to break the result down.
     pub per: Per,
-    /// Seed of the random numbers that a governor may ask for.
-    pub seed: u64,
     /// Conditions that must not hold: `METRIC OP VALUE`.
     pub fail_if: Vec<String>,
 }

@@ -8,7 +8,7 @@ use idlewise_model::{NotKnown, PiecesError, TapeCpu};
 use idlewise_platform::{EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
-use idlewise_recording::{FidelityHead, Recording, RecordingOptions, TraceHead};
+use idlewise_recording::{FidelityHead, Recording, ReplaySetup, TraceHead};
 use idlewise_replay::unsure_waits;
 use idlewise_score::{Measure, Place, Score, Unit};
 use serde::ser::SerializeMap;
@@ -22,27 +22,14 @@ pub const SCHEMA: &str = "idlewise.replay/1";
 pub struct ReplayRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     pub traces: Vec<PathBuf>,
-    /// What is known about them beside their files.
-    pub recording: RecordingOptions,
-    /// The machine to replay on; the recorded one where nothing is given.
-    pub platform: Option<String>,
-    /// Put every CPU on this cluster of the machine.
-    pub cluster: Option<String>,
+    #[serde(flatten)]
+    pub setup: ReplaySetup,
     /// Governors with their parameters, and [`super::ORACLE`].
     pub governors: Vec<String>,
-    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "idlewise_recording::json_paths::paths"
-    )]
-    pub kernel_trees: Vec<PathBuf>,
     /// The governor that the others are compared with; the first where nothing is given.
     pub baseline: Option<String>,
     /// How to break the result down.
     pub per: Per,
-    /// Seed of the random numbers that a governor may ask for.
-    pub seed: u64,
     /// Replay also with the least and the greatest sleep lengths that the recordings allow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitivity: bool,

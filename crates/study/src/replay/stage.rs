@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_governor::Governor;
 use idlewise_model::PiecesError;
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
-use idlewise_recording::{CommandError, FidelityHead, TraceHead};
+use idlewise_recording::{CommandError, FidelityHead, Recording, TraceHead};
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
@@ -28,12 +29,13 @@ pub(super) struct Stage<'a> {
     pub(super) request: &'a ReplayRequest,
 }
 
-/// What came out for one trace: by candidate, then the oracle's tallies for regret, then the fidelity.
+/// What came out for one trace: by candidate, then the oracle's tallies for regret, then the fidelity and the kernel's governor.
 pub(super) struct TraceRuns<'a> {
     pub(super) governors: Vec<CpuRuns<'a>>,
     pub(super) oracle: CpuRuns<'a>,
     pub(super) parity: Vec<RecordedGovernor>,
     pub(super) fidelity: Result<FidelityHead, NotKnown>,
+    pub(super) kernels: Result<Governor, NotKnown>,
 }
 
 impl<'a> TraceRuns<'a> {
@@ -80,18 +82,19 @@ impl<'a> Stage<'a> {
             recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
         let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
-        let offered = governors::offered(&self.request.governors, &self.request.kernel_trees);
-        let own = |r| Ok((recorded_governors::of_recording(r, &offered)?, kernels_own(r, &offered)?));
-        let fidelities: Vec<_> = recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
-        let mut all: Vec<TraceRuns<'a>> = fidelities
-            .into_iter()
-            .map(|(parity, fidelity)| TraceRuns {
+        let offered = governors::offered(&self.request.governors, &self.request.setup.kernel_trees);
+        let own = |recording| {
+            let kernels = Recording::kernels_governor(recording, &offered)?;
+            Ok(TraceRuns {
                 governors: vec![CpuRuns::default(); self.candidates.len()],
                 oracle: CpuRuns::default(),
-                parity,
-                fidelity,
+                parity: recorded_governors::of_recording(recording, &kernels, &offered)?,
+                fidelity: kernels_own(recording, &kernels)?,
+                kernels,
             })
-            .collect();
+        };
+        let mut all: Vec<TraceRuns<'a>> =
+            recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
         for (t, c, runs) in finished {
             all[t].of(c).merge(runs);
         }
@@ -131,7 +134,7 @@ impl<'a> Stage<'a> {
         cpus: &[&Workload],
         same_machine: bool,
     ) -> Result<CpuRuns<'a>, CommandError> {
-        let setting = Setting::new(same_machine, self.request.seed);
+        let setting = Setting::new(same_machine, self.request.setup.seed);
         let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
         let runs = match candidate.run(cpus, self.placement, setting, open) {
             Ok(runs) => runs,
@@ -181,13 +184,15 @@ impl<'a> Stage<'a> {
             }
             self.results(&all, &oracle, baseline)
         });
+        let recordings = &self.placement.recordings;
+        let foreign = governors::foreign_with(self.candidates, recordings, runs.iter().map(|r| &r.kernels));
         Ok(ReplayReport {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
             platform: PlatformHead::new(self.placement),
             baseline: self.candidates.get(baseline).map_or_else(String::new, |c| c.name().to_owned()),
-            foreign: Vec::new(),
+            foreign,
             traces,
             together,
         })
@@ -252,6 +257,7 @@ mod tests {
             oracle: CpuRuns::default(),
             parity: Vec::new(),
             fidelity: Err(NotKnown::because("not asked")),
+            kernels: Err(NotKnown::because("not asked")),
         };
         runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
         assert!(runs.oracle.shared_state && !runs.of(1).shared_state);
