@@ -10,7 +10,7 @@ use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::OutputArgs;
-use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
+use crate::output::{Done, Failure, deliver, say_line, unless_closed, warn, warn_lines};
 use crate::put_back::tell;
 
 const EXAMPLES: &str = "\
@@ -166,7 +166,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
         None => measure(a)?,
     };
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
-    deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
+    unless_closed(deliver(&a.output, &view::ab(&answer, a.every), &answer).map(drop))?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&answer.checks));
     }

@@ -5,7 +5,7 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::output::{Done, Progress, deliver, warn_lines};
+use crate::output::{Done, Progress, deliver, unless_closed, warn_lines};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
@@ -26,7 +26,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         let heads = report.traces.iter().map(|t| &t.head);
         same_inputs(path, &recorded, &report.platform, heads)?;
     }
-    deliver(&a.output, &view::compare(&report), &report)?;
+    unless_closed(deliver(&a.output, &view::compare(&report), &report).map(drop))?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }

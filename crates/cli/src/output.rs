@@ -88,6 +88,14 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
     })
 }
 
+/// Whoever closed the other end of our output has seen enough; the exit status still says what was found.
+pub(crate) fn unless_closed(said: Result<(), Failure>) -> Result<(), Failure> {
+    match said {
+        Err(Failure::Closed) => Ok(()),
+        said => said,
+    }
+}
+
 /// The same of one line, which a name in it cannot end.
 pub(crate) fn say_line(line: &str) -> Result<(), Failure> {
     say(&format!("{}\n", one_line(line)))

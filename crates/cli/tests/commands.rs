@@ -663,3 +663,14 @@ fn published_tables_are_listed_and_laid_beside_ours() {
     assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
     refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
 }
+
+#[test]
+fn the_exit_status_tells_the_result_to_one_who_reads_no_output() {
+    let trace = data("mixed.dat");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+    command.args(["compare", "menu", "teo", "--fail-if", "wakeups >= 0", "--trace"]).arg(trace);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command.stdout(writer).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
