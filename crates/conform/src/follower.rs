@@ -30,8 +30,7 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
         others.push(other);
     }
     let mut agreement = Agreement::new(decisions.source());
-    // Not a `for` loop: a step is large, and would be moved from iterator to iterator.
-    decisions.steps().try_for_each(|step| {
+    for step in decisions.steps() {
         let step = step.map_err(Into::into)?;
         let here = fresh.step(&step)?;
         let mut certain = true;
@@ -44,8 +43,7 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
         if let (Step::Decided(decision), Some(here)) = (&step, here) {
             agreement.count(decision, here.answer, certain && here.state_known);
         }
-        Ok::<(), GovernorError>(())
-    })?;
+    }
     Ok(agreement)
 }
 
