@@ -101,6 +101,7 @@ impl Tracer {
             }
             reducer.see(&event);
         }
+        trace.check_read().map_err(unread)?;
         Ok(Wakeups {
             events: counts.values().map(|c| c.events).sum(),
             lost: counts.values().map(|c| c.lost).sum(),

@@ -572,3 +572,26 @@ fn headers_are_counted_with_those_that_they_include() {
     );
     assert_eq!(found.into_iter().collect::<Vec<_>>(), ["low.h", "middle.h"]);
 }
+
+#[test]
+fn who_reads_a_traces_events_asks_whether_all_could_be_read() {
+    let mut wrong = Vec::new();
+    let mut readers = 0;
+    for path in files(&root().join("crates"), &[".rs"]) {
+        let (name, text) = (shown(&path), fs::read_to_string(&path).unwrap());
+        let kit = ["trace", "madetraces", "madeinput", "testkit"];
+        if !name.contains("/src/") || kit.iter().any(|room| name.starts_with(&format!("crates/{room}/"))) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        if code.contains("trace.events()") {
+            readers += 1;
+            // Who looks at the first events only leaves it to the caller, who reads on.
+            if !code.contains("check_read()") && name != "crates/recording/src/arch.rs" {
+                wrong.push(name);
+            }
+        }
+    }
+    assert!(readers > 5, "only {readers} files read events");
+    assert!(wrong.is_empty(), "trace.events() without trace.check_read(): {wrong:?}");
+}

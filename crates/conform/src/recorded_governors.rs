@@ -158,6 +158,7 @@ pub fn of_trace(
 ) -> Result<Vec<RecordedGovernor>, CommandError> {
     let trace = options.open(path)?;
     let decisions = RecordedDecisions::of(trace.events()?);
+    trace.check_read()?;
     if decisions.governors.is_empty() {
         let why = "no decisions with their true inputs: the kernel that was traced has no idlewise:* events, or they were off";
         return Err(CommandError::file(path, why));

@@ -309,6 +309,7 @@ impl Tasks {
                 _ => {}
             }
         }
+        trace.check_read()?;
         Ok(out)
     }
 }

@@ -214,6 +214,7 @@ impl ConvertReport {
             }
             write(&event, &events)?;
         }
+        trace.check_read()?;
         let name = |id: u16| events.event_name(id).map_or_else(|| format!("event {id}"), str::to_owned);
         self.bare = bare.into_iter().map(|(id, n)| (name(id), n)).collect();
         self.bare.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

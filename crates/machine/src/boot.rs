@@ -252,17 +252,17 @@ fn cell(
         let settings = settings(lab, platform, &run, governor);
         let (machine_toml, files) = (guest(platform, run.cpufreq.is_some()).to_toml(), governor.files());
         let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
-        let mut beside = vec![
+        let mut sidecars = vec![
             ("run.toml", settings.as_str()),
             ("machine.toml", machine_toml.as_str()),
             ("trace.toml", trace_toml.as_str()),
         ];
-        beside.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
+        sidecars.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
         if is_recorded(&to, &settings)? {
             // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
             still_the_users(&to, &files)?;
         } else {
-            lab.run(&run, &to, &beside)?;
+            lab.run(&run, &to, &sidecars)?;
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
         complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));

@@ -63,6 +63,7 @@ impl Recording {
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref())?);
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
+        trace.check_read()?;
         let (path, decisions) = (path.to_owned(), Arc::new(decisions));
         // A tape has no events to tell it by.
         let other = arch.filter(|arch| Arch::of_platform(&machine).is_some_and(|table| table != *arch));

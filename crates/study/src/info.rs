@@ -169,6 +169,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     for event in events.by_ref() {
         seen.event(&event);
     }
+    trace.check_read()?;
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
     steady.check()?;

@@ -87,6 +87,7 @@ pub fn make_within(
         }
         survey.event(&event, &events);
     }
+    trace.check_read()?;
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
     if !survey.any_idle() {
@@ -112,6 +113,7 @@ pub fn make_within(
     for event in seen {
         maker.event(&event);
     }
+    trace.check_read()?;
     let mut tape = maker.finish(source, health)?;
     debug_assert_eq!(check::check(&tape), Ok(()), "a tape of ours can be written and read again");
     tape.notes.splice(0..0, trace.meta().notes.iter().cloned());

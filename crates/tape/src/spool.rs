@@ -135,8 +135,10 @@ impl PieceStore for Stored {
         match self.stays.blocks.get(n) {
             Some(place) => read(&self.file, *place, self.block),
             None => {
-                let mut rest = self.stays.rest.chunks(self.block);
-                Ok(rest.nth(n - self.stays.blocks.len()).unwrap_or_default().to_vec())
+                let Some(block) = self.stays.rest.chunks(self.block).nth(n - self.stays.blocks.len()) else {
+                    unreachable!("block {n} of {}", self.blocks())
+                };
+                Ok(block.to_vec())
             }
         }
     }

@@ -88,6 +88,10 @@ impl Reader for CtfTrace {
         &self.meta
     }
 
+    fn inputs(&self) -> Vec<&Input> {
+        self.files.iter().map(|file| &file.input).collect()
+    }
+
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
         Ok(Box::new(CtfEvents::new(self)))
     }

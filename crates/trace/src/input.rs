@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -29,6 +30,15 @@ pub(crate) struct Input {
     bytes: Bytes,
     len: u64,
     wrapping: Option<Wrapping>,
+    /// The first place that could not be read. Who reads events takes it for the end.
+    failed: OnceLock<FailedRead>,
+}
+
+/// A read that the system refused.
+struct FailedRead {
+    offset: u64,
+    kind: io::ErrorKind,
+    why: String,
 }
 
 impl Input {
@@ -52,12 +62,24 @@ impl Input {
                 advice: "copy it to a file first (cat ... > trace.txt)",
             });
         }
-        Ok(Self { path: path.to_path_buf(), bytes: Bytes::File(file), len: info.len(), wrapping: None })
+        Ok(Self {
+            path: path.to_path_buf(),
+            bytes: Bytes::File(file),
+            len: info.len(),
+            wrapping: None,
+            failed: OnceLock::new(),
+        })
     }
 
     pub(crate) fn memory(name: &Path, bytes: Vec<u8>) -> Self {
         let len = bytes.len() as u64;
-        Self { path: name.to_path_buf(), bytes: Bytes::Memory(bytes), len, wrapping: None }
+        Self {
+            path: name.to_path_buf(),
+            bytes: Bytes::Memory(bytes),
+            len,
+            wrapping: None,
+            failed: OnceLock::new(),
+        }
     }
 
     /// Itself, or what it holds if it is packed as a whole.
@@ -72,7 +94,13 @@ impl Input {
             how: wrapping.name(),
             source,
         })?;
-        Ok(Self { path: self.path, bytes: Bytes::File(file), len, wrapping: Some(wrapping) })
+        Ok(Self {
+            path: self.path,
+            bytes: Bytes::File(file),
+            len,
+            wrapping: Some(wrapping),
+            failed: OnceLock::new(),
+        })
     }
 
     /// How the file was packed, if it was.
@@ -111,12 +139,34 @@ impl Input {
                         Ok(0) => break,
                         Ok(n) => done += n,
                         Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                        Err(e) => return Err(e),
+                        Err(e) => {
+                            let at = offset.saturating_add(done as u64);
+                            self.failed.get_or_init(|| FailedRead {
+                                offset: at,
+                                kind: e.kind(),
+                                why: e.to_string(),
+                            });
+                            return Err(e);
+                        }
                     }
                 }
                 Ok(done)
             }
         }
+    }
+
+    /// Whether the system gave all that was asked for so far.
+    ///
+    /// # Errors
+    /// [`TraceError::Read`], where it did not.
+    pub(crate) fn check_read(&self) -> Result<(), TraceError> {
+        let Some(failed) = self.failed.get() else { return Ok(()) };
+        Err(TraceError::Read {
+            path: self.path.clone(),
+            offset: failed.offset,
+            what: "events",
+            source: io::Error::new(failed.kind, failed.why.clone()),
+        })
     }
 
     /// The first bytes, up to [`HEAD`].
@@ -347,4 +397,25 @@ impl<'a> Cursor<'a> {
 /// The text of bytes that may end with zero bytes.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_cannot_be_read_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.dat");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let mut input = Input::open(&path).unwrap();
+        assert_eq!(input.read_at(0, &mut [0; 8]).unwrap(), 8);
+        input.check_read().unwrap();
+        // Reading is refused from now on.
+        input.bytes = Bytes::File(File::options().write(true).open(&path).unwrap());
+        assert!(input.read_at(40, &mut [0; 8]).is_err());
+        assert!(input.read_at(60, &mut [0; 8]).is_err());
+        let said = input.check_read().unwrap_err().to_string();
+        assert!(said.contains("trace.dat") && said.contains("byte 40"), "{said}");
+    }
 }

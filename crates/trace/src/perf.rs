@@ -77,6 +77,10 @@ impl Reader for PerfFile {
         &self.meta
     }
 
+    fn inputs(&self) -> Vec<&Input> {
+        vec![&self.input]
+    }
+
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
         Ok(match self.order {
             ByteOrder::Little => Box::new(PerfEvents::new(self, Little)),

@@ -62,6 +62,10 @@ impl Reader for PerfettoFile {
         &self.index.meta
     }
 
+    fn inputs(&self) -> Vec<&Input> {
+        vec![&self.input]
+    }
+
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
         self.stream()
     }

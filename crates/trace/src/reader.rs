@@ -4,12 +4,16 @@
 use idlewise_model::Event;
 
 use crate::error::TraceError;
+use crate::input::Input;
 use crate::learned::Learned;
 use crate::meta::TraceMeta;
 
 /// A format's reader: a trace that was understood.
 pub(crate) trait Reader: Send + Sync {
     fn meta(&self) -> &TraceMeta;
+
+    /// The files that the events are read from.
+    fn inputs(&self) -> Vec<&Input>;
 
     /// The events from the first on.
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError>;

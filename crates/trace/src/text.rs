@@ -92,6 +92,10 @@ impl Reader for TextFile {
         &self.meta
     }
 
+    fn inputs(&self) -> Vec<&Input> {
+        vec![&self.input]
+    }
+
     fn events(&self) -> Result<Box<dyn Stream + '_>, TraceError> {
         Ok(Box::new(TextEvents::new(Lines::new(self.part.read(&self.input)), &self.facts)))
     }

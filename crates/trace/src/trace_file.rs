@@ -128,6 +128,18 @@ impl TraceFile {
         }
     }
 
+    /// Whether the system gave every byte that was asked for so far. A place that cannot be read ends the events, or leaves
+    /// some out: who has gone through [`TraceFile::events`] asks here before the result is used.
+    ///
+    /// # Errors
+    /// [`TraceError::Read`] names the first such place.
+    pub fn check_read(&self) -> Result<(), TraceError> {
+        match &self.format {
+            Format::Ring(ring) => ring.inputs.iter().try_for_each(Input::check_read),
+            Format::Other(reader) => reader.inputs().into_iter().try_for_each(Input::check_read),
+        }
+    }
+
     /// The events from the first on. May be called several times, also at the same time.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use idlewise_live::watch::{Look, Watch};
 use idlewise_live::{Host, LiveError};
 
-/// A machine with a clock beside it.
+/// A machine that is watched, and the clock of the samples.
 pub(super) struct Watched {
     watch: Watch,
     pub(super) began: Instant,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The governor's true inputs beside a recording.
+//! The governor's true inputs next to a recording.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use idlewise_recording::sidecar::InputsBeside;
 /// The table in the folder where all lies that was captured.
 pub(super) const TABLE: &str = "inputs.csv";
 
-/// Where the governor's inputs go beside the recording `path`.
+/// Where the governor's inputs go, next to the recording `path`.
 #[must_use]
 pub fn inputs_beside(path: &Path) -> PathBuf {
     path.with_extension(TABLE)

@@ -21,9 +21,9 @@ pub struct RecordRequest {
     pub limit: Option<Duration>,
     /// Trace buffer of each CPU, KiB; none takes what suits the machine.
     pub buffer_kib: Option<u64>,
-    /// The file to be; pages lie beside it meanwhile.
+    /// The file to write; pages are stored next to it until it is complete.
     pub to: PathBuf,
-    /// Overwrite what a killed recording left beside it.
+    /// Overwrite what a killed recording left next to it.
     pub force: bool,
     /// Record the governor's true inputs, too.
     pub inputs: bool,
@@ -38,15 +38,15 @@ impl RecordRequest {
     /// # Errors
     /// [`MachineError`] with the file that is in the way or cannot be written, or with what tracing lacks here.
     pub fn check(&self, host: &Host, report: Option<&Path>) -> Result<(), MachineError> {
-        let beside = self.to.with_extension("toml");
-        if beside == self.to {
+        let sidecar = self.to.with_extension("toml");
+        if sidecar == self.to {
             let why = "a side-car has such a name; let the name end in .dat";
-            return Err(CommandError::file(&beside, why).into());
+            return Err(CommandError::file(&sidecar, why).into());
         }
         check_new(&self.to, self.force)?;
-        if beside.exists() && !self.force {
+        if sidecar.exists() && !self.force {
             let why = "exists, and would describe the new recording; name another file, or remove it (--force does)";
-            return Err(CommandError::file(&beside, why).into());
+            return Err(CommandError::file(&sidecar, why).into());
         }
         let inputs = self.inputs.then(|| inputs_beside(&self.to));
         inputs.as_deref().into_iter().chain(report).try_for_each(|path| check_new(path, self.force))?;
