@@ -57,7 +57,7 @@ pub(crate) struct AbArgs {
     /// Set a parameter of a kernel module, in all arms
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A load that ships with idlewise instead of a command (--loads lists them)
+    /// A load that ships with idlewise, instead of a command or as one more benchmark (--loads lists them)
     #[arg(short, long, value_name = "NAME")]
     load: Vec<String>,
     /// How long each --load runs, seconds [default: 3]

@@ -30,12 +30,15 @@ pub fn explain(r: &ExplainReport) -> Report {
         out.tables.push(others_table(e));
     }
     if let Some(recorded) = &r.recorded {
-        let same = (recorded.state, recorded.stop_tick) == (e.chosen.state, e.chosen.stop_tick);
+        let found = if (recorded.state, recorded.stop_tick) != (e.chosen.state, e.chosen.stop_tick) {
+            "NOT the same"
+        } else if recorded.asked_sleep_length != e.chosen.asked_sleep_length {
+            "the same choice, but only one of them asked for the sleep length"
+        } else {
+            "the same"
+        };
         let words = chosen_words(e, recorded.state, recorded.stop_tick, recorded.asked_sleep_length);
-        out.footer.push(Line::new(
-            "recorded",
-            format!("{words}: {}", if same { "the same" } else { "NOT the same" }),
-        ));
+        out.footer.push(Line::new("recorded", format!("{words}: {found}")));
     }
     out
 }
