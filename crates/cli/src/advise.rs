@@ -95,6 +95,12 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     // Where no handler can be set, a signal ends the command as it always does, and the guard restores the machine.
     let _ = ctrlc::set_handler(on_ctrl_c);
     let request = request(a)?;
+    if let Some(root) = a.root.as_deref().filter(|root| !root.is_dir()) {
+        return Err(Failure::Error(format!(
+            "--root {}: not a folder; name one with the machine's sys and proc in it",
+            root.display()
+        )));
+    }
     let host = Host::below(a.root.as_deref().unwrap_or(Path::new("/")));
     let advice = advise(&host, &request, &ENDING, &StandardError)?;
     deliver(&a.output, &view::advise(&advice), &advice)

@@ -460,3 +460,31 @@ fn the_name_of_the_output_says_its_form_where_no_option_does() {
     assert_eq!(form("r.txt", &[]), desk.done(&replay));
     assert_eq!(form("t.json", &["-f", "table"]), desk.done(&replay));
 }
+
+#[test]
+fn advice_refuses_a_governor_that_nobody_has_and_a_machine_that_is_no_folder() {
+    let (desk, trace) = (Desk::new(), data("mixed.dat"));
+    desk.refused(&["advise", "--trace", &trace, "--also", "menuu"], &["did you mean `menu`?"]);
+    desk.refused(
+        &["advise", "--trace", &trace, "--root", "/dev/null"],
+        &["--root /dev/null", "not a folder"],
+    );
+}
+
+#[test]
+fn a_temporary_directory_that_takes_nothing_is_not_the_recordings_fault() {
+    let desk = Desk::new();
+    let packed = fs::File::create(desk.path("mixed.dat.gz")).unwrap();
+    let mut packer = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+    std::io::copy(&mut fs::File::open(data("mixed.dat")).unwrap(), &mut packer).unwrap();
+    packer.finish().unwrap();
+    let o = Command::new(env!("CARGO_BIN_EXE_idlewise"))
+        .arg("info")
+        .arg(desk.path("mixed.dat.gz"))
+        .env("TMPDIR", desk.path("nowhere"))
+        .output()
+        .unwrap();
+    assert_eq!(o.status.code(), Some(2));
+    let said = words(&o.stderr);
+    assert!(said.contains("no room to unpack") && said.contains("TMPDIR"), "{said}");
+}

@@ -42,7 +42,7 @@ pub trait PieceStore: fmt::Debug + Send + Sync {
 /// Why idle periods that were put into a file cannot be read again.
 #[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 #[error(
-    "temporary file with the idle periods: {why}; is the file system of the temporary directory (TMPDIR) in order?"
+    "temporary file of a long recording: {why}; set TMPDIR to a folder on a disk with room (else it is /tmp)"
 )]
 pub struct PiecesError {
     /// What the system says.

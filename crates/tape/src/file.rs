@@ -60,9 +60,7 @@ pub enum TapeFileError {
     #[error(transparent)]
     IdlePeriods(#[from] PiecesError),
     /// What was written of a tape cannot be put aside.
-    #[error(
-        "temporary file with the tape: {0}; is the file system of the temporary directory (TMPDIR) in order?"
-    )]
+    #[error("temporary file of the tape: {0}; set TMPDIR to a folder on a disk with room (else it is /tmp)")]
     Temporary(#[from] io::Error),
 }
 

@@ -33,6 +33,13 @@ pub enum TraceError {
         /// What the library said.
         source: io::Error,
     },
+    /// The file is packed, and the temporary directory cannot take what is in it.
+    #[error("no room to unpack {} in the temporary directory: {source}; set TMPDIR to a folder on a disk with room (else it is /tmp)", path.display())]
+    NoRoom {
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The file is something else.
     #[error("{} is not a trace that can be read here: it looks like {looks_like}; {advice}", path.display())]
     NotATrace {

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{CUT_OFF, TraceError};
 use crate::kernel::order::{ByteOrder, Order};
-use crate::packed::Wrapping;
+use crate::packed::{NotUnpacked, Wrapping};
 
 enum Bytes {
     File(File),
@@ -89,10 +89,12 @@ impl Input {
         let got = self.read_at(0, &mut head).map_err(fail)?;
         let Some(wrapping) = Wrapping::of(head.get(..got).unwrap_or_default()) else { return Ok(self) };
         let packed = BufReader::new(From { input: &self, at: 0 });
-        let (file, len) = wrapping.unpack(packed, self.len).map_err(|source| TraceError::Unpack {
-            path: self.path.clone(),
-            how: wrapping.name(),
-            source,
+        let (file, len) = wrapping.unpack(packed, self.len).map_err(|why| {
+            let path = self.path.clone();
+            match why {
+                NotUnpacked::Data(source) => TraceError::Unpack { path, how: wrapping.name(), source },
+                NotUnpacked::Room(source) => TraceError::NoRoom { path, source },
+            }
         })?;
         Ok(Self {
             path: self.path,

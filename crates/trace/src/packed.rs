@@ -45,16 +45,47 @@ impl Wrapping {
     }
 
     /// Unpacks `packed`, which has `len` bytes, into a file of the temporary directory that is gone when it is closed.
-    pub(crate) fn unpack(self, packed: impl Read, len: u64) -> io::Result<(File, u64)> {
+    pub(crate) fn unpack(self, packed: impl Read, len: u64) -> Result<(File, u64), NotUnpacked> {
         let most = len.saturating_mul(MOST_TIMES).saturating_add(GRANTED);
-        let mut from = self.reader(packed)?.take(most + 1);
-        let mut file = tempfile::tempfile()?;
-        let n = io::copy(&mut from, &mut file)?;
+        let mut from = self.reader(packed).map_err(NotUnpacked::Data)?.take(most + 1);
+        let mut to = Room { file: tempfile::tempfile().map_err(NotUnpacked::Room)?, failed: false };
+        let n = io::copy(&mut from, &mut to).map_err(|e| to.whose(e))?;
         if n > most {
-            return Err(io::Error::other(format!("unpacks to more than {MOST_TIMES} times its size")));
+            let why = format!("unpacks to more than {MOST_TIMES} times its size");
+            return Err(NotUnpacked::Data(io::Error::other(why)));
         }
-        file.flush()?;
-        file.rewind()?;
-        Ok((file, n))
+        to.file.rewind().map_err(NotUnpacked::Room)?;
+        Ok((to.file, n))
+    }
+}
+
+/// Why a file was not unpacked.
+pub(crate) enum NotUnpacked {
+    /// What is packed cannot be read.
+    Data(io::Error),
+    /// The temporary directory has no room for it.
+    Room(io::Error),
+}
+
+/// A file that remembers whether writing it failed.
+struct Room {
+    file: File,
+    failed: bool,
+}
+
+impl Room {
+    /// Whose fault the error of a copy to this file is.
+    fn whose(&self, e: io::Error) -> NotUnpacked {
+        if self.failed { NotUnpacked::Room(e) } else { NotUnpacked::Data(e) }
+    }
+}
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|e| self.failed |= e.kind() != io::ErrorKind::Interrupted)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -3,8 +3,9 @@ use idlewise_governor::{Offered, RecordedName, Spec};
 use serde::Serialize;
 
 use super::situation::Situation;
+use idlewise_recording::CommandError;
 use idlewise_recording::candidate::ORACLE;
-use idlewise_recording::governors::offered;
+use idlewise_recording::governors::{find_one, offered};
 use idlewise_recording::limits;
 
 /// What is replayed where no kernel has to offer it: the newest TEO and the form that its mending proposed, menu.
@@ -45,6 +46,22 @@ pub fn candidates(situation: &Situation, recorded: &str, also: &[String]) -> Vec
         }
     }
     out
+}
+
+/// Whether each of `also`, which the user names, can be asked about: a replay knows it, or the machine's kernel has it.
+///
+/// # Errors
+/// [`CommandError`] with the first that cannot, and the names that are near.
+pub(super) fn check_named(situation: &Situation, also: &[String]) -> Result<(), CommandError> {
+    let offered = offered(also, &[]);
+    also.iter().try_for_each(|name| {
+        let named = Candidate::new(situation, "", name.clone(), &offered);
+        if named.replay.is_empty() && named.in_kernel != Some(true) {
+            find_one(name, &[]).map(drop)
+        } else {
+            Ok(())
+        }
+    })
 }
 
 /// What to ask a replay for: the governors of `candidates`, and the oracle.

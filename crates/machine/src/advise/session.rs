@@ -24,7 +24,7 @@ use idlewise_report::lines;
 use idlewise_study::replay::{ReplayReport, ReplayRequest, replay};
 use serde::Serialize;
 
-use super::candidate::{Candidate, candidates, specs};
+use super::candidate::{Candidate, candidates, check_named, specs};
 use super::evidence::{Evidence, entered};
 use super::judge::{Advice, judge};
 use super::situation::Situation;
@@ -251,6 +251,7 @@ impl<'a> Task<'a> {
 
     /// Whether there will be an answer, asked before anything is recorded or made.
     fn check(&self) -> Result<(), MachineError> {
+        check_named(&Situation::of(self.host), &self.request.also)?;
         if self.request.trace.is_some() || self.request.ab_session.is_some() {
             return Ok(());
         }
