@@ -57,6 +57,8 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -128,6 +130,8 @@ pub(crate) struct SimulateArgs {
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
+    #[command(flatten)]
+    pub(crate) all: DetailsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -205,14 +209,15 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = fail_if())]
 pub(crate) struct CompareArgs {
-    /// The governor to change from, with optional parameters: teo-util:util_threshold_shift=5; or oracle
-    #[arg(value_name = "A", required_unless_present = "again")]
-    pub(crate) a: Option<String>,
-    /// The governor to change to
-    #[arg(value_name = "B", required_unless_present = "again")]
-    pub(crate) b: Option<String>,
-    /// Traces in any supported format, or tapes
-    #[arg(short, long, required_unless_present = "again", value_name = "TRACE", num_args = 1..)]
+    /// Traces in any supported format, or tapes; without --governor, the two governors stand before them
+    #[arg(value_name = "TRACE", required_unless_present_any = ["again", "trace"])]
+    pub(crate) traces: Vec<PathBuf>,
+    /// The governor to change from and that to change to, with optional parameters:
+    /// teo-6.1,teo-util:util_threshold_shift=5; or oracle
+    #[arg(short, long, value_name = "A,B")]
+    pub(crate) governor: Option<String>,
+    /// Traces, as an option
+    #[arg(short, long, value_name = "TRACE", num_args = 1..)]
     pub(crate) trace: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) stage: StageArgs,
@@ -223,10 +228,12 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_if: Vec<String>,
     /// Repeat the request that a JSON result records; the files that it names must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["a", "b", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["governor", "traces", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -262,6 +269,8 @@ pub(crate) struct ScoreArgs {
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -506,6 +515,27 @@ pub(crate) struct OutputArgs {
     /// Write the result to a file, - for standard output; an existing file is not overwritten
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// How much of a result is shown.
+#[derive(Debug, Args)]
+pub(crate) struct DetailsArgs {
+    /// Show everything: what the result depends on, all measures, all notes
+    #[arg(short = 'v', long)]
+    pub(crate) details: bool,
+}
+
+/// How much of a result is shown, and how.
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    #[command(flatten)]
+    pub(crate) all: DetailsArgs,
+    /// Measures of the table: energy,latency_p99,too_deep (docs/reference/json.md lists them)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "details")]
+    pub(crate) columns: Vec<String>,
+    /// Sort the governors by this measure, the best first
+    #[arg(long, value_name = "MEASURE", conflicts_with = "details")]
+    pub(crate) sort: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -33,10 +33,10 @@ What does a trace contain, and what did the kernel itself choose?
   idlewise info trace.dat
   idlewise score trace.dat --per cpu
 Where do two governors differ, what does it cost, and why? The exit status is 1 if a --fail-if holds:
-  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise compare --governor teo-6.1,teo-util trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
   idlewise explain trace.dat --why-differ menu,teo-util
 A governor of your own, and one from a kernel tree:
-  idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
+  idlewise replay trace.dat --governor new@./mine.c,old@linux:6.12/teo --kernel-tree ~/linux-6.12
 Show a recording, and the choices of governors in it, in the Perfetto UI (https://ui.perfetto.dev):
   idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
 Run a workload on a simulated machine, where a late wakeup delays later work; reproduce published tables:

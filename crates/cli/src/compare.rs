@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
-use idlewise_study::compare::{CompareRequest, SCHEMA, compare};
+use idlewise_study::compare::{CompareRequest, SCHEMA, answer, compare};
+use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::output::{Done, Progress, deliver, unless_closed, warn_lines};
+use crate::output::{Done, Failure, Progress, deliver, unless_closed, warn_lines};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
+    let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
     let (request, recorded) = match again {
@@ -16,7 +20,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
             let (request, value) = recorded_request(path, "compare", SCHEMA, &offered)?;
             (request, Some(value))
         }
-        None => (request(a), None),
+        None => (request(a)?, None),
     };
     let report = {
         let progress = Progress::new("reading");
@@ -26,21 +30,40 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         let heads = report.traces.iter().map(|t| &t.head);
         same_inputs(path, &recorded, &report.platform, heads)?;
     }
-    unless_closed(deliver(&a.output, &view::compare(&report), &report).map(drop))?;
+    let shown = a.answer.shown(
+        &a.output,
+        || view::compare(&report),
+        |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
+    );
+    unless_closed(deliver(&a.output, &shown, &report).map(drop))?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }
     Ok(!report.failed())
 }
 
-fn request(a: &CompareArgs) -> CompareRequest {
+fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {
     let PerChoice(per) = a.per.map(PerArg::from).into();
-    CompareRequest {
-        traces: a.trace.clone(),
-        setup: a.stage.setup(),
-        a: a.a.clone().unwrap_or_default(),
-        b: a.b.clone().unwrap_or_default(),
-        per,
-        fail_if: a.fail_if.clone(),
+    let ([from, to], traces) = asked(a)?;
+    Ok(CompareRequest { traces, setup: a.stage.setup(), a: from, b: to, per, fail_if: a.fail_if.clone() })
+}
+
+/// The two governors, and the traces: `--governor A,B TRACE...`, or `A B TRACE...`.
+fn asked(a: &CompareArgs) -> Result<([String; 2], Vec<PathBuf>), Failure> {
+    let wrong = |why: String| Failure::Error(format!("{why}: idlewise compare --governor A,B TRACE..."));
+    let (names, rest) = match &a.governor {
+        Some(list) => (split_governors(list), a.traces.as_slice()),
+        None => {
+            let (names, rest) = a.traces.split_at(a.traces.len().min(2));
+            (names.iter().map(|n| n.to_string_lossy().into_owned()).collect(), rest)
+        }
+    };
+    let traces: Vec<PathBuf> = rest.iter().chain(&a.trace).cloned().collect();
+    let [from, to] = names.as_slice() else {
+        return Err(wrong(format!("expected two governors, got {}", names.len())));
+    };
+    if traces.is_empty() {
+        return Err(wrong("no trace is named".to_owned()));
     }
+    Ok(([from.clone(), to.clone()], traces))
 }

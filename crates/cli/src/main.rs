@@ -4,6 +4,7 @@
 mod ab;
 mod advise;
 mod again;
+mod answer;
 mod args;
 mod boot;
 mod command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
-use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, replay, split_governors};
+use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, answer, replay, split_governors};
 use idlewise_view as view;
 
 use crate::again::asked_by;
@@ -9,6 +9,7 @@ use crate::output::{Done, Progress, deliver, none_failed, warn};
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     a.output.check()?;
+    let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
     let (request, recorded) = match again {
@@ -26,7 +27,12 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         let heads = report.traces.iter().map(|t| &t.head);
         same_inputs(path, &recorded, &report.platform, heads)?;
     }
-    deliver(&a.output, &view::replay(&report), &report)?;
+    let shown = a.answer.shown(
+        &a.output,
+        || view::replay(&report),
+        |layout| view::answer(&answer(&report, &measures), layout),
+    );
+    deliver(&a.output, &shown, &report)?;
     all_came_through(&report)?;
     let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());
     Ok(broken.inspect(|p| warn(&format!("not the kernel's choices: {}", view::agreement(p)))).count() == 0)

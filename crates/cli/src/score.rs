@@ -7,6 +7,7 @@ use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
     a.output.check()?;
+    let measures = a.answer.measures()?;
     let PerChoice(per) = a.per.into();
     let report = {
         let _progress = Progress::new("reading");
@@ -16,7 +17,12 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
         };
         score::score(&a.trace, &a.recording.options(), per, counters)?
     };
-    deliver(&a.output, &view::score(&report, per), &report)?;
+    let shown = a.answer.shown(
+        &a.output,
+        || view::score(&report, per),
+        |layout| view::answer(&score::answer(&report, &measures), layout),
+    );
+    deliver(&a.output, &shown, &report)?;
     // Those that the recording brings along are shown; the question was not whether they are the same.
     Ok(a.counters.is_empty() || report.counters.is_none_or(|c| c.same()))
 }

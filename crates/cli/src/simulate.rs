@@ -53,7 +53,13 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     if let (Some(path), Some(recorded)) = (again, recorded) {
         same_inputs(path, &recorded, &report.platform, std::iter::empty())?;
     }
-    deliver(&a.output, &view::simulate(&report, a.tasks), &report)?;
+    let everything = || view::simulate(&report, a.tasks);
+    let shown = if a.tasks {
+        everything()
+    } else {
+        a.all.shown(&a.output, everything, |layout| view::answer(&report.answer, layout))
+    };
+    deliver(&a.output, &shown, &report)?;
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
     none_failed(&failures)
 }

@@ -5,25 +5,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn data(name: &str) -> String {
+pub(crate) fn data(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
     path.canonicalize().unwrap_or(path).display().to_string()
 }
 
-fn idlewise(args: &[&str]) -> Output {
+pub(crate) fn idlewise(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).output().unwrap()
 }
 
-fn out(o: &Output) -> String {
+pub(crate) fn out(o: &Output) -> String {
     String::from_utf8(o.stdout.clone()).unwrap()
 }
 
-fn err(o: &Output) -> String {
+pub(crate) fn err(o: &Output) -> String {
     String::from_utf8(o.stderr.clone()).unwrap()
 }
 
 /// Runs and expects exit status 2, nothing on standard output, and all of `words` in the error.
-fn refused(args: &[&str], words: &[&str]) {
+pub(crate) fn refused(args: &[&str], words: &[&str]) {
     let o = idlewise(args);
     assert_eq!(o.status.code(), Some(2), "{args:?}: {}", out(&o));
     for word in words {
@@ -38,6 +38,7 @@ fn a_replay_compares_all_governors_asked_for() {
         &data("mixed.dat"),
         "--governor",
         "menu-6.1,teo-util:util_threshold_shift=5,oracle",
+        "-v",
     ]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     let text = out(&o);
@@ -57,7 +58,7 @@ fn a_replay_compares_all_governors_asked_for() {
 
 #[test]
 fn another_machine_is_said_to_be_another_machine() {
-    let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "pixel6"]);
+    let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "pixel6", "-v"]);
     assert!(out(&o).contains("a what-if, with wake events"), "{}{}", out(&o), err(&o));
     assert!(out(&o).contains("[mJ]"));
     let o = idlewise(&["replay", &data("mixed.dat"), "-g", "menu,oracle", "--platform", "skylake-sp"]);
@@ -117,7 +118,7 @@ fn a_json_result_can_be_asked_again() {
 #[test]
 fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let trace = data("mixed.dat");
-    let args = ["compare", "teo-6.1", "teo-util", "--trace", &trace, "--platform", "pixel6"];
+    let args = ["compare", "-v", "teo-6.1", "teo-util", "--trace", &trace, "--platform", "pixel6"];
     let with = |more: &[&str]| idlewise(&[&args[..], more].concat());
     let o = with(&[]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
@@ -138,8 +139,8 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
     refused(&[&args[..], &["--fail-if", "too_deep >> 1"]].concat(), &["character 10", "> >= < <=", "+1pp"]);
-    refused(&["compare", "menu", "--trace", &trace], &["<B>"]);
-    refused(&["compare", "menu", "menu"], &["--trace"]);
+    refused(&["compare", "menu", "--trace", &trace], &["expected two governors, got 1"]);
+    refused(&["compare", "menu", "menu"], &["no trace is named"]);
 }
 
 #[test]
@@ -240,7 +241,7 @@ fn a_tape_gives_the_same_table_as_its_trace() {
 
 #[test]
 fn the_kernels_own_choices_are_judged() {
-    let o = idlewise(&["score", &data("mixed.dat"), "--per", "cpu"]);
+    let o = idlewise(&["score", "-v", &data("mixed.dat"), "--per", "cpu"]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     for word in ["cpu 0", "woken by", "hrtimer", "without replay"] {
         assert!(out(&o).contains(word), "no {word} in\n{}", out(&o));
@@ -380,7 +381,7 @@ fn a_trace_without_its_machine_asks_for_it() {
     for (machine, verdict, check, status) in
         [("same", "better in both", "ok", 0), ("kvm-guest", "trades energy for latency", "FAILED", 1)]
     {
-        let o = idlewise(&[&asked[..], &["--recorded-on", machine]].concat());
+        let o = idlewise(&[&asked[..], &["--recorded-on", machine, "-v"]].concat());
         assert_eq!(o.status.code(), Some(status), "{}", err(&o));
         let page = out(&o).split_whitespace().collect::<Vec<_>>().join(" ");
         let machine = if machine == "same" { "pixel6" } else { machine };
@@ -395,7 +396,7 @@ fn a_trace_without_its_machine_asks_for_it() {
         let o = idlewise(&["tape", &lonely, "--recorded-on", machine, "-o", &tape, "--force"]);
         assert_eq!(out(&o).contains(warning), machine == "pixel6", "{}", out(&o));
     }
-    let o = idlewise(&["replay", &lonely, "--recorded-on", "kvm-guest", "-g", "menu"]);
+    let o = idlewise(&["replay", "-v", &lonely, "--recorded-on", "kvm-guest", "-g", "menu"]);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
     assert!(out(&o).contains("does not name the kernel's idle governor"));
 }
@@ -625,23 +626,23 @@ fn a_table_with_an_unknown_value_says_below_it_why() {
     };
     let tick = "tick kept, tick stopped: the recording does not show for any entry whether the tick was kept or stopped";
     let cause = "tick wakes: the recording does not show whether the tick or an event caused the wakeups";
-    let score = shown(&["score", &trace]);
+    let score = shown(&["score", "-v", &trace]);
     assert!(
         score.contains(&format!("? all: {cause}")) && score.contains(&format!("? all: {tick}")),
         "{score}"
     );
-    let replay = shown(&["replay", &trace, "-g", "menu,oracle"]);
+    let replay = shown(&["replay", "-v", &trace, "-g", "menu,oracle"]);
     assert!(replay.contains(&format!("? menu, oracle: {cause}")), "{replay}");
-    let compare = shown(&["compare", "deepest", "oracle", "--trace", &trace]);
+    let compare = shown(&["compare", "-v", "deepest", "oracle", "--trace", &trace]);
     assert!(compare.contains(&format!("deepest, oracle: {cause}")), "{compare}");
-    assert!(!out(&idlewise(&["score", &data("mixed.dat")])).contains("does not show whether"));
+    assert!(!out(&idlewise(&["score", "-v", &data("mixed.dat")])).contains("does not show whether"));
 }
 
 #[test]
 fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
     let words = "recorded  the kernel's own choices in the same measures: idlewise score mixed.dat";
     let mixed = data("mixed.dat");
-    let replay = |args: &[&str]| out(&idlewise(&[&["replay", mixed.as_str()][..], args].concat()));
+    let replay = |args: &[&str]| out(&idlewise(&[&["replay", "-v", mixed.as_str()][..], args].concat()));
     assert!(replay(&["-g", "teo,menu"]).contains(words));
     assert!(!replay(&["-g", "teo"]).contains(words));
     assert!(!replay(&["-g", "menu", "--platform", "pixel6"]).contains(words));

@@ -18,8 +18,8 @@ const DOCUMENTS: [(&str, Part); 7] = [
     ("docs/guide/watching.md", Part::Whole),
 ];
 
-/// Commands whose result begins with what it depends on.
-const HEADED: [&str; 3] = [" replay ", " compare ", " explain "];
+/// Commands whose result begins with what it depends on: what a table needs no more than once in a page.
+const HEADED: [&str; 3] = [" replay -v ", " compare -v ", " explain "];
 
 #[derive(Clone, Copy)]
 enum Part {

@@ -72,7 +72,7 @@ fn a_file_is_shown_with_its_parameters() {
 #[test]
 fn a_crash_is_told_below_the_table_and_by_the_exit_status() {
     let bench = Bench::new("__builtin_trap();");
-    let args = ["replay", &mixed(), "--platform", "pixel6", "-g", "menu,./mine.c:depth=1,shallow"];
+    let args = ["replay", "-v", &mixed(), "--platform", "pixel6", "-g", "menu,./mine.c:depth=1,shallow"];
     let o = bench.idlewise(&args);
     assert_eq!(o.status.code(), Some(2), "{}", err(&o));
     assert!(err(&o).contains("`./mine.c:depth=1` crashed in select, CPU 0, decision 0"), "{}", err(&o));

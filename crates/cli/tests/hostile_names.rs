@@ -125,18 +125,41 @@ fn names_of_a_recording_are_shown_and_never_obeyed() {
     let folder = Folder::new();
     let platform = folder.platform();
     let trace = folder.trace(&platform);
+    let tape = folder.at(&format!("a{LINES}.tape"));
+    harmless(&["tape", &trace, "-o", &tape], "");
     in_every_form(&["info", &trace]);
-    in_every_form(&["score", &trace, "--per", "cluster"]);
-    in_every_form(&["replay", &trace, "-g", "menu,ladder", "--per", "state"]);
-    in_every_form(&["compare", "menu", "ladder", "--trace", &trace, "--fail-if", "too_deep > 1%"]);
+    for command in [
+        &["score", &trace, "--per", "cluster"][..],
+        &["replay", &trace, "-g", "menu,ladder", "--per", "state"],
+        &["replay", &trace, &tape, "-g", "menu,ladder"],
+        &["compare", "-g", "menu,ladder", &trace],
+        &["simulate", "timer", "-p", &platform, "-g", "menu", "--seconds", "0.1", "--repeat", "1"],
+    ] {
+        harmless(command, "table");
+        harmless(&[command, &["-f", "markdown"]].concat(), "markdown");
+    }
+    in_every_form(&["score", "-v", &trace, "--per", "cluster"]);
+    in_every_form(&["replay", "-v", &trace, "-g", "menu,ladder", "--per", "state"]);
+    in_every_form(&["compare", "-v", "menu", "ladder", "--trace", &trace, "--fail-if", "too_deep > 1%"]);
     in_every_form(&["explain", "--why-differ", "menu,ladder", &trace]);
     in_every_form(&["explain", &trace, "-g", "menu", "--others", "ladder", "--decision", "5"]);
-    in_every_form(&["simulate", "timer", "-p", &platform, "-g", "menu", "--seconds", "0.1", "--repeat", "1"]);
+    in_every_form(&[
+        "simulate",
+        "-v",
+        "timer",
+        "-p",
+        &platform,
+        "-g",
+        "menu",
+        "--seconds",
+        "0.1",
+        "--repeat",
+        "1",
+    ]);
     for list in ["menu,nosuch", HOSTILE, "e.c:x=\u{1b}[2J"] {
         harmless(&["replay", &trace, "-g", list], "");
     }
-    let (tape, text) = (folder.at(&format!("a{LINES}.tape")), folder.at(&format!("b{LINES}.txt")));
-    harmless(&["tape", &trace, "-o", &tape], "");
+    let text = folder.at(&format!("b{LINES}.txt"));
     harmless(&["convert", &trace, "--to", "text", "-o", &text, "--governor", "menu"], "");
     harmless(&["info", &tape], "");
     harmless(&["advise", "--trace", &trace, "--no-ab"], "");

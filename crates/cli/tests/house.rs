@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 32] = [
+const FLOORS: [(&str, u32); 33] = [
     ("checkout", 1),
     ("files", 1),
     ("model", 1),
@@ -31,6 +31,7 @@ const FLOORS: [(&str, u32); 32] = [
     ("sim", 5),
     ("recorder", 5),
     ("ab", 6),
+    ("answer", 6),
     ("recording", 5),
     ("conform", 6),
     ("study", 7),

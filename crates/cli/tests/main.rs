@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod advising;
+mod answers;
 mod boot;
 mod broken_parity;
 mod circles;

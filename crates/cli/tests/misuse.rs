@@ -167,7 +167,7 @@ fn the_kernels_governor_is_a_known_one_or_said_to_be_another() {
             &["--kernel-governor", "mneu", "did you mean `menu`", "teo-6.1", "other:mneu"],
         );
     }
-    let said = desk.done(&["replay", &mixed, "-g", "menu", "--kernel-governor", "other:qcom-lpm"]);
+    let said = desk.done(&["replay", "-v", &mixed, "-g", "menu", "--kernel-governor", "other:qcom-lpm"]);
     assert!(said.contains("not known: the kernel ran qcom-lpm, which is not among the governors"), "{said}");
     // A result that names it can be asked again.
     let args = ["replay", &mixed, "-g", "menu", "--kernel-governor", "other:qcom-lpm", "-f", "json"];

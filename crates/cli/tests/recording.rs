@@ -99,7 +99,7 @@ fn a_second_of_sleeps(machine: &Machine) {
     for (command, wanted) in
         [("score", "usage, above, below and rejected are those of the trace"), ("replay", "fidelity")]
     {
-        let output = idlewise().arg(command).arg(&path).output().unwrap();
+        let output = idlewise().arg(command).arg("-v").arg(&path).output().unwrap();
         let text = words(&output.stdout);
         assert!(
             output.status.success() && text.contains(wanted),

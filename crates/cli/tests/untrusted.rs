@@ -108,8 +108,8 @@ impl Mail {
 /// What opens a recording.
 const OPENING: [&[&str]; 9] = [
     &["info", "mixed.dat"],
-    &["replay", "mixed.dat", "-g", "menu"],
-    &["compare", "menu", "teo", "--trace", "mixed.dat"],
+    &["replay", "mixed.dat", "-g", "menu", "-v"],
+    &["compare", "-v", "menu", "teo", "--trace", "mixed.dat"],
     &["score", "mixed.dat"],
     &["explain", "mixed.dat", "-g", "menu", "--cpu", "0", "--after", "0.03", "--others", "none"],
     &["explain", "mixed.dat", "--cpu", "0", "--why-differ", "menu,shallow"],

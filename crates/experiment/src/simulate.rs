@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A workload on a machine under every combination of governors and signals: `idlewise simulate`.
 
+mod answer;
 mod books;
 pub(crate) mod bounds;
 mod fact;
@@ -16,6 +17,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use idlewise_answer::Answer;
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_idle::Limits;
 use idlewise_parts::{Machine, SimError};
@@ -203,7 +205,7 @@ pub(crate) fn simulate_on(
         others.for_each(|(_, c)| c.compare(&base));
     }
     let weakest = stage.energies().map(|e| e.grade).min().unwrap_or(EnergyGrade::DerivedFromBreakEven);
-    Ok(SimulateReport {
+    let mut report = SimulateReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
@@ -218,7 +220,10 @@ pub(crate) fn simulate_on(
         notes: workload.notes.iter().cloned().chain(without_clock(&stage.machine)).collect(),
         baseline,
         combinations,
-    })
+        answer: Answer::default(),
+    };
+    report.answer = answer::answer(&report);
+    Ok(report)
 }
 
 /// The same with a workload that was read already; the request's name of it is only repeated.

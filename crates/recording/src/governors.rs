@@ -57,7 +57,8 @@ impl ForeignHead {
 /// the governors of `trees`, which are, too.
 pub fn offered<'n>(names: impl IntoIterator<Item = &'n String>, trees: &[PathBuf]) -> Offered {
     let with_trees = trees.iter().fold(Offered::nothing(), |offered, tree| offered.with_tree(tree));
-    let specs = names.into_iter().filter_map(|name| limits::split(name).ok()?.0.parse::<Spec>().ok());
+    let specs =
+        names.into_iter().filter_map(|name| limits::split(labelled(name).1).ok()?.0.parse::<Spec>().ok());
     specs.fold(with_trees, |offered, spec| offered.with(&spec))
 }
 
@@ -79,6 +80,18 @@ pub fn not_selected(name: &RecordedName, why: &GovernorError, folder: Option<&Pa
             )
         }
         other => other.to_string(),
+    }
+}
+
+/// `LABEL@GOVERNOR` in two: what the governor is to be called, where that is said, and which it is. A path that holds an `@`
+/// has a `/` before it, as in `./a@b.c`.
+fn labelled(text: &str) -> (Option<&str>, &str) {
+    let is_label = |l: &str| {
+        !l.is_empty() && l.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+'))
+    };
+    match text.split_once('@') {
+        Some((label, governor)) if is_label(label) && !governor.is_empty() => (Some(label), governor),
+        _ => (None, text),
     }
 }
 
@@ -163,9 +176,18 @@ pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candida
             out.push(Candidate::Oracle);
             continue;
         }
+        let (given, name) = labelled(name);
         check_no_oracle(name)?;
         let (spec, limits) = limits::split(name)?;
-        for governor in find_all(&spec, trees)? {
+        let found = find_all(&spec, trees)?;
+        let several = found.len() > 1;
+        for governor in found {
+            if let Some(given) = given {
+                // Of a whole tree each has its own.
+                let own = if several { format!("{given}/{}", governor.label()) } else { given.to_owned() };
+                out.push(Candidate::Hosted { governor, name: own, limits });
+                continue;
+            }
             // Two trees of one version, or a patched copy of a tree: then paths tell them apart.
             let label = limits::join(&governor.label(), limits);
             let path = limits::join(&governor.spec().to_string(), limits);
@@ -237,5 +259,25 @@ impl Recording {
                 Ok(Err(NotKnown::because(why)))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_stands_before_a_governor_and_is_no_path() {
+        assert_eq!(labelled("new@./teo.c:x=1"), (Some("new"), "./teo.c:x=1"));
+        assert_eq!(labelled("6.12+fix@linux:6.12/teo"), (Some("6.12+fix"), "linux:6.12/teo"));
+        for plain in ["teo", "./a@b.c", "@teo", "new@", "a b@teo", "a/b@c.c"] {
+            assert_eq!(labelled(plain), (None, plain));
+        }
+        let names = ["old@menu".to_owned(), "new@menu:disable=1".to_owned(), "oracle".to_owned()];
+        let all = candidates(&names, &[]).unwrap();
+        let called: Vec<&str> = all.iter().map(Candidate::name).collect();
+        assert_eq!(called, ["old", "new", ORACLE]);
+        assert_eq!(baseline(Some("new"), &all).unwrap(), 1);
+        assert!(candidates(&["a@menu".to_owned(), "a@teo".to_owned()], &[]).is_err());
     }
 }

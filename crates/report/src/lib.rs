@@ -69,31 +69,79 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// How many columns from the left are text.
     pub text_columns: usize,
+    /// What colour says of each cell, row by row; empty for none. It never says what the cell does not.
+    pub tones: Vec<Vec<Tone>>,
+    /// One blank between columns instead of two.
+    pub compact: bool,
+}
+
+/// What the colour of a cell says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    #[default]
+    Plain,
+    Best,
+    Better,
+    Worse,
+    /// Not to be compared with the others.
+    Dim,
 }
 
 impl Table {
     /// An empty table with these heads, the first column text.
     #[must_use]
     pub fn new(title: impl Into<String>, head: Vec<String>) -> Self {
-        Self { title: title.into(), head, rows: Vec::new(), text_columns: 1 }
+        Self { title: title.into(), head, text_columns: 1, ..Self::default() }
     }
 
-    fn drawn(&self, form: Form) -> String {
+    /// Characters of its longest line as text.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.drawn(Form::Text, false).lines().map(|l| l.chars().count()).max().unwrap_or(0)
+    }
+
+    fn drawn(&self, form: Form, colour: bool) -> String {
         let mut t = comfy_table::Table::new();
+        if colour && form == Form::Text {
+            t.enforce_styling();
+        } else {
+            t.force_no_tty();
+        }
         t.load_preset(form.preset());
         // Markdown has no table without a head.
         if form == Form::Markdown || self.head.iter().any(|h| !h.is_empty()) {
             t.set_header(self.head.iter().map(|h| form.one_line(h)));
         }
-        for row in &self.rows {
-            t.add_row(row.iter().map(|cell| form.one_line(cell)));
+        for (i, row) in self.rows.iter().enumerate() {
+            let tones = self.tones.get(i).map_or(&[][..], Vec::as_slice);
+            let cells = row.iter().enumerate().map(|(n, cell)| {
+                tones.get(n).copied().unwrap_or_default().on(comfy_table::Cell::new(form.one_line(cell)))
+            });
+            t.add_row(cells);
         }
         for (i, column) in t.column_iter_mut().enumerate() {
             let align = if i < self.text_columns { CellAlignment::Left } else { CellAlignment::Right };
             column.set_cell_alignment(align);
+            if self.compact && form == Form::Text {
+                column.set_padding((1, 0));
+            }
         }
         let lines = t.to_string();
         lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Tone {
+    /// `cell` in this tone. Colours are those of the terminal's own palette, so that they fit light and dark.
+    fn on(self, cell: comfy_table::Cell) -> comfy_table::Cell {
+        use comfy_table::{Attribute, Color};
+        match self {
+            Self::Plain => cell,
+            Self::Best => cell.fg(Color::DarkGreen).add_attribute(Attribute::Bold),
+            Self::Better => cell.fg(Color::DarkGreen),
+            Self::Worse => cell.fg(Color::DarkRed),
+            Self::Dim => cell.add_attribute(Attribute::Dim),
+        }
     }
 }
 
@@ -128,15 +176,15 @@ impl Form {
     }
 
     /// A line of a report. What stands after a label may be of several lines (a compiler's): they are indented.
-    fn line(self, line: &Line, width: usize) -> String {
+    fn line(self, line: &Line, width: usize, column: usize) -> String {
         let Some(label) = &line.label else {
             let text = self.one_line(&line.text);
             return if self == Self::Text { textwrap::fill(&text, width) } else { text.into_owned() };
         };
         let label = self.one_line(label);
         if self == Self::Text {
-            let first = format!("{label:<LABEL$}");
-            let rest = " ".repeat(LABEL);
+            let first = format!("{label:<column$}");
+            let rest = " ".repeat(column);
             let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
             return textwrap::fill(&escape::lines(&line.text), options.break_words(false));
         }
@@ -191,6 +239,10 @@ pub struct Report {
     pub data: Option<Table>,
     /// Lines of text are no longer than this; `None` for the usual width. Tables are as wide as they are.
     pub width: Option<usize>,
+    /// Labels of the footer stand in a column of this width; `None` for the usual one.
+    pub label: Option<usize>,
+    /// Cells are shown in their tones.
+    pub colour: bool,
 }
 
 impl Report {
@@ -210,13 +262,15 @@ impl Report {
     fn text(&self, form: Form) -> String {
         let mut parts = Vec::new();
         let width = self.width.unwrap_or(WIDTH);
-        let lines = |lines: &[Line]| lines.iter().map(|l| form.line(l, width)).collect::<Vec<_>>().join("\n");
+        let lines = |lines: &[Line], column: usize| {
+            lines.iter().map(|l| form.line(l, width, column)).collect::<Vec<_>>().join("\n")
+        };
         if !self.preamble.is_empty() {
-            parts.push(lines(&self.preamble));
+            parts.push(lines(&self.preamble, LABEL));
         }
         let strong = form.strong();
         for table in &self.tables {
-            let drawn = table.drawn(form);
+            let drawn = table.drawn(form, self.colour);
             let title = form.one_line(&table.title);
             parts.push(match &*title {
                 "" => drawn,
@@ -226,7 +280,7 @@ impl Report {
             });
         }
         if !self.footer.is_empty() {
-            parts.push(lines(&self.footer));
+            parts.push(lines(&self.footer, self.label.unwrap_or(LABEL)));
         }
         parts.join("\n\n") + "\n"
     }

@@ -7,6 +7,6 @@ pub mod measure;
 mod score;
 mod tally;
 
-pub use measure::{Measure, Number, Place, Unit};
+pub use measure::{Better, Measure, Number, Place, Unit};
 pub use score::{Latency, Score, StateScore};
 pub use tally::{Breaches, Counts, StateTally, Tally, Unplaced, entry_fj};

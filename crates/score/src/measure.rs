@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::{Latency, Score};
 
 /// One number of a [`Score`], or of the comparison of two.
@@ -47,7 +49,8 @@ pub enum Unit {
 }
 
 /// Which way of a measure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Better {
     Less,
     More,
@@ -456,6 +459,9 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 // Those that code asks for by name.
+/// The measures that decide between governors, in the order in which an answer shows them.
+pub static DECIDING: [&Measure; 6] =
+    [ENERGY, LATENCY_MEAN, LATENCY_P99, row("too_deep"), TOO_SHALLOW, row("wakeups")];
 /// Share of wakeups that would have paid for a deeper state.
 pub static TOO_SHALLOW: &Measure = row("too_shallow");
 /// The mean wakeup latency, ns.

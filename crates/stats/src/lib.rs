@@ -10,6 +10,7 @@ mod modes;
 mod noise;
 mod paired;
 mod rank;
+mod resample;
 mod trend;
 mod verdict;
 
@@ -20,6 +21,7 @@ pub use median::{Median, median};
 pub use modes::{Mode, two_modes};
 pub use paired::PairedChange;
 pub use rank::{RankTest, Shift, holm, paired_shift, signed_rank};
+pub use resample::resampled_mean;
 pub use trend::Trend;
 pub use verdict::{Change, mean_change};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two governors over the same recordings, wait by wait: `idlewise compare`.
 
+mod answer;
 mod change;
 pub mod parting;
 mod report;
@@ -8,13 +9,15 @@ mod verdict;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use idlewise_answer::Answer;
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_report::percent_of;
-use idlewise_score::measure::ENERGY;
+use idlewise_score::measure::{DECIDING, ENERGY};
 use idlewise_score::{Counts, Score, Tally};
 use rayon::prelude::*;
 
+pub use answer::answer;
 pub use change::{MeasureChange, cell};
 pub use parting::{Cost, Side};
 pub use report::{
@@ -62,6 +65,7 @@ pub fn compare(
     let mut report = stage.report(&runs)?;
     report.verdict = Verdict::new(&report);
     report.verdict.notes.extend(stage.shared_state(&runs));
+    report.answer = answer(&report, &DECIDING);
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
     Ok(report)
 }
@@ -202,6 +206,7 @@ impl<'s> Stage<'s> {
             traces,
             together,
             verdict: Verdict::default(),
+            answer: Answer::default(),
             checks: Vec::new(),
         })
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What governors would have done on a recording: replay, compare, score, info.
 
+mod answer;
 pub mod breaches;
 pub mod compare;
 pub mod condition;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings, governors, one answer: `idlewise replay`.
 
+mod answer;
 mod report;
 mod sensitivity;
 mod stage;
 
 use idlewise_score::Score;
 
+pub use answer::answer;
 use idlewise_recording::CommandError;
 pub use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::governors;

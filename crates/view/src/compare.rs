@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as text.
 
+use idlewise_answer::Answer;
 use idlewise_report::{
     Line, Report, Table, duration, percent, percent_of, signed_duration, signed_percent, signed_points,
 };
 
+use crate::Layout;
+use crate::answer::{Cut, fitting, shortened};
 use crate::cells::{is_where_any, label};
 use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
 use crate::{csv, unknown};
@@ -57,6 +60,41 @@ pub fn compare(r: &CompareReport) -> Report {
     let why = unknown::lines(&out.tables, scores);
     out.footer = why.into_iter().chain(footer(r)).collect();
     out
+}
+
+/// What a comparison comes to: `a`, where the difference comes from, the conditions.
+#[must_use]
+pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
+    let mut out = crate::answer(a, layout);
+    if let Some(all) = r.all().filter(|_| !r.verdict.same_decisions) {
+        out.tables.push(fitting(layout.width, &|cut| largest_table(all, cut)));
+    }
+    if r.verdict.same_decisions {
+        out.footer.insert(0, Line::new(&r.b, "the same decisions at all wake events"));
+    }
+    out.footer.extend(check_lines(&r.checks));
+    out
+}
+
+/// How many ways of choosing differently an answer shows.
+const LARGEST: usize = 3;
+
+/// The ways of choosing differently that change most energy or, where none does, latency.
+fn largest_table(c: &Comparison, cut: Cut) -> Table {
+    let head = ["where they differ: A -> B", "wake events", "of all", "latency, sum", "energy of A's"];
+    let head: Vec<&str> = head.into_iter().take(cut.columns.saturating_add(1)).collect();
+    let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
+    let mut ways: Vec<&PartingCost> =
+        c.partings.iter().filter(|p| p.kind != "same" && p.kind != "neither").collect();
+    ways.sort_by_key(|p| {
+        std::cmp::Reverse((p.cost.energy_fj().unsigned_abs(), p.cost.latency_ns().unsigned_abs()))
+    });
+    for p in ways.into_iter().take(LARGEST) {
+        let [way, events, pct, .., latency, _, of_a] = cost_cells(&parting_words(p), &p.cost, c);
+        let row = [shortened(&way, cut.name), events, pct + "%", latency, of_a];
+        t.rows.push(row.into_iter().take(head.len()).collect());
+    }
+    t
 }
 
 /// At how many wake events the choices before them differ.
@@ -179,11 +217,15 @@ fn cost_table(title: &str, first: &str, c: &Comparison) -> Table {
 }
 
 fn cost_row(name: &str, cost: &Cost, c: &Comparison) -> Vec<String> {
+    cost_cells(name, cost, c).into()
+}
+
+fn cost_cells(name: &str, cost: &Cost, c: &Comparison) -> [String; 10] {
     let latency_ns = cost.latency_ns() as f64;
     let energy_fj = cost.energy_fj() as f64;
     let all_fj = c.total.a.energy_fj as f64;
     let of_all = if all_fj == 0.0 { 0.0 } else { energy_fj * 100.0 / all_fj };
-    vec![
+    [
         name.to_owned(),
         cost.waits.to_string(),
         percent(percent_of(cost.waits, c.waits.all)),

@@ -33,7 +33,7 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
     out.preamble.extend(energy_lines(r));
     for c in &r.combinations {
         out.footer.extend(c.failure.iter().map(|why| Line::new("failed", why)));
-        out.footer.extend(c.notes.iter().map(|n| Line::new("note", format!("{}: {n}", label(r, c)))));
+        out.footer.extend(c.notes.iter().map(|n| Line::new("note", format!("{}: {n}", r.name(c)))));
     }
     let mut about: Vec<&str> = Vec::new();
     for fact in r.combinations.iter().flat_map(|c| &c.facts) {
@@ -51,7 +51,7 @@ pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
         out.tables.extend(["wakeup latency mean", "response mean"].iter().filter_map(brief));
     }
     if r.combinations.len() > 1 {
-        let base = r.combinations.get(r.baseline).map_or_else(String::new, |c| label(r, c));
+        let base = r.combinations.get(r.baseline).map_or_else(String::new, |c| r.name(c));
         let interval = match r.request.repeat {
             0 | 1 => "",
             _ => ", run by run of the same seed; \u{b1} there is the 95 % interval of this change",
@@ -150,21 +150,9 @@ fn meter_lines(m: &Meters) -> Vec<Line> {
     out
 }
 
-/// What tells a combination from the others.
-fn label(r: &SimulateReport, c: &Combination) -> String {
-    let parts = [
-        (&c.governor, r.request.governors.len() > 1),
-        (&c.cpufreq, r.request.cpufreq.len() > 1),
-        (&c.signal, r.request.signals.len() > 1),
-    ];
-    let told: Vec<&str> =
-        parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| name.as_str()).collect();
-    if told.is_empty() { c.governor.clone() } else { told.join(" / ") }
-}
-
 fn heads(r: &SimulateReport, first: &str) -> Vec<String> {
     let mut head = vec![first.to_owned()];
-    head.extend(r.combinations.iter().map(|c| label(r, c)));
+    head.extend(r.combinations.iter().map(|c| r.name(c)));
     head
 }
 

@@ -4,7 +4,6 @@
 //! A [`Workload`] is plain and owned; every name that matters while it runs is an index into one of its lists.
 //! Nothing here is run, scheduled or printed: how long things take on a machine is the simulator's business.
 
-mod chance;
 mod distribution;
 mod error;
 mod event;
@@ -16,11 +15,11 @@ mod shipped;
 mod task;
 mod workload;
 
-pub use chance::Random;
 pub use distribution::{Distribution, MAX_TIME_NS};
 pub use error::{Fault, WorkloadError};
 pub use event::{Event, SleepTimer, TimerMode};
 pub use extension::{Arrivals, Completion, Device, Frame, IrqCpu, Source};
+pub use idlewise_model::Random;
 pub use ids::{DeviceId, FrameId, ResourceId, SourceId, TaskId};
 pub use shipped::{find, read_files, shipped};
 pub use task::{Phase, Policy, Sched, Task};

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use idlewise_answer::Answer;
 use idlewise_stats::{Mode, PairedChange, Summary, two_modes};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +81,23 @@ pub struct SimulateReport {
     pub baseline: usize,
     /// In the order of the request: idle governors, then frequency governors, then signals.
     pub combinations: Vec<Combination>,
+    /// What they come to.
+    pub answer: Answer,
+}
+
+impl SimulateReport {
+    /// What tells the combination `c` from the others.
+    #[must_use]
+    pub fn name(&self, c: &Combination) -> String {
+        let parts = [
+            (&c.governor, self.request.governors.len() > 1),
+            (&c.cpufreq, self.request.cpufreq.len() > 1),
+            (&c.signal, self.request.signals.len() > 1),
+        ];
+        let differ: Vec<&str> =
+            parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| name.as_str()).collect();
+        if differ.is_empty() { c.governor.clone() } else { differ.join(" / ") }
+    }
 }
 
 /// Idle governor, frequency governor and signal, and what came of them.

@@ -4,6 +4,7 @@
 use idlewise_model::NotKnown;
 use std::path::PathBuf;
 
+use idlewise_answer::Answer;
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::Per;
 use idlewise_recording::{FidelityHead, ReplaySetup, TraceHead};
@@ -61,8 +62,10 @@ pub struct CompareReport {
     pub together: Option<Comparison>,
     /// How much the traces agree, where there are several.
     pub across_traces: Option<Spread>,
-    /// What it comes to.
+    /// What it comes to in a sentence.
     pub verdict: Verdict,
+    /// The numbers that decide.
+    pub answer: Answer,
     /// The conditions asked for.
     pub checks: Vec<Check>,
 }

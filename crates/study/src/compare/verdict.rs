@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a comparison comes to, in words that a sceptical reader can check against the tables.
 
+pub use idlewise_answer::{SMALL_LATENCY_NS, SMALL_PCT};
 use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_score::{Measure, Unit};
@@ -10,12 +11,6 @@ use super::parting::{Cost, FJ_PER_UNIT};
 use super::report::{
     CompareReport, Comparison, Direction, Range, Spread, TraceComparison, Verdict, WaitCounts,
 };
-
-/// A change smaller than this, %, is no difference.
-pub const SMALL_PCT: f64 = 1.0;
-
-/// Nor is a smaller change of a latency, ns: about a cache miss, and below what a trace's time stamps can tell.
-pub const SMALL_LATENCY_NS: f64 = 100.0;
 
 /// Fewer waits than this are an anecdote.
 const FEW: u64 = 100;

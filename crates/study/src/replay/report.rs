@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use idlewise_answer::Answer;
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_model::{NotKnown, PiecesError, TapeCpu};
 use idlewise_platform::{EnergyTable, Platform};
@@ -46,6 +47,8 @@ pub struct ReplayReport {
     /// The machine that was replayed on.
     pub platform: PlatformHead,
     pub baseline: String,
+    /// What it comes to.
+    pub answer: Answer,
     /// Where the governors came from that are none of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<ForeignHead>,

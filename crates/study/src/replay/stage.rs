@@ -4,6 +4,7 @@
 use idlewise_model::NotKnown;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use idlewise_answer::Answer;
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 use idlewise_governor::Governor;
@@ -14,9 +15,11 @@ use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, Recording, TraceHead};
 use idlewise_replay::{RunCounts, Setting, Workload};
+use idlewise_score::measure::DECIDING;
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 
+use super::answer::answer;
 use super::report::{
     Change, GovernorResult, Group, PlatformHead, ReplayReport, ReplayRequest, SCHEMA, Sensitivity,
     TraceResult, relative,
@@ -186,7 +189,7 @@ impl<'a> Stage<'a> {
         });
         let recordings = &self.placement.recordings;
         let foreign = governors::foreign_with(self.candidates, recordings, runs.iter().map(|r| &r.kernels));
-        Ok(ReplayReport {
+        let mut report = ReplayReport {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
@@ -195,7 +198,10 @@ impl<'a> Stage<'a> {
             foreign,
             traces,
             together,
-        })
+            answer: Answer::default(),
+        };
+        report.answer = answer(&report, &DECIDING);
+        Ok(report)
     }
 
     fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {

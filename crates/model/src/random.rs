@@ -29,6 +29,11 @@ impl Random {
         self.state = self.state.wrapping_add(STEP);
         mixed(self.state)
     }
+
+    /// One of 0 to `n` - 1; 0 if `n` is 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.draw()) * u128::from(n)) >> 64) as u64
+    }
 }
 
 fn mixed(z: u64) -> u64 {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::NotKnown;
+use idlewise_recording::trace_head::InputHead;
+use idlewise_recording::{FidelityHead, TraceHead};
+use idlewise_report::share;
+use serde::Serialize;
+
+/// How far numbers can be trusted, in a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    #[default]
+    Good,
+    Fair,
+    Poor,
+}
+
+/// How far numbers can be trusted, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trust {
+    pub grade: Grade,
+    /// What speaks against them, the worst first, then what speaks for them.
+    pub reasons: Vec<Reason>,
+}
+
+/// Why a grade is what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// A name that does not change with its numbers.
+    pub id: &'static str,
+    /// The best grade that it allows.
+    pub grade: Grade,
+    pub words: String,
+}
+
+/// A replay that repeats at least so many of the kernel's choices, %, saw what the governor saw.
+const REPEATS_GOOD_PCT: f64 = 98.0;
+/// One that repeats fewer says nothing about that kernel.
+const REPEATS_FAIR_PCT: f64 = idlewise_recording::trace_head::LEAST_AGREEMENT_PCT;
+/// So many sleep lengths may be known from one side only, %.
+const BOUNDED_GOOD_PCT: f64 = 5.0;
+const BOUNDED_FAIR_PCT: f64 = 25.0;
+
+impl Grade {
+    /// As tables and JSON name it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Fair => "fair",
+            Self::Poor => "poor",
+        }
+    }
+}
+
+impl Reason {
+    /// A reason for a grade no better than `grade`.
+    #[must_use]
+    pub fn new(grade: Grade, id: &'static str, words: impl Into<String>) -> Self {
+        Self { id, grade, words: words.into() }
+    }
+}
+
+impl Trust {
+    /// The grade that `reasons` leave. Reasons are sorted, and of several alike one is kept.
+    #[must_use]
+    pub fn from(mut reasons: Vec<Reason>) -> Self {
+        reasons.sort_by_key(|r| std::cmp::Reverse(r.grade));
+        let mut kept: Vec<Reason> = Vec::new();
+        for reason in reasons {
+            if !kept.iter().any(|k| k.id == reason.id) {
+                kept.push(reason);
+            }
+        }
+        let grade = kept.first().map_or(Grade::Good, |r| r.grade);
+        Self { grade, reasons: kept }
+    }
+
+    /// That of a replay of the recording `head`; `same_machine` if the machine is the recorded one.
+    #[must_use]
+    pub fn of_replay(
+        head: &TraceHead,
+        same_machine: bool,
+        fidelity: &Result<FidelityHead, NotKnown>,
+    ) -> Self {
+        let mut reasons = Vec::new();
+        if !same_machine {
+            let words = format!("what-if from {}", head.recorded_on);
+            reasons.push(Reason::new(Grade::Fair, "what-if", words));
+        }
+        reasons.push(repeats(fidelity));
+        reasons.extend(Self::of_recording(head));
+        if let Some(pct) = head.inputs.iter().find(|i| i.name == "sleep length").map(uncertain_pct) {
+            let grade = match pct {
+                p if p <= BOUNDED_GOOD_PCT => Grade::Good,
+                p if p <= BOUNDED_FAIR_PCT => Grade::Fair,
+                _ => Grade::Poor,
+            };
+            if grade != Grade::Good {
+                let words = format!("{pct:.0} % of sleep lengths are uncertain");
+                reasons.push(Reason::new(grade, "sleep-length", words));
+            }
+        }
+        Self::from(reasons)
+    }
+
+    /// What speaks against a recording whatever is done with it.
+    #[must_use]
+    pub fn of_recording(head: &TraceHead) -> Vec<Reason> {
+        let mut out = Vec::new();
+        if head.machine_contradicted.is_some() {
+            out.push(Reason::new(Grade::Poor, "machine-contradicted", "the recording names another machine"));
+        } else if head.machine_assumed {
+            out.push(Reason::new(
+                Grade::Fair,
+                "machine-assumed",
+                format!("recorded on {}, as assumed", head.recorded_on),
+            ));
+        }
+        if !head.warnings.is_empty() {
+            out.push(Reason::new(Grade::Poor, "warnings", "see the warnings"));
+        }
+        let lost: u64 =
+            head.health.iter().filter(|h| LOSSES.contains(&h.kind.as_str())).map(|h| h.count).sum();
+        if lost > 0 {
+            // Of a hundred thousand events one may be lost and no number changes in its third digit.
+            let grade = if lost.saturating_mul(1000) > head.events { Grade::Poor } else { Grade::Fair };
+            out.push(Reason::new(grade, "lost", format!("{lost} events or gaps lost")));
+        }
+        if !head.left_out.is_empty() {
+            let words = match head.left_out.as_slice() {
+                [one] => format!("CPU {} left out", one.cpu),
+                several => format!("{} of {} CPUs left out", several.len(), several.len() + head.cpus.len()),
+            };
+            out.push(Reason::new(Grade::Fair, "left-out", words));
+        }
+        out
+    }
+}
+
+/// Kinds of health counters that mean lost or doubtful time.
+const LOSSES: [&str; 6] =
+    ["lost-events", "clock-backwards", "clock-jump", "bad-event", "bad-page", "state-out-of-table"];
+
+/// How many of the kernel's own choices a replay of its governor repeats.
+fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
+    let id = "fidelity";
+    let Some(pct) = fidelity.as_ref().ok().and_then(|f| f.same_state_pct) else {
+        return Reason::new(Grade::Fair, id, "fidelity not known");
+    };
+    let grade = match pct {
+        p if p >= REPEATS_GOOD_PCT => Grade::Good,
+        p if p >= REPEATS_FAIR_PCT => Grade::Fair,
+        _ => Grade::Poor,
+    };
+    let pct = if pct == 100.0 { "100".to_owned() } else { share(pct, 1) };
+    Reason::new(grade, id, format!("fidelity {pct} %"))
+}
+
+fn uncertain_pct(input: &InputHead) -> f64 {
+    let all = input.recorded + input.derived + input.bounded + input.assumed;
+    idlewise_report::percent_of(input.bounded + input.assumed, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_reason_is_the_grade_and_comes_first() {
+        let reasons = vec![
+            Reason::new(Grade::Good, "fidelity", "99 %"),
+            Reason::new(Grade::Fair, "what-if", "a what-if"),
+            Reason::new(Grade::Poor, "lost", "7 lost"),
+            Reason::new(Grade::Fair, "what-if", "another what-if"),
+        ];
+        let trust = Trust::from(reasons);
+        assert_eq!(trust.grade, Grade::Poor);
+        let ids: Vec<&str> = trust.reasons.iter().map(|r| r.id).collect();
+        assert_eq!(ids, ["lost", "what-if", "fidelity"]);
+        assert_eq!(Trust::from(Vec::new()).grade, Grade::Good);
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The answer first: how long, how wide, in which order, and that it hides nothing that changes its meaning.
+
+#![allow(clippy::disallowed_methods, reason = "tests start the command")]
+
+use crate::commands::{data, err, idlewise, out, refused};
+
+const SIX: &str = "menu,teo-6.1,teo-util:util_threshold_shift=5,shallow,teo,oracle";
+
+fn answer(args: &[&str]) -> String {
+    let o = idlewise(args);
+    assert_eq!(o.status.code(), Some(0), "{args:?}: {}", err(&o));
+    let text = out(&o);
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{args:?}: wider than 80 columns:\n{text}");
+    assert!(!text.contains('\u{1b}'), "{args:?}: no colour where there is no terminal");
+    text
+}
+
+#[test]
+fn six_governors_fit_a_screen() {
+    let mixed = data("mixed.dat");
+    for platform in ["pixel6", "skylake-sp", "rk3399", "kvm-guest"] {
+        let text = answer(&["replay", &mixed, "--platform", platform, "-g", SIX]);
+        assert!(text.lines().count() <= 24, "{platform}: {} lines\n{text}", text.lines().count());
+        assert!(text.contains("oracle (bound)") && text.contains("\ntrust: "), "{text}");
+        for verdict in ["\nteo-6.1 ", "\nteo ", "\noracle "] {
+            assert!(text.contains(verdict), "{verdict}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_other_commands_answer_as_briefly() {
+    let (mixed, other) = (data("mixed.dat"), data("sleeploop.dat"));
+    for args in [
+        &["compare", "-g", "menu,teo-util", &mixed, "--platform", "pixel6"][..],
+        &["compare", "menu", "teo-util", "--trace", &mixed, "--platform", "pixel6"],
+        &["score", &mixed],
+        &["score", &other, "--per", "cpu"],
+        &["simulate", "timer", "-g", "menu,teo", "--seconds", "1", "--repeat", "3"],
+        &["replay", &mixed, &other, "-g", "menu,teo"],
+    ] {
+        let text = answer(args);
+        assert!(text.lines().count() <= 24, "{args:?}: {} lines\n{text}", text.lines().count());
+        assert!(text.contains("trust: "), "{text}");
+        let all = out(&idlewise(&[args, &["-v"]].concat()));
+        assert!(all.lines().count() > text.lines().count(), "{args:?}");
+    }
+}
+
+#[test]
+fn columns_and_order_are_the_users() {
+    let mixed = data("mixed.dat");
+    let args = ["replay", &mixed, "--platform", "pixel6", "-g", "menu,teo-util,teo-6.1"];
+    let with = |more: &[&str]| answer(&[&args[..], more].concat());
+    let text = with(&["--columns", "ticks,latency_max", "--sort", "latency_max"]);
+    let order: Vec<&str> =
+        text.lines().filter_map(|l| l.strip_prefix(" ")?.split_whitespace().next()).collect();
+    assert_eq!(order, ["governor", "teo-util", "teo-6.1", "menu"], "{text}");
+    assert!(text.contains("tick wakes") && !text.contains("too deep"), "{text}");
+    refused(&[&args[..], &["--columns", "latency_p98"]].concat(), &["--columns latency_p98", "latency_p99"]);
+    refused(&[&args[..], &["--sort", "beauty"]].concat(), &["--sort beauty", "measures are wakeups"]);
+}
+
+#[test]
+fn long_names_and_narrow_tables_never_wrap() {
+    let mixed = data("mixed.dat");
+    let long: Vec<String> = (1..9).map(|n| format!("teo-util:util_threshold_shift={n}")).collect();
+    let text = answer(&["replay", &mixed, "--platform", "pixel6", "-g", &format!("menu,{}", long.join(","))]);
+    assert!(text.contains('…') && text.contains("9 governors on mixed.dat"), "{text}");
+    let labelled: Vec<String> =
+        (1..9).map(|n| format!("shift{n}@teo-util:util_threshold_shift={n}")).collect();
+    let text =
+        answer(&["replay", &mixed, "--platform", "pixel6", "-g", &format!("menu,{}", labelled.join(","))]);
+    assert!(text.contains("\nshift8 ") && !text.contains('…'), "{text}");
+}
+
+#[test]
+fn recordings_have_a_row_each_and_are_not_pooled() {
+    let (mixed, other) = (data("mixed.dat"), data("sleeploop.dat"));
+    let text = answer(&["replay", &mixed, &other, "--platform", "pixel6", "-g", "menu,teo-6.1,teo-util"]);
+    for row in ["mixed.dat ", "sleeploop.dat ", "geometric mean ", "median ", "fell:same:rose ", "95 % from "]
+    {
+        assert_eq!(text.lines().filter(|l| l.trim_start().starts_with(row)).count(), 2, "{row}: {text}");
+    }
+    assert!(text.contains("too few to show anything of others"), "{text}");
+}

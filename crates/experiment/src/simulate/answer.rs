@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a simulation comes to.
+
+use idlewise_answer::{
+    Answer, Cell, Column, Contender, Grade, Group, Quantity, Reason, Role, Subjects, Trust, verdict,
+};
+use idlewise_score::Better;
+use idlewise_stats::{Interval, PairedChange};
+
+use super::fact::FactUnit;
+use super::report::{Combination, FactSummary, SimulateReport};
+
+/// What facts of the machine rather than of the work are about.
+const MACHINE: [&str; 5] = ["idle", "energy", "rapl", "battery", "clock"];
+/// Facts of the machine that decide.
+const IDLE: [&str; 3] = ["too deep %", "too shallow %", "wakeups/s"];
+/// How many facts of the work are shown.
+const WORK: usize = 2;
+
+/// What `r` comes to: power, what the work itself reports, how well idle states fit.
+pub(super) fn answer(r: &SimulateReport) -> Answer {
+    let there = r.combinations.iter().find(|c| c.failure.is_none());
+    let facts: Vec<&FactSummary> = there.map_or_else(Vec::new, deciding);
+    let columns: Vec<Column> = facts.iter().map(|f| column(r, f)).collect();
+    let contenders: Vec<Contender> =
+        r.combinations.iter().enumerate().map(|(i, c)| contender(r, i, c, &facts)).collect();
+    let base = contenders.iter().find(|c| c.role == Role::Baseline);
+    let name = |n: usize| columns.get(n).map_or("", |c| c.name.as_str());
+    let work = columns.len().saturating_sub(1 + IDLE.len());
+    let subjects = Subjects {
+        latency: if work > 0 { name(1) } else { "" },
+        tail: if work > 1 { name(2) } else { "" },
+        energy: name(0),
+    };
+    let others = contenders.iter().filter(|c| c.role != Role::Baseline);
+    let verdicts =
+        base.map_or_else(Vec::new, |b| others.map(|c| verdict(&columns, subjects, c, b, None)).collect());
+    Answer {
+        governors: contenders.iter().map(|c| c.governor.clone()).collect(),
+        on: format!(
+            "{} on {} ({} CPUs, {} s)",
+            r.request.workload,
+            r.platform.id,
+            r.cpus,
+            r.duration_ns as f64 / 1e9
+        ),
+        trust: trust(r),
+        warnings: r.combinations.iter().filter_map(|c| c.failure.clone()).collect(),
+        baseline: base.map_or_else(String::new, |b| b.governor.clone()),
+        groups: vec![Group { name: r.request.workload.clone(), machine: r.platform.id.clone(), contenders }],
+        columns,
+        spreads: Vec::new(),
+        verdicts,
+    }
+}
+
+fn trust(r: &SimulateReport) -> Trust {
+    let mut reasons = vec![Reason::new(Grade::Fair, "model", "simulated: a model of machine and kernel")];
+    reasons.push(match r.request.repeat {
+        0 | 1 => Reason::new(Grade::Poor, "runs", "one run of each: no interval"),
+        n => Reason::new(Grade::Good, "runs", format!("{n} runs of each, paired by seed")),
+    });
+    if !r.energy_measured {
+        reasons.push(Reason::new(Grade::Fair, "energy", "energy is relative"));
+    }
+    reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, "workload", n)));
+    Trust::from(reasons)
+}
+
+/// The facts that decide: power, those of the work, those of idle states.
+fn deciding(c: &Combination) -> Vec<&FactSummary> {
+    let is_work = |f: &&FactSummary| {
+        let first = f.about.split(' ').next().unwrap_or(&f.about);
+        !MACHINE.contains(&first) && matches!(f.unit, FactUnit::Ns | FactUnit::Percent | FactUnit::PerSecond)
+    };
+    let weight = |f: &&FactSummary| match (f.about.starts_with("task "), f.name.as_str()) {
+        (false, name) if name.ends_with("p99") => 0,
+        (false, name) if name.ends_with('%') => 1,
+        (false, name) if name.ends_with("/s") => 2,
+        (false, _) => 3,
+        (true, name) if name.ends_with("mean") => 4,
+        (true, name) if name.ends_with("p99") => 5,
+        _ => 6,
+    };
+    let mut work: Vec<&FactSummary> = c.facts.iter().filter(is_work).collect();
+    work.sort_by_key(weight);
+    work.truncate(WORK);
+    let power = c.facts.iter().filter(|f| f.about == "energy" && f.name == "power");
+    let idle = IDLE.iter().filter_map(|name| c.facts.iter().find(|f| f.about == "idle" && f.name == *name));
+    power.chain(work).chain(idle).collect()
+}
+
+fn column(r: &SimulateReport, f: &FactSummary) -> Column {
+    let (quantity, unit) = match f.unit {
+        FactUnit::Percent => (Quantity::Share, ""),
+        FactUnit::Ns => (Quantity::Time, ""),
+        FactUnit::PerSecond => (Quantity::Rate, ""),
+        FactUnit::Energy => (Quantity::Power, if r.energy_measured { "mW" } else { "rel" }),
+        _ => (Quantity::Count, ""),
+    };
+    let of_work = !MACHINE.contains(&f.about.as_str());
+    // Of work more is better of what comes each second: frames, requests.
+    let better = if of_work && f.unit == FactUnit::PerSecond { Better::More } else { Better::Less };
+    let what = f.name.trim_end_matches(" %").trim_end_matches("/s");
+    let label = match f.about.split_once(' ') {
+        Some((kind, _)) if of_work => format!("{} {what}", kind.trim_end_matches('s')),
+        _ => what.to_owned(),
+    };
+    Column { name: format!("{}.{}", f.about, f.name), label, quantity, unit: unit.to_owned(), better }
+}
+
+fn contender(r: &SimulateReport, at: usize, c: &Combination, facts: &[&FactSummary]) -> Contender {
+    let role = if at == r.baseline { Role::Baseline } else { Role::Governor };
+    let cells = facts.iter().map(|f| c.fact(&f.about, &f.name).map_or(UNKNOWN, |own| cell(own, role)));
+    Contender { governor: r.name(c), role, failure: c.failure.clone(), cells: cells.collect() }
+}
+
+const UNKNOWN: Cell = Cell { value: f64::NAN, change: f64::NAN, interval: None };
+
+fn cell(f: &FactSummary, role: Role) -> Cell {
+    let value = f.summary.mean;
+    let Some(change) = f.change.filter(|_| role != Role::Baseline) else {
+        return Cell { value, ..UNKNOWN };
+    };
+    let (middle, half) = in_units(f.unit, &change);
+    let interval = half.map(|h| Interval { low: middle - h, high: middle + h });
+    // Runs that are all alike have an interval without width: what it holds is no chance.
+    Cell { value, change: middle, interval: interval.filter(|i| i.high > i.low) }
+}
+
+/// The change in percentage points or %, and half its interval.
+fn in_units(unit: FactUnit, c: &PairedChange) -> (f64, Option<f64>) {
+    if unit == FactUnit::Percent {
+        return (c.difference, c.half_width);
+    }
+    (c.relative.map_or(f64::NAN, |r| r * 100.0), c.relative_half_width.map(|h| h * 100.0))
+}

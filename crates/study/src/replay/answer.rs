@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+use idlewise_answer::{Answer, Role};
+use idlewise_score::Measure;
+
+use super::report::ReplayReport;
+use crate::answer::{Run, Seen, role};
+
+/// What a replay comes to in `measures`.
+#[must_use]
+pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
+    let seen = r.traces.iter().map(|t| Seen {
+        head: &t.head,
+        same_machine: t.same_machine,
+        fidelity: &t.fidelity,
+        runs: t
+            .governors
+            .iter()
+            .map(|g| Run {
+                governor: &g.governor,
+                role: if g.governor == r.baseline { Role::Baseline } else { role(&g.governor) },
+                failure: g.failure.as_ref(),
+                score: &g.score,
+                decisions: g.decisions,
+            })
+            .collect(),
+    });
+    crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures)
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The answer first: what was compared, how far it can be trusted, the numbers that decide, a sentence for each governor.
+
+use idlewise_answer::{Answer, Cell, Column, Contender, Group, Quantity, Role, Shown, Spread};
+use idlewise_report::{Line, Report, Table, Tone, UNKNOWN, duration, number, share, signed};
+use idlewise_stats::Interval;
+
+/// How an answer is laid out.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Characters in a line.
+    pub width: usize,
+    /// The column by which governors are sorted, by name; in the order asked if there is none.
+    pub sort: Option<String>,
+}
+
+/// An answer as text.
+#[must_use]
+pub fn answer(a: &Answer, layout: &Layout) -> Report {
+    let mut out = Report { width: Some(layout.width), ..Report::default() };
+    out.preamble.extend(a.warnings.iter().map(|w| Line::new("WARNING", w)));
+    out.preamble.push(subject(a, layout.width));
+    out.preamble.push(trust(a, layout.width));
+    let names =
+        a.verdicts.iter().map(|v| v.governor.chars().count()).fold(0, usize::max).min(layout.width / 3);
+    out.label = Some(names + 2);
+    match a.groups.as_slice() {
+        [] => {}
+        [one] => out.tables.push(fitting(layout.width, &|cut| governors(a, one, layout, cut))),
+        _ => {
+            out.tables.push(fitting(layout.width, &|cut| over_recordings(a, layout, cut)));
+            out.tables.extend(each_recording(a, layout.width));
+        }
+    }
+    out.footer.extend(a.verdicts.iter().map(|v| Line::new(&shortened(&v.governor, names), &v.words)));
+    out.footer.push(Line::plain(caption(a)));
+    out
+}
+
+fn subject(a: &Answer, width: usize) -> Line {
+    let all = format!("{} on {}", a.governors.join(", "), a.on);
+    let text = if all.chars().count() <= width {
+        all
+    } else {
+        format!("{} governors on {}", a.governors.len(), a.on)
+    };
+    Line::plain(text)
+}
+
+/// The grade and as many of its reasons as a line holds; the worst come first.
+fn trust(a: &Answer, width: usize) -> Line {
+    let mut text = format!("trust: {}", a.trust.grade.word());
+    for (i, reason) in a.trust.reasons.iter().enumerate() {
+        let joined = format!("{text}{}{}", if i == 0 { " (" } else { "; " }, reason.words);
+        if i > 0 && joined.chars().count() >= width {
+            break;
+        }
+        text = joined;
+    }
+    Line::plain(if a.trust.reasons.is_empty() { text } else { text + ")" })
+}
+
+fn caption(a: &Answer) -> String {
+    let mut parts = Vec::new();
+    let more: Vec<&str> =
+        a.columns.iter().filter(|c| !c.less_is_better()).map(|c| c.label.as_str()).collect();
+    parts.push(if more.is_empty() {
+        "less is better".to_owned()
+    } else {
+        format!("more is better in: {}", more.join(", "))
+    });
+    if a.groups.len() > 1 {
+        parts.push(format!("changes against {}", a.baseline));
+        let shown = a.spreads.iter().filter_map(|s| s.shown);
+        let marks = match shown.clone().next() {
+            None => "too few to show anything of others",
+            Some(_) => "~ nothing shown, = at most 1 % shown",
+        };
+        parts.push(marks.to_owned());
+    } else {
+        if a.governors.len() > 1 {
+            parts.push("* best".to_owned());
+            parts.push(format!("changes against {}", a.baseline));
+        }
+    }
+    parts.push("-v: everything".to_owned());
+    parts.join("; ")
+}
+
+/// What a table gives up to fit.
+#[derive(Clone, Copy)]
+pub(crate) struct Cut {
+    /// Characters of a name.
+    pub(crate) name: usize,
+    /// Columns from the left.
+    pub(crate) columns: usize,
+}
+
+/// The first table that fits: with shorter and shorter names, then with fewer and fewer columns.
+pub(crate) fn fitting(width: usize, make: &dyn Fn(Cut) -> Table) -> Table {
+    let names = [48, 32, 24, 18, 14, 10];
+    let all = make(Cut { name: 48, columns: usize::MAX }).head.len() - 1;
+    let cuts = names.iter().map(|n| Cut { name: *n, columns: usize::MAX });
+    let cuts = cuts.chain((1..all).rev().map(|columns| Cut { name: 10, columns }));
+    let mut last = Table::default();
+    for cut in cuts {
+        last = make(cut);
+        for compact in [false, true] {
+            last.compact = compact;
+            if last.width() <= width {
+                return last;
+            }
+        }
+    }
+    last
+}
+
+/// A name with its middle left out if it is longer than `most`.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let n = name.chars().count();
+    if n <= most || most < 4 {
+        return name.to_owned();
+    }
+    let head = (most - 1) * 2 / 3;
+    let tail = most - 1 - head;
+    let start: String = name.chars().take(head).collect();
+    let end: String = name.chars().skip(n - tail).collect();
+    format!("{start}…{end}")
+}
+
+fn title(c: &Contender, most: usize) -> String {
+    match c.role {
+        Role::Bound => format!("{} (bound)", shortened(&c.governor, most)),
+        _ => shortened(&c.governor, most),
+    }
+}
+
+/// Governors down, measures across.
+fn governors(a: &Answer, group: &Group, layout: &Layout, cut: Cut) -> Table {
+    let columns: Vec<&Column> = a.columns.iter().take(cut.columns).collect();
+    let mut head = vec!["governor".to_owned()];
+    head.extend(columns.iter().map(|c| short_label(c)));
+    let mut t = Table::new("", head);
+    let mut order: Vec<&Contender> = group.contenders.iter().collect();
+    if let Some(at) = layout.sort.as_ref().and_then(|s| a.columns.iter().position(|c| c.name == *s)) {
+        let way = if a.columns[at].less_is_better() { 1.0 } else { -1.0 };
+        let value = |c: &&Contender| c.cells.get(at).map_or(f64::NAN, |cell| cell.value * way);
+        order.sort_by(|x, y| value(x).total_cmp(&value(y)));
+    }
+    for c in order {
+        let mut row = vec![title(c, cut.name)];
+        let mut tones = vec![if c.role == Role::Bound { Tone::Dim } else { Tone::Plain }];
+        for (i, column) in columns.iter().enumerate() {
+            let Some(cell) = c.cells.get(i) else { continue };
+            let best = is_best(group, i, column, c);
+            row.push(format!("{}{}", words(column, cell, c), if best { "*" } else { " " }));
+            tones.push(tone(column, cell, c, best));
+        }
+        t.rows.push(row);
+        t.tones.push(tones);
+    }
+    t
+}
+
+fn tone(column: &Column, cell: &Cell, c: &Contender, best: bool) -> Tone {
+    let sign = if column.less_is_better() { 1.0 } else { -1.0 };
+    match (cell.change * sign).partial_cmp(&0.0) {
+        _ if c.role == Role::Bound => Tone::Dim,
+        _ if best => Tone::Best,
+        Some(std::cmp::Ordering::Less) => Tone::Better,
+        Some(std::cmp::Ordering::Greater) => Tone::Worse,
+        _ => Tone::Plain,
+    }
+}
+
+/// Whether no governor has a better value; where all have the same, none is the best.
+fn is_best(group: &Group, column: usize, about: &Column, contender: &Contender) -> bool {
+    if contender.role == Role::Bound {
+        return false;
+    }
+    if group.contenders.iter().all(|c| c.role == Role::Baseline) {
+        return false;
+    }
+    let sign = if about.less_is_better() { 1.0 } else { -1.0 };
+    let values = group.contenders.iter().filter(|c| c.role != Role::Bound && c.failure.is_none());
+    let values: Vec<f64> =
+        values.filter_map(|c| Some(c.cells.get(column)?.value * sign)).filter(|v| v.is_finite()).collect();
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let own = contender.cells.get(column).map(|c| c.value * sign);
+    own == Some(least) && values.iter().any(|v| *v > least)
+}
+
+/// `idle energy`, `latency`, `p99`: what stands over a column of cells that say their unit.
+fn short_label(c: &Column) -> String {
+    match c.label.strip_prefix("latency ") {
+        Some("mean") => "latency".to_owned(),
+        Some(rest) => rest.to_owned(),
+        None if c.unit == "rel" => "energy [rel]".to_owned(),
+        None => c.label.clone(),
+    }
+}
+
+/// The value of the baseline, the change of the others.
+fn words(column: &Column, cell: &Cell, c: &Contender) -> String {
+    if c.failure.is_some() {
+        return "-".to_owned();
+    }
+    if c.role == Role::Baseline || cell.change.is_nan() {
+        return value_words(column, cell.value);
+    }
+    let unclear = cell.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high);
+    if unclear { "~".to_owned() } else { change_words(column, cell.change) }
+}
+
+fn value_words(column: &Column, value: f64) -> String {
+    if value.is_nan() {
+        return UNKNOWN.to_owned();
+    }
+    match column.quantity {
+        Quantity::Count => format!("{value:.0}"),
+        Quantity::Rate => format!("{}/s", number(value)),
+        Quantity::Share => format!("{}%", share(value, 1)),
+        Quantity::Time => duration(value),
+        Quantity::Energy | Quantity::Power if column.unit == "rel" => format!("{value:.3}"),
+        Quantity::Energy | Quantity::Power => format!("{} {}", number(value), column.unit),
+    }
+}
+
+/// `+1.9%`, `-46%`, `-4.4pp`.
+fn change_words(column: &Column, change: f64) -> String {
+    if change.is_nan() {
+        return UNKNOWN.to_owned();
+    }
+    let unit = if column.quantity == Quantity::Share { "pp" } else { "%" };
+    if change == 0.0 {
+        return "same".to_owned();
+    }
+    // What is nearly all is not all.
+    let decimals = usize::from(change.abs() < 9.95 || (99.5..100.0).contains(&change.abs()));
+    format!("{}{unit}", signed(change, decimals))
+}
+
+/// What several recordings show together: governors down, measures across.
+fn over_recordings(a: &Answer, layout: &Layout, cut: Cut) -> Table {
+    let columns: Vec<&Column> = a.columns.iter().take(cut.columns).collect();
+    let mut head = vec![format!("mean of {}", a.groups.len())];
+    head.extend(columns.iter().map(|c| short_label(c)));
+    let mut t = Table::new("", head);
+    let mut contenders: Vec<(&str, Role)> = Vec::new();
+    for s in &a.spreads {
+        if !contenders.iter().any(|(g, _)| *g == s.governor) {
+            contenders.push((&s.governor, s.role));
+        }
+    }
+    if let Some(by) = &layout.sort {
+        let mean = |g: &str| {
+            a.spreads.iter().find(|s| s.governor == g && s.column == *by).map_or(f64::NAN, |s| s.mean)
+        };
+        contenders.sort_by(|x, y| mean(x.0).total_cmp(&mean(y.0)));
+    }
+    for (governor, role) in contenders {
+        let name = shortened(governor, cut.name);
+        let mut row = vec![if role == Role::Bound { format!("{name} (bound)") } else { name }];
+        let mut tones = vec![if role == Role::Bound { Tone::Dim } else { Tone::Plain }];
+        for column in &columns {
+            let spread = a.spreads.iter().find(|s| s.governor == governor && s.column == column.name);
+            row.push(spread.map_or_else(|| UNKNOWN.to_owned(), |s| spread_words(column, s)));
+            tones.push(spread.map_or(Tone::Plain, |s| match s.shown {
+                _ if role == Role::Bound => Tone::Dim,
+                Some(Shown::Falls) if column.less_is_better() => Tone::Better,
+                Some(Shown::Rises) if column.less_is_better() => Tone::Worse,
+                Some(Shown::Falls) => Tone::Worse,
+                Some(Shown::Rises) => Tone::Better,
+                _ => Tone::Plain,
+            }));
+        }
+        t.rows.push(row);
+        t.tones.push(tones);
+    }
+    t
+}
+
+/// `-46%`, `-2.1% ~` where nothing is shown, `+0.2% =` where equivalence is.
+fn spread_words(column: &Column, s: &Spread) -> String {
+    let mark = match s.shown {
+        Some(Shown::Nothing) => " ~",
+        Some(Shown::Equivalent) => " =",
+        _ => "  ",
+    };
+    format!("{}{mark}", change_words(column, s.mean))
+}
+
+/// A table for each of the measures that weigh most, with a row for each recording, and what they come to below.
+fn each_recording(a: &Answer, width: usize) -> Vec<Table> {
+    let contenders: Vec<(usize, &Contender)> = a.groups.first().map_or_else(Vec::new, |g| {
+        g.contenders.iter().enumerate().filter(|(_, c)| c.role != Role::Baseline).collect()
+    });
+    let columns: Vec<(usize, &Column)> = a.columns.iter().enumerate().collect();
+    match contenders.as_slice() {
+        // One governor: all measures of it.
+        [(at, only)] => vec![fitting(width, &|cut| one_governor(a, *at, &only.governor, &columns, cut))],
+        _ => columns
+            .iter()
+            .take(2)
+            .map(|(i, column)| fitting(width, &|cut| one_column(a, *i, column, &contenders, cut)))
+            .collect(),
+    }
+}
+
+fn one_governor(a: &Answer, at: usize, governor: &str, columns: &[(usize, &Column)], cut: Cut) -> Table {
+    let columns: Vec<&(usize, &Column)> = columns.iter().take(cut.columns).collect();
+    let mut head = vec![format!("{} by recording", shortened(governor, cut.name))];
+    head.extend(columns.iter().map(|(_, c)| short_label(c)));
+    let cell = |group: &Group, n: usize| {
+        let (i, column) = columns[n];
+        group
+            .contenders
+            .get(at)
+            .and_then(|c| c.cells.get(*i))
+            .map_or_else(|| UNKNOWN.to_owned(), |cell| change_words(column, cell.change))
+    };
+    let spread = |n: usize| {
+        let (_, column) = columns[n];
+        a.spreads.iter().find(|s| s.governor == governor && s.column == column.name).map(|s| (*column, s))
+    };
+    by_recording(a, head, columns.len(), cut, &cell, &spread)
+}
+
+fn one_column(a: &Answer, i: usize, column: &Column, contenders: &[(usize, &Contender)], cut: Cut) -> Table {
+    let contenders: Vec<&(usize, &Contender)> = contenders.iter().take(cut.columns).collect();
+    let mut head = vec![format!("{} by recording", column.label)];
+    head.extend(contenders.iter().map(|(_, c)| shortened(&c.governor, cut.name.min(16))));
+    let cell = |group: &Group, n: usize| {
+        let (at, _) = contenders[n];
+        group
+            .contenders
+            .get(*at)
+            .and_then(|c| c.cells.get(i))
+            .map_or_else(|| UNKNOWN.to_owned(), |cell| change_words(column, cell.change))
+    };
+    let spread = |n: usize| {
+        let (_, c) = contenders[n];
+        let found = a.spreads.iter().find(|s| s.governor == c.governor && s.column == column.name);
+        found.map(|s| (column, s))
+    };
+    by_recording(a, head, contenders.len(), cut, &cell, &spread)
+}
+
+/// A row for each recording, then mean, median, range, which way, interval.
+fn by_recording<'a>(
+    a: &'a Answer,
+    head: Vec<String>,
+    columns: usize,
+    cut: Cut,
+    cell: &dyn Fn(&Group, usize) -> String,
+    spread: &dyn Fn(usize) -> Option<(&'a Column, &'a Spread)>,
+) -> Table {
+    let mut t = Table::new("", head);
+    for group in &a.groups {
+        let cells = (0..columns).map(|n| cell(group, n));
+        t.rows.push(std::iter::once(shortened(&group.name, cut.name.min(28))).chain(cells).collect());
+    }
+    let mut row = |name: &str, of: &dyn Fn(&Column, &Spread) -> String| {
+        let cells = (0..columns).map(|n| spread(n).map_or_else(|| UNKNOWN.to_owned(), |(c, s)| of(c, s)));
+        t.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
+    };
+    row("geometric mean", &|c, s| change_words(c, s.mean));
+    row("median", &|c, s| change_words(c, s.median));
+    row("least", &|c, s| change_words(c, s.range[0]));
+    row("greatest", &|c, s| change_words(c, s.range[1]));
+    row("fell:same:rose", &|_, s| format!("{}:{}:{}", s.fell, s.same, s.rose));
+    let end = |of: fn(Interval) -> f64| {
+        move |c: &Column, s: &Spread| {
+            s.interval.map_or_else(|| UNKNOWN.to_owned(), |i| change_words(c, of(i)))
+        }
+    };
+    row("95 % from", &end(|i| i.low));
+    row("95 % to", &end(|i| i.high));
+    t
+}
