@@ -82,14 +82,46 @@ fn documents_show_what_the_command_prints() {
 }
 
 #[test]
-fn the_front_page_counts_the_machines_that_there_are() {
-    let files = fs::read_dir(root().join("platforms")).unwrap().map(|e| e.unwrap().path());
-    let machines = files.filter(|p| p.extension().is_some_and(|e| e == "toml")).count();
+fn the_front_page_counts_what_there_is() {
+    const NUMBERS: [&str; 20] = [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+    ];
     let page = fs::read_to_string(root().join("README.md")).unwrap();
-    let words: Vec<&str> = page.split_whitespace().collect();
-    let said =
-        words.windows(4).find(|w| w[1..] == ["machines", "ship", "with"]).map(|w| w[0].parse::<usize>());
-    assert_eq!(said.unwrap().unwrap(), machines, "platforms in README.md");
+    let words: Vec<&str> =
+        page.split(|c: char| c.is_whitespace() || "[]()*,.".contains(c)).filter(|w| !w.is_empty()).collect();
+    // The number before a phrase.
+    let said = |phrase: &[&str]| {
+        let at = words.windows(phrase.len()).position(|w| w == phrase);
+        let word = words[at.unwrap_or_else(|| panic!("README.md lacks {phrase:?}")) - 1];
+        NUMBERS.iter().position(|n| *n == word).map_or_else(|| word.parse().unwrap(), |n| n + 1)
+    };
+    let files = |folder: &str, begin: &str, end: &str| {
+        let names =
+            fs::read_dir(root().join(folder)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|n| n.starts_with(begin) && n.ends_with(end)).count()
+    };
+    assert_eq!(said(&["machines", "ship", "with"]), files("platforms", "", ".toml"), "platforms");
+    assert_eq!(said(&["published", "tables"]), files("experiments", "", ".toml"), "experiments");
+    assert_eq!(said(&["versions", "of", "TEO"]), files("governors", "teo", ".c"), "versions of TEO");
 }
 
 /// The document with every command's output as it is now.
