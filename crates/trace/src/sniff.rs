@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{ctf, dat, perf, perfetto, text};
 
 /// What a file looks like.
-pub(crate) enum Look {
+pub(crate) enum FileKind {
     /// `trace.dat` of trace-cmd.
     Dat,
     /// `perf.data` of perf.
@@ -53,16 +53,16 @@ pub(crate) fn starts_with(path: &Path, magics: &[&[u8; 8]]) -> bool {
 }
 
 /// Judges a file by its first bytes.
-pub(crate) fn look(head: &[u8]) -> Look {
-    let is = |looks_like, advice| Look::Unread { looks_like, advice };
+pub(crate) fn look(head: &[u8]) -> FileKind {
+    let is = |looks_like, advice| FileKind::Unread { looks_like, advice };
     if head.starts_with(dat::MAGIC) {
-        return Look::Dat;
+        return FileKind::Dat;
     }
     if head.starts_with(perf::MAGIC) || head.starts_with(perf::MAGIC_BIG) {
-        return Look::Perf;
+        return FileKind::Perf;
     }
     if ctf::metadata::looks_like(head) {
-        return Look::CtfMetadata;
+        return FileKind::CtfMetadata;
     }
     if head.is_empty() {
         return is("an empty file", "check that the recording was finished");
@@ -74,16 +74,16 @@ pub(crate) fn look(head: &[u8]) -> Look {
         return is("a tar archive", UNPACK);
     }
     if let Some(wrapping) = text::Wrapping::atrace(head) {
-        return Look::Text(wrapping);
+        return FileKind::Text(wrapping);
     }
     if text::looks_like(head) && !html(head) {
-        return Look::Text(text::Wrapping::Plain);
+        return FileKind::Text(text::Wrapping::Plain);
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return is("text in UTF-16 (as PowerShell writes it)", "store it as UTF-8");
     }
     if perfetto::looks_like(head) {
-        return Look::Perfetto;
+        return FileKind::Perfetto;
     }
     if head.contains(&0) {
         if head.first() == Some(&0x0a) {
@@ -92,7 +92,7 @@ pub(crate) fn look(head: &[u8]) -> Look {
         return is("binary data of an unknown kind", READS);
     }
     if html(head) {
-        return Look::Text(text::Wrapping::Html);
+        return FileKind::Text(text::Wrapping::Html);
     }
     let text = String::from_utf8_lossy(head);
     let line = text.trim_start().lines().next().unwrap_or("");

@@ -71,16 +71,16 @@ impl TraceFile {
         let input = input.unwrapped()?;
         let wrapping = input.wrapping();
         let look = sniff::look(&input.head()?);
-        if matches!(look, sniff::Look::Text(_) | sniff::Look::Perf | sniff::Look::Perfetto) {
+        if matches!(look, sniff::FileKind::Text(_) | sniff::FileKind::Perf | sniff::FileKind::Perfetto) {
             choice.only_top(input.path())?;
         }
         let format = match look {
-            sniff::Look::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
-            sniff::Look::Perf => Format::Other(perf::open(input)?),
-            sniff::Look::Text(wrapping) => Format::Other(text::open(input, wrapping)?),
-            sniff::Look::Perfetto => Format::Other(perfetto::open(input)?),
-            sniff::Look::CtfMetadata => Format::Other(ctf::open_beside(&input)?),
-            sniff::Look::Unread { looks_like, advice } => {
+            sniff::FileKind::Dat => Format::Ring(Box::new(dat::open(input, choice)?)),
+            sniff::FileKind::Perf => Format::Other(perf::open(input)?),
+            sniff::FileKind::Text(wrapping) => Format::Other(text::open(input, wrapping)?),
+            sniff::FileKind::Perfetto => Format::Other(perfetto::open(input)?),
+            sniff::FileKind::CtfMetadata => Format::Other(ctf::open_beside(&input)?),
+            sniff::FileKind::Unread { looks_like, advice } => {
                 return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
             }
         };

@@ -23,6 +23,9 @@ use kinds::{Condition, Kind, Needs};
 pub(crate) use layout::{Layout, Values};
 pub(crate) use vectors::{event_of, ipi, reason};
 
+/// No event has more fields that mean something.
+pub(crate) const MOST_FIELDS: usize = 11;
+
 macro_rules! op {
     ($(
         $(#[$doc:meta])* $kind:ident [$($system:literal $name:literal),+]

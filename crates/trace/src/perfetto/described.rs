@@ -12,7 +12,7 @@ use crate::kernel::meaning::{Layout, Op, Values, system_of};
 use crate::learned::Learned;
 
 /// Fields with higher numbers are not read; no event of the kernel has so many.
-const MOST_FIELDS: usize = 64;
+const DESCRIBED_FIELDS: usize = 64;
 /// So many different sets of fields of one event are remembered; a recorder writes one.
 const MOST_SHAPES: usize = 64;
 
@@ -39,7 +39,7 @@ impl Described {
         for (number, value) in parts.by_ref() {
             match number {
                 1 => name = value.text(),
-                2 if fields.len() < MOST_FIELDS => fields.extend(field_of(value.bytes())),
+                2 if fields.len() < DESCRIBED_FIELDS => fields.extend(field_of(value.bytes())),
                 _ => {}
             }
         }
@@ -64,7 +64,7 @@ fn field_of(message: &[u8]) -> Option<Field<String>> {
         9 | 12 => Kind::Text,
         _ => return None,
     };
-    let number = u8::try_from(at).ok().filter(|n| usize::from(*n) < MOST_FIELDS)?;
+    let number = u8::try_from(at).ok().filter(|n| usize::from(*n) < DESCRIBED_FIELDS)?;
     Some(Field { number, name, kind })
 }
 
@@ -81,13 +81,13 @@ pub(super) fn known() -> impl Iterator<Item = (u32, Described)> {
 pub(super) struct Slots<'a> {
     /// Which fields are there.
     present: u64,
-    numbers: [u64; MOST_FIELDS],
-    texts: [&'a [u8]; MOST_FIELDS],
+    numbers: [u64; DESCRIBED_FIELDS],
+    texts: [&'a [u8]; DESCRIBED_FIELDS],
 }
 
 impl<'a> Slots<'a> {
     pub(super) fn new() -> Self {
-        Self { present: 0, numbers: [0; MOST_FIELDS], texts: [&[]; MOST_FIELDS] }
+        Self { present: 0, numbers: [0; DESCRIBED_FIELDS], texts: [&[]; DESCRIBED_FIELDS] }
     }
 
     pub(super) fn clear(&mut self) {
@@ -243,7 +243,7 @@ impl Meaning {
         let fields = &mut self.described.fields;
         let known = fields.iter().find(|f| f.kind == kind && f.name.as_bytes() == name).map(|f| f.number);
         let at = known.or_else(|| {
-            let number = u8::try_from(fields.len()).ok().filter(|n| usize::from(*n) < MOST_FIELDS)?;
+            let number = u8::try_from(fields.len()).ok().filter(|n| usize::from(*n) < DESCRIBED_FIELDS)?;
             fields.push(Field { number, name: String::from_utf8_lossy(name).into_owned(), kind });
             Some(number)
         });

@@ -8,10 +8,7 @@ use memchr::{memchr, memmem, memrchr};
 
 use super::values;
 use super::words::Words;
-use crate::kernel::meaning::{Layout, Op, Spelled, Values, spelled};
-
-/// No event has more fields that mean something.
-const MOST_FIELDS: usize = 11;
+use crate::kernel::meaning::{Layout, MOST_FIELDS, Op, Spelled, Values, spelled};
 
 /// A field: a place in [`Line`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use idlewise_model::{Event, EventKind};
 
 use super::Names;
 use super::proto::Proto;
-use super::row::{MOST_FIELDS, Row, Val};
+use super::row::{Row, Val};
 use crate::TraceMeta;
+use crate::kernel::meaning::MOST_FIELDS;
 use crate::perfetto::{CLOCK_REMARK, EVENT_FIELDS, EVENT_NUMBERS};
 
 /// A CPU's bundle is written when it has so many bytes, as recorders do.

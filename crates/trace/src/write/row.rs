@@ -3,8 +3,7 @@
 
 use idlewise_model::CpuMask;
 
-/// No event has more fields that mean something.
-pub(super) const MOST_FIELDS: usize = 11;
+use crate::kernel::meaning::MOST_FIELDS;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
