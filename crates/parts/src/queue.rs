@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// Something that will happen. CPUs, tasks, clocks and sources are indices; `turn` counts how often it was set anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum QueuedEvent {
     /// What a CPU does now comes to its end, unless `turn` is over.
     Segment {
         cpu: u32,
@@ -64,21 +64,21 @@ pub enum Irq {
 /// Events in order of time; of the same time, in the order in which they were announced.
 #[derive(Debug, Default)]
 pub struct Queue {
-    heap: BinaryHeap<Reverse<(u64, u64, What)>>,
+    heap: BinaryHeap<Reverse<(u64, u64, QueuedEvent)>>,
     announced: u64,
 }
 
 impl Queue {
     /// Announces `what` for `at_ns`.
     #[inline]
-    pub fn push(&mut self, at_ns: u64, what: What) {
+    pub fn push(&mut self, at_ns: u64, what: QueuedEvent) {
         self.announced += 1;
         self.heap.push(Reverse((at_ns, self.announced, what)));
     }
 
     /// What comes next, and when, ns.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, What)> {
+    pub fn pop(&mut self) -> Option<(u64, QueuedEvent)> {
         self.heap.pop().map(|Reverse((at_ns, _, what))| (at_ns, what))
     }
 }

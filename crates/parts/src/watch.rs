@@ -5,7 +5,7 @@ use idlewise_model::Ledger;
 
 /// Something that happened, as a kernel would trace it. Tasks are numbers; CPUs are places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SimEvent {
     /// A task was made, with the program of that number.
     Made {
         task: u32,
@@ -105,14 +105,14 @@ pub enum IrqKind {
 pub trait Watch: Ledger {
     /// Something happened on the CPU at place `cpu`. Events of one CPU come in order of time.
     #[inline]
-    fn seen(&mut self, at_ns: u64, cpu: u32, what: Seen) {
+    fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
         let _ = (at_ns, cpu, what);
     }
 }
 
 impl<A: Watch, B: Watch> Watch for (A, B) {
     #[inline]
-    fn seen(&mut self, at_ns: u64, cpu: u32, what: Seen) {
+    fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
         self.0.seen(at_ns, cpu, what);
         self.1.seen(at_ns, cpu, what);
     }

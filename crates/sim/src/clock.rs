@@ -6,8 +6,8 @@ use idlewise_freq::{Answer, Change, Event, Hook, Policy};
 use crate::state::Sim;
 use crate::state::cpu::Mode;
 use crate::state::load::View;
-use idlewise_parts::queue::What;
-use idlewise_parts::watch::{Seen, Watch};
+use idlewise_parts::queue::QueuedEvent;
+use idlewise_parts::watch::{SimEvent, Watch};
 
 impl<W: Watch> Sim<'_, W> {
     /// The governors take over, and the CPUs have the speeds of their clocks.
@@ -31,7 +31,8 @@ impl<W: Watch> Sim<'_, W> {
                 let k = &mut self.clocks[clock];
                 k.done_turn = k.done_turn.wrapping_add(1);
                 let turn = k.done_turn;
-                self.queue.push(ends_ns.max(self.now_ns), What::ClockSet { clock: clock as u32, turn });
+                self.queue
+                    .push(ends_ns.max(self.now_ns), QueuedEvent::ClockSet { clock: clock as u32, turn });
             }
         }
         if answer.timers {
@@ -116,7 +117,7 @@ impl<W: Watch> Sim<'_, W> {
         let k = &mut self.clocks[clock];
         k.turn = k.turn.wrapping_add(1);
         let turn = k.turn;
-        self.queue.push(at_ns.max(self.now_ns), What::ClockTimer { clock: clock as u32, turn });
+        self.queue.push(at_ns.max(self.now_ns), QueuedEvent::ClockTimer { clock: clock as u32, turn });
     }
 
     fn set_clock(&mut self, clock: usize, khz: u32) {
@@ -148,7 +149,7 @@ impl<W: Watch> Sim<'_, W> {
             cpu.pelt.set_speed(idlewise_signal::pelt::Speed { capacity, frequency: frequency as u32 });
             let now_ns = self.now_ns;
             self.load.tell(|w| w.set_frequency(c as u32, at.khz, now_ns));
-            self.watch.seen(now_ns, c as u32, Seen::Clock { khz: at.khz });
+            self.watch.seen(now_ns, c as u32, SimEvent::Clock { khz: at.khz });
             if works {
                 self.go_on(c);
             }

@@ -4,7 +4,7 @@
 use idlewise_workload::{Arrivals, Completion, Distribution, Random};
 
 use crate::state::Sim;
-use idlewise_parts::queue::{Irq, What};
+use idlewise_parts::queue::{Irq, QueuedEvent};
 use idlewise_parts::timers::Waiter;
 use idlewise_parts::watch::Watch;
 
@@ -36,7 +36,7 @@ impl<W: Watch> Sim<'_, W> {
         match spec.completion {
             Completion::Irq => {
                 let irq = Irq::Device { device, task };
-                self.queue.push(self.now_ns + ns, What::Interrupt { cpu, irq });
+                self.queue.push(self.now_ns + ns, QueuedEvent::Interrupt { cpu, irq });
                 return;
             }
             Completion::Hrtimer => timers.add(self.now_ns + ns, 0, waiter),
@@ -77,7 +77,7 @@ impl<W: Watch> Sim<'_, W> {
             };
             for _ in 0..times {
                 let ns = sample(first, random);
-                self.queue.push(ns, What::Arrival { source: number, left });
+                self.queue.push(ns, QueuedEvent::Arrival { source: number, left });
             }
         }
     }
@@ -89,7 +89,7 @@ impl<W: Watch> Sim<'_, W> {
         let mut again = |after: &Distribution, left| {
             // Time passes between any two.
             let ns = sample(after, &mut s.random).max(1);
-            self.queue.push(self.now_ns + ns, What::Arrival { source, left });
+            self.queue.push(self.now_ns + ns, QueuedEvent::Arrival { source, left });
         };
         match &self.workload.sources[source as usize].arrivals {
             Arrivals::Open { gap } => again(gap, 0),
@@ -149,7 +149,7 @@ impl<W: Watch> Sim<'_, W> {
         s.latency_ns.push(u32::try_from(self.now_ns - came_ns).unwrap_or(u32::MAX));
         if let Arrivals::Closed { think, .. } = &self.workload.sources[source as usize].arrivals {
             let ns = sample(think, &mut s.random);
-            self.queue.push(self.now_ns + ns, What::Arrival { source, left: 0 });
+            self.queue.push(self.now_ns + ns, QueuedEvent::Arrival { source, left: 0 });
         }
     }
 }

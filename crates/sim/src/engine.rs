@@ -24,9 +24,9 @@ use crate::state::task::{Left, State, Task, TaskSeen, Tasks};
 use crate::state::turns::Turns;
 use idlewise_parts::energy::Meter;
 use idlewise_parts::program::Program;
-use idlewise_parts::queue::{Irq, Queue, What};
+use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
 use idlewise_parts::timers::{NEVER_NS, Waiter};
-use idlewise_parts::watch::{IrqKind, Seen, Watch};
+use idlewise_parts::watch::{IrqKind, SimEvent, Watch};
 use idlewise_parts::{Machine, SimError};
 
 /// Runs `workload` on `machine` with `governor` for the time of `setting`.
@@ -112,12 +112,12 @@ impl<'a, W: Watch> Sim<'a, W> {
             for _ in 0..spec.instances {
                 let task = sim.make(number);
                 begin_ns += sim.chance.draw() % (setting.stagger_ns + 1);
-                sim.queue.push(begin_ns + spec.delay_ns, What::Start { task });
+                sim.queue.push(begin_ns + spec.delay_ns, QueuedEvent::Start { task });
             }
         }
         sim.begun = sim.alive;
         sim.begin_arrivals();
-        sim.queue.push(setting.duration_ns, What::End);
+        sim.queue.push(setting.duration_ns, QueuedEvent::End);
         Ok(sim)
     }
 
@@ -126,7 +126,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             self.now_ns = at_ns;
             self.out.events += 1;
             match what {
-                What::Segment { cpu, turn } => {
+                QueuedEvent::Segment { cpu, turn } => {
                     let c = cpu as usize;
                     if self.cpus[c].turn == turn {
                         self.segment_over(c);
@@ -134,7 +134,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                         self.out.events -= 1;
                     }
                 }
-                What::Timer { cpu, turn } => {
+                QueuedEvent::Timer { cpu, turn } => {
                     let c = cpu as usize;
                     if self.cpus[c].timer_turn == turn {
                         self.timer_in_turns();
@@ -144,13 +144,13 @@ impl<'a, W: Watch> Sim<'a, W> {
                         self.out.events -= 1;
                     }
                 }
-                What::Interrupt { cpu, irq } => self.interrupt(cpu as usize, irq),
-                What::Start { task } => self.start(task),
-                What::Arrival { source, left } => self.arrival(source, left),
-                What::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
-                What::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
-                What::Turn { turn } => self.next_turn(turn),
-                What::End => break,
+                QueuedEvent::Interrupt { cpu, irq } => self.interrupt(cpu as usize, irq),
+                QueuedEvent::Start { task } => self.start(task),
+                QueuedEvent::Arrival { source, left } => self.arrival(source, left),
+                QueuedEvent::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
+                QueuedEvent::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
+                QueuedEvent::Turn { turn } => self.next_turn(turn),
+                QueuedEvent::End => break,
             }
             if self.alive == 0 && self.out.finished_ns.is_some() {
                 break;
@@ -223,7 +223,7 @@ impl<'a, W: Watch> Sim<'a, W> {
     fn start(&mut self, task: u32) {
         let cpu = self.tasks[task].cpu;
         let program = self.tasks[task].program;
-        self.watch.seen(self.now_ns, cpu, Seen::Made { task, program });
+        self.watch.seen(self.now_ns, cpu, SimEvent::Made { task, program });
         self.tasks[task].state = State::Asleep;
         self.tasks[task].begun_ns = self.now_ns;
         self.wake(task, None, self.now_ns);
@@ -245,7 +245,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         if self.turns.is_some() {
             self.until_in_turns(c, end_ns);
         } else if end_ns < NEVER_NS {
-            self.queue.push(end_ns, What::Segment { cpu: c as u32, turn: cpu.turn });
+            self.queue.push(end_ns, QueuedEvent::Segment { cpu: c as u32, turn: cpu.turn });
         }
     }
 
@@ -312,7 +312,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             };
         }
         if let Some(first) = self.cpus[c].handling.first() {
-            self.watch.seen(self.now_ns, c as u32, Seen::Irq { kind: kind(*first) });
+            self.watch.seen(self.now_ns, c as u32, SimEvent::Irq { kind: kind(*first) });
         }
         self.segment(c, ns.saturating_sub(costs.irq_exit_ns), Then::Irqs);
     }
@@ -322,7 +322,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         for (i, irq) in handling.drain(..).enumerate() {
             let kind = kind(irq);
             if i > 0 {
-                self.watch.seen(self.now_ns, c as u32, Seen::Irq { kind });
+                self.watch.seen(self.now_ns, c as u32, SimEvent::Irq { kind });
             }
             match irq {
                 Irq::Timer => self.timer_fired(c),
@@ -333,7 +333,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 Irq::Device { device, task } => self.device_done(c, device, task),
                 Irq::Request { source } => self.request_came(c, source),
             }
-            self.watch.seen(self.now_ns, c as u32, Seen::IrqDone { kind });
+            self.watch.seen(self.now_ns, c as u32, SimEvent::IrqDone { kind });
         }
         // Its memory is used again.
         self.cpus[c].handling = handling;
@@ -379,15 +379,15 @@ impl<'a, W: Watch> Sim<'a, W> {
         let stopped = self.cpus[c].idle.tick_stopped();
         if stopped {
             if self.cpus[c].timers.wheel_at_ns() <= now_ns {
-                self.watch.seen(now_ns, c as u32, Seen::TimerExpired { task: None });
-                self.watch.seen(now_ns, c as u32, Seen::TimerDone { task: None });
+                self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { task: None });
+                self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { task: None });
                 self.run_wheel(c);
             }
         } else if self.cpus[c].tick_at_ns <= now_ns {
-            self.watch.seen(now_ns, c as u32, Seen::TimerExpired { task: None });
+            self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { task: None });
             self.cpus[c].tick_at_ns = self.machine.grid.after(now_ns);
             self.tick(c);
-            self.watch.seen(now_ns, c as u32, Seen::TimerDone { task: None });
+            self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { task: None });
             self.tick_is_set(c);
             self.run_wheel(c);
         }
@@ -396,7 +396,11 @@ impl<'a, W: Watch> Sim<'a, W> {
     /// The tick's timer was set to its next time.
     pub(crate) fn tick_is_set(&mut self, c: usize) {
         let at_ns = self.cpus[c].tick_at_ns;
-        self.watch.seen(self.now_ns, c as u32, Seen::TimerSet { task: None, soft_ns: at_ns, hard_ns: at_ns });
+        self.watch.seen(
+            self.now_ns,
+            c as u32,
+            SimEvent::TimerSet { task: None, soft_ns: at_ns, hard_ns: at_ns },
+        );
     }
 
     /// The tick's handler looks at the wheel.
@@ -404,13 +408,13 @@ impl<'a, W: Watch> Sim<'a, W> {
         let mut ran = false;
         while let Some(waiter) = self.cpus[c].timers.expired_of_wheel(self.now_ns) {
             if !ran {
-                self.watch.seen(self.now_ns, c as u32, Seen::WheelRuns);
+                self.watch.seen(self.now_ns, c as u32, SimEvent::WheelRuns);
             }
             ran = true;
             self.expired(c, waiter, true);
         }
         if ran {
-            self.watch.seen(self.now_ns, c as u32, Seen::WheelRan);
+            self.watch.seen(self.now_ns, c as u32, SimEvent::WheelRan);
         }
         if let Some(stay) = &mut self.cpus[c].stay {
             stay.tick_ran = true;
@@ -425,16 +429,16 @@ impl<'a, W: Watch> Sim<'a, W> {
             Waiter::Task { task, turn } => {
                 if self.tasks[task].turn == turn && self.tasks[task].state == State::Asleep {
                     let seen = if of_wheel {
-                        Seen::WheelExpired { task }
+                        SimEvent::WheelExpired { task }
                     } else {
-                        Seen::TimerExpired { task: Some(task) }
+                        SimEvent::TimerExpired { task: Some(task) }
                     };
                     self.watch.seen(self.now_ns, c as u32, seen);
                     self.wake(task, Some(c), self.called_at_ns(c));
                     let seen = if of_wheel {
-                        Seen::WheelDone { task }
+                        SimEvent::WheelDone { task }
                     } else {
-                        Seen::TimerDone { task: Some(task) }
+                        SimEvent::TimerDone { task: Some(task) }
                     };
                     self.watch.seen(self.now_ns, c as u32, seen);
                 }
@@ -454,7 +458,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             cpu.timer_turn = cpu.timer_turn.wrapping_add(1);
             if at_ns < NEVER_NS {
                 let turn = cpu.timer_turn;
-                self.queue.push(at_ns.max(self.now_ns), What::Timer { cpu: c as u32, turn });
+                self.queue.push(at_ns.max(self.now_ns), QueuedEvent::Timer { cpu: c as u32, turn });
             }
             if self.turns.is_some() {
                 self.timer_set_in_turns(c);

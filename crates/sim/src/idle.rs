@@ -7,7 +7,7 @@ use idlewise_model::{TickChoice, WakeCause};
 use crate::state::Sim;
 use crate::state::cpu::{Mode, Stay, Then};
 use idlewise_parts::queue::Irq;
-use idlewise_parts::watch::{Seen, Watch};
+use idlewise_parts::watch::{SimEvent, Watch};
 
 impl<W: Watch> Sim<'_, W> {
     /// The idle task was switched in.
@@ -54,7 +54,7 @@ impl<W: Watch> Sim<'_, W> {
         if entered.tick == TickChoice::Stopped {
             let wheel_ns = self.cpus[c].timers.wheel_at_ns();
             let wheel_at_ns = (wheel_ns < NEVER_AT_NS).then_some(wheel_ns);
-            self.watch.seen(now_ns, c as u32, Seen::TickStopped { wheel_at_ns });
+            self.watch.seen(now_ns, c as u32, SimEvent::TickStopped { wheel_at_ns });
             self.tick_stopped(c);
             if self.machine.costs.stop_tick_ns > 0 {
                 self.segment(c, self.machine.costs.stop_tick_ns, Then::Enter);
@@ -76,7 +76,7 @@ impl<W: Watch> Sim<'_, W> {
             stay.poll_until_ns = stay.poll_until_ns.saturating_add(late_ns).min(NEVER_AT_NS);
         }
         let (state, poll_until_ns) = (stay.state, stay.poll_until_ns);
-        self.watch.seen(now_ns, c as u32, Seen::IdleEntered { state: state as u8 });
+        self.watch.seen(now_ns, c as u32, SimEvent::IdleEntered { state: state as u8 });
         self.meter.enters(self.machine, c, now_ns, state);
         self.set_timer(c);
         if poll_until_ns == NEVER_AT_NS {
@@ -123,7 +123,7 @@ impl<W: Watch> Sim<'_, W> {
         if let Some(stay) = &mut self.cpus[c].stay {
             stay.exit_at_ns = self.now_ns;
         }
-        self.watch.seen(self.now_ns, c as u32, Seen::IdleLeft);
+        self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);
         self.handle_irqs(c);
     }
@@ -168,7 +168,7 @@ impl<W: Watch> Sim<'_, W> {
     fn leave_poll(&mut self, c: usize, mut stay: Stay, cause: WakeCause) {
         stay.wake_at_ns = self.now_ns;
         stay.exit_at_ns = self.now_ns;
-        self.watch.seen(self.now_ns, c as u32, Seen::IdleLeft);
+        self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);
         self.leave(c, stay, cause, self.now_ns);
         self.again_or_out(c);

@@ -8,9 +8,9 @@ use crate::state::Sim;
 use crate::state::cpu::{Mode, Then};
 use crate::state::task::{Left, State};
 use idlewise_parts::program::Class;
-use idlewise_parts::queue::{Irq, What};
+use idlewise_parts::queue::{Irq, QueuedEvent};
 use idlewise_parts::timers::Waiter;
-use idlewise_parts::watch::{Seen, Watch};
+use idlewise_parts::watch::{SimEvent, Watch};
 
 /// How long one of equal real-time tasks runs before another's turn, ns (`sched_rr_timeslice_ms`).
 const TURN_NS: u64 = 100_000_000;
@@ -67,7 +67,7 @@ impl<W: Watch> Sim<'_, W> {
             let cpu = &mut self.cpus[from as usize];
             cpu.iowait = cpu.iowait.saturating_sub(1);
         }
-        self.watch.seen(now_ns, by.map_or(target, |b| b as u32), Seen::Waking { task, target });
+        self.watch.seen(now_ns, by.map_or(target, |b| b as u32), SimEvent::Waking { task, target });
         if target != from {
             if !t.is_new && t.is_fair() {
                 self.load.pelt.remove(&mut self.cpus[from as usize].pelt, &mut t.pelt, now_ns);
@@ -97,7 +97,7 @@ impl<W: Watch> Sim<'_, W> {
         t.seen.migrations += 1;
         let (old, new) = (&self.cpus[from as usize].fair, &self.cpus[to as usize].fair);
         old.hand_over(new, self.machine.fair, &mut t.entity);
-        self.watch.seen(self.now_ns, to, Seen::Migrated { task, from, to });
+        self.watch.seen(self.now_ns, to, SimEvent::Migrated { task, from, to });
     }
 
     /// `task` waits on its CPU from now on.
@@ -191,7 +191,7 @@ impl<W: Watch> Sim<'_, W> {
         if !self.cpus[c].ipi_sent {
             self.cpus[c].ipi_sent = true;
             let at_ns = self.now_ns + self.machine.costs.ipi_ns;
-            self.queue.push(at_ns, What::Interrupt { cpu: c as u32, irq: Irq::Ipi });
+            self.queue.push(at_ns, QueuedEvent::Interrupt { cpu: c as u32, irq: Irq::Ipi });
         }
     }
 
@@ -241,7 +241,7 @@ impl<W: Watch> Sim<'_, W> {
         self.load.tell(|w| w.switch(c as u32, to, sleeps, now_ns));
         let prev_sleeps = prev.is_some() && runs.is_none();
         if prev.is_some() || next.is_some() {
-            self.watch.seen(self.now_ns, c as u32, Seen::Switch { prev, prev_sleeps, next });
+            self.watch.seen(self.now_ns, c as u32, SimEvent::Switch { prev, prev_sleeps, next });
         }
         if let Some(p) = prev
             && let Some(to) = self.tasks[p].push_to.take()

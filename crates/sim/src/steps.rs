@@ -9,9 +9,9 @@ use crate::state::cpu::Then;
 use crate::state::task::Left;
 use idlewise_parts::SimError;
 use idlewise_parts::program::{Step, TimerAt};
-use idlewise_parts::queue::What;
+use idlewise_parts::queue::QueuedEvent;
 use idlewise_parts::timers::Waiter;
-use idlewise_parts::watch::{Seen, Watch};
+use idlewise_parts::watch::{SimEvent, Watch};
 
 /// So many steps that take no time, one after the other, are a loop that never ends.
 const PATIENCE: u32 = 100_000;
@@ -115,7 +115,7 @@ impl<W: Watch> Sim<'_, W> {
                 let ns = sample(amount, &mut t.random);
                 let waiter = Waiter::Task { task, turn: t.turn };
                 let at_ns = self.cpus[c].timers.add_to_wheel(self.now_ns, ns, self.machine.grid, waiter);
-                self.watch.seen(self.now_ns, c as u32, Seen::WheelSet { task, at_ns });
+                self.watch.seen(self.now_ns, c as u32, SimEvent::WheelSet { task, at_ns });
                 true
             }
             Step::Period { timer, period_ns, mode } => {
@@ -164,7 +164,7 @@ impl<W: Watch> Sim<'_, W> {
                 let child = self.make(*program);
                 self.tasks[child].cpu = c as u32;
                 let delay_ns = self.program.tasks[*program as usize].delay_ns;
-                self.queue.push(self.now_ns + delay_ns, What::Start { task: child });
+                self.queue.push(self.now_ns + delay_ns, QueuedEvent::Start { task: child });
                 false
             }
             Step::Io(device) => {
@@ -211,7 +211,7 @@ impl<W: Watch> Sim<'_, W> {
         let t = &self.tasks[task];
         let slack_ns = if t.is_fair() { self.machine.slack_ns } else { 0 };
         self.cpus[c].timers.add(at_ns, slack_ns, Waiter::Task { task, turn: t.turn });
-        let seen = Seen::TimerSet { task: Some(task), soft_ns: at_ns, hard_ns: at_ns + slack_ns };
+        let seen = SimEvent::TimerSet { task: Some(task), soft_ns: at_ns, hard_ns: at_ns + slack_ns };
         self.watch.seen(self.now_ns, c as u32, seen);
         true
     }

@@ -11,7 +11,7 @@ use crate::state::Sim;
 use crate::state::cpu::Mode;
 use crate::state::task::Left;
 use crate::state::turns::Share;
-use idlewise_parts::queue::What;
+use idlewise_parts::queue::QueuedEvent;
 use idlewise_parts::timers::NEVER_NS;
 use idlewise_parts::watch::Watch;
 
@@ -88,7 +88,7 @@ impl<W: Watch> Sim<'_, W> {
         let cpu = &self.cpus[c];
         let waits = matches!(cpu.mode, Mode::Sleep) || cpu.mode == Mode::Exit && !cpu.share.leaves;
         if !waits && cpu.share.ends_ns < NEVER_NS {
-            let what = What::Segment { cpu: c as u32, turn: cpu.turn };
+            let what = QueuedEvent::Segment { cpu: c as u32, turn: cpu.turn };
             self.queue.push(cpu.share.ends_ns.max(now_ns), what);
         }
         let mut end_ns = NEVER_NS;
@@ -140,7 +140,7 @@ impl<W: Watch> Sim<'_, W> {
         turns.end_ns = end_ns;
         turns.turn = turns.turn.wrapping_add(1);
         if end_ns < NEVER_NS {
-            self.queue.push(end_ns, What::Turn { turn: turns.turn });
+            self.queue.push(end_ns, QueuedEvent::Turn { turn: turns.turn });
         }
     }
 

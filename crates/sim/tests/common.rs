@@ -4,7 +4,7 @@
 
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::{Entry, Ledger};
-use idlewise_parts::{Machine, Seen, Watch};
+use idlewise_parts::{Machine, SimEvent, Watch};
 use idlewise_platform::Platform;
 use idlewise_signal::pelt::Pelt;
 use idlewise_sim::{Outcome, Setting, Signal, simulate};
@@ -105,7 +105,7 @@ pub(crate) fn workload(tasks: Vec<Task>) -> Workload {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) entries: Vec<Entry>,
-    pub(crate) seen: Vec<(u64, u32, Seen)>,
+    pub(crate) seen: Vec<(u64, u32, SimEvent)>,
 }
 
 impl Ledger for Log {
@@ -115,7 +115,7 @@ impl Ledger for Log {
 }
 
 impl Watch for Log {
-    fn seen(&mut self, at_ns: u64, cpu: u32, what: Seen) {
+    fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
         self.seen.push((at_ns, cpu, what));
     }
 }

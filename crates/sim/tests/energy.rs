@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{Log, MS, US, run_with, setting, sleep, task, work, workload};
-use idlewise_parts::{Costs, Machine, Seen, UPDATE_NS};
+use idlewise_parts::{Costs, Machine, SimEvent, UPDATE_NS};
 use idlewise_platform::Platform;
 use idlewise_sim::Setting;
 
@@ -83,12 +83,12 @@ fn drawn_until(log: &Log, at_ns: u64) -> u128 {
     let (mut awake_ns, mut since_ns, mut entries) = (0, Some(0), 0);
     for (t, _, what) in log.seen.iter().filter(|(t, cpu, _)| *cpu == 0 && *t < at_ns) {
         match what {
-            Seen::IdleEntered { state } => {
+            SimEvent::IdleEntered { state } => {
                 assert_eq!(*state, 1);
                 awake_ns += t - since_ns.take().unwrap();
                 entries += 1;
             }
-            Seen::IdleLeft => since_ns = Some(*t),
+            SimEvent::IdleLeft => since_ns = Some(*t),
             _ => {}
         }
     }

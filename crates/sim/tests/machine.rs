@@ -7,7 +7,7 @@ use common::{
     MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
 use idlewise_model::Counted;
-use idlewise_parts::{Costs, Machine, Seen};
+use idlewise_parts::{Costs, Machine, SimEvent};
 use idlewise_workload::{Event, Resource, ResourceId, ResourceKind};
 
 fn without_costs(platform: &idlewise_platform::Platform) -> Machine<'_> {
@@ -133,7 +133,7 @@ fn cpus_and_tasks_are_in_one_place_at_a_time() {
     let mut time = [0; 3];
     for (at_ns, cpu, what) in &log.seen {
         let cpu = *cpu as usize;
-        if let Seen::Switch { prev, next, .. } = what {
+        if let SimEvent::Switch { prev, next, .. } = what {
             assert!(*at_ns >= time[cpu]);
             time[cpu] = *at_ns;
             assert_eq!(on[cpu], *prev, "at {at_ns}");

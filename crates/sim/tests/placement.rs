@@ -6,7 +6,7 @@ use crate::common;
 use common::{
     Log, MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
-use idlewise_parts::{Machine, Placement, Placing, Seen, SimError};
+use idlewise_parts::{Machine, Placement, Placing, SimError, SimEvent};
 use idlewise_platform::{Platform, find};
 use idlewise_sim::{Outcome, Setting, Signal};
 use idlewise_workload::{Event, Policy, Sched, Task, Workload};
@@ -41,8 +41,8 @@ fn share(out: &Outcome, cpus: std::ops::Range<usize>) -> f64 {
 
 /// Where a task was sent at its wakes from that time on.
 fn targets(log: &Log, task: u32, from_ns: u64) -> Vec<usize> {
-    let of = |(at_ns, _, what): &(u64, u32, Seen)| match what {
-        Seen::Waking { task: t, target } if *t == task && *at_ns >= from_ns => Some(*target as usize),
+    let of = |(at_ns, _, what): &(u64, u32, SimEvent)| match what {
+        SimEvent::Waking { task: t, target } if *t == task && *at_ns >= from_ns => Some(*target as usize),
         _ => None,
     };
     log.seen.iter().filter_map(of).collect()
@@ -151,8 +151,8 @@ fn limits_of_utilisation_move_tasks_and_clocks() {
     let (out, log) = run_with(&machine, &workload(vec![hog]), "teo", &under("schedutil", 1000));
     assert!(share(&out, LITTLE) > 0.95, "{:?}", out.busy_ns);
     let top = |log: &Log| {
-        let of = |(at_ns, cpu, what): &(u64, u32, Seen)| match what {
-            Seen::Clock { khz } if *cpu < 4 && *at_ns > 100 * MS => Some(*khz),
+        let of = |(at_ns, cpu, what): &(u64, u32, SimEvent)| match what {
+            SimEvent::Clock { khz } if *cpu < 4 && *at_ns > 100 * MS => Some(*khz),
             _ => None,
         };
         log.seen.iter().filter_map(of).max()
@@ -221,8 +221,8 @@ fn averages_of_idle_cpus_fade_while_another_is_busy() {
     let mut small = periodic(500 * US, 4 * MS);
     small.cpus = Some(vec![5]);
     let (_, log) = run_with(&machine, &workload(vec![burst, small]), "teo", &under("schedutil", 3000));
-    let of = |(at_ns, cpu, what): &(u64, u32, Seen)| match what {
-        Seen::Clock { khz } if *cpu == 5 => Some((*at_ns, *khz)),
+    let of = |(at_ns, cpu, what): &(u64, u32, SimEvent)| match what {
+        SimEvent::Clock { khz } if *cpu == 5 => Some((*at_ns, *khz)),
         _ => None,
     };
     let clocks: Vec<(u64, u32)> = log.seen.iter().filter_map(of).collect();
@@ -251,15 +251,15 @@ fn check(log: &Log, load: &Workload, cpus: usize) -> Result<Vec<u32>, TestCaseEr
     let mut ran = Vec::new();
     for (at_ns, cpu, what) in &log.seen {
         match *what {
-            Seen::Made { task, program: p } => {
+            SimEvent::Made { task, program: p } => {
                 program.resize(program.len().max(task as usize + 1), 0);
                 program[task as usize] = p;
                 at.resize(program.len(), None);
                 ran.resize(program.len(), 0);
             }
-            Seen::Waking { task, target } => at[task as usize] = Some(target),
-            Seen::Migrated { task, to, .. } => at[task as usize] = Some(to),
-            Seen::Switch { prev, next, .. } => {
+            SimEvent::Waking { task, target } => at[task as usize] = Some(target),
+            SimEvent::Migrated { task, to, .. } => at[task as usize] = Some(to),
+            SimEvent::Switch { prev, next, .. } => {
                 let c = *cpu as usize;
                 prop_assert_eq!(on[c], prev, "CPU {} at {}", c, at_ns);
                 if let Some(n) = next {

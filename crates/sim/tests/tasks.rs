@@ -6,7 +6,7 @@ use crate::common;
 use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::Counted;
-use idlewise_parts::{Costs, Machine, Seen};
+use idlewise_parts::{Costs, Machine, SimEvent};
 use idlewise_platform::Platform;
 use idlewise_sim::{Outcome, simulate};
 use idlewise_workload::{
@@ -50,8 +50,8 @@ fn ranks(times: &Counted) -> Vec<(u32, u64)> {
 
 /// Times at which a task begins to run, us.
 fn begins(log: &Log, of: u32) -> Vec<u64> {
-    let next = |(at_ns, _, what): &(u64, u32, Seen)| match what {
-        Seen::Switch { next: Some(next), .. } if *next == of => Some(at_ns / US),
+    let next = |(at_ns, _, what): &(u64, u32, SimEvent)| match what {
+        SimEvent::Switch { next: Some(next), .. } if *next == of => Some(at_ns / US),
         _ => None,
     };
     log.seen.iter().filter_map(next).collect()

@@ -2,7 +2,7 @@
 //! How long clocks need up and down.
 
 use idlewise_model::{Counted, Entry, Ledger};
-use idlewise_parts::{Machine, Seen, Watch};
+use idlewise_parts::{Machine, SimEvent, Watch};
 use serde::{Deserialize, Serialize};
 
 /// The ways of one clock from end to end, ns.
@@ -117,10 +117,10 @@ impl Ledger for Ramps {
 
 impl Watch for Ramps {
     #[inline]
-    fn seen(&mut self, at_ns: u64, cpu: u32, what: Seen) {
+    fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
         match what {
-            Seen::Switch { next, .. } => self.busy(cpu, next.is_some(), at_ns),
-            Seen::Clock { khz } => self.clock(cpu, khz, at_ns),
+            SimEvent::Switch { next, .. } => self.busy(cpu, next.is_some(), at_ns),
+            SimEvent::Clock { khz } => self.clock(cpu, khz, at_ns),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use idlewise_model::{
     Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags,
 };
-use idlewise_parts::{IrqKind, Machine, Seen, Watch};
+use idlewise_parts::{IrqKind, Machine, SimEvent, Watch};
 use idlewise_trace::TraceMeta;
 use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
 use idlewise_workload::Workload;
@@ -175,7 +175,7 @@ impl<W: Write> Ledger for Tracer<W> {
 }
 
 impl<W: Write> Watch for Tracer<W> {
-    fn seen(&mut self, at_ns: u64, place: u32, what: Seen) {
+    fn seen(&mut self, at_ns: u64, place: u32, what: SimEvent) {
         self.now_ns = at_ns;
         let cpu = self.number(place);
         let runs = self.running.get(place as usize).copied().unwrap_or(IDLE);
@@ -190,7 +190,7 @@ impl<W: Write> Watch for Tracer<W> {
             IrqKind::Source(n) => FIRST_SOURCE.saturating_add_unsigned(n),
         };
         match what {
-            Seen::Made { task, program } => {
+            SimEvent::Made { task, program } => {
                 let name = self.names.programs[program as usize].clone();
                 let at = task as usize;
                 if self.names.comms.len() <= at {
@@ -198,17 +198,17 @@ impl<W: Write> Watch for Tracer<W> {
                 }
                 self.names.comms[at] = name;
             }
-            Seen::Waking { task, target } => {
+            SimEvent::Waking { task, target } => {
                 let (pid, target_cpu) = (pid(Some(task)), self.number(target));
                 self.write(cpu, runs, EventKind::SchedWaking { pid, target_cpu });
                 self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new: false });
             }
-            Seen::Migrated { task, from, to } => {
+            SimEvent::Migrated { task, from, to } => {
                 let (orig_cpu, dest_cpu) = (self.number(from), self.number(to));
                 let kind = EventKind::SchedMigrateTask { pid: pid(Some(task)), orig_cpu, dest_cpu };
                 self.write(cpu, runs, kind);
             }
-            Seen::Switch { prev, prev_sleeps, next } => {
+            SimEvent::Switch { prev, prev_sleeps, next } => {
                 let (prev_pid, next_pid) = (pid(prev), pid(next));
                 let kind = EventKind::SchedSwitch {
                     prev_pid,
@@ -222,30 +222,30 @@ impl<W: Write> Watch for Tracer<W> {
                     *runs = next_pid;
                 }
             }
-            Seen::IdleEntered { state } => {
+            SimEvent::IdleEntered { state } => {
                 self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: Some(state.into()) });
             }
-            Seen::IdleLeft => self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: None }),
-            Seen::TickStopped { wheel_at_ns } => {
+            SimEvent::IdleLeft => self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: None }),
+            SimEvent::TickStopped { wheel_at_ns } => {
                 self.write(cpu, IDLE, EventKind::TickStop { success: true, dependency: 0 });
                 self.write(cpu, IDLE, EventKind::HrtimerCancel { hrtimer: tick_timer });
                 if let Some(at_ns) = wheel_at_ns {
                     self.write(cpu, IDLE, started(tick_timer, TICK, at_ns, at_ns, TICK_MODE));
                 }
             }
-            Seen::TimerSet { task, soft_ns, hard_ns } => {
+            SimEvent::TimerSet { task, soft_ns, hard_ns } => {
                 let mode = if task.is_some() { TASK_MODE } else { TICK_MODE };
                 self.write(cpu, runs, started(timer(task), function(task), soft_ns, hard_ns, mode));
             }
-            Seen::TimerExpired { task } => {
+            SimEvent::TimerExpired { task } => {
                 let (hrtimer, function) = (timer(task), function(task));
                 let now = i64::try_from(at_ns).unwrap_or(i64::MAX);
                 self.write(cpu, runs, EventKind::HrtimerExpireEntry { hrtimer, function, now });
             }
-            Seen::TimerDone { task } => {
+            SimEvent::TimerDone { task } => {
                 self.write(cpu, runs, EventKind::HrtimerExpireExit { hrtimer: timer(task) });
             }
-            Seen::WheelSet { task, at_ns: due_ns } => {
+            SimEvent::WheelSet { task, at_ns: due_ns } => {
                 let kind = EventKind::TimerStart {
                     timer: task_timer(task),
                     function: TIMEOUT,
@@ -256,25 +256,25 @@ impl<W: Write> Watch for Tracer<W> {
                 };
                 self.write(cpu, runs, kind);
             }
-            Seen::WheelRuns => self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ }),
-            Seen::WheelExpired { task } => {
+            SimEvent::WheelRuns => self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ }),
+            SimEvent::WheelExpired { task } => {
                 let now = self.jiffies(at_ns);
                 let kind = EventKind::TimerExpireEntry { timer: task_timer(task), function: TIMEOUT, now };
                 self.write(cpu, runs, kind);
             }
-            Seen::WheelDone { task } => {
+            SimEvent::WheelDone { task } => {
                 self.write(cpu, runs, EventKind::TimerExpireExit { timer: task_timer(task) });
             }
-            Seen::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
-            Seen::Irq { kind: IrqKind::Ipi } => {
+            SimEvent::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
+            SimEvent::Irq { kind: IrqKind::Ipi } => {
                 self.write(cpu, runs, EventKind::IpiEntry { ipi: Ipi::Reschedule });
             }
-            Seen::IrqDone { kind: IrqKind::Ipi } => {
+            SimEvent::IrqDone { kind: IrqKind::Ipi } => {
                 self.write(cpu, runs, EventKind::IpiExit { ipi: Ipi::Reschedule });
             }
-            Seen::Irq { kind } => self.write(cpu, runs, EventKind::IrqEntry { irq: irq_of(kind) }),
-            Seen::IrqDone { kind } => self.write(cpu, runs, EventKind::IrqExit { irq: irq_of(kind) }),
-            Seen::Clock { khz } => self.write(cpu, runs, EventKind::CpuFrequency { cpu, khz }),
+            SimEvent::Irq { kind } => self.write(cpu, runs, EventKind::IrqEntry { irq: irq_of(kind) }),
+            SimEvent::IrqDone { kind } => self.write(cpu, runs, EventKind::IrqExit { irq: irq_of(kind) }),
+            SimEvent::Clock { khz } => self.write(cpu, runs, EventKind::CpuFrequency { cpu, khz }),
         }
     }
 }
