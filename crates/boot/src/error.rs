@@ -2,6 +2,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{did_you_mean, near};
+
 /// Why a kernel could not be built, or a guest not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
@@ -59,7 +61,7 @@ pub enum BootError {
     #[error("this system's package sources name no Debian archive, so nothing can be fetched from it")]
     NoArchive,
     /// No workload has this name.
-    #[error("no workload is called {name}; there are {}", known.join(", "))]
+    #[error("no workload is called {name}{}", did_you_mean(&near(.name, .known.iter().copied()), &format!("there are: {}", .known.join(", "))))]
     NoWorkload {
         name: String,
         /// The workloads that there are.

@@ -31,10 +31,10 @@ fn refused(arguments: &[&str]) -> String {
 #[test]
 fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
     for (arguments, why) in [
-        (&["run", "--governor", "nope"][..], "not one of ours"),
+        (&["run", "--governor", "nope"][..], "there is no such governor"),
         (&["run", "--governor", "./nope.c"], "nope.c"),
         (&["run", "--governor", "linux/../menu"], "named linux/NAME"),
-        (&["run", "--workload", "nope"], "there are timer, frames"),
+        (&["run", "--workload", "nope"], "there are: timer, frames"),
         (&["run", "--workload", "rt-app"], "--rt-app-file"),
         (&["run", "--rt-app-file", "x.json"], "--rt-app-file is for the workload rt-app"),
         (&["run", "--platform", "nope"], "nope"),
@@ -52,7 +52,7 @@ fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
         (&["self-test", "--linux", "7", "--kernel-tree", "x"], "cannot be used with"),
         (&["self-test", "--linux", "linux"], "MAJOR.MINOR"),
         (&["self-test", "--workload", "rt-app"], "takes no workload that needs a file"),
-        (&["self-test", "--governor", "nope"], "not one of ours"),
+        (&["self-test", "--governor", "nope"], "there is no such governor"),
         (&["self-test", "--platform", "nope"], "nope"),
     ] {
         let said = refused(arguments);

@@ -347,7 +347,7 @@ fn mistakes_are_answered_with_the_way_out() {
     let trace = data("mixed.dat");
     refused(&["replay", "nowhere.dat"], &["nowhere.dat"]);
     refused(&["replay", &data("README.md"), "--recorded-on", "pixel6"], &["README.md"]);
-    refused(&["replay", &trace, "-g", "tea"], &["tea", "teo-6.1"]);
+    refused(&["replay", &trace, "-g", "tea"], &["tea", "did you mean `teo`"]);
     refused(&["replay", &trace, "-g", "teo-util:util_shift=3"], &["util_shift", "util_threshold_shift"]);
     refused(&["replay", &trace, "-g", "teo-util:util_threshold_shift=x"], &["util_threshold_shift"]);
     refused(&["replay", &trace, "-g", "menu", "--baseline", "teo-6.1"], &["baseline", "menu"]);

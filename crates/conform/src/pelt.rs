@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::Path;
 
 use csv::StringRecord;
+use idlewise_model::{did_you_mean, near};
 use idlewise_signal::pelt::{Avg, Pelt, Speed, known_kernel};
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,12 @@ pub fn find_pelt(id: &str) -> Result<Pelt, String> {
     let version = id.strip_prefix("pelt-").and_then(|v| v.split_once('.'));
     let version = version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let (major, minor) = version.ok_or_else(|| {
-        format!("no signal `{id}`: expected pelt, or pelt-6.1 for the PELT of a kernel (4.3 or later)")
+        let named = id.split(['-', '.', ':']).next().unwrap_or(id);
+        // WALT has no recorded updates, and is no PELT misspelt.
+        let nearest: Vec<&str> =
+            near(named, ["pelt", "walt"]).into_iter().take(1).filter(|name| *name == "pelt").collect();
+        let otherwise = "expected pelt, or pelt-6.1 for the PELT of a kernel (4.3 or later)";
+        format!("no signal `{id}`{}", did_you_mean(&nearest, otherwise))
     })?;
     known_kernel(major, minor).map_err(|why| format!("signal `{id}`: {why}"))?;
     Pelt::kernel(major, minor).map_err(|e| e.to_string())

@@ -12,6 +12,7 @@ mod ramps;
 mod report;
 mod trace;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -186,20 +187,8 @@ pub(crate) fn simulate_on(
             }));
         }
     }
+    let baseline = baseline(request.baseline.as_deref(), &jobs)?;
     let mut combinations = stage.run_all(&jobs, request.repeat, progress)?;
-    let baseline = match &request.baseline {
-        None => 0,
-        Some(name) => {
-            combinations.iter().position(|c| c.governor == *name || c.cpufreq == *name).ok_or_else(|| {
-                let known = combinations.iter().flat_map(|c| [c.governor.clone(), c.cpufreq.clone()]);
-                CommandError::Unknown {
-                    what: idlewise_recording::error::Named::SimulatedBaseline,
-                    name: name.clone(),
-                    known: known.collect(),
-                }
-            })?
-        }
-    };
     if let Some(base) = combinations.get(baseline).cloned() {
         let others = combinations.iter_mut().enumerate().filter(|(i, _)| *i != baseline);
         others.for_each(|(_, c)| c.compare(&base));
@@ -246,6 +235,19 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
         return Err(CommandError::conflict(&["--governor"], why));
     }
     Ok(candidates)
+}
+
+/// Which combination the others are compared with.
+fn baseline(name: Option<&str>, jobs: &[Job<'_>]) -> Result<usize, CommandError> {
+    let Some(name) = name else { return Ok(0) };
+    jobs.iter().position(|job| job.name == name || job.cpufreq.0 == name).ok_or_else(|| {
+        let known: BTreeSet<&str> = jobs.iter().flat_map(|job| [job.name, job.cpufreq.0.as_str()]).collect();
+        CommandError::Unknown {
+            what: idlewise_recording::error::Named::SimulatedBaseline,
+            name: name.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }
+    })
 }
 
 /// What to know of clusters of which no clock is known.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::did_you_mean;
 use thiserror::Error;
 
 /// Why there is no policy to ask.
@@ -12,7 +13,7 @@ pub enum FreqError {
         why: String,
     },
     /// No frequency governor has this id.
-    #[error("no frequency governor `{id}`{}; there are: {}", did_you_mean(.nearest.as_deref()), .known.join(", "))]
+    #[error("no frequency governor `{id}`{}", did_you_mean(.nearest.as_slice(), &format!("there are: {}", .known.join(", "))))]
     Unknown {
         /// The id asked for.
         id: String,
@@ -21,7 +22,7 @@ pub enum FreqError {
         known: Vec<String>,
     },
     /// The governor has no such parameter.
-    #[error("frequency governor `{id}` has no parameter `{name}`{}{}", did_you_mean(.nearest.as_deref()), that_exist(.known))]
+    #[error("frequency governor `{id}` has no parameter `{name}`{}", that_exist(.nearest.as_deref(), .known))]
     UnknownParam {
         id: String,
         /// The parameter asked for.
@@ -64,10 +65,12 @@ pub enum FreqError {
     Tick,
 }
 
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |n| format!("; did you mean `{n}`?"))
-}
-
-fn that_exist(known: &[String]) -> String {
-    if known.is_empty() { "; it has none".to_owned() } else { format!("; it has: {}", known.join(", ")) }
+/// The parameter that was probably meant, and all that there are, which are few.
+fn that_exist(nearest: Option<&str>, known: &[String]) -> String {
+    let meant = nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+    if known.is_empty() {
+        "; it has none".to_owned()
+    } else {
+        format!("{meant}; it has: {}", known.join(", "))
+    }
 }

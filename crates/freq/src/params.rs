@@ -118,11 +118,11 @@ pub(crate) const fn khz(name: &'static str, default: Default, help: &'static str
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Params {
     declared: &'static [ParamInfo],
-    given: Vec<Given>,
+    given: Vec<Argument>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Given {
+struct Argument {
     name: &'static str,
     text: String,
     value: Value,
@@ -147,7 +147,7 @@ impl Params {
         spec: &str,
     ) -> Result<Self, FreqError> {
         let wrong = |why: &str| FreqError::BadSpec { text: spec.to_owned(), why: why.to_owned() };
-        let mut given: Vec<Given> = Vec::new();
+        let mut given: Vec<Argument> = Vec::new();
         for item in items.into_iter().flat_map(|p| p.split(',')) {
             let (name, value) = item.split_once('=').ok_or_else(|| wrong("a parameter without `=`"))?;
             let (name, value) = (name.trim(), value.trim());
@@ -166,7 +166,7 @@ impl Params {
             if given.iter().any(|g| g.name == name) {
                 return Err(wrong("the same parameter twice"));
             }
-            given.push(Given { name: param.name, text: value.to_owned(), value: read(id, param, value)? });
+            given.push(Argument { name: param.name, text: value.to_owned(), value: read(id, param, value)? });
         }
         let this = Self { declared, given };
         for p in declared {
@@ -251,7 +251,7 @@ fn read(id: &str, param: &ParamInfo, text: &str) -> Result<Value, FreqError> {
 /// As it was given: `:name=value,name=value`, or nothing.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, Given { name, text, .. }) in self.given.iter().enumerate() {
+        for (i, Argument { name, text, .. }) in self.given.iter().enumerate() {
             write!(f, "{}{name}={text}", if i == 0 { ':' } else { ',' })?;
         }
         Ok(())

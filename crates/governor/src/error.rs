@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::convert::Infallible;
 
-use idlewise_model::PiecesError;
+use idlewise_model::{PiecesError, did_you_mean};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -21,13 +21,12 @@ pub enum GovernorError {
         why: String,
     },
     /// No governor has this id.
-    #[error("no governor `{id}`{}; there are: {}; a C file of your own is named by its path, as ./{id}.c", did_you_mean(.nearest.as_deref()), .known.join(", "))]
+    #[error("no governor `{id}`{}", did_you_mean(.nearest.as_slice(), &format!("`idlewise governors` lists them; a C file of your own is named by its path, as ./{id}.c")))]
     Unknown {
         /// The id asked for.
         id: String,
         /// The id most like it, if any is.
         nearest: Option<String>,
-        known: Vec<String>,
     },
     /// A path that no option of this invocation gave.
     #[error(
@@ -38,7 +37,7 @@ pub enum GovernorError {
         path: String,
     },
     /// The governor has no such parameter.
-    #[error("governor `{id}` has no parameter `{name}`{}{}", did_you_mean(.nearest.as_deref()), that_exist(.known))]
+    #[error("governor `{id}` has no parameter `{name}`{}", that_exist(.nearest.as_deref(), .known))]
     UnknownParam {
         id: String,
         /// The parameter asked for.
@@ -193,10 +192,12 @@ fn told(problems: &[Problem]) -> String {
     text
 }
 
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"))
-}
-
-fn that_exist(known: &[String]) -> String {
-    if known.is_empty() { "; it has none".to_owned() } else { format!("; it has: {}", known.join(", ")) }
+/// The parameter that was probably meant, and all that there are, which are few.
+fn that_exist(nearest: Option<&str>, known: &[String]) -> String {
+    let meant = nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+    if known.is_empty() {
+        "; it has none".to_owned()
+    } else {
+        format!("{meant}; it has: {}", known.join(", "))
+    }
 }

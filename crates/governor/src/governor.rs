@@ -49,7 +49,6 @@ impl Governor {
         let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
             nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
-            known: catalog().iter().map(|g| g.id.to_owned()).collect(),
         })?;
         Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false })
     }

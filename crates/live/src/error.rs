@@ -2,6 +2,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{did_you_mean, near};
+
 /// Why a machine could not be watched, recorded or switched.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
@@ -61,14 +63,14 @@ pub enum LiveError {
     #[error("{0}")]
     Conflict(&'static str),
     /// No load has this name.
-    #[error("unknown load `{name}`: {}", known.join(", "))]
+    #[error("unknown load `{name}`{}", did_you_mean(&near(.name, .known.iter().copied()), &format!("there are: {}", .known.join(", "))))]
     NoLoad {
         name: String,
         /// The loads that there are.
         known: Vec<&'static str>,
     },
     /// The running kernel has no governor of this name.
-    #[error("this kernel has no governor `{name}`; it has: {}", known.join(" "))]
+    #[error("this kernel has no governor `{name}`{}", did_you_mean(&near(.name, .known.iter().map(String::as_str)), &format!("it has: {}", .known.join(", "))))]
     NoGovernor {
         name: String,
         /// The governors that it has.

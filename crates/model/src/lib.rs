@@ -32,7 +32,7 @@ pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFl
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, StateIndex, TableError};
 pub use ledger::{Breach, Entry, Ledger, Miss, Outcome, TickChoice};
-pub use near::near;
+pub use near::{did_you_mean, near};
 pub use not_known::NotKnown;
 pub use piece::{Piece, PieceFlags};
 pub use pieces::{PieceStore, Pieces, PiecesError};

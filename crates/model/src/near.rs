@@ -14,7 +14,8 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
         let long = word.len() >= 3 && k.len() >= 3;
         if long && k.contains(&word) { 0 } else { strsim::levenshtein(&word, k) }
     };
-    let part = |k: &str| word.len() >= 3 && k.len() >= 3 && word.contains(k);
+    let distance = |k: &str| distance(&k.to_lowercase());
+    let part = |k: &str| word.len() >= 3 && k.len() >= 3 && word.contains(&k.to_lowercase());
     let mut ranked: Vec<(usize, &str)> = known
         .into_iter()
         .map(|k| (distance(k), k))
@@ -22,6 +23,18 @@ pub fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k
         .collect();
     ranked.sort_unstable();
     ranked.into_iter().take(FEW).map(|(_, k)| k).collect()
+}
+
+/// How the message about an unknown word goes on: with the `nearest` words, where any is near, else with `otherwise`, which names
+/// the known words or says where they are listed.
+#[must_use]
+pub fn did_you_mean<W: AsRef<str>>(nearest: &[W], otherwise: &str) -> String {
+    let words: Vec<String> = nearest.iter().map(|w| format!("`{}`", w.as_ref())).collect();
+    if words.is_empty() {
+        format!("; {otherwise}")
+    } else {
+        format!(" (did you mean {}?)", words.join(" or "))
+    }
 }
 
 #[cfg(test)]
@@ -35,8 +48,15 @@ mod tests {
         assert_eq!(near("xyz", known), [""; 0]);
         assert_eq!(near("6.1", known), ["menu-6.1", "teo-6.1"]);
         assert_eq!(near("MENU", known), ["menu", "menu-6.1"]);
+        assert_eq!(near("litle", ["LITTLE", "BIG"]), ["LITTLE"]);
         assert_eq!(near("teo6.1", ["teo", "teo-6.1", "teo-6.6"]).first(), Some(&"teo-6.1"));
         assert_eq!(near("menu-of-mine", known), ["menu"]);
         assert_eq!(near(&"menu".repeat(100_000), known), ["menu"]);
+    }
+
+    #[test]
+    fn the_known_words_are_named_only_where_none_is_near() {
+        assert_eq!(did_you_mean(&["a", "b"], "there are: a, b, c"), " (did you mean `a` or `b`?)");
+        assert_eq!(did_you_mean(&[""; 0], "there are: a, b, c"), "; there are: a, b, c");
     }
 }

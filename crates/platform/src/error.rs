@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::did_you_mean;
 use thiserror::Error;
 
 /// Why a platform could not be had: what is wrong, where, and the way out.
@@ -25,14 +26,12 @@ pub enum PlatformError {
         hint: String,
     },
     /// No shipped platform has this id, and no such file exists.
-    #[error("no platform `{name}`, and no file of that name{}; known: {}", nearest_text(.nearest), .known.join(", "))]
+    #[error("no platform `{name}`, and no file of that name{}", did_you_mean(.nearest, "`idlewise platform list` shows those that there are"))]
     Unknown {
         /// What was asked for.
         name: String,
         /// The shipped ids that look most like it, best first; may be empty.
         nearest: Vec<String>,
-        /// All shipped ids, sorted.
-        known: Vec<String>,
     },
     /// A file cannot be read.
     #[error("{path}: {reason}")]
@@ -47,8 +46,4 @@ pub enum PlatformError {
     /// Two sets of counters cannot be subtracted.
     #[error("{what}; {hint}")]
     Counters { what: String, hint: String },
-}
-
-fn nearest_text(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) }
 }

@@ -16,7 +16,7 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
 /// The shipped platform with that id; or the platform file (`.toml`) or sysfs dump (any other name) at that path.
 ///
 /// # Errors
-/// [`PlatformError::Unknown`] with the known ids and the nearest ones, [`PlatformError::Read`], or what reading the
+/// [`PlatformError::Unknown`] with the nearest ids, [`PlatformError::Read`], or what reading the
 /// file says.
 pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
     if let Some((id, text)) = SHIPPED.iter().find(|(id, _)| *id == name_or_path) {
@@ -50,10 +50,9 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
 }
 
 fn unknown(name: &str) -> PlatformError {
-    let known = || SHIPPED.iter().map(|(id, _)| *id);
+    let known = SHIPPED.iter().map(|(id, _)| *id);
     PlatformError::Unknown {
         name: name.to_string(),
-        nearest: near(name, known()).into_iter().map(str::to_owned).collect(),
-        known: known().map(str::to_owned).collect(),
+        nearest: near(name, known).into_iter().map(str::to_owned).collect(),
     }
 }

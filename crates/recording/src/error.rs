@@ -3,7 +3,7 @@
 
 use idlewise_files::new_file::WriteError;
 use idlewise_governor::GovernorError;
-use idlewise_model::PiecesError;
+use idlewise_model::{PiecesError, did_you_mean, near};
 use idlewise_platform::PlatformError;
 use idlewise_tape::TapeError;
 use idlewise_tape::file::TapeFileError;
@@ -99,7 +99,7 @@ pub enum CommandError {
         why: &'static str,
     },
     /// Nothing that may be named here has this name.
-    #[error("{}", .what.unknown(.name, &.known.join(", ")))]
+    #[error("{}", .what.unknown(.name, .known))]
     Unknown {
         /// What it should name.
         what: Named,
@@ -141,32 +141,32 @@ pub enum Named {
     /// The governor or frequency governor that others are compared with in a simulation.
     SimulatedBaseline,
     /// A published experiment; no file was meant.
-    Experiment {
-        /// The known name that is nearest.
-        meant: Option<String>,
-    },
+    Experiment,
     /// A part of a machine.
     Cluster { platform: String },
 }
 
 impl Named {
     /// The message about a `name` that is none of `known`.
-    fn unknown(&self, name: &str, known: &str) -> String {
-        match self {
-            Self::Baseline => format!("baseline {name} is not among the governors: {known}"),
-            Self::SimulatedBaseline => {
-                format!("baseline {name} is among neither the governors nor the frequency governors")
+    fn unknown(&self, name: &str, known: &[String]) -> String {
+        let list = known.join(", ");
+        let (what, otherwise) = match self {
+            Self::Baseline => {
+                (format!("baseline {name} is not among the governors"), format!("there are: {list}"))
             }
-            Self::Experiment { meant } => {
-                let meant = meant.as_ref().map_or_else(String::new, |m| format!(" (did you mean `{m}`?)"));
-                format!(
-                    "there is no experiment {name}{meant}; those there are: {known}; a file goes by its path"
-                )
-            }
+            Self::SimulatedBaseline => (
+                format!("baseline {name} is among neither the governors nor the frequency governors"),
+                format!("there are: {list}"),
+            ),
+            Self::Experiment => (
+                format!("there is no experiment {name}"),
+                "`idlewise reproduce --list` shows those that there are; a file goes by its path".to_owned(),
+            ),
             Self::Cluster { platform } => {
-                format!("platform {platform} has no cluster {name}; it has {known}")
+                (format!("platform {platform} has no cluster {name}"), format!("it has: {list}"))
             }
-        }
+        };
+        what + &did_you_mean(&near(name, known.iter().map(String::as_str)), &otherwise)
     }
 }
 

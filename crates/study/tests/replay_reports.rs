@@ -329,7 +329,7 @@ fn mistakes_in_a_request_are_named_with_what_there_is() {
                 setup: ReplaySetup { platform: some("mt8196"), cluster: some("bigg"), ..good().setup },
                 ..good()
             },
-            &["bigg", "little, mid, big"],
+            &["bigg", "did you mean `big`"],
         ),
         (
             ReplayRequest { setup: ReplaySetup { recording: known("mt8197", ""), ..good().setup }, ..good() },

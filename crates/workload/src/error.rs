@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::did_you_mean;
 use thiserror::Error;
 
 /// Why a workload could not be had: what is wrong, where, and the way out.
@@ -30,7 +31,7 @@ pub enum WorkloadError {
         hint: String,
     },
     /// No shipped workload has this name, and no such file exists.
-    #[error("no workload `{name}`, and no file of that name{}; known: {}", nearest_text(.nearest), .known.join(", "))]
+    #[error("no workload `{name}`, and no file of that name{}", did_you_mean(.nearest, &format!("there are: {}", .known.join(", "))))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -63,8 +64,4 @@ pub enum Fault {
 
 fn path_text(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
-}
-
-fn nearest_text(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) }
 }

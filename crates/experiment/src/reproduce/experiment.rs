@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{GovernorError, GovernorSource, Offered, RecordedName};
-use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
 use super::compute::Computed;
@@ -522,9 +521,8 @@ pub fn find(name_or_path: &str) -> Result<Experiment, CommandError> {
     let path = Path::new(name_or_path);
     if !path.exists() && !name_or_path.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
-        let meant = near(name_or_path, known.iter().copied()).first().map(|k| (*k).to_string());
         return Err(CommandError::Unknown {
-            what: Named::Experiment { meant },
+            what: Named::Experiment,
             name: name_or_path.to_owned(),
             known: known.into_iter().map(str::to_owned).collect(),
         });

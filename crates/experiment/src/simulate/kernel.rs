@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `--kernel` and `--signal` mean.
 
+use idlewise_model::{did_you_mean, near};
 use idlewise_parts::FairKind;
 use idlewise_signal::pelt::{Config, HalfLife, Pelt, PeltError, known_kernel};
 use idlewise_signal::walt;
@@ -58,7 +59,12 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Exper
         "pelt" => Signal::Pelt,
         "walt" => Signal::Walt(walt::Config::android()),
         "walt-rfc" => Signal::Walt(walt::Config::rfc()),
-        _ => return Err(wrong("the signals are pelt, walt (Android 4.4's) and walt-rfc (2016)").into()),
+        _ => {
+            let nearest = near(name, ["pelt", "walt", "walt-rfc"]);
+            let otherwise = "there are: pelt, walt (Android 4.4's), walt-rfc (2016)";
+            let why = format!("no such signal{}", did_you_mean(&nearest, otherwise));
+            return Err(wrong(&why).into());
+        }
     };
     for item in params.split(',').filter(|p| !p.is_empty()) {
         let (key, value) = item.split_once('=').ok_or_else(|| wrong("parameters are KEY=VALUE"))?;

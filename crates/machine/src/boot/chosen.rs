@@ -7,6 +7,7 @@ use std::path::Path;
 
 use idlewise_boot::{UserGovernor, kernel_file};
 use idlewise_governor::{Governor, GovernorSource, Instance, Spec, catalog};
+use idlewise_model::{did_you_mean, near};
 
 use super::guest::HZ;
 use crate::MachineError;
@@ -79,12 +80,13 @@ impl Chosen {
             });
         }
         if !catalog().iter().any(|g| g.id == spec.id) {
-            let ids: Vec<&str> = catalog().iter().map(|g| g.id).collect();
-            return refuse(&format!(
-                "not one of ours ({}) nor of the kernel's (linux/menu, linux/teo, linux/ladder), nor a file of yours (./{}.c)",
-                ids.join(", "),
+            let otherwise = format!(
+                "`idlewise governors` lists ours; the kernel's are linux/menu, linux/teo and linux/ladder; a file of yours \
+                 is named by its path, as ./{}.c",
                 spec.id
-            ));
+            );
+            let nearest = near(&spec.id, catalog().iter().map(|g| g.id));
+            return refuse(&format!("there is no such governor{}", did_you_mean(&nearest, &otherwise)));
         }
         // The kernel passes over what it does not know; here a wrong name or value is refused.
         Instance::load(&spec, u64::from(1_000_000_000 / HZ))?;
