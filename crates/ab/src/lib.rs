@@ -29,7 +29,7 @@ mod watcher;
 pub use arm::available;
 pub use report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady};
 pub use request::{AbRequest, Benchmark};
-pub use resume::{Given, rest};
+pub use resume::{ResumeRequest, rest};
 pub use run::{Run, StateUse};
 pub use session::{Work, free_folder, run};
 pub use stop::Stop;

@@ -15,7 +15,7 @@ use super::{AbRequest, Benchmark};
 
 /// What the user names of a session that is resumed.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct ResumeRequest {
     pub benchmarks: Vec<Benchmark>,
     /// The governors, if any are named.
     pub arms: Option<Vec<String>>,
@@ -38,7 +38,7 @@ const HALTPOLL: &str = "guest_halt_poll_";
 ///
 /// # Errors
 /// [`LiveError`] when the folder holds no session, names what is not given again, or has other settings than those given.
-pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<Work, LiveError> {
+pub fn rest(folder: &Path, given: &ResumeRequest, say: &mut dyn FnMut(&str)) -> Result<Work, LiveError> {
     let recorded = stored(folder)?.head.request;
     let refuse = |why: String| Err(LiveError::Session { path: folder.to_owned(), why });
     for benchmark in &recorded.benchmarks {
@@ -83,7 +83,7 @@ pub fn rest(folder: &Path, given: &Given, say: &mut dyn FnMut(&str)) -> Result<W
 }
 
 /// How the session `recorded` differs from what is given: a session goes on as it began.
-fn differs(given: &Given, recorded: &AbRequest) -> Option<String> {
+fn differs(given: &ResumeRequest, recorded: &AbRequest) -> Option<String> {
     let other = |what: &str, was: u64, asked: Option<u64>| {
         let asked = asked.filter(|asked| *asked != was)?;
         Some(format!("its session has {what} {was}, not {asked}"))

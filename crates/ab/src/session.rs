@@ -16,7 +16,7 @@ use super::stop::Stop;
 use super::stored::{FILE, Head, SCHEMA, Stored, stored};
 use super::wakeups::Tracer;
 use super::{AbRequest, Benchmark};
-use idlewise_live::journal::PutBack;
+use idlewise_live::journal::Restoration;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, Journal, LiveError, clock};
@@ -49,7 +49,7 @@ pub fn run(
     folder: &Path,
     stop: &Stop,
     say: &mut dyn FnMut(&str),
-) -> Result<PutBack, LiveError> {
+) -> Result<Restoration, LiveError> {
     let mut watch = Watch::open(host)?;
     let look = watch.look(Duration::ZERO)?;
     let here = Head {

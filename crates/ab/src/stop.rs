@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Ends a session from another thread: what runs is killed, then the session puts everything back and returns.
+/// Ends a session from another thread: what runs is killed, then the session restores everything and returns.
 #[derive(Debug, Default)]
 pub struct Stop {
     asked: AtomicBool,

@@ -139,7 +139,7 @@ fn settings_for_all_arms_hold_in_all_of_them() {
 }
 
 #[test]
-fn a_benchmark_that_fails_ends_the_session_and_everything_is_put_back() {
+fn a_benchmark_that_fails_ends_the_session_and_everything_is_restored() {
     let tree = Tree::new();
     let mut request = tree.request(&["menu", "ladder"]);
     request.benchmarks[0].command = ["sh", "-c", "echo no luck; exit 3"].map(str::to_owned).into();
@@ -202,7 +202,7 @@ fn results_are_not_overwritten_and_not_mixed_with_another_machine_s() {
 fn what_the_machine_does_not_have_is_told_before_anything_is_changed() {
     let tree = Tree::new();
     for (arm, told) in [
-        ("teo", "it has: ladder menu haltpoll"),
+        ("teo", "it has: ladder, menu, haltpoll"),
         ("menu:disable=7", "idle state 7"),
         ("menu:no_such_thing=1", "no_such_thing"),
         ("menu:disable", "NAME=VALUE"),

@@ -2,7 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use idlewise_ab::{self as ab, AbRequest, Benchmark, Given, Stop, Work};
+use idlewise_ab::{self as ab, AbRequest, Benchmark, ResumeRequest, Stop, Work};
 use idlewise_live::Host;
 use idlewise_live::load::LOADS;
 use idlewise_machine::ab::{AbAnswer, run as measure_kept, understand};
@@ -10,35 +10,49 @@ use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::OutputArgs;
-use crate::output::{Done, Failure, deliver, say_line, unless_closed, warn, warn_lines};
-use crate::put_back::tell;
+use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
+use crate::restore::tell;
 
 const EXAMPLES: &str = "\
 Which governor makes a pipe faster? Twelve runs of each, alternating:
-  idlewise ab --governors menu,haltpoll --repeat 12 -- perf bench sched pipe -l 50000
+  idlewise ab --governors menu,haltpoll --repeat 12 \\
+      -- perf bench sched pipe -l 50000
 Compare a number that the command prints; more is better:
-  idlewise ab --governors menu,ladder --metric 'ops:higher=([0-9,]+) ops/sec' -- perf bench sched pipe -l 50000
+  idlewise ab --governors menu,ladder \\
+      --metric 'ops:higher=([0-9,]+) ops/sec' \\
+      -- perf bench sched pipe -l 50000
 The same governor with other settings; without a benchmark of your own:
-  idlewise ab --governors menu,haltpoll,haltpoll:guest_halt_poll_ns=200000 --load ping-pong
+  idlewise ab --load ping-pong \\
+      -g haltpoll,haltpoll:guest_halt_poll_ns=200000
 What is an idle state worth? The second arm disables it:
   idlewise ab --governors menu,menu:disable=1 --load timer
 Does the comparison find a difference where there is none?
   idlewise ab --governors menu --aa --load timer
 Several benchmarks, and their mean:
-  idlewise ab --governors menu,ladder --benchmark 'pipe=perf bench sched pipe -l 50000' --benchmark 'build=make -B'
+  idlewise ab --governors menu,ladder \\
+      --benchmark 'pipe=perf bench sched pipe -l 50000' \\
+      --benchmark 'build=make -B'
 Continue after an interruption, with the same command; show the result again, as Markdown:
-  idlewise ab --resume ab-1 -- perf bench sched pipe -l 50000
+  idlewise ab --resume ab-1 \\
+      -- perf bench sched pipe -l 50000
   idlewise ab --show ab-1 --format markdown
 Fail if a governor is slower by more than 2 %, or if its p99 wakeup latency is above 100 us:
-  idlewise ab --governors menu,ladder --wakeups --fail-if 'time > +2%' --fail-if 'wakeup_p99 > 100us' -- make -B
+  idlewise ab --governors menu,ladder --wakeups \\
+      --fail-if 'time > +2%' \\
+      --fail-if 'wakeup_p99 > 100us' -- make -B
 
-EXPR is METRIC OP VALUE, as in `idlewise compare`. OP is one of > >= < <=. A VALUE with a sign is a change from
-the baseline, which counts only if it is significant; without a sign it is the median's own value.
-  time, and what is measured in s, ms, us                  200us, +10us, +2% (ns, us, ms, s)
-  shares, such as missed                                   5%, +1pp (percentage points)
-  all others: trips, ops, energy in J                      1000, -100, -5%
+EXPR is METRIC OP VALUE, as in `idlewise compare`. OP is one of > >= < <=. A VALUE with a sign is a \
+change from the baseline, which counts only if it is significant; without a sign it is the median's \
+own value.
+  time, and what is measured in s, ms, us:
+      200us, +10us, +2% (ns, us, ms, s)
+  shares, such as missed:
+      5%, +1pp (percentage points)
+  all others, such as trips, ops, energy in J:
+      1000, -100, -5%
 
-Switching governors and states needs root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
+Switching governors and states needs root. Everything is restored at the end, after Ctrl-C, and \
+after a crash or SIGKILL.
 Exit status: 0 success, 1 --aa found a difference or a --fail-if holds, 2 failure.";
 
 #[derive(Debug, Args)]
@@ -166,7 +180,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
         None => measure(a)?,
     };
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
-    unless_closed(deliver(&a.output, &view::ab(&answer, a.every), &answer).map(drop))?;
+    deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&answer.checks));
     }
@@ -184,7 +198,7 @@ fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
     let host = Host::below(&a.root);
     let (Work::New(asked) | Work::Rest { recorded: asked, .. }) = &work;
     understand(&a.fail_if, &ab::metrics(&host, asked)?)?;
-    // Where no handler can be set, a signal ends the session as it always does, and the guard puts things back.
+    // Where no handler can be set, a signal ends the session as it always does, and the guard restores the machine.
     let _ = ctrlc::set_handler(|| STOP.now());
     let mut told = warn;
     let done = measure_kept(&host, work, &folder, &STOP, &mut told)?;
@@ -193,7 +207,7 @@ fn measure(a: &AbArgs) -> Result<PathBuf, Failure> {
 }
 
 fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
-    let arms = AbRequest::arms(split_governors(a.governors.as_deref().unwrap_or_default()), a.aa)?;
+    let arms = AbRequest::arms(arms(a)?.unwrap_or_default(), a.aa)?;
     let benchmarks = benchmarks(a)?;
     Benchmark::check(&benchmarks)?;
     Ok(AbRequest {
@@ -215,10 +229,14 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
     })
 }
 
-fn given(a: &AbArgs) -> Result<Given, Failure> {
-    Ok(Given {
+fn arms(a: &AbArgs) -> Result<Option<Vec<String>>, Failure> {
+    Ok(a.governors.as_deref().map(|list| split_governors("--governors", list)).transpose()?)
+}
+
+fn given(a: &AbArgs) -> Result<ResumeRequest, Failure> {
+    Ok(ResumeRequest {
         benchmarks: benchmarks(a)?,
-        arms: a.governors.as_deref().map(split_governors),
+        arms: arms(a)?,
         repeat: a.repeat,
         seed: a.seed,
         seconds: a.seconds,

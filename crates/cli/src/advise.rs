@@ -25,7 +25,8 @@ For a recording; no root needed:
 With settings of your own in addition to the kernel's governors; here, an idle state disabled:
   idlewise advise --load timer --also menu:disable=1
 
-Recording and switching need root. Everything is restored at the end, after Ctrl-C, and after a crash or SIGKILL.
+Recording and switching need root. Everything is restored at the end, after Ctrl-C, and after a \
+crash or SIGKILL.
 Exit status: 0 success, whatever the advice is; 2 failure. See docs/guide/advise.md.";
 
 /// Recommend an idle governor for this machine and load: record the load, replay it under all governors, compare the
@@ -140,13 +141,14 @@ fn request(a: &AdviseArgs) -> Result<AdviseRequest, Failure> {
         None => Benchmark::of_command(&a.command),
     };
     means_something(a)?;
+    let also = a.also.as_deref().map(|list| split_governors("--also", list)).transpose()?;
     Ok(AdviseRequest {
         trace: a.trace.clone(),
         recording: a.recording.options(),
         benchmark,
         seconds: a.seconds.unwrap_or(10),
         metrics: a.metric.clone(),
-        also: split_governors(a.also.as_deref().unwrap_or_default()),
+        also: also.unwrap_or_default(),
         no_ab: a.no_ab,
         ab_session: a.ab_session.clone(),
         repeat: a.repeat.unwrap_or(if a.quick { 8 } else { 10 }),
@@ -161,7 +163,13 @@ fn means_something(a: &AdviseArgs) -> Result<(), Failure> {
     let recording = a.recording.options();
     let repeated = a.load.is_some() || !a.command.is_empty();
     let measured_as_it_is = a.trace.is_none() && !repeated;
+    let only_evidence = a.no_ab || a.ab_session.is_some() || a.root.is_some();
     let checks = [
+        (
+            a.trace.is_some() && repeated && only_evidence,
+            "--trace gives the recording, and no load runs with --no-ab, --ab-session or --root: leave the load \
+             out, or leave --trace out to record it",
+        ),
         (!a.metric.is_empty() && !repeated, "--metric needs a command: give it after --"),
         (
             a.repeat.is_some() && !repeated,

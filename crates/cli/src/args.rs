@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use idlewise_model::HZ;
 use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 pub(crate) use idlewise_study::replay::Per;
@@ -94,7 +95,7 @@ pub(crate) struct SimulateArgs {
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
     /// Ticks per second [default: the platform's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = hz)]
     pub(crate) hz: Option<u32>,
     /// Number of CPUs, if the platform does not fix it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -238,6 +239,13 @@ pub(crate) struct CompareArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// Ticks per second, as Linux can have them.
+fn hz(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|hz| HZ.contains(hz)).ok_or_else(|| {
+        format!("expected {} to {} ticks per second, mostly 100, 250, 300 or 1000", HZ.start(), HZ.end())
+    })
+}
+
 /// `12.345` as ns.
 pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || "expected seconds, such as 12.345 or 0.000000001".to_owned();
@@ -322,7 +330,8 @@ const CONVERT: &str = "\
 Look at a recording in the Perfetto UI (https://ui.perfetto.dev, \"Open trace file\"):
   idlewise convert trace.dat -o trace.perfetto-trace
 With the choices of two governors as additional tracks:
-  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util --recorded-on pixel6
+  idlewise convert trace.dat -o trace.perfetto-trace \\
+      --governor teo-6.1,teo-util --recorded-on pixel6
 As text, in the format of the kernel's own trace file:
   idlewise convert trace.perfetto-trace -o trace.txt
 
@@ -454,7 +463,7 @@ pub(crate) struct StageArgs {
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
     /// Replay as if the kernel's tick had N Hz [default: as recorded]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = hz)]
     hz: Option<u32>,
     /// Seed of the random numbers that a governor may ask for
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -630,8 +639,8 @@ pub(crate) struct BootBuildArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BootMachineArgs {
     /// Platforms whose idle states and CPUs the guest gets
-    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6")]
-    pub(crate) platform: Vec<String>,
+    #[arg(short, long, value_name = "LIST", default_value = "pixel6")]
+    pub(crate) platform: String,
     /// CPUs of the guest, at most 8 [default: as many as the platform has]
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<u32>,
@@ -655,8 +664,8 @@ pub(crate) struct BootRunArgs {
     #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
     pub(crate) governor: String,
     /// Workloads (see `idlewise boot workloads`)
-    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "timer")]
-    pub(crate) workload: Vec<String>,
+    #[arg(short, long, value_name = "LIST", default_value = "timer")]
+    pub(crate) workload: String,
     /// Duration of each workload, in seconds of the guest
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
@@ -681,8 +690,8 @@ pub(crate) struct BootRunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BootSelfTestArgs {
     /// Platforms, each booted twice under every idle driver that it can have
-    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "pixel6,rk3399")]
-    pub(crate) platform: Vec<String>,
+    #[arg(short, long, value_name = "LIST", default_value = "pixel6,rk3399")]
+    pub(crate) platform: String,
     /// The governor of these runs
     #[arg(short, long, value_name = "GOVERNOR", default_value = "teo-util")]
     pub(crate) governor: String,

@@ -19,7 +19,7 @@ pub(crate) fn run(what: BootCommand) -> Done {
     match what {
         BootCommand::Build(a) => build(&a),
         BootCommand::Run(a) => {
-            if a.machine.platform.len() > 1 || a.workload.len() > 1 {
+            if a.machine.platform.contains(',') || a.workload.contains(',') {
                 return Err(Failure::Error(
                     "expected one platform and one workload; for several use: idlewise boot \
                      matrix"
@@ -31,7 +31,7 @@ pub(crate) fn run(what: BootCommand) -> Done {
         BootCommand::Matrix(a) => matrix(&a),
         BootCommand::SelfTest(a) => self_test(a),
         BootCommand::Shell(a) => {
-            let request = request(&a.machine, &a.build);
+            let request = request(&a.machine, &a.build)?;
             let watcher = Watcher::new()?;
             boot::shell(&request, &watcher)?;
             Ok(true)
@@ -64,10 +64,10 @@ fn build_request(a: &BootBuildArgs) -> BuildRequest {
     }
 }
 
-fn request(machine: &BootMachineArgs, build: &BootBuildArgs) -> BootRequest {
-    BootRequest {
+fn request(machine: &BootMachineArgs, build: &BootBuildArgs) -> Result<BootRequest, Failure> {
+    Ok(BootRequest {
         build: build_request(build),
-        platforms: machine.platform.clone(),
+        platforms: split_governors("--platform", &machine.platform)?,
         cpus: machine.cpus,
         driver: match machine.driver {
             DriverArg::Synth => IdleDriver::Synth,
@@ -76,28 +76,28 @@ fn request(machine: &BootMachineArgs, build: &BootBuildArgs) -> BootRequest {
         reject: machine.reject,
         cpufreq: machine.cpufreq.clone(),
         ..BootRequest::default()
-    }
+    })
 }
 
-fn run_request(a: &BootRunArgs) -> BootRequest {
+fn run_request(a: &BootRunArgs) -> Result<BootRequest, Failure> {
     let PerChoice(per) = a.per.into();
-    BootRequest {
-        governors: split_governors(&a.governor),
-        workloads: a.workload.clone(),
+    Ok(BootRequest {
+        governors: split_governors("--governor", &a.governor)?,
+        workloads: split_governors("--workload", &a.workload)?,
         seconds: a.seconds,
         rt_app: a.rt_app_file.clone(),
         without_true_inputs: a.without_true_inputs,
         to: a.to.clone(),
         per,
-        ..request(&a.machine, &a.build)
-    }
+        ..request(&a.machine, &a.build)?
+    })
 }
 
 fn self_test(a: BootSelfTestArgs) -> Done {
     a.output.check()?;
     let request = SelfTestRequest {
         build: build_request(&a.build),
-        platforms: a.platform,
+        platforms: split_governors("--platform", &a.platform)?,
         governor: a.governor,
         workload: a.workload,
         seconds: a.seconds,
@@ -111,7 +111,7 @@ fn self_test(a: BootSelfTestArgs) -> Done {
 
 fn matrix(a: &BootRunArgs) -> Done {
     a.output.check()?;
-    let request = run_request(a);
+    let request = run_request(a)?;
     let watcher = Watcher::new()?;
     let report = boot::run(&request, &watcher)?;
     drop(watcher);

@@ -10,8 +10,8 @@ use crate::args::{
 };
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
-use crate::put_back::PutBackArgs;
 use crate::record::RecordArgs;
+use crate::restore::RestoreArgs;
 use crate::top::TopArgs;
 
 /// A laboratory for Linux CPU idle governors: record, replay, simulate and compare them.
@@ -25,34 +25,47 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Record this machine under a load, as root; then compare governors on the recording:
   idlewise record -o trace.dat -- ./load
-  idlewise replay trace.dat --governor menu,teo,teo-util,oracle
-How would governors do with this load on another machine? A trace that does not name its machine needs --recorded-on:
-  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
-  idlewise replay mailed.dat --governor menu,teo-util --platform skylake-sp --recorded-on kvm-guest
+  idlewise replay trace.dat \\
+      --governor menu,teo,teo-util,oracle
+How would governors do with this load on another machine? A trace that does not name its machine \
+needs --recorded-on:
+  idlewise replay trace.dat --governor menu,teo-util \\
+      --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util \\
+      --platform skylake-sp --recorded-on kvm-guest
 What does a trace contain, and what did the kernel itself choose?
   idlewise info trace.dat
   idlewise score trace.dat --per cpu
 Where do two governors differ, what does it cost, and why? The exit status is 1 if a --fail-if holds:
-  idlewise compare --governor teo-6.1,teo-util trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise compare --governor teo-6.1,teo-util trace.dat \\
+      --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
   idlewise explain trace.dat --why-differ menu,teo-util
 A governor of your own, and one from a kernel tree:
-  idlewise replay trace.dat --governor new@./mine.c,old@linux:6.12/teo --kernel-tree ~/linux-6.12
+  idlewise replay trace.dat \\
+      --governor new@./mine.c,old@linux:6.12/teo \\
+      --kernel-tree ~/linux-6.12
 Show a recording, and the choices of governors in it, in the Perfetto UI (https://ui.perfetto.dev):
-  idlewise convert trace.dat -o trace.perfetto-trace --governor teo-6.1,teo-util
+  idlewise convert trace.dat -o trace.perfetto-trace \\
+      --governor teo-6.1,teo-util
 Run a workload on a simulated machine, where a late wakeup delays later work; reproduce published tables:
-  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil --repeat 5
+  idlewise simulate frames --platform pixel6 \\
+      --governor menu-6.1,teo-util --cpufreq schedutil \\
+      --repeat 5
   idlewise reproduce rk3399-fio
-Watch the running machine, compare governors on it with a benchmark, and get advice on which governor to use:
+Watch the running machine, compare governors on it with a benchmark, and get advice on which \
+governor to use:
   idlewise top
   idlewise ab --governors menu,teo -- ./benchmark
   idlewise advise -- ./load
 Run governors in a real kernel, on a virtual machine with the idle states of a phone:
-  idlewise boot run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+  idlewise boot run --platform pixel6 --workload frames \\
+      --governor linux/menu,teo-6.1,teo-util
 Show a governor's manual page and parameters:
   idlewise governors show teo-util
 
-Exit status: 0 success, 1 a comparison found a difference, 2 failure. If a recording holds the inputs and choices of
-the kernel's governor, replay also compares them with those of the same governor in user space.";
+Exit status: 0 success, 1 a comparison found a difference, 2 failure. If a recording holds the \
+inputs and choices of the kernel's governor, replay also compares them with those of the same \
+governor in user space.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -95,8 +108,25 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Load(LoadArgs),
     /// Restore what a session that died had changed
-    #[command(hide = true)]
-    PutBack(PutBackArgs),
+    #[command(aliases = ["put-back", "guard-session"])]
+    Restore(RestoreArgs),
+}
+
+impl Command {
+    /// Whether its work is shared among threads. The others must not disturb the machine that they watch, switch or load, or are
+    /// done before threads would be started.
+    pub(crate) fn works_in_threads(&self) -> bool {
+        !matches!(
+            self,
+            Self::Record(_)
+                | Self::Top(_)
+                | Self::Ab(_)
+                | Self::Load(_)
+                | Self::Restore(_)
+                | Self::Governors(_)
+                | Self::Platform(_)
+        )
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +139,28 @@ mod tests {
         let silent = command.get_arguments().filter(|a| a.get_help().is_none() && !a.is_hide_set());
         to.extend(silent.map(|a| format!("{} {}", command.get_name(), a.get_id())));
         command.get_subcommands().for_each(|c| without_help(c, to));
+    }
+
+    /// What follows the options in the help of `command` and those below it.
+    fn help_ends(command: &clap::Command, to: &mut Vec<String>) {
+        to.extend(command.get_after_help().map(|help| help.to_string()));
+        command.get_subcommands().for_each(|c| help_ends(c, to));
+    }
+
+    #[test]
+    fn what_follows_the_options_is_broken_where_it_is_written_to_break() {
+        let mut ends = Vec::new();
+        help_ends(&Arguments::command(), &mut ends);
+        assert!(ends.len() >= 7, "{ends:?}");
+        for line in ends.iter().flat_map(|end| end.lines()) {
+            if line.starts_with(' ') {
+                // A command or a table: a terminal of 60 columns takes it as it is.
+                assert!(line.chars().count() <= 60, "{line}");
+            } else {
+                // A paragraph, which the terminal's width breaks.
+                assert!(line.is_empty() || line.ends_with(['.', ':', '?']), "{line}");
+            }
+        }
     }
 
     #[test]

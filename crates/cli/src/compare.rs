@@ -8,7 +8,7 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::output::{Done, Failure, Progress, deliver, unless_closed, warn_lines};
+use crate::output::{Done, Failure, Progress, deliver, warn_lines};
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
@@ -35,7 +35,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         || view::compare(&report),
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );
-    unless_closed(deliver(&a.output, &shown, &report).map(drop))?;
+    deliver(&a.output, &shown, &report)?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }

@@ -22,10 +22,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
             a.output.display()
         )));
     };
-    let governors = a.governor.as_deref().map(split_governors);
-    if governors.as_ref().is_some_and(Vec::is_empty) {
-        return Err(Failure::Error("--governor names none; name one, or leave it out".to_owned()));
-    }
+    let governors = a.governor.as_deref().map(|list| split_governors("--governor", list)).transpose()?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,

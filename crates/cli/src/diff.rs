@@ -45,12 +45,12 @@ enum MeaningArg {
 
 const EXAMPLES: &str = "\
 What did the machine do during a load?
-  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > before.txt
+  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > old.txt
   ... the load ...
-  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > after.txt
-  idlewise diff before.txt after.txt
+  grep -r . /sys/devices/system/cpu/cpu*/cpuidle > new.txt
+  idlewise diff old.txt new.txt
 Bare values of CPU 5, as `cat cpu5/cpuidle/state*/*` prints them (7 to 12 for each state):
-  idlewise diff before.txt after.txt --cpus 5
+  idlewise diff old.txt new.txt --cpus 5
 One file with both snapshots; two such files, which are compared as two runs:
   idlewise diff run1.txt
   idlewise diff menu.txt teo.txt
@@ -59,10 +59,10 @@ Counters since boot under two kernels:
 Compare two recordings by their idle periods:
   idlewise diff menu.dat teo.dat --recorded-on kvm-guest
 As Markdown, for an issue (--format csv for a spreadsheet, json for a program):
-  idlewise diff before.txt after.txt --format markdown
+  idlewise diff old.txt new.txt --format markdown
 
-A snapshot is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of `cat`; quoted in a mail or not. Text
-is at most 78 columns wide.";
+A snapshot is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of \
+`cat`; quoted in a mail or not. Text is at most 78 columns wide.";
 
 /// CPU numbers of an argument.
 #[derive(Clone, Debug)]

@@ -3,12 +3,15 @@ use idlewise_conform::drive::{DriveReport, Driven, DrivenDecisions};
 use idlewise_conform::pelt::find_pelt;
 use idlewise_governor::Governor;
 use idlewise_recording::governors::find_one;
+use idlewise_recording::input_files::each_once;
 use idlewise_view::drive as view;
 
 use crate::args::{DriveArgs, DriveForm};
-use crate::output::{Done, Failure, say, say_line, unless_closed, warn};
+use crate::output::{Done, Failure, say, say_line, warn};
 
 pub(crate) fn run(a: &DriveArgs) -> Done {
+    each_once(&a.golden)?;
+    each_once(&a.decisions)?;
     if let Some(signal) = &a.signal {
         return golden(a, &Driven::Pelt(find_pelt(signal)?));
     }
@@ -26,7 +29,7 @@ fn golden(a: &DriveArgs, driven: &Driven) -> Done {
         match driven.golden(path, a.show) {
             Ok(file) => {
                 if a.format == DriveForm::Table {
-                    unless_closed(view::golden(&file).iter().try_for_each(|line| say_line(line)))?;
+                    view::golden(&file).iter().try_for_each(|line| say_line(line))?;
                 }
                 files.push(file);
             }
@@ -36,10 +39,10 @@ fn golden(a: &DriveArgs, driven: &Driven) -> Done {
     let failed = a.golden.len() - files.len();
     let all = DriveReport::of(files);
     match a.format {
-        DriveForm::Table => unless_closed(say_line(&view::golden_total(&all)))?,
+        DriveForm::Table => say_line(&view::golden_total(&all))?,
         DriveForm::Json => {
             let text = serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?;
-            unless_closed(say(&(text + "\n")))?;
+            say(&(text + "\n"))?;
         }
     }
     if failed > 0 {
@@ -53,7 +56,7 @@ fn decisions(a: &DriveArgs, governor: &Governor) -> Done {
     let mut same = true;
     for path in &a.decisions {
         let driven = DrivenDecisions::of(governor, path, &machine, a.cpu, &a.kernels.trees)?;
-        unless_closed(view::decisions(path, &driven, a.show).iter().try_for_each(|line| say_line(line)))?;
+        view::decisions(path, &driven, a.show).iter().try_for_each(|line| say_line(line))?;
         same &= driven.is_same();
     }
     Ok(same)

@@ -2,8 +2,8 @@
 use std::path::Path;
 
 use idlewise_explain::{
-    ExplainReport, ExplainRequest, LineRequest, RowRequest, Which, WhyDifferRequest, explain, explain_line,
-    explain_row, why_differ,
+    DecisionAddress, ExplainReport, ExplainRequest, LineRequest, RowRequest, WhyDifferRequest, explain,
+    explain_line, explain_row, why_differ,
 };
 use idlewise_governor::catalog;
 use idlewise_study::replay::{ORACLE, split_governors};
@@ -25,15 +25,15 @@ pub(crate) fn run(a: &ExplainArgs) -> Done {
 
 fn one(a: &ExplainArgs, governor: &str) -> Done {
     let which = match (a.decision, a.at, a.after) {
-        (Some(n), _, _) => Which::Decision(n),
-        (None, Some(ns), _) => Which::At(ns),
-        (None, None, ns) => Which::After(ns.unwrap_or_default()),
+        (Some(n), _, _) => DecisionAddress::Decision(n),
+        (None, Some(ns), _) => DecisionAddress::At(ns),
+        (None, None, ns) => DecisionAddress::After(ns.unwrap_or_default()),
     };
     let request = ExplainRequest {
         trace: a.trace.clone().unwrap_or_default(),
         setup: a.stage.setup(),
         governor: governor.to_owned(),
-        others: others(a.others.as_deref(), governor),
+        others: others(a.others.as_deref(), governor)?,
         cpu: a.cpu,
         which,
     };
@@ -49,7 +49,7 @@ fn row(a: &ExplainArgs, governor: &str, golden: &Path) -> Done {
         golden: golden.to_owned(),
         row: a.row.unwrap_or_default(),
         governor: governor.to_owned(),
-        others: others(a.others.as_deref(), governor),
+        others: others(a.others.as_deref(), governor)?,
         kernel_trees: a.stage.kernels.trees.clone(),
     };
     let report = explain_row(&request)?;
@@ -63,7 +63,7 @@ fn line(a: &ExplainArgs, governor: &str, decisions: &Path) -> Done {
         platform: a.stage.platform.clone().unwrap_or_else(|| RECORDED_DECISIONS_ON.to_owned()),
         cpu: a.cpu.unwrap_or_default(),
         governor: governor.to_owned(),
-        others: others(a.others.as_deref(), governor),
+        others: others(a.others.as_deref(), governor)?,
         kernel_trees: a.stage.kernels.trees.clone(),
     };
     shown(a, &explain_line(&request)?)
@@ -77,9 +77,10 @@ fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
 }
 
 fn differ(a: &ExplainArgs, pair: &str) -> Done {
-    let governors: [String; 2] = split_governors(pair).try_into().map_err(|all: Vec<String>| {
-        Failure::Error(format!("--why-differ {pair}: expected two governors, found {}", all.len()))
-    })?;
+    let governors: [String; 2] =
+        split_governors("--why-differ", pair)?.try_into().map_err(|all: Vec<String>| {
+            Failure::Error(format!("--why-differ {pair}: expected two governors, found {}", all.len()))
+        })?;
     let request = WhyDifferRequest {
         trace: a.trace.clone().unwrap_or_default(),
         setup: a.stage.setup(),
@@ -94,13 +95,13 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
 }
 
 /// The governors to show beside `explained`: those asked for, or all others.
-fn others(list: Option<&str>, explained: &str) -> Vec<String> {
-    match list {
+fn others(list: Option<&str>, explained: &str) -> Result<Vec<String>, Failure> {
+    Ok(match list {
         Some("none") => Vec::new(),
-        Some(list) => split_governors(list),
+        Some(list) => split_governors("--others", list)?,
         None => {
             let all = catalog().iter().map(|g| g.id).chain([ORACLE]);
             all.filter(|id| *id != explained).map(str::to_owned).collect()
         }
-    }
+    })
 }

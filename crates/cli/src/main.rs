@@ -18,18 +18,19 @@ mod info;
 mod load;
 mod output;
 mod platform;
-mod put_back;
 mod record;
 mod replay;
 mod reproduce;
+mod restore;
 mod score;
 mod simulate;
+mod surroundings;
 mod tape;
 mod top;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_report::lines;
 
 use command::{Arguments, Command};
@@ -41,19 +42,43 @@ const DIFFERENT: u8 = 1;
 /// Not done; the reason is on standard error.
 const NOT_DONE: u8 = 2;
 
+/// What the parser of a number says, and what was expected.
+const NUMBERS: [(&str, &str); 2] = [
+    ("invalid digit found in string", "expected a whole number, 0 or more"),
+    ("number too large to fit in target type", "the number is too large"),
+];
+
+/// Lets every option take `-1` as its value, and refuse it by the range that it has: else the parser takes it for an option.
+fn takes_negative(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| {
+        let valued = arg.get_action().takes_values() && !arg.is_last_set();
+        if valued { arg.allow_negative_numbers(true) } else { arg }
+    });
+    names.iter().fold(command, |command, name| command.mut_subcommand(name, takes_negative))
+}
+
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    surroundings::survive_file_limits();
+    let parsed = takes_negative(Arguments::command())
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(e) => {
-            // It may hold a file's name, which may hold anything.
             let text = e.render().to_string();
-            if lines(&text) == text {
+            let said = NUMBERS.iter().fold(text.clone(), |said, (parser, ours)| said.replace(parser, ours));
+            // It may hold a file's name, which may hold anything.
+            if lines(&said) == text {
                 e.exit();
             }
-            warn_lines(&text);
+            warn_lines(&said);
             return ExitCode::from(NOT_DONE);
         }
     };
+    if arguments.command.works_in_threads() {
+        surroundings::start_threads();
+    }
     let result = match arguments.command {
         Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
@@ -73,7 +98,7 @@ fn main() -> ExitCode {
         Command::Ab(a) => ab::run(&a),
         Command::Advise(a) => advise::run(&a),
         Command::Load(a) => load::run(&a),
-        Command::PutBack(a) => put_back::run(&a),
+        Command::Restore(a) => restore::run(&a),
         Command::Record(a) => return record::run(&a),
     };
     match result {

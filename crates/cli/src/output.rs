@@ -16,13 +16,15 @@ use idlewise_report::{Format, Report, lines, message, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-pub(crate) use idlewise_files::new_file::{check_new, check_new_from, check_writable, is_stdout};
+pub(crate) use idlewise_files::new_file::{
+    check_apart, check_new, check_new_from, check_writable, is_stdout,
+};
 
 use crate::args::OutputArgs;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
-    /// Nobody reads our output any more.
+    /// Nobody reads the file that is being written to standard output.
     Closed,
     /// A reason for the user.
     Error(String),
@@ -79,20 +81,15 @@ impl From<String> for Failure {
     }
 }
 
-/// Writes text of one or several lines to standard output. What a terminal would obey in it is shown instead.
+/// Writes text of one or several lines to standard output. What a terminal would obey in it is shown instead. Whoever closed the
+/// other end has seen enough; the exit status still says what was found.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(lines(text).as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
-        io::ErrorKind::BrokenPipe => Failure::Closed,
-        _ => Failure::Error(format!("standard output: {e}")),
-    })
-}
-
-/// Whoever closed the other end of our output has seen enough; the exit status still says what was found.
-pub(crate) fn unless_closed(said: Result<(), Failure>) -> Result<(), Failure> {
-    match said {
-        Err(Failure::Closed) => Ok(()),
-        said => said,
+    match out.write_all(lines(text).as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Error(format!("standard output: {e}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -244,7 +241,8 @@ impl Progress {
         }
         bar.set_message(what);
         let later = bar.clone();
-        thread::spawn(move || {
+        // Where no thread can be had, nothing is shown.
+        let _ = thread::Builder::new().spawn(move || {
             thread::sleep(Duration::from_secs(1));
             if !later.is_finished() {
                 later.set_draw_target(ProgressDrawTarget::stderr());

@@ -18,7 +18,7 @@ use idlewise_view as view;
 use crate::output::{
     Failure, Progress, interrupted, refuse_stdout, show_progress, warn, warn_lines, write_new,
 };
-use crate::put_back;
+use crate::restore;
 
 /// Record the running machine while a command runs, or until Ctrl-C, into a trace.dat that replay, trace-cmd and
 /// KernelShark read; it also describes the machine and holds the kernel's counters
@@ -65,7 +65,8 @@ pub(crate) struct RecordArgs {
 }
 
 const AFTER: &str = "\
-Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without one; 2 if nothing was recorded.
+Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without \
+one; 2 if nothing was recorded.
 Messages go to standard error. See docs/guide/recording.md.";
 
 /// Exit status where nothing came of it.
@@ -129,9 +130,9 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     if tell {
         show_progress("");
     }
-    let [before, after] = &taken.put_back;
-    put_back::tell(before, true);
-    put_back::tell(after, false);
+    let [before, after] = &taken.restored;
+    restore::tell(before, true);
+    restore::tell(after, false);
     let form = if a.plain { DatForm::Plain } else { DatForm::Packed };
     let code = taken.ended().code();
     let report = {
@@ -141,7 +142,11 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     show(&view::record(&report))?;
     if let Some(path) = &a.json {
         let text = view::record(&report).render(Format::Json, &report).map_err(|e| e.to_string())?;
-        write_new(path, text.as_bytes(), a.force)?;
+        match write_new(path, text.as_bytes(), a.force) {
+            // The recording is kept, and the command has its status.
+            Err(Failure::Closed) => {}
+            written => written?,
+        }
     }
     Ok(code)
 }

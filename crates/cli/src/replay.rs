@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
+use idlewise_recording::CommandError;
 use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, answer, replay, split_governors};
 use idlewise_view as view;
 
@@ -17,7 +18,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
             let (request, value) = recorded_request(path, "replay", SCHEMA, &offered)?;
             (request, Some(value))
         }
-        None => (request(&a), None),
+        None => (request(&a)?, None),
     };
     let report = {
         let progress = Progress::new("reading");
@@ -46,14 +47,14 @@ fn all_came_through(report: &ReplayReport) -> Done {
     none_failed(&failures)
 }
 
-fn request(a: &ReplayArgs) -> ReplayRequest {
+fn request(a: &ReplayArgs) -> Result<ReplayRequest, CommandError> {
     let PerChoice(per) = a.per.into();
-    ReplayRequest {
+    Ok(ReplayRequest {
         traces: a.traces.clone(),
         setup: a.stage.setup(),
-        governors: split_governors(&a.governor),
+        governors: split_governors("--governor", &a.governor)?,
         baseline: a.baseline.clone(),
         per,
         sensitivity: a.sensitivity,
-    }
+    })
 }

@@ -2,23 +2,23 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use idlewise_live::journal::{PutBack, guard};
+use idlewise_live::journal::{Restoration, guard};
 use idlewise_live::{Host, Journal};
 
 use crate::output::{Done, warn};
 
 /// By hand: restores what dead sessions left. With a journal: the guard of the session that writes it.
 #[derive(Debug, Args)]
-pub(crate) struct PutBackArgs {
+pub(crate) struct RestoreArgs {
     /// Wait at standard input for the end of the session that writes this journal
-    #[arg(value_name = "JOURNAL")]
+    #[arg(hide = true, value_name = "JOURNAL")]
     journal: Option<PathBuf>,
     /// A folder in the form of a machine's root, instead of this machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }
 
-pub(crate) fn run(a: &PutBackArgs) -> Done {
+pub(crate) fn run(a: &RestoreArgs) -> Done {
     let done = match &a.journal {
         None => Journal::open_guarded_by(&Host::below(&a.root), None)?.leftovers().clone(),
         Some(journal) => {
@@ -33,7 +33,7 @@ pub(crate) fn run(a: &PutBackArgs) -> Done {
 }
 
 /// Says on standard error what was restored; what went as it should only if `all`.
-pub(crate) fn tell(what: &PutBack, all: bool) {
+pub(crate) fn tell(what: &Restoration, all: bool) {
     for line in what.lines(all) {
         warn(&line);
     }

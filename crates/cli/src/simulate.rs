@@ -11,7 +11,8 @@ use idlewise_view as view;
 use crate::again::asked_by;
 use crate::args::SimulateArgs;
 use crate::output::{
-    Done, Failure, Progress, check_new, deliver, none_failed, say_line, write_new, write_new_file,
+    Done, Failure, Progress, check_apart, check_new, deliver, none_failed, say_line, write_new,
+    write_new_file,
 };
 
 pub(crate) fn run(a: &SimulateArgs) -> Done {
@@ -19,6 +20,10 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         return list();
     }
     a.output.check()?;
+    if let (Some(trace), Some(output)) = (&a.trace, &a.output.output) {
+        check_apart(("--trace", trace), ("--output", output))?;
+        check_apart(("the side-car of --trace,", &trace.with_extension("toml")), ("--output", output))?;
+    }
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
     if let Some(option) = a.recording.options().first_given().filter(|_| a.beside.is_empty()) {
@@ -30,7 +35,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     if !a.beside.is_empty() {
         let report = {
             let progress = Progress::new("preparing");
-            beside(&request(a), &a.beside, &a.recording.options(), &|what| progress.say(what))?
+            beside(&request(a)?, &a.beside, &a.recording.options(), &|what| progress.say(what))?
         };
         deliver(&a.output, &view::beside(&report), &report)?;
         return Ok(true);
@@ -40,7 +45,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
             let (request, value) = recorded_request(path, "simulate", SCHEMA, &offered)?;
             (request, Some(value))
         }
-        None => (request(a), None),
+        None => (request(a)?, None),
     };
     let report = match &a.trace {
         None => play(&request, None),
@@ -96,14 +101,14 @@ fn list() -> Done {
 /// Runs of each combination, unless something else is asked for: fewer have no interval that means much.
 const RUNS: u64 = 5;
 
-fn request(a: &SimulateArgs) -> SimulateRequest {
-    SimulateRequest {
+fn request(a: &SimulateArgs) -> Result<SimulateRequest, Failure> {
+    Ok(SimulateRequest {
         workload: a.workload.clone().unwrap_or_default(),
         platform: a.platform.clone(),
-        governors: split_governors(&a.governor),
+        governors: split_governors("--governor", &a.governor)?,
         kernel_trees: a.kernels.trees.clone(),
-        cpufreq: split_governors(&a.cpufreq),
-        signals: split_governors(&a.signal),
+        cpufreq: split_governors("--cpufreq", &a.cpufreq)?,
+        signals: split_governors("--signal", &a.signal)?,
         kernel: a.kernel.clone(),
         hz: a.hz,
         cpus: a.cpus.map(|n| n as usize),
@@ -113,5 +118,5 @@ fn request(a: &SimulateArgs) -> SimulateRequest {
         repeat: a.repeat.unwrap_or(if a.trace.is_some() { 1 } else { RUNS }),
         baseline: a.baseline.clone(),
         base_mw: a.base_mw,
-    }
+    })
 }

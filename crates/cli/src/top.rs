@@ -71,15 +71,18 @@ impl From<GroupArg> for Grouping {
 }
 
 const EXAMPLES: &str = "\
-Examples:
-  idlewise top                                   in a terminal; h shows the keys
+In a terminal; h shows the keys:
+  idlewise top
   idlewise top --interval 0.5 --group cluster
-  idlewise top --once                            one interval as a table
+One interval, as a table; as JSON:
+  idlewise top --once
   idlewise top --once --json | jq .machine.too_deep_pct
-  idlewise top --prometheus /var/lib/prometheus/node-exporter/idlewise.prom --interval 15
+For node_exporter, every 15 seconds:
+  cd /var/lib/prometheus/node-exporter
+  idlewise top --prometheus idlewise.prom --interval 15
 
-Everything is read from sysfs and /proc/stat; no right is needed, except for powercap's energy, which is root's.
-too deep = above/usage, too shallow = below/usage, of the interval.";
+Everything is read from sysfs and /proc/stat; no right is needed, except for powercap's energy, which is root's. too deep = \
+above/usage, too shallow = below/usage, of the interval.";
 
 /// `0.5` as a time that makes sense between two looks.
 fn interval(text: &str) -> Result<Duration, String> {

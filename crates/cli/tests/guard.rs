@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use idlewise_live::journal::PUT_BACK;
+use idlewise_live::journal::GUARD;
 use idlewise_live::{Host, Journal};
 
 const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
@@ -20,7 +20,7 @@ fn tree() -> tempfile::TempDir {
 
 fn open(root: &Path) -> Journal {
     let mut guard = Command::new(env!("CARGO_BIN_EXE_idlewise"));
-    guard.arg(PUT_BACK).stderr(Stdio::null());
+    guard.arg(GUARD).stderr(Stdio::null());
     Journal::open_guarded_by(&Host::below(root), Some(guard)).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn guarded(root: &Path, last_word: &str) {
     fs::write(&journal, line).unwrap();
     fs::write(&path, "menu\n").unwrap();
     let mut guard = Command::new(env!("CARGO_BIN_EXE_idlewise"))
-        .arg(PUT_BACK)
+        .arg(GUARD)
         .arg(&journal)
         .stdin(Stdio::piped())
         .stderr(Stdio::null())

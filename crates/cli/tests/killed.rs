@@ -43,7 +43,8 @@ fn kill(pid: u32) {
 fn guard_of(session: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{session}/task/{session}/children")).ok()?;
     children.split_whitespace().filter_map(|p| p.parse().ok()).find(|p: &u32| {
-        fs::read(format!("/proc/{p}/cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains("put-back"))
+        fs::read(format!("/proc/{p}/cmdline"))
+            .is_ok_and(|c| String::from_utf8_lossy(&c).contains("guard-session"))
     })
 }
 

@@ -6,6 +6,7 @@
 
 mod advising;
 mod answers;
+mod arguments;
 mod boot;
 mod broken_parity;
 mod circles;
@@ -25,5 +26,6 @@ mod mishaps;
 mod misuse;
 mod pages;
 mod recording;
+mod surroundings;
 mod untrusted;
 mod watching;

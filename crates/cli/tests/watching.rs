@@ -228,7 +228,7 @@ fn two_looks_give_what_happened_between_them() {
 }
 
 #[test]
-fn bare_values_are_put_back_to_cpus_and_states() {
+fn bare_values_are_given_to_cpus_and_states() {
     let folder = Folder::new();
     let (a, b) = (folder.write("a.txt", &cat(2, 100)), folder.write("b.txt", &cat(2, 300)));
     let text = done(&["diff", &a, &b]);

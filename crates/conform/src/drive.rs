@@ -161,7 +161,8 @@ impl DrivenDecisions {
 }
 
 /// A file of rows; anything else is a trace.
-fn is_table(path: &Path) -> bool {
+#[must_use]
+pub fn is_table(path: &Path) -> bool {
     let name = path.to_string_lossy();
     let bare = name.strip_suffix(".xz").or_else(|| name.strip_suffix(".gz")).unwrap_or(&name);
     bare.ends_with(".csv")

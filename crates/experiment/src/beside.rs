@@ -17,6 +17,7 @@ use crate::simulate::{SimulateRequest, TraceTo, simulate_on};
 use idlewise_explain::convert::Form;
 use idlewise_recording::entries::recorded_entry;
 use idlewise_recording::governors::offered;
+use idlewise_recording::input_files::each_once;
 use idlewise_recording::{CommandError, Recording, RecordingOptions};
 
 /// Version of the JSON that this gives.
@@ -58,14 +59,14 @@ pub struct Pair {
     pub governor: String,
     /// CPUs that are compared: those of which the recording tells everything.
     pub cpus: Vec<u32>,
-    pub real: Look,
+    pub real: TraceMeasures,
     /// What the simulator makes of it.
-    pub simulated: Look,
+    pub simulated: TraceMeasures,
 }
 
 /// What is seen in one trace of the workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Look {
+pub struct TraceMeasures {
     /// From the first task's start to the last one's end, ns.
     pub window_ns: u64,
     /// Ends of idle stays.
@@ -81,12 +82,12 @@ pub struct Look {
     /// Stays by their length, %: below each of [`STAY_LIMITS_NS`], and the rest.
     pub stays_pct: [f64; 4],
     /// Tasks of the workload, by name.
-    pub tasks: Vec<TaskLook>,
+    pub tasks: Vec<TaskMeasures>,
 }
 
 /// A task, all its instances together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TaskLook {
+pub struct TaskMeasures {
     pub name: String,
     /// Times it was woken up, a second.
     pub wakeups_per_s: f64,
@@ -129,6 +130,7 @@ pub fn beside(
             return Err(CommandError::conflict(&[option, "--beside"], why).into());
         }
     }
+    each_once(recordings)?;
     let workload = idlewise_workload::find(&request.workload)?;
     let pairs = recordings.iter().map(|path| pair(request, &workload, path, options, progress));
     Ok(BesideReport {
@@ -202,7 +204,7 @@ fn simulated(
     recording: &Recording,
     tick_ns: Option<u64>,
     cpus: &BTreeSet<u32>,
-) -> Result<Look, ExperimentError> {
+) -> Result<TraceMeasures, ExperimentError> {
     let temporary = |e: std::io::Error| CommandError::file(&std::env::temp_dir(), e);
     let folder = tempfile::tempdir().map_err(temporary)?;
     let path = folder.path().join("simulated.txt");
@@ -319,7 +321,7 @@ fn look(
     options: &RecordingOptions,
     workload: &Workload,
     cpus: &BTreeSet<u32>,
-) -> Result<(Look, Option<(String, u64)>), ExperimentError> {
+) -> Result<(TraceMeasures, Option<(String, u64)>), ExperimentError> {
     let names: BTreeSet<String> = workload.tasks.iter().map(|t| kept(&t.name)).collect();
     let tasks = Tasks::of(&recording.path, options, &names)?;
     let from_ns = tasks.from_ns.filter(|from| tasks.to_ns > *from).ok_or_else(|| {
@@ -350,7 +352,7 @@ fn look(
     let window_ns = tasks.to_ns - from_ns;
     let seconds = window_ns as f64 / 1e9;
     let all: u64 = by_length.iter().sum();
-    let look = Look {
+    let look = TraceMeasures {
         window_ns,
         wakeups_per_s: score.wakeups as f64 / seconds,
         too_deep_pct: score.too_deep_pct,
@@ -368,12 +370,12 @@ fn length(piece: &Piece) -> usize {
     STAY_LIMITS_NS.iter().take_while(|limit| piece.stay_ns() >= **limit).count()
 }
 
-fn task(name: &str, times: &Counted, seconds: f64) -> TaskLook {
+fn task(name: &str, times: &Counted, seconds: f64) -> TaskMeasures {
     let ranks = Counted::ranks(std::iter::once(times));
     let n: u64 = ranks.iter().map(|(_, n)| n).sum();
     let sum: u64 = ranks.iter().map(|(ns, n)| u64::from(*ns) * n).sum();
     let at = |share: u64| u64::from(nth(&ranks, (n * share).div_ceil(100).saturating_sub(1)).unwrap_or(0));
-    TaskLook {
+    TaskMeasures {
         name: name.to_owned(),
         wakeups_per_s: n as f64 / seconds,
         latency_mean_ns: sum as f64 / n.max(1) as f64,

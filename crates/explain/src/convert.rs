@@ -10,7 +10,7 @@ use idlewise_replay::{Setting, Workload};
 use idlewise_trace::TraceFile;
 use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track, perfetto_has_clock};
 
-use crate::report::Came;
+use crate::report::IdleOutcome;
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::description::Description;
 pub use idlewise_recording::description::{Carried, Kept};
@@ -300,7 +300,7 @@ fn draw<W: Write>(
     let state = |i: u8| format!("{i} {}", states.get(usize::from(i)).unwrap_or(&"?"));
     let mut free_ns = 0;
     for entry in entries {
-        let came = Came::of(entry);
+        let came = IdleOutcome::of(entry);
         let start_ns = entry.start_ns.max(free_ns);
         let after = |ns: i64| entry.start_ns.saturating_add_signed(ns).max(start_ns);
         let (wake_ns, end_ns) = (after(entry.wake_ns), after(entry.wake_ns.saturating_add(entry.latency_ns)));

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::report::Explanation;
-use crate::run::{OnCpu, Which, foreign_among, hosted, pick_cpu};
+use crate::run::{DecisionAddress, OnCpu, foreign_among, hosted, pick_cpu};
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::Placement;
@@ -166,8 +166,8 @@ fn moment(cpu: &OnCpu<'_>, pair: &[Governor; 2], why: &str, p: &Parting) -> Resu
         energy: if p.energy_fj < 0 { -energy } else { energy },
         energy_unit: cpu.place.energy.unit().to_owned(),
         latency_ns: p.latency_ns,
-        a: cpu.explain(a, Which::Decision(p.first[0]), &[])?,
-        b: cpu.explain(b, Which::Decision(p.first[1]), &[])?,
+        a: cpu.explain(a, DecisionAddress::Decision(p.first[0]), &[])?,
+        b: cpu.explain(b, DecisionAddress::Decision(p.first[1]), &[])?,
     })
 }
 

@@ -10,5 +10,5 @@ mod watch;
 
 pub use differ::{Moment, WhyDiffer, WhyDifferRequest, why_differ};
 pub use recorded::{LineRequest, RowRequest, explain_line, explain_row};
-pub use report::{Came, Chosen, Explanation, Given, Other, StateHead, Unit};
-pub use run::{ExplainReport, ExplainRequest, SCHEMA, Which, explain};
+pub use report::{Chosen, Explanation, IdleOutcome, InputValue, Other, StateHead, Unit};
+pub use run::{DecisionAddress, ExplainReport, ExplainRequest, SCHEMA, explain};

@@ -9,15 +9,17 @@ use idlewise_idle::Hosted;
 use idlewise_model::Miss;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
+use crate::report::{Chosen, Explanation, IdleOutcome, InputConfidence, InputValue, Other, StateHead};
 use crate::run::{ExplainReport, foreign_among, hosted, next_to};
-use crate::watch::{Seen, Watch};
+use crate::watch::{Observation, Watch};
 use idlewise_conform::decision_table::{self, DecisionTable};
+use idlewise_conform::drive::is_table;
 use idlewise_conform::golden::as_recorded;
 use idlewise_conform::golden_file::{GoldenFile, Row};
 use idlewise_conform::{Decisions, Follower, Step};
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::Candidate;
+use idlewise_recording::input_files::text_of;
 
 /// Which row to explain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +91,7 @@ pub fn explain_row(request: &RowRequest) -> Result<ExplainReport, CommandError> 
         decisions: asked.all,
         at_ns: seen.now_ns,
         states: StateHead::all(&golden.car.table, row.disabled),
-        inputs: Given::all(&seen.inputs, &known("recorded")),
+        inputs: InputValue::all(&seen.inputs, &known("recorded")),
         chosen: Chosen::of(&seen),
         memory: seen.memory,
         reasons: seen.reasons,
@@ -109,6 +111,11 @@ pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, CommandError
     let governor = hosted(&request.governor, &request.kernel_trees)?;
     let others = next_to(&governor, &request.others, &request.kernel_trees)?;
     let machine = idlewise_platform::find(&request.platform)?;
+    if !is_table(&request.decisions) && matches!(text_of(&request.decisions), Ok(None)) {
+        let why = "expected a table of decisions (.csv), found a binary file; name a trace without --decisions, \
+                   with --decision, --at or --after";
+        return Err(CommandError::input(&request.decisions, why));
+    }
     let table = DecisionTable::read(&request.decisions, &machine, request.cpu)?;
     let no_such_line = || {
         let ends = table.rows.first().zip(table.rows.last());
@@ -140,7 +147,7 @@ pub fn explain_line(request: &LineRequest) -> Result<ExplainReport, CommandError
         at_ns: row.start_ns,
         states: StateHead::all(&table.cluster.table, row.disabled),
         // A table has neither the utilisation nor the waiters for I/O.
-        inputs: Given::all(&seen.inputs, &known("assumed")),
+        inputs: InputValue::all(&seen.inputs, &known("assumed")),
         chosen: Chosen::of(&seen),
         memory: seen.memory,
         reasons: seen.reasons,
@@ -188,7 +195,7 @@ impl<'d, D: Decisions<Error = Infallible>, P: Fn(&Governor) -> Result<Governor, 
     }
 
     /// What is seen of `governor` there.
-    fn watch(&self, governor: &Governor) -> Result<Option<Seen>, CommandError> {
+    fn watch(&self, governor: &Governor) -> Result<Option<Observation>, CommandError> {
         Ok((self.prepared)(governor)?.run(|loader| {
             let mut instance = loader.load_explaining(self.decisions.tick_period_ns())?;
             let (slot, mut follower) = Follower::of_only_cpu(&mut instance, self.decisions)?;
@@ -214,9 +221,9 @@ impl<'d, D: Decisions<Error = Infallible>, P: Fn(&Governor) -> Result<Governor, 
 }
 
 /// Everything but the load was recorded.
-fn known(load: &'static str) -> Known {
+fn known(load: &'static str) -> InputConfidence {
     let recorded = "recorded";
-    Known {
+    InputConfidence {
         timers: recorded,
         latency_limit: recorded,
         util: load,
@@ -227,7 +234,7 @@ fn known(load: &'static str) -> Known {
 }
 
 /// What was recorded to have come of the recorded choice.
-fn came_of_row(row: &Row) -> Came {
+fn came_of_row(row: &Row) -> IdleOutcome {
     let cause = match row.wake {
         Some('T') => "hrtimer",
         Some('W') => "wheel",
@@ -237,7 +244,7 @@ fn came_of_row(row: &Row) -> Came {
         Some('R') => "the driver, which refused",
         _ => "a script",
     };
-    Came {
+    IdleOutcome {
         entered: row.entered.and_then(|i| u8::try_from(i.get()).ok()),
         tick: match (row.inputs.tick_stopped, row.stop_tick) {
             (true, _) => "was stopped",
@@ -257,7 +264,7 @@ fn came_of_row(row: &Row) -> Came {
     }
 }
 
-fn came_of_line(row: &decision_table::Row, table: &DecisionTable<'_>) -> Came {
+fn came_of_line(row: &decision_table::Row, table: &DecisionTable<'_>) -> IdleOutcome {
     let residency_ns = row.residency_ns.cast_signed();
     let verdict = match table.cluster.table.verdict(row.state, residency_ns, row.disabled) {
         Miss::None => "right",
@@ -269,7 +276,7 @@ fn came_of_line(row: &decision_table::Row, table: &DecisionTable<'_>) -> Came {
         (false, true) => "stopped",
         (false, false) => "kept",
     };
-    Came {
+    IdleOutcome {
         entered: u8::try_from(row.state).ok(),
         tick,
         cause: "something that the file does not name",

@@ -4,7 +4,7 @@ use idlewise_idle::Limits;
 use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
 use serde::Serialize;
 
-use crate::watch::{Asked, Seen};
+use crate::watch::{Asked, Observation};
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::Candidate;
 
@@ -24,14 +24,14 @@ pub struct Explanation {
     /// The states to choose from, shallow to deep.
     pub states: Vec<StateHead>,
     /// What it could ask.
-    pub inputs: Vec<Given>,
+    pub inputs: Vec<InputValue>,
     /// What it remembered when it was asked, by the names of its source.
     pub memory: Vec<Variable>,
     /// What it said about the choice, in the order of its algorithm; only governors of this project speak.
     pub reasons: Vec<String>,
     pub chosen: Chosen,
     /// What came of it.
-    pub came: Option<Came>,
+    pub came: Option<IdleOutcome>,
     /// What others did at this time, each in its own run.
     pub others: Vec<Other>,
 }
@@ -62,7 +62,7 @@ pub enum Unit {
 
 /// One thing that the governor could ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Given {
+pub struct InputValue {
     pub name: &'static str,
     pub value: i64,
     pub unit: Unit,
@@ -83,7 +83,7 @@ pub struct Chosen {
 
 /// What came of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Came {
+pub struct IdleOutcome {
     /// The state that was entered; nothing for a refused entry.
     pub entered: Option<u8>,
     /// What became of the tick: "kept", "stopped", "was stopped".
@@ -115,7 +115,7 @@ pub struct Other {
     /// What became of the tick; for a row of recorded decisions its answer.
     pub tick: String,
     /// What came of that; nothing for a row of recorded decisions.
-    pub came: Option<Came>,
+    pub came: Option<IdleOutcome>,
 }
 
 impl Other {
@@ -186,12 +186,12 @@ impl StateHead {
 }
 
 impl Chosen {
-    pub(crate) fn of(seen: &Seen) -> Self {
+    pub(crate) fn of(seen: &Observation) -> Self {
         Self { state: seen.index, stop_tick: seen.stop_tick, asked_sleep_length: seen.asked_sleep_length }
     }
 }
 
-impl Came {
+impl IdleOutcome {
     pub(crate) fn of(entry: &Entry) -> Self {
         let (entered, verdict) = match entry.outcome {
             Outcome::Stayed { entered, miss: Miss::None } => (Some(entered), "right"),
@@ -218,7 +218,7 @@ impl Came {
 }
 
 /// How well the inputs of a decision are known.
-pub(crate) struct Known {
+pub(crate) struct InputConfidence {
     pub(crate) timers: &'static str,
     pub(crate) latency_limit: &'static str,
     pub(crate) util: &'static str,
@@ -228,8 +228,8 @@ pub(crate) struct Known {
     pub(crate) run: Option<&'static str>,
 }
 
-impl Given {
-    pub(crate) fn all(a: &Asked, known: &Known) -> Vec<Self> {
+impl InputValue {
+    pub(crate) fn all(a: &Asked, known: &InputConfidence) -> Vec<Self> {
         let given = |name, value, unit, confidence| Self { name, value, unit, confidence };
         let mut all = vec![
             given("sleep length", a.sleep_length_ns, Unit::Ns, Some(known.timers)),
@@ -249,7 +249,7 @@ impl Given {
     }
 }
 
-impl Given {
+impl InputValue {
     /// Whether the value stands for "none": no timer, no limit.
     pub fn is_none(&self) -> bool {
         match self.unit {

@@ -9,8 +9,8 @@ use idlewise_replay::{Setting, Workload, run};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Came, Chosen, Explanation, Given, Known, Other, StateHead};
-use crate::watch::{Keep, Seen, Watch};
+use crate::report::{Chosen, Explanation, IdleOutcome, InputConfidence, InputValue, Other, StateHead};
+use crate::watch::{Keep, Observation, Watch};
 use idlewise_recording::candidate::{Book, Candidate, ORACLE};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
@@ -24,12 +24,12 @@ pub const SCHEMA: &str = "idlewise.explain/1";
 /// How a decision is named on its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Which {
+pub enum DecisionAddress {
     /// By its number on its CPU, from 0.
     Decision(u64),
     /// The last that was made at this time or before, ns on the clock of the recording.
     At(u64),
-    /// As [`Which::At`], ns after the first event of the recording.
+    /// As [`DecisionAddress::At`], ns after the first event of the recording.
     After(u64),
 }
 
@@ -47,7 +47,7 @@ pub struct ExplainRequest {
     pub others: Vec<String>,
     /// The CPU; needed where the recording has several.
     pub cpu: Option<u32>,
-    pub which: Which,
+    pub which: DecisionAddress,
 }
 
 /// One decision explained: inputs, state of the governor, reasons, and the choices of others.
@@ -130,7 +130,7 @@ pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandE
         );
         return Err(CommandError::conflict(&["--governor"], why));
     }
-    if let [first, _, ..] = split_governors(text).as_slice() {
+    if let [first, _, ..] = split_governors("--governor", text)?.as_slice() {
         let why = format!(
             "explain takes one governor, and shows others next to it: --governor {first} --others LIST; --why-differ A,B \
              compares two"
@@ -219,13 +219,15 @@ impl<'a> OnCpu<'a> {
     pub(crate) fn explain(
         &self,
         governor: &Governor,
-        which: Which,
+        which: DecisionAddress,
         others: &[Candidate],
     ) -> Result<Explanation, CommandError> {
         let number = match which {
-            Which::Decision(number) => number,
-            Which::At(at_ns) => self.number_at(governor, at_ns)?,
-            Which::After(ns) => self.number_at(governor, self.tape.source.first_ns.saturating_add(ns))?,
+            DecisionAddress::Decision(number) => number,
+            DecisionAddress::At(at_ns) => self.number_at(governor, at_ns)?,
+            DecisionAddress::After(ns) => {
+                self.number_at(governor, self.tape.source.first_ns.saturating_add(ns))?
+            }
         };
         let (seen, kept) = self.watch(governor, number)?;
         let (Some(seen), Some((_, entry))) = (seen, kept.found) else {
@@ -247,11 +249,11 @@ impl<'a> OnCpu<'a> {
             decisions: kept.count,
             at_ns: entry.start_ns,
             states: StateHead::all(&self.place.table, seen.inputs.disabled),
-            inputs: Given::all(&seen.inputs, &self.known(&entry)?),
+            inputs: InputValue::all(&seen.inputs, &self.known(&entry)?),
             chosen: Chosen::of(&seen),
             memory: seen.memory,
             reasons: seen.reasons,
-            came: Some(Came::of(&entry)),
+            came: Some(IdleOutcome::of(&entry)),
             others: others.into_iter().flatten().collect(),
         })
     }
@@ -285,7 +287,7 @@ impl<'a> OnCpu<'a> {
         Ok(ran.pages)
     }
 
-    fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Seen>, Keep), CommandError> {
+    fn watch(&self, governor: &Governor, number: u64) -> Result<(Option<Observation>, Keep), CommandError> {
         let (table, capacity) = (&self.place.table, self.place.capacity);
         Ok(governor.run(|loader| {
             let mut instance = loader.load_explaining(self.workload.grid.period_ns)?;
@@ -304,19 +306,19 @@ impl<'a> OnCpu<'a> {
             failure: None,
             asked_before_ns: at_ns - entry.start_ns,
             state: entry.selected.into(),
-            tick: Came::of(&entry).tick.to_owned(),
-            came: Some(Came::of(&entry)),
+            tick: IdleOutcome::of(&entry).tick.to_owned(),
+            came: Some(IdleOutcome::of(&entry)),
         }))
     }
 
     /// How well the inputs of the decision that led to `entry` are known.
-    fn known(&self, entry: &Entry) -> Result<Known, PiecesError> {
+    fn known(&self, entry: &Entry) -> Result<InputConfidence, PiecesError> {
         let timers = self.timers_known(entry.start_ns)?.unwrap_or(Confidence::Assumed);
         let weakest = |name: &str| {
             let input = self.tape.inputs.iter().find(|i| i.name == name);
             input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()
         };
-        Ok(Known {
+        Ok(InputConfidence {
             timers: timers.name(),
             latency_limit: weakest("latency limit"),
             util: weakest("utilisation"),

@@ -10,7 +10,7 @@ use idlewise_recording::candidate::Book;
 
 /// What could be seen of one decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     /// The CPU's clock, ns.
     pub(crate) now_ns: u64,
     pub(crate) inputs: Asked,
@@ -61,7 +61,7 @@ pub(crate) struct Watch<'i> {
     slot: Slot,
     /// Decisions before the one that is watched; nothing once it is over.
     before: Option<u64>,
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<Observation>,
 }
 
 impl<'i> Watch<'i> {
@@ -84,7 +84,7 @@ impl Chooser for Watch<'_> {
         if let Some((inputs, memory)) = before {
             let reasons = self.instance.take_messages();
             self.instance.mute();
-            self.seen = Some(Seen {
+            self.seen = Some(Observation {
                 now_ns,
                 inputs,
                 memory,

@@ -5,7 +5,7 @@ use idlewise_testkit::kernel_trees;
 
 use std::path::{Path, PathBuf};
 
-use idlewise_explain::{ExplainRequest, Which, WhyDifferRequest, explain, why_differ};
+use idlewise_explain::{DecisionAddress, ExplainRequest, WhyDifferRequest, explain, why_differ};
 use idlewise_recording::{Limits, Recording, RecordingOptions, ReplaySetup};
 use idlewise_study::compare::{CompareRequest, compare};
 use idlewise_study::info;
@@ -75,7 +75,7 @@ fn a_score_a_comparison_and_an_explanation_say_the_same() {
             governor: "teo".to_owned(),
             others: vec!["menu".to_owned()],
             cpu: Some(0),
-            which: Which::Decision(40),
+            which: DecisionAddress::Decision(40),
         };
         let explained = json(&explain(&request).unwrap());
         let request = WhyDifferRequest {

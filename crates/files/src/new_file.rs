@@ -103,6 +103,33 @@ pub fn check_new_from(path: &Path, force: bool, trace: &Path) -> Result<(), Writ
     Ok(())
 }
 
+/// Whether two files that a command is to write are two, whatever their paths look like; asked before the work begins. Each comes with
+/// the option that names it.
+///
+/// # Errors
+/// [`WriteError::Refused`] where both are the same file.
+pub fn check_apart(one: (&str, &Path), other: (&str, &Path)) -> Result<(), WriteError> {
+    if is_stdout(one.1) || is_stdout(other.1) || place(one.1) != place(other.1) {
+        return Ok(());
+    }
+    Err(WriteError::Refused(format!(
+        "{} {} and {} {} are the same file; name two",
+        one.0,
+        one.1.display(),
+        other.0,
+        other.1.display()
+    )))
+}
+
+/// Where `path`, a file that may not be there yet, is.
+fn place(path: &Path) -> PathBuf {
+    let new = || {
+        let name = path.file_name().unwrap_or_default();
+        fs::canonicalize(folder(path)).unwrap_or_else(|_| folder(path).to_path_buf()).join(name)
+    };
+    fs::canonicalize(path).unwrap_or_else(|_| new())
+}
+
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -158,6 +185,15 @@ pub fn write_new_with<T, E: From<WriteError>>(
     })
 }
 
+/// The same error, with what to do where a limit ends a file.
+fn with_way_out(e: io::Error) -> io::Error {
+    let limit = "the shell's limit (ulimit -f) or the file system's; raise it, or name a file elsewhere";
+    match e.kind() {
+        io::ErrorKind::FileTooLarge => io::Error::new(e.kind(), format!("{e}: {limit}")),
+        _ => e,
+    }
+}
+
 /// A file that may be a pipe; knows whether its reader has left.
 struct Reader<'f> {
     file: &'f fs::File,
@@ -166,7 +202,7 @@ struct Reader<'f> {
 
 impl Write for Reader<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes);
+        let written = self.file.write(bytes).map_err(with_way_out);
         self.left |= written.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
         written
     }

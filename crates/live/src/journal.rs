@@ -31,10 +31,11 @@ use entry::Entry;
 use guard::Guard;
 pub use guard::guard;
 use place::{Found, needs_root};
-pub use undo::PutBack;
+pub use undo::Restoration;
 
-/// The subcommand that makes an `idlewise` process a guard: `idlewise put-back JOURNAL`.
-pub const PUT_BACK: &str = "put-back";
+/// The subcommand that makes an `idlewise` process a guard: `idlewise guard-session JOURNAL`, a hidden name of `restore`. A test
+/// program whose session starts itself takes it for a filter of tests: no test has a hyphen in its name, so none is run again.
+pub const GUARD: &str = "guard-session";
 /// How long a session waits for the guard of a dead one to finish, in steps of [`STEP`].
 const PATIENCE: u32 = 50;
 const STEP: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ pub struct Journal {
     host: Host,
     /// Nothing was noted yet if there is none.
     file: Option<File>,
-    leftovers: PutBack,
+    leftovers: Restoration,
     guard: Option<Guard>,
     /// Held as long as the session and its guard live; the last field, so that it goes last.
     _lock: File,
@@ -54,14 +55,14 @@ pub struct Journal {
 
 impl Journal {
     /// Takes the lock of `host`, restores what dead sessions left (see [`Journal::leftovers`]), starts a guard: this
-    /// program with the subcommand [`PUT_BACK`].
+    /// program with the subcommand [`GUARD`].
     ///
     /// # Errors
     /// When another session has the lock, files in `host.run` cannot be written, or the guard does not start.
     pub fn open(host: &Host) -> Result<Self, LiveError> {
         let this = std::env::current_exe().map_err(LiveError::io(Path::new("/proc/self/exe")))?;
         let mut command = Command::new(this);
-        command.arg(PUT_BACK);
+        command.arg(GUARD);
         Self::open_guarded_by(host, Some(command))
     }
 
@@ -80,7 +81,7 @@ impl Journal {
             lock = take_lock(&lock_path)?;
         }
         let path = host.run.join("journal");
-        let leftovers = undo::put_back(host, &path)?;
+        let leftovers = undo::restore(host, &path)?;
         let guard = match guard {
             None => None,
             Some(command) => Some(Guard::start(command, &path, &lock)?),
@@ -90,7 +91,7 @@ impl Journal {
 
     /// What an earlier session had left, and what became of it when this one began.
     #[must_use]
-    pub fn leftovers(&self) -> &PutBack {
+    pub fn leftovers(&self) -> &Restoration {
         &self.leftovers
     }
 
@@ -137,14 +138,14 @@ impl Journal {
         self.note(&Entry::Made { folder: folder.to_owned() })
     }
 
-    /// Puts everything back, the last change first, where it still is as it was left: what somebody else changed
+    /// Restores everything, the last change first, where it still is as it was left: what somebody else changed
     /// meanwhile stays, and is reported. What fails is tried again by the next session.
     ///
     /// # Errors
     /// When the journal itself cannot be read or written.
-    pub fn restore(&mut self) -> Result<PutBack, LiveError> {
+    pub fn restore(&mut self) -> Result<Restoration, LiveError> {
         self.file = None;
-        undo::put_back(&self.host, &self.path)
+        undo::restore(&self.host, &self.path)
     }
 
     /// On the disk before this returns.

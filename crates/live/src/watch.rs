@@ -48,7 +48,7 @@ pub struct Machine {
 
 /// The counters of all CPUs at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct CounterSample {
     /// When, on the caller's clock.
     pub at: Duration,
     /// The counters of CPUs that are online.
@@ -84,7 +84,7 @@ impl Watch {
     ///
     /// # Errors
     /// [`LiveError::Lacks`] when no CPU's counters can be read any more.
-    pub fn look(&mut self, at: Duration) -> Result<Look, LiveError> {
+    pub fn look(&mut self, at: Duration) -> Result<CounterSample, LiveError> {
         let shape = reader::shape(&self.host);
         // A CPU may go while sysfs is gone through: then the next look does it again.
         if shape != self.shape && self.go_through().is_ok() {
@@ -97,7 +97,7 @@ impl Watch {
             let why = "the counters of idle states cannot be read any more: did the cpuidle driver go?";
             return Err(LiveError::lacks(why));
         }
-        Ok(Look {
+        Ok(CounterSample {
             at,
             counters: SysfsCounters { cpus },
             idle_us: reader::idle_us(&self.host),

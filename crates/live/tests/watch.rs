@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use idlewise_live::watch::{Look, Snapshot, Watch, is_ours, textfile};
+use idlewise_live::watch::{CounterSample, Snapshot, Watch, is_ours, textfile};
 use idlewise_live::{Host, LiveError};
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ fn at(seconds: u64) -> Duration {
 }
 
 /// What happens between now and after `change`, two seconds later.
-fn between(tree: &Tree, change: impl FnOnce()) -> (Snapshot, Look) {
+fn between(tree: &Tree, change: impl FnOnce()) -> (Snapshot, CounterSample) {
     let mut watch = Watch::open(&tree.host()).unwrap();
     let before = watch.look(at(0)).unwrap();
     change();

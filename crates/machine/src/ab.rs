@@ -5,13 +5,13 @@ use std::path::Path;
 
 use idlewise_ab::{AbReport, Cell, MetricReport, Stop, Verdict, Work};
 use idlewise_live::Host;
-use idlewise_live::journal::PutBack;
+use idlewise_live::journal::Restoration;
 use serde::Serialize;
 
 use crate::MachineError;
 use idlewise_recording::CommandError;
 use idlewise_report::number;
-use idlewise_study::condition::{Condition, Counting, Met};
+use idlewise_study::condition::{ComparedMetric, Condition, Counting};
 
 pub use idlewise_study::condition::{Check, Measured};
 
@@ -52,7 +52,7 @@ pub fn run(
     folder: &Path,
     stop: &Stop,
     say: &mut dyn FnMut(&str),
-) -> Result<PutBack, MachineError> {
+) -> Result<Restoration, MachineError> {
     idlewise_ab::run(host, work, folder, stop, say).map_err(|why| {
         if !folder.join(idlewise_ab::FILE).exists() {
             return why.into();
@@ -129,7 +129,7 @@ fn measure(
 ) -> Option<Measured> {
     let (_, scale) = counting(&metric.unit);
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
-    let met = Met {
+    let met = ComparedMetric {
         a: baseline.median.as_ref()?.median * scale,
         b: arm.median.as_ref()?.median * scale,
         change: arm.difference.map_or(f64::NAN, |d| d.estimate * scale),

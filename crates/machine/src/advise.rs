@@ -14,7 +14,7 @@ mod untested;
 
 pub use candidate::{Candidate, candidates, specs};
 pub use evidence::{Compared, Evidence, Replayed, Row, entered};
-pub use judge::{AbBasis, Advice, Answer, ReplayBasis, SCHEMA, Trying, What, judge};
+pub use judge::{AbBasis, Advice, Answer, Recommendation, ReplayBasis, SCHEMA, Trying, judge};
 pub use session::{AdviseRequest, Attendant, Ending, Progress, advise};
 pub use set::{Setting, how_to_get};
 pub use situation::Situation;

@@ -59,7 +59,7 @@ pub fn record(
     let inputs = inputs.and_then(Inputs::recorded);
     let inputs = inputs.map(|(recorded, captured)| TakenInputs { recorded, captured, to });
     let made = Made::of(&recorded, request, machine.as_ref(), inputs.as_ref());
-    Ok(Taken { recorded, machine, inputs, made, put_back: [before, after?] })
+    Ok(Taken { recorded, machine, inputs, made, restored: [before, after?] })
 }
 
 /// The machine as `idlewise platform scan` sees it; none where the kernel has no idle states.

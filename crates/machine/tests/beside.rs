@@ -52,7 +52,7 @@ fn a_booted_kernel_and_its_simulation_are_within_two_points() {
     let (real, simulated) = (pair.real.wakeups_per_s, pair.simulated.wakeups_per_s);
     assert!((real - simulated).abs() < 0.05 * real, "{real} wakeups/s, {simulated}");
     // Tasks that run at once take as long as there.
-    let latency = |name: &str, tasks: &[idlewise_experiment::beside::TaskLook]| {
+    let latency = |name: &str, tasks: &[idlewise_experiment::beside::TaskMeasures]| {
         tasks.iter().find(|t| t.name == name).unwrap().latency_p50_ns as f64
     };
     for name in ["ui", "audio", "background"] {

@@ -21,7 +21,7 @@ pub use buffers::{BufferCount, buffer_counts};
 pub use cost::{Costs, NewCompanion, RunTime, costs};
 pub use facts::{Facts, Topology};
 pub use inputs::Inputs;
-pub use look::Look;
+pub use look::CpuCounters;
 pub use messages::messages;
 pub use plan::{Companion, Plan};
 pub use session::{Recorded, record};

@@ -46,6 +46,25 @@ fn refuse_stdin(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// Whether each of `paths` is a file of its own, whatever its path looks like; a file that is not there is none.
+///
+/// # Errors
+/// [`CommandError::SameFiles`] with the first two that are one.
+pub fn each_once(paths: &[PathBuf]) -> Result<(), CommandError> {
+    let places: Vec<Option<PathBuf>> = paths.iter().map(|path| path.canonicalize().ok()).collect();
+    for (i, (path, place)) in paths.iter().zip(&places).enumerate() {
+        let first = places.iter().take(i).position(|other| place.is_some() && other == place);
+        if let Some(first) = first.and_then(|at| paths.get(at)) {
+            return Err(CommandError::SameFiles {
+                first: first.display().to_string(),
+                second: path.display().to_string(),
+                why: "the same file, which would count twice: name it once",
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Whether the file at `path` is a tape.
 pub fn is_tape(path: &Path) -> Result<bool, CommandError> {
     refuse_stdin(path)?;

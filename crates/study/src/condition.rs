@@ -84,7 +84,7 @@ pub struct Measured {
 }
 
 /// A metric of A and of B, in its [`Counting`].
-pub struct Met<'m> {
+pub struct ComparedMetric<'m> {
     pub a: f64,
     pub b: f64,
     pub change: f64,
@@ -114,12 +114,14 @@ pub fn help() -> String {
     let ways = [Counting::Share, Counting::Time, Counting::Relative, Counting::Number, Counting::CommonShare];
     for way in ways {
         let all = measures().filter(|m| Counting::of(m) == way);
-        let names: Vec<String> = if way == Counting::CommonShare {
-            all.map(|m| format!("{} ({})", m.name, m.meaning)).collect()
-        } else {
-            all.map(|m| m.name.to_owned()).collect()
-        };
-        out += &format!("  {:56}  {}\n", names.join(", "), values(way));
+        if way == Counting::CommonShare {
+            all.for_each(|m| {
+                out += &format!("  {}:\n      {}\n      ({})\n", m.name, values(way), m.meaning)
+            });
+            continue;
+        }
+        let names: Vec<&str> = all.map(|m| m.name).collect();
+        out += &format!("  {}:\n      {}\n", names.join(", "), values(way));
     }
     out
 }
@@ -161,7 +163,7 @@ impl Condition {
     }
 
     /// Holds it against `met` of its metric.
-    pub fn measure(&self, place: &str, met: &Met<'_>) -> Measured {
+    pub fn measure(&self, place: &str, met: &ComparedMetric<'_>) -> Measured {
         let value = match self.of {
             Of::Own => Some(met.b),
             Of::Change => Some(met.change),
@@ -188,7 +190,7 @@ impl Condition {
         Check { expression: self.text.clone(), failed, assumes: None, warnings: Vec::new(), measured }
     }
 
-    fn words(&self, met: &Met<'_>) -> String {
+    fn words(&self, met: &ComparedMetric<'_>) -> String {
         let own = |v: f64| match self.counting {
             Counting::Share | Counting::CommonShare => format!("{} %", percent(v)),
             Counting::Time => duration(v),

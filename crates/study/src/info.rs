@@ -213,6 +213,11 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
 fn no_trace(path: &Path) -> Option<CommandError> {
     let text = text_of(path).ok()??;
     let name = path.display().to_string();
+    if text.trim().is_empty() {
+        let why =
+            if text.is_empty() { "the file is empty" } else { "the file holds nothing but white space" };
+        return Some(CommandError::input(path, format!("{why}; was the recording cut off?")));
+    }
     let what = if Sidecar::parse(&text, &name).is_ok() {
         "a side-car, which describes a recording. All commands read it with the recording next to it, which \
          has the same name with another ending"

@@ -22,15 +22,26 @@ pub use sensitivity::TRIED;
 use stage::Stage;
 
 /// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item `name=value` goes to the governor before it.
-/// Folders in paths may have both characters, but no comma.
-#[must_use]
-pub fn split_governors(list: &str) -> Vec<String> {
+/// Folders in paths may have both characters, but no comma. `option` gives the list.
+///
+/// # Errors
+/// [`CommandError::NotGiven`] of an empty list, [`CommandError::Argument`] with the position of an empty item.
+pub fn split_governors(option: &'static str, list: &str) -> Result<Vec<String>, CommandError> {
+    if list.trim().is_empty() {
+        let why = format!("{option} names none; name one, or leave {option} out");
+        return Err(CommandError::not_given(option, why));
+    }
+    if let Some(before) = list.split(',').position(|item| item.trim().is_empty()) {
+        let why = format!("item {} is empty; name one there, or leave its comma out", before + 1);
+        return Err(CommandError::option(option, list, why));
+    }
+
     let mut out: Vec<String> = Vec::new();
     let is_parameter = |item: &str| {
         let name = item.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ' ')
     };
-    for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
+    for item in list.split(',').map(str::trim) {
         match out.last_mut() {
             Some(last) if is_parameter(item) => {
                 last.push(',');
@@ -39,7 +50,7 @@ pub fn split_governors(list: &str) -> Vec<String> {
             _ => out.push(item.to_owned()),
         }
     }
-    out
+    Ok(out)
 }
 
 /// Replays what `request` asks for. `progress` hears of every finished step: done and of how many.
@@ -85,7 +96,18 @@ mod tests {
 
     #[test]
     fn a_list_of_governors_keeps_parameters_with_their_governor() {
-        let got = split_governors("menu-6.1, teo-util:util_threshold_shift=5,x=1,oracle");
-        assert_eq!(got, ["menu-6.1", "teo-util:util_threshold_shift=5,x=1", "oracle"]);
+        let got = split_governors("--governor", "menu-6.1, teo-util:util_threshold_shift=5,x=1,oracle");
+        assert_eq!(got.unwrap(), ["menu-6.1", "teo-util:util_threshold_shift=5,x=1", "oracle"]);
+    }
+
+    #[test]
+    fn an_empty_item_of_a_list_is_refused_by_its_position() {
+        for (list, item) in [("menu,,teo", 2), ("menu, ,teo", 2), (",", 1), ("menu,", 2), ("teo:x=1,,y=2", 2)]
+        {
+            let why = split_governors("--governor", list).unwrap_err().to_string();
+            assert!(why.contains(&format!("--governor {list}: item {item} is empty")), "{why}");
+        }
+        let why = split_governors("--others", " ").unwrap_err().to_string();
+        assert!(why.contains("--others names none"), "{why}");
     }
 }

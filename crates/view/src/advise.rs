@@ -10,7 +10,7 @@ use crate::cells::shown_or_unknown;
 use crate::csv::plain;
 
 use super::ab::{between, change_pct, or_dash, p_value};
-use idlewise_machine::advise::{AbBasis, Advice, Compared, ReplayBasis, Replayed, Row, What};
+use idlewise_machine::advise::{AbBasis, Advice, Compared, Recommendation, ReplayBasis, Replayed, Row};
 
 /// Inputs that are guessed for less than this are not told, %.
 const WORTH_TELLING: f64 = 5.0;
@@ -56,10 +56,10 @@ fn list(out: &mut Vec<Line>, label: &str, lines: Vec<String>) {
 fn answer(a: &Advice) -> String {
     let governor = &a.answer.governor;
     match a.answer.what {
-        What::Switch => format!("change to {governor}"),
-        What::Keep => format!("leave it as it is: {governor}"),
-        What::Try => format!("try {governor}; nothing is proven yet"),
-        What::Nothing => "none".to_owned(),
+        Recommendation::Switch => format!("change to {governor}"),
+        Recommendation::Keep => format!("leave it as it is: {governor}"),
+        Recommendation::Try => format!("try {governor}; nothing is proven yet"),
+        Recommendation::Nothing => "none".to_owned(),
     }
 }
 
@@ -78,13 +78,13 @@ fn machine(a: &Advice) -> String {
 fn worth(a: &Advice) -> Vec<String> {
     let mut out = Vec::new();
     let of_answer = |r: &&Row| r.governor == a.answer.governor;
-    if matches!(a.answer.what, What::Switch) {
+    if matches!(a.answer.what, Recommendation::Switch) {
         out.extend(a.rows.iter().filter(of_answer).flat_map(|r| &r.compared).map(|c| effect(c, "")));
     } else {
         let others = a.rows.iter().flat_map(|r| r.compared.iter().filter(|c| c.first).map(move |c| (r, c)));
         out.extend(others.map(|(r, c)| effect(c, &r.governor)));
     }
-    if matches!(a.answer.what, What::Switch | What::Try) {
+    if matches!(a.answer.what, Recommendation::Switch | Recommendation::Try) {
         let row = a.rows.iter().filter(of_answer).filter_map(|r| r.replay.as_ref()?.as_ref().ok());
         out.extend(row.map(in_replay));
     }

@@ -3,7 +3,7 @@ use idlewise_report::{
     Line, Report, Table, UNKNOWN, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
-use idlewise_experiment::beside::{BesideReport, Look, Pair, STAY_LIMITS_NS, TaskLook};
+use idlewise_experiment::beside::{BesideReport, Pair, STAY_LIMITS_NS, TaskMeasures, TraceMeasures};
 
 /// Real and simulated runs side by side: a table for each recording, and one of the gaps.
 #[must_use]
@@ -73,13 +73,13 @@ fn table(p: &Pair) -> Table {
     let head = ["", "real", "simulated", "difference"].map(str::to_owned).to_vec();
     let mut t = Table::new(title, head);
     let (real, simulated) = (&p.real, &p.simulated);
-    let mut rate = |name: &str, get: &dyn Fn(&Look) -> f64| {
+    let mut rate = |name: &str, get: &dyn Fn(&TraceMeasures) -> f64| {
         let (a, b) = (get(real), get(simulated));
         t.rows.push(vec![name.to_owned(), rate_words(a), rate_words(b), change(a, b)]);
     };
     rate("wakeups/s", &|l| l.wakeups_per_s);
     rate("tick wakes/s", &|l| l.ticks_per_s);
-    let mut share = |name: &str, get: &dyn Fn(&Look) -> f64| {
+    let mut share = |name: &str, get: &dyn Fn(&TraceMeasures) -> f64| {
         let (a, b) = (get(real), get(simulated));
         t.rows.push(vec![name.to_owned(), percent(a), percent(b), signed_points(b - a)]);
     };
@@ -104,7 +104,7 @@ fn table(p: &Pair) -> Table {
     t
 }
 
-fn tasks(t: &mut Table, real: &TaskLook, simulated: Option<&TaskLook>) {
+fn tasks(t: &mut Table, real: &TaskMeasures, simulated: Option<&TaskMeasures>) {
     let Some(simulated) = simulated else {
         t.rows.push(vec![
             format!("{} wakeups/s", real.name),

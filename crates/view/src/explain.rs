@@ -6,8 +6,8 @@ use idlewise_report::{Line, Report, Table, duration, percent};
 
 use crate::compare::waits_words;
 use crate::head::{foreign_line, head_lines};
-use idlewise_explain::{Came, Explanation, Given, Other, Unit};
 use idlewise_explain::{ExplainReport, Moment, WhyDiffer};
+use idlewise_explain::{Explanation, IdleOutcome, InputValue, Other, Unit};
 use idlewise_recording::TraceHead;
 
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
@@ -205,7 +205,7 @@ fn flatten(path: &str, value: &Value, row: &mut dyn FnMut(&str, String)) {
     }
 }
 
-fn given_words(g: &Given) -> String {
+fn given_words(g: &InputValue) -> String {
     match g.unit {
         _ if g.is_none() => "none".to_owned(),
         Unit::Ns => duration(g.value as f64),
@@ -399,7 +399,7 @@ fn state_name(e: &Explanation, state: i32) -> String {
     )
 }
 
-fn came_words(c: &Came) -> String {
+fn came_words(c: &IdleOutcome) -> String {
     let after = c.wake_ns.map_or_else(String::new, |ns| format!(" after {}", duration(ns as f64)));
     let latency = c.latency_ns.map_or_else(String::new, |ns| format!("; latency {}", duration(ns as f64)));
     let residency = duration(c.residency_ns as f64);

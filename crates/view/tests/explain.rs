@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_explain::{
-    ExplainReport, ExplainRequest, Explanation, LineRequest, RowRequest, Which, WhyDiffer, WhyDifferRequest,
-    explain, explain_line, explain_row, why_differ,
+    DecisionAddress, ExplainReport, ExplainRequest, Explanation, LineRequest, RowRequest, WhyDiffer,
+    WhyDifferRequest, explain, explain_line, explain_row, why_differ,
 };
 use idlewise_governor::{Value, catalog};
 use idlewise_recording::ReplaySetup;
@@ -17,7 +17,7 @@ fn mixed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat")
 }
 
-fn request(governor: &str, which: Which) -> ExplainRequest {
+fn request(governor: &str, which: DecisionAddress) -> ExplainRequest {
     ExplainRequest {
         trace: mixed(),
         setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
@@ -28,7 +28,7 @@ fn request(governor: &str, which: Which) -> ExplainRequest {
     }
 }
 
-fn explained(governor: &str, which: Which) -> ExplainReport {
+fn explained(governor: &str, which: DecisionAddress) -> ExplainReport {
     explain(&request(governor, which)).unwrap()
 }
 
@@ -55,11 +55,11 @@ fn a_governor_that_explains_itself_decides_as_ever() {
             &|_, _| {},
         )
         .unwrap();
-        let report = explained(info.id, Which::Decision(500));
+        let report = explained(info.id, DecisionAddress::Decision(500));
         let e = &report.explanation;
         assert_eq!(e.decisions, replayed.traces[0].governors[0].decisions, "{}", info.id);
         // What a plain copy did at that time.
-        let mut plain = request(info.id, Which::At(e.at_ns));
+        let mut plain = request(info.id, DecisionAddress::At(e.at_ns));
         plain.others = vec![info.id.to_owned()];
         let again = explain(&plain).unwrap().explanation;
         assert_eq!((again.decision, again.others[0].state), (500, e.chosen.state), "{}", info.id);
@@ -69,17 +69,17 @@ fn a_governor_that_explains_itself_decides_as_ever() {
 
 #[test]
 fn a_decision_is_found_by_its_time() {
-    let by_number = explained("menu", Which::Decision(1000)).explanation;
-    assert_eq!(explained("menu", Which::At(by_number.at_ns)).explanation, by_number);
-    assert_eq!(explained("menu", Which::At(by_number.at_ns + 1)).explanation, by_number);
-    assert_eq!(explained("menu", Which::At(by_number.at_ns - 1)).explanation.decision, 999);
-    let said = explain(&request("menu", Which::At(5))).unwrap_err().to_string();
+    let by_number = explained("menu", DecisionAddress::Decision(1000)).explanation;
+    assert_eq!(explained("menu", DecisionAddress::At(by_number.at_ns)).explanation, by_number);
+    assert_eq!(explained("menu", DecisionAddress::At(by_number.at_ns + 1)).explanation, by_number);
+    assert_eq!(explained("menu", DecisionAddress::At(by_number.at_ns - 1)).explanation.decision, 999);
+    let said = explain(&request("menu", DecisionAddress::At(5))).unwrap_err().to_string();
     assert!(said.contains("was not idle yet at 0.000000005 s") && said.contains("4816.2"), "{said}");
 }
 
 #[test]
 fn the_timers_of_a_wait_are_as_well_known_however_often_it_is_asked_again() {
-    let at = |n: u64| explained("shallow:stop_tick=0", Which::Decision(n)).explanation;
+    let at = |n: u64| explained("shallow:stop_tick=0", DecisionAddress::Decision(n)).explanation;
     let known = |e: &Explanation| e.inputs[0].confidence.unwrap();
     let mut again = 0;
     let mut before = at(600);
@@ -97,13 +97,13 @@ fn the_timers_of_a_wait_are_as_well_known_however_often_it_is_asked_again() {
 
 #[test]
 fn what_cannot_be_explained_is_refused_with_the_reason() {
-    let said = explain(&request("menu", Which::Decision(1_000_000))).unwrap_err().to_string();
+    let said = explain(&request("menu", DecisionAddress::Decision(1_000_000))).unwrap_err().to_string();
     assert!(said.contains("there is no number 1000000"), "{said}");
-    let said = explain(&request("oracle", Which::Decision(0))).unwrap_err().to_string();
+    let said = explain(&request("oracle", DecisionAddress::Decision(0))).unwrap_err().to_string();
     assert!(said.contains("--others"), "{said}");
-    let said = explain(&request("menu:disable=1", Which::Decision(0))).unwrap_err().to_string();
+    let said = explain(&request("menu:disable=1", DecisionAddress::Decision(0))).unwrap_err().to_string();
     assert!(said.contains("explain menu, with menu:disable=1 among --others"), "{said}");
-    let wrong = ExplainRequest { cpu: Some(7), ..request("menu", Which::Decision(0)) };
+    let wrong = ExplainRequest { cpu: Some(7), ..request("menu", DecisionAddress::Decision(0)) };
     let said = explain(&wrong).unwrap_err().to_string();
     assert!(said.contains("CPU 7") && said.ends_with(": 0"), "{said}");
 }
@@ -133,7 +133,7 @@ fn partings_are_found_on_both_sides_of_the_same_wait() {
 
 #[test]
 fn every_form_has_the_reasons() {
-    let report = explained("teo-util", Which::Decision(3000));
+    let report = explained("teo-util", DecisionAddress::Decision(3000));
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json] {
         let text = view::explain(&report).render(format, &report).unwrap();
         let word = report.explanation.reasons[0].split(' ').next().unwrap();
@@ -164,7 +164,7 @@ fn foreign(name: &str, select: &str) -> String {
 fn a_foreign_governor_is_explained_by_its_memory() {
     let mine = foreign("mine.c", "return ++m->asked > 100 && drv->state_count > 1;");
     for (decision, asked, state) in [(0, 0, 0), (99, 99, 0), (100, 100, 1)] {
-        let e = explained(&mine, Which::Decision(decision)).explanation;
+        let e = explained(&mine, DecisionAddress::Decision(decision)).explanation;
         let Value::Struct(members) = &e.memory[0].value else { panic!("{:?}", e.memory) };
         assert_eq!((e.memory[0].name.as_str(), &members[0].value), ("mine", &Value::Number(asked)));
         let deep = [0, if decision == 0 { 0 } else { -7 }, 0].map(Value::Number).to_vec();
@@ -179,9 +179,9 @@ fn a_foreign_governor_is_explained_by_its_memory() {
 #[test]
 fn a_foreign_governor_that_crashes_is_an_error_and_nothing_more() {
     let bad = foreign("bad.c", "if (++m->asked == 50)\n\t\treturn *(volatile int *)NULL;\n\treturn 0;");
-    let said = explain(&request(&bad, Which::Decision(60))).unwrap_err().to_string();
+    let said = explain(&request(&bad, DecisionAddress::Decision(60))).unwrap_err().to_string();
     assert!(said.contains("crashed in select, CPU 0, decision 49"), "{said}");
-    let mut beside = request("teo", Which::Decision(60));
+    let mut beside = request("teo", DecisionAddress::Decision(60));
     beside.others = vec![bad, "menu".to_owned()];
     let report = explain(&beside).unwrap();
     let [failed, menu] = report.explanation.others.as_slice() else { panic!("two others") };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
-use idlewise_explain::{ExplainRequest, Which, WhyDifferRequest, explain, why_differ};
+use idlewise_explain::{DecisionAddress, ExplainRequest, WhyDifferRequest, explain, why_differ};
 use idlewise_machine::diff::{DiffRequest, diff};
 use idlewise_recording::{Recording, RecordingOptions, ReplaySetup, TraceHead};
 use idlewise_report::{Format, Report};
@@ -122,7 +122,7 @@ fn another_machine_is_named_above_every_table() {
         governor: "menu".to_owned(),
         others: Vec::new(),
         cpu: None,
-        which: Which::Decision(1),
+        which: DecisionAddress::Decision(1),
     })
     .unwrap();
     let page = idlewise_view::explain::explain(&explained_one);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
-use idlewise_explain::{ExplainRequest, Which, explain};
+use idlewise_explain::{DecisionAddress, ExplainRequest, explain};
 use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 use idlewise_study::compare::{CompareReport, CompareRequest, compare};
@@ -124,7 +124,7 @@ fn a_platform_to_replay_on_is_not_the_machine_that_was_recorded() {
             governor: "menu".to_owned(),
             others: Vec::new(),
             cpu: None,
-            which: Which::Decision(1),
+            which: DecisionAddress::Decision(1),
         };
         let converted = ConvertRequest {
             trace: bare.clone(),

@@ -6,7 +6,7 @@ use std::process;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use idlewise_live::watch::{Look, Snapshot};
+use idlewise_live::watch::{CounterSample, Snapshot};
 use idlewise_view::Grouping;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -72,7 +72,7 @@ pub(super) fn run(mut watched: Watched, interval: Duration, group: Grouping) -> 
     }
 }
 
-fn sample(watched: &mut Watched, last: Look, screen: &mut Screen) -> Result<Look, Failure> {
+fn sample(watched: &mut Watched, last: CounterSample, screen: &mut Screen) -> Result<CounterSample, Failure> {
     let now = watched.look()?;
     screen.snapshot = Some(Snapshot::between(&last, &now));
     screen.cost = watched.cost;

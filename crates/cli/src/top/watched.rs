@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::time::{Duration, Instant};
 
-use idlewise_live::watch::{Look, Watch};
+use idlewise_live::watch::{CounterSample, Watch};
 use idlewise_live::{Host, LiveError};
 
 /// A machine that is watched, and the clock of the samples.
@@ -18,7 +18,7 @@ impl Watched {
         Ok(Self { watch: Watch::open(host)?, began: Instant::now(), cost: Duration::ZERO })
     }
 
-    pub(super) fn look(&mut self) -> Result<Look, LiveError> {
+    pub(super) fn look(&mut self) -> Result<CounterSample, LiveError> {
         let at = self.began.elapsed();
         let look = self.watch.look(at);
         self.cost = self.began.elapsed().saturating_sub(at);

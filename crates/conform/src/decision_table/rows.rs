@@ -63,7 +63,7 @@ impl Rows {
             _ => Box::new(file),
         };
         let mut reader = csv::Reader::from_reader(Box::new(TableText::new(plain, packed)) as Box<dyn Read>);
-        let head = reader.headers().map_err(|e| CommandError::file(path, e))?.clone();
+        let head = reader.headers().map_err(|e| CommandError::file(path, words(&e)))?.clone();
         let mut columns = Vec::new();
         for (i, name) in NAMES.into_iter().enumerate() {
             let optional = name.starts_with("menu_") || !REQUIRED.contains(&i);
@@ -82,8 +82,7 @@ impl Rows {
     /// The next row as it is in the file, and its CPU.
     pub(super) fn next_row(&mut self) -> Result<Option<(u32, csv::StringRecord)>, CommandError> {
         let Some(record) = self.records.next() else { return Ok(None) };
-        let record =
-            record.map_err(|e| CommandError::File { path: self.name.clone(), why: e.to_string() })?;
+        let record = record.map_err(|e| CommandError::File { path: self.name.clone(), why: words(&e) })?;
         let cpu = self.cells(&record).cpu().map_err(|why| self.fail(&record, &why))?;
         Ok(Some((cpu, record)))
     }
@@ -99,6 +98,21 @@ impl Rows {
 
     fn fail(&self, record: &csv::StringRecord, why: &str) -> CommandError {
         CommandError::File { path: self.name.clone(), why: format!("line {}: {why}", line(record)) }
+    }
+}
+
+/// Where the file is no table, and what was expected there.
+fn words(e: &csv::Error) -> String {
+    match e.kind() {
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line}: expected {expected_len} cells, as the header has, found {len}")
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => format!(
+            "line {}: expected a table of decisions as text (CSV), found a binary file",
+            pos.as_ref().map_or(0, csv::Position::line)
+        ),
+        _ => e.to_string(),
     }
 }
 

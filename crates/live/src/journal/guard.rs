@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::place;
-use super::undo::{PutBack, put_back};
+use super::undo::{Restoration, restore};
 use crate::LiveError;
 
 /// The session's last word to its guard.
 const FAREWELL: &[u8] = b"done\n";
 
-/// The process that puts things back when the session dies without a word.
+/// The process that restores the machine when the session dies without a word.
 #[derive(Debug)]
 pub(super) struct Guard(Child);
 
@@ -43,7 +43,7 @@ impl Guard {
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub fn guard(journal: &Path) -> Result<Option<PutBack>, LiveError> {
+pub fn guard(journal: &Path) -> Result<Option<Restoration>, LiveError> {
     let mut heard = Vec::new();
     let _ = std::io::stdin().lock().read_to_end(&mut heard);
     if heard == FAREWELL {
@@ -52,5 +52,5 @@ pub fn guard(journal: &Path) -> Result<Option<PutBack>, LiveError> {
     let host = place::host_of(journal)
         .ok_or_else(|| LiveError::file(journal, "not the journal of a session (.../run/idlewise/journal)"))?;
     place::check(&host.run)?;
-    put_back(&host, journal).map(Some)
+    restore(&host, journal).map(Some)
 }

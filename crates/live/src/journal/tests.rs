@@ -95,7 +95,7 @@ fn a_session_that_ends_at_any_step_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_session_killed_at_any_step_is_put_back_by_the_next() {
+fn a_session_killed_at_any_step_is_restored_by_the_next() {
     for end in 0..=STEPS.len() {
         let tree = Tree::new();
         let mut journal = tree.open();
@@ -124,7 +124,7 @@ fn a_last_line_that_was_cut_off_changed_nothing() {
         fs::write(&path, text).unwrap();
         let next = tree.open();
         assert!(tree.untouched(), "cut at {cut}");
-        assert_eq!((next.leftovers().put_back.len(), next.leftovers().left_alone.len()), (1, 0));
+        assert_eq!((next.leftovers().restored.len(), next.leftovers().left_alone.len()), (1, 0));
     }
 }
 
@@ -212,13 +212,13 @@ fn what_somebody_else_changed_is_left_alone_and_told() {
     let said = journal.restore().unwrap();
     assert_eq!(tree.read(GOVERNOR), "teo\n");
     assert_eq!(tree.read(DISABLE), "0\n");
-    assert_eq!((said.put_back.len(), said.left_alone.len(), said.failed.len()), (1, 1, 0));
+    assert_eq!((said.restored.len(), said.left_alone.len(), said.failed.len()), (1, 1, 0));
     assert!(said.left_alone[0].contains("teo"), "{said:?}");
     assert!(!tree.path("run/idlewise/journal").exists());
 }
 
 #[test]
-fn what_cannot_be_put_back_is_tried_again() {
+fn what_cannot_be_restored_is_tried_again() {
     let tree = Tree::new();
     let mut journal = tree.open();
     STEPS[0](&tree, &mut journal);
@@ -226,11 +226,11 @@ fn what_cannot_be_put_back_is_tried_again() {
     let away = tree.path("away");
     fs::rename(tree.path(DISABLE), &away).unwrap();
     let said = journal.restore().unwrap();
-    assert_eq!((said.put_back.len(), said.failed.len()), (1, 1), "{said:?}");
+    assert_eq!((said.restored.len(), said.failed.len()), (1, 1), "{said:?}");
     drop(journal);
     fs::rename(&away, tree.path(DISABLE)).unwrap();
     let next = tree.open();
-    assert_eq!(next.leftovers().put_back.len(), 1);
+    assert_eq!(next.leftovers().restored.len(), 1);
     assert!(tree.untouched());
 }
 
@@ -389,7 +389,7 @@ fn a_journal_that_somebody_else_wrote_restores_nothing_but_settings() {
     fs::write(tree.path("run/idlewise/journal"), lines).unwrap();
     let journal = tree.open();
     assert_eq!(journal.leftovers().left_alone.len(), 11, "{:?}", journal.leftovers());
-    assert_eq!(journal.leftovers().put_back.len(), 1, "{:?}", journal.leftovers());
+    assert_eq!(journal.leftovers().restored.len(), 1, "{:?}", journal.leftovers());
     for victim in victims {
         assert_eq!(tree.read(victim), "theirs\n", "{victim}");
     }

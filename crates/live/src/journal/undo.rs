@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::entry::Entry;
 use super::place;
 use crate::{Host, LiveError};
@@ -15,29 +13,29 @@ use crate::{Host, LiveError};
 const BUSY: u32 = 100;
 
 /// What became of a session's changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PutBack {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restoration {
     /// What is as it was: `current_governor: menu -> haltpoll`.
-    pub put_back: Vec<String>,
+    pub restored: Vec<String>,
     /// What somebody else changed meanwhile, and was left as it is.
     pub left_alone: Vec<String>,
     /// What could not be restored, and why; the next session tries it again.
     pub failed: Vec<String>,
 }
 
-impl PutBack {
+impl Restoration {
     /// Whether there was nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.put_back.is_empty() && self.left_alone.is_empty() && self.failed.is_empty()
+        self.restored.is_empty() && self.left_alone.is_empty() && self.failed.is_empty()
     }
 
     /// In plain words, a line each; what went as it should only if `all`.
     #[must_use]
     pub fn lines(&self, all: bool) -> Vec<String> {
-        let put_back = self.put_back.iter().filter(|_| all).map(|l| format!("restored: {l}"));
+        let restored = self.restored.iter().filter(|_| all).map(|l| format!("restored: {l}"));
         let left = self.left_alone.iter().map(|l| format!("left as it is: {l}"));
-        put_back.chain(left).chain(self.failed.iter().map(|l| format!("not restored: {l}"))).collect()
+        restored.chain(left).chain(self.failed.iter().map(|l| format!("not restored: {l}"))).collect()
     }
 }
 
@@ -58,16 +56,16 @@ enum Step {
 
 /// Undoes what `journal` tells of `host`, the last change first, and removes it; what failed stays in it. No journal: nothing to
 /// do. Doing it twice is doing it once. Of what is no setting and no instance that sessions change it says so, and no more.
-pub(super) fn put_back(host: &Host, journal: &Path) -> Result<PutBack, LiveError> {
+pub(super) fn restore(host: &Host, journal: &Path) -> Result<Restoration, LiveError> {
     let text = match idlewise_files::read(journal) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(PutBack::default()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Restoration::default()),
         Err(e) => return Err(LiveError::io(journal)(e)),
     };
     let (entries, strange) = Entry::all(&text);
     let (entries, foreign): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| place::is_ours(host, entry));
-    let mut out = PutBack::default();
+    let mut out = Restoration::default();
     if strange > 0 {
         let journal = journal.display();
         out.left_alone.push(format!("{strange} lines of {journal} are not valid"));
@@ -115,7 +113,7 @@ fn steps(entries: Vec<Entry>) -> Vec<Step> {
 }
 
 /// The entry to keep, if it failed.
-fn undo(step: &Step, out: &mut PutBack) -> Option<Entry> {
+fn undo(step: &Step, out: &mut Restoration) -> Option<Entry> {
     match step {
         Step::Value(change) => {
             let result = undo_value(change, out);
@@ -132,7 +130,7 @@ fn undo(step: &Step, out: &mut PutBack) -> Option<Entry> {
     }
 }
 
-fn undo_value(change: &Change, out: &mut PutBack) -> io::Result<()> {
+fn undo_value(change: &Change, out: &mut Restoration) -> io::Result<()> {
     let Change { path, first, ours } = change;
     let now = fs::read_to_string(path)?;
     let (was, is) = (first.trim(), now.trim());
@@ -150,13 +148,13 @@ fn undo_value(change: &Change, out: &mut PutBack) -> io::Result<()> {
     if now.trim() != was {
         return Err(io::Error::other(format!("wrote {was}, but the kernel made {} of it", now.trim())));
     }
-    out.put_back.push(format!("{}: {is} -> {was}", path.display()));
+    out.restored.push(format!("{}: {is} -> {was}", path.display()));
     Ok(())
 }
 
 /// Stops what the instance records and removes it. Its files may be missing in part, as a session may have died while
 /// it was made.
-fn remove_instance(folder: &Path, out: &mut PutBack) -> io::Result<()> {
+fn remove_instance(folder: &Path, out: &mut Restoration) -> io::Result<()> {
     for file in ["events/enable", "tracing_on"] {
         let file = folder.join(file);
         if file.exists() {
@@ -166,7 +164,7 @@ fn remove_instance(folder: &Path, out: &mut PutBack) -> io::Result<()> {
     for _ in 0..BUSY {
         match fs::remove_dir(folder) {
             Ok(()) => {
-                out.put_back.push(format!("{}: removed", folder.display()));
+                out.restored.push(format!("{}: removed", folder.display()));
                 return Ok(());
             }
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),

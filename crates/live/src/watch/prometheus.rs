@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use idlewise_platform::StateCounters;
 
-use super::Look;
+use super::CounterSample;
 use crate::power::Reading;
 
 /// The first line of every file that idlewise writes, by which it knows its own.
@@ -42,7 +42,7 @@ const COUNTERS: [Counter; 5] = [
 /// The counters of a look, by CPU and state; CPUs that are offline have none. Energy counters begin anew where the
 /// hardware's do, which Prometheus takes for a reset.
 #[must_use]
-pub fn textfile(look: &Look) -> String {
+pub fn textfile(look: &CounterSample) -> String {
     let mut out = format!("{MARK}\n");
     let (driver, governor) = (quoted(&look.machine.driver), quoted(&look.governor));
     family(&mut out, "idlewise_cpuidle_info", "gauge", "The cpuidle driver and governor.");
@@ -63,7 +63,7 @@ pub fn textfile(look: &Look) -> String {
     out
 }
 
-fn states(look: &Look) -> impl Iterator<Item = (String, &StateCounters)> {
+fn states(look: &CounterSample) -> impl Iterator<Item = (String, &StateCounters)> {
     look.counters.cpus.iter().flat_map(move |(cpu, states)| {
         let cluster = quoted(look.machine.place_of(*cpu).map_or("", |p| &p.name));
         states.iter().enumerate().map(move |(index, s)| {
@@ -73,7 +73,7 @@ fn states(look: &Look) -> impl Iterator<Item = (String, &StateCounters)> {
     })
 }
 
-fn power(out: &mut String, look: &Look) {
+fn power(out: &mut String, look: &CounterSample) {
     let (meters, readings) = &look.meters;
     let shown = |want: fn(Reading) -> Option<f64>| {
         let labels = |source: &str, name: &str| format!("source=\"{source}\",meter={}", quoted(name));

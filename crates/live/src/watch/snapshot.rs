@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use idlewise_platform::{StateCounters, cpu_list, diff_cpu, share_pct};
 use serde::Serialize;
 
-use super::{Look, Place, Share};
+use super::{CounterSample, Place, Share};
 use crate::power::Power;
 
 /// Version of the JSON that a snapshot gives.
@@ -84,7 +84,7 @@ impl Snapshot {
     /// What happened from `before` to `after`. CPUs that are in one of them only, or whose counters ran back, are left out
     /// with a note.
     #[must_use]
-    pub fn between(before: &Look, after: &Look) -> Self {
+    pub fn between(before: &CounterSample, after: &CounterSample) -> Self {
         let elapsed = after.at.saturating_sub(before.at);
         let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
         let (meters, readings) = &after.meters;
@@ -142,7 +142,11 @@ impl Sum {
 }
 
 /// The counters' growth by CPU.
-fn differences(before: &Look, after: &Look, notes: &mut Vec<String>) -> BTreeMap<u32, Vec<StateCounters>> {
+fn differences(
+    before: &CounterSample,
+    after: &CounterSample,
+    notes: &mut Vec<String>,
+) -> BTreeMap<u32, Vec<StateCounters>> {
     let mut out = BTreeMap::new();
     let (mut came, mut went, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for (cpu, new) in &after.counters.cpus {

@@ -64,7 +64,7 @@ pub struct Advice {
 /// The recommended action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum Recommendation {
     /// Change to another governor: shown to be better.
     Switch,
     /// Leave it as it is: nothing else is shown to be better.
@@ -78,7 +78,7 @@ pub enum What {
 /// A recommendation, with the sentence that justifies it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    pub what: What,
+    pub what: Recommendation,
     /// The governor to have then, with what is particular to it.
     pub governor: String,
     /// Why, in a sentence.
@@ -128,7 +128,7 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     let rows = evidence::rows(e);
     let doubt = doubt(e);
     let answer = answer(&rows, doubt.as_deref());
-    let changed = matches!(answer.what, What::Switch | What::Try);
+    let changed = matches!(answer.what, Recommendation::Switch | Recommendation::Try);
     let setting = changed.then(|| Setting::of(&answer.governor));
     let mut warnings = e.ab.as_ref().map_or_else(|_| Vec::new(), |ab| ab.warnings.clone());
     if let Some(doubt) = doubt.as_ref().filter(|d| **d != answer.because) {
@@ -223,24 +223,29 @@ fn answer(rows: &[Row], doubt: Option<&str>) -> Answer {
     }
     let keep = |what, because: &str| Answer { what, governor: current.clone(), because: because.to_owned() };
     if rows.first().is_none_or(|r| r.replayed().is_none()) || others.iter().all(|r| r.replayed().is_none()) {
-        return keep(What::Nothing, "nothing could be compared, neither on the kernel nor in a replay");
+        return keep(
+            Recommendation::Nothing,
+            "nothing could be compared, neither on the kernel nor in a replay",
+        );
     }
     if let Some(doubt) = doubt {
-        return keep(What::Nothing, doubt);
+        return keep(Recommendation::Nothing, doubt);
     }
     match preferred(rows) {
         Some(row) => Answer {
-            what: What::Try,
+            what: Recommendation::Try,
             governor: row.governor.clone(),
             because: format!(
                 "the replay prefers it to {current}, and nothing was compared on the kernel: worth trying, not shown"
             ),
         },
         None if others.iter().any(prefers) => keep(
-            What::Keep,
+            Recommendation::Keep,
             "the replay prefers none of this kernel's other governors, and nothing was compared on the kernel",
         ),
-        None => keep(What::Keep, "the replay prefers no other, and nothing was compared on the kernel"),
+        None => {
+            keep(Recommendation::Keep, "the replay prefers no other, and nothing was compared on the kernel")
+        }
     }
 }
 
@@ -251,7 +256,7 @@ fn of_comparison(current: &str, others: &[&Row]) -> Answer {
     if let Some(row) = winner {
         let what = words(row, Verdict::Better);
         return answer(
-            What::Switch,
+            Recommendation::Switch,
             &row.governor,
             format!("shown on this kernel: better in {what}, worse in nothing measured"),
         );
@@ -275,7 +280,7 @@ fn of_comparison(current: &str, others: &[&Row]) -> Answer {
             None => "a difference to another is not shown, nor that there is none".to_owned(),
         }
     };
-    answer(What::Keep, current, because)
+    answer(Recommendation::Keep, current, because)
 }
 
 /// The metrics in which a row has `verdict`.
@@ -313,7 +318,9 @@ fn prefers(row: &Row) -> bool {
 /// another.
 fn trying(rows: &[Row], answer: &Answer, in_doubt: bool) -> Vec<Trying> {
     let mut out = Vec::new();
-    for row in rows.iter().skip(1).filter(|r| answer.what != What::Switch || r.governor != answer.governor) {
+    for row in
+        rows.iter().skip(1).filter(|r| answer.what != Recommendation::Switch || r.governor != answer.governor)
+    {
         let because = if row.trades() {
             let (better, worse) = (words(row, Verdict::Better), words(row, Verdict::Worse));
             format!(

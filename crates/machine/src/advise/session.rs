@@ -13,7 +13,7 @@ use crate::MachineError;
 use idlewise_ab::{self as ab, AbReport, AbRequest, Benchmark, Work};
 use idlewise_files::new_file::{WriteError, write_new};
 use idlewise_governor::RecordedName;
-use idlewise_live::journal::PutBack;
+use idlewise_live::journal::Restoration;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
@@ -353,7 +353,7 @@ impl<'a> Task<'a> {
         let taken = record(self.host, &request, &mut stop, &mut |_| ());
         self.ending.stops_by(None);
         let taken = taken?;
-        let [before, after] = &taken.put_back;
+        let [before, after] = &taken.restored;
         self.report_restored(before, true);
         self.report_restored(after, false);
         let code = taken.ended().code();
@@ -529,7 +529,7 @@ impl<'a> Task<'a> {
         self.request.trace.clone().unwrap_or_else(made)
     }
 
-    fn report_restored(&self, restored: &PutBack, all: bool) {
+    fn report_restored(&self, restored: &Restoration, all: bool) {
         restored.lines(all).iter().for_each(|line| self.attendant.warn(line));
     }
 

@@ -24,10 +24,10 @@ pub(super) struct Input {
     pub(super) notes: Vec<String>,
     /// It names no CPU: `--cpus` does.
     pub(super) took_cpus: bool,
-    what: What,
+    what: InputKind,
 }
 
-enum What {
+enum InputKind {
     /// At least one look at sysfs.
     CounterSnapshots(Vec<SysfsDump>),
     /// A recording, read when it is clear what is asked of it.
@@ -38,7 +38,7 @@ impl Input {
     /// Reads the file at `path`, which is called `name` here.
     pub(super) fn read(path: &Path, name: String, request: &DiffRequest) -> Result<Self, CommandError> {
         let shown = path.display().to_string();
-        let recording = || What::Recording(path.to_owned(), request.recording.clone());
+        let recording = || InputKind::Recording(path.to_owned(), request.recording.clone());
         let Some(text) = text_of(path)? else {
             return Ok(Self { name, notes: Vec::new(), took_cpus: false, what: recording() });
         };
@@ -51,14 +51,14 @@ impl Input {
                 if skipped > 0 {
                     notes.push(format!("{name}: lines about something else: {skipped}"));
                 }
-                What::CounterSnapshots(looks)
+                InputKind::CounterSnapshots(looks)
             }
             // One line of a dump is damaged: nothing else will be made of it.
             Err(why) if text.contains("cpuidle/state") => return Err(why.into()),
             Err(_) => match CatDump::parse(&text, &shown) {
                 Ok(cat) => {
                     took_cpus = true;
-                    What::CounterSnapshots(looks_of_cat(&cat, &name, request, &mut notes)?)
+                    InputKind::CounterSnapshots(looks_of_cat(&cat, &name, request, &mut notes)?)
                 }
                 Err(why) if text.trim().is_empty() || !may_be_recording(path, request) => {
                     return Err(why.into());
@@ -76,19 +76,19 @@ impl Input {
 
     /// How many looks it holds; `None` for a recording.
     pub(super) fn looks(&self) -> Option<usize> {
-        if let What::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
+        if let InputKind::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
     }
 
     pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
-        let looks = if let What::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
+        let looks = if let InputKind::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
         looks.ok_or_else(|| self.refused("a recording is no snapshot of sysfs"))
     }
 
     /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
     pub(super) fn has_counters(&self) -> Result<Option<bool>, CommandError> {
         match &self.what {
-            What::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
-            What::CounterSnapshots(_) => Ok(None),
+            InputKind::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
+            InputKind::CounterSnapshots(_) => Ok(None),
         }
     }
 
@@ -96,11 +96,11 @@ impl Input {
     /// none, its own stays.
     pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<String>) -> Result<Run, CommandError> {
         let mut run = match &self.what {
-            What::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
+            InputKind::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
                 Some(beside) => beside.run(options, notes)?,
                 None => recorded(path, &self.name, options, notes)?,
             },
-            What::CounterSnapshots(looks) => match looks.as_slice() {
+            InputKind::CounterSnapshots(looks) => match looks.as_slice() {
                 [one] => since_boot(one).map_err(|why| self.refused(why))?,
                 [a, b] => between(a, b, notes)?,
                 more => {

@@ -3,7 +3,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use idlewise_files::new_file::{check_new, check_writable};
+use idlewise_files::new_file::{check_apart, check_new, check_writable};
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_recorder::record::Plan;
@@ -50,6 +50,13 @@ impl RecordRequest {
         }
         let inputs = self.inputs.then(|| inputs_beside(&self.to));
         inputs.as_deref().into_iter().chain(report).try_for_each(|path| check_new(path, self.force))?;
+        if let Some(report) = report {
+            check_apart(("--json", report), ("--output", &self.to))?;
+            check_apart(("--json", report), ("the side-car,", &sidecar))?;
+            inputs.as_deref().map_or(Ok(()), |inputs| {
+                check_apart(("--json", report), ("the inputs of --inputs,", inputs))
+            })?;
+        }
         // Says best what is missing.
         Tracefs::of(host)?;
         Ok([self.to.as_path()].into_iter().chain(report).try_for_each(check_writable)?)

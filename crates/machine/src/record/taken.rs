@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_live::journal::PutBack;
+use idlewise_live::journal::Restoration;
 use idlewise_platform::Platform;
-use idlewise_recorder::record::{Look, Recorded};
+use idlewise_recorder::record::{CpuCounters, Recorded};
 use idlewise_recording::CommandError;
 use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::sidecar::Sidecar;
@@ -20,7 +20,7 @@ pub struct Taken {
     pub(super) inputs: Option<TakenInputs>,
     pub(super) made: Made,
     /// What was restored when it began and when it ended.
-    pub put_back: [PutBack; 2],
+    pub restored: [Restoration; 2],
 }
 
 impl Taken {
@@ -42,7 +42,7 @@ impl Taken {
     }
 
     pub(super) fn looks(&self) -> CounterSnapshots {
-        let look = |l: &Look| (l.at_ns.clone(), l.counters.clone());
+        let look = |l: &CpuCounters| (l.at_ns.clone(), l.counters.clone());
         CounterSnapshots {
             name: PathBuf::new(),
             before: look(&self.recorded.before),

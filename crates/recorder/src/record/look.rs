@@ -14,7 +14,7 @@ use idlewise_live::Host;
 
 /// What the kernel had counted, CPU by CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct CpuCounters {
     /// When each CPU was looked at, ns on CLOCK_MONOTONIC, which is the trace's clock.
     pub at_ns: BTreeMap<u32, u64>,
     /// By CPU and state. Empty where the kernel has no idle states.
@@ -23,7 +23,7 @@ pub struct Look {
     pub not_visited: Vec<u32>,
 }
 
-impl Look {
+impl CpuCounters {
     /// Visits the CPUs one after the other.
     #[must_use]
     pub fn take(host: &Host, cpus: &[u32]) -> Self {

@@ -7,7 +7,7 @@ use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
 
 use super::buffers::totals;
 use super::facts::Facts;
-use super::look::{self, Look};
+use super::look::{self, CpuCounters};
 use super::plan::{Companion, Plan};
 use super::spool::{self, Spool};
 use super::stop::Stop;
@@ -24,8 +24,8 @@ pub struct Recorded {
     /// What is to be known of the machine.
     pub facts: Facts,
     /// The CPUs that were online, by the kernel's counters before.
-    pub before: Look,
-    pub after: Look,
+    pub before: CpuCounters,
+    pub after: CpuCounters,
     /// How the command ended.
     pub ended: Ended,
     /// From tracing on to tracing off, ns.
@@ -104,13 +104,13 @@ fn into_parts(
 
     instance.record(true)?;
     let start_ns = look::now_ns();
-    let before = Look::take(host, &cpus);
+    let before = CpuCounters::take(host, &cpus);
     if let Some(c) = companion.as_mut() {
         c.start()?;
     }
     let ended = wait::through(plan, &mut spool, stop, progress)?;
     let companion = companion.map_or(Ok(()), Companion::stop);
-    let after = Look::take(host, &cpus);
+    let after = CpuCounters::take(host, &cpus);
     instance.record(false)?;
     let span_ns = look::now_ns() - start_ns;
 

@@ -5,7 +5,7 @@ use idlewise_report::{UNKNOWN, duration, percent, signed_duration, signed_percen
 use idlewise_score::{Measure, Place, Score, Unit};
 use serde::Serialize;
 
-use crate::condition::Met;
+use crate::condition::ComparedMetric;
 
 /// `value`, in this unit, for a table cell; `?` where it is not a number.
 #[must_use]
@@ -50,12 +50,12 @@ impl MeasureChange {
     }
 
     /// What a condition is checked against.
-    pub(crate) fn met(&self) -> Met<'static> {
+    pub(crate) fn met(&self) -> ComparedMetric<'static> {
         let shown: &dyn Fn(f64) -> String = match self.measure.unit {
             Unit::Energy => &|v| cell(Unit::Energy, v),
             _ => &|v| cell(Unit::Count, v),
         };
-        Met { a: self.a, b: self.b, change: self.change, change_pct: self.change_pct, shown }
+        ComparedMetric { a: self.a, b: self.b, change: self.change, change_pct: self.change_pct, shown }
     }
 
     /// Every measure that is compared.

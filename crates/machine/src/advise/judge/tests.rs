@@ -108,7 +108,7 @@ const NOTHING: &[(&str, f64, f64)] = &[("menu", 0.0, 0.0), ("ladder", 0.0, 0.0),
 #[test]
 fn a_clear_winner_of_the_comparison_is_recommended() {
     let a = judged(Some(&[("p50", Verdict::Better), ("p99", Verdict::Unclear)]), NOTHING);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Switch, "ladder"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Switch, "ladder"));
     assert!(a.answer.because.contains("better in timer p50"), "{}", a.answer.because);
     assert_eq!(a.warnings, ["noise"]);
 }
@@ -116,17 +116,17 @@ fn a_clear_winner_of_the_comparison_is_recommended() {
 #[test]
 fn a_comparison_stands_above_a_replay_that_says_the_opposite() {
     let against = &[("menu", 0.0, 0.0), ("ladder", 50.0, 80.0)];
-    assert_eq!(judged(Some(&[("p50", Verdict::Better)]), against).answer.what, What::Switch);
+    assert_eq!(judged(Some(&[("p50", Verdict::Better)]), against).answer.what, Recommendation::Switch);
     let in_favour = &[("menu", 0.0, 0.0), ("ladder", -50.0, -80.0)];
     let a = judged(Some(&[("p50", Verdict::Unclear)]), in_favour);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Keep, "menu"));
     assert_eq!(tried(&a), [""; 0], "it was tried");
 }
 
 #[test]
 fn what_is_shown_to_be_the_same_is_left_as_it_is() {
     let a = judged(Some(&[("p50", Verdict::Same)]), NOTHING);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Keep, "menu"));
     assert!(a.answer.because.contains("are the same"), "{}", a.answer.because);
     let a = judged(Some(&[("p50", Verdict::Worse)]), NOTHING);
     assert!(a.answer.because.contains("same or worse"), "{}", a.answer.because);
@@ -136,7 +136,7 @@ fn what_is_shown_to_be_the_same_is_left_as_it_is() {
 fn nothing_is_recommended_on_unclear_evidence() {
     for verdict in [Verdict::Unclear, Verdict::TooFew, Verdict::NotWorse] {
         let a = judged(Some(&[("p50", verdict), ("p99", Verdict::Better)]), NOTHING);
-        assert_eq!(a.answer.what, What::Keep, "{verdict:?}");
+        assert_eq!(a.answer.what, Recommendation::Keep, "{verdict:?}");
         assert!(a.answer.because.contains("is not shown"), "{}", a.answer.because);
     }
 }
@@ -144,7 +144,7 @@ fn nothing_is_recommended_on_unclear_evidence() {
 #[test]
 fn a_gain_with_a_loss_is_the_readers_to_weigh() {
     let a = judged(Some(&[("p50", Verdict::Better), ("package-0", Verdict::Worse)]), NOTHING);
-    assert_eq!(a.answer.what, What::Keep);
+    assert_eq!(a.answer.what, Recommendation::Keep);
     assert!(a.answer.because.contains("worse in timer package-0"), "{}", a.answer.because);
     assert_eq!(tried(&a), ["ladder"]);
 }
@@ -153,7 +153,7 @@ fn a_gain_with_a_loss_is_the_readers_to_weigh() {
 fn a_replay_alone_makes_nothing_better_than_worth_trying() {
     let a = judged(None, &[("menu", 0.0, 0.0), ("ladder", -5.0, 0.0), ("teo", -60.0, -60.0)]);
     // The one that the kernel has comes first.
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Try, "ladder"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Try, "ladder"));
     assert!(a.answer.because.contains("not shown"), "{}", a.answer.because);
     assert!(
         a.untested.iter().any(|u| u.what == "the running kernel" && u.why == "needs root"),
@@ -161,19 +161,23 @@ fn a_replay_alone_makes_nothing_better_than_worth_trying() {
         a.untested
     );
     let a = judged(None, NOTHING);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"));
-    assert_eq!(judged(None, &[]).answer.what, What::Nothing);
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Keep, "menu"));
+    assert_eq!(judged(None, &[]).answer.what, Recommendation::Nothing);
 }
 
 #[test]
 fn a_governor_that_the_kernel_lacks_is_named_with_how_to_get_it() {
     let prefers_teo = &[("menu", 0.0, 0.0), ("ladder", 0.0, 0.0), ("teo", -20.0, 0.0)];
     let a = judged(Some(&[("p50", Verdict::Same)]), prefers_teo);
-    assert_eq!(a.answer.what, What::Keep);
+    assert_eq!(a.answer.what, Recommendation::Keep);
     assert_eq!(tried(&a), ["teo"]);
     assert!(a.trying[0].how[0].contains("CONFIG_CPU_IDLE_GOV_TEO"), "{:?}", a.trying);
     let a = judged(None, prefers_teo);
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Keep, "menu"), "it cannot be set");
+    assert_eq!(
+        (a.answer.what, a.answer.governor.as_str()),
+        (Recommendation::Keep, "menu"),
+        "it cannot be set"
+    );
     assert!(a.answer.because.contains("none of this kernel's other governors"), "{}", a.answer.because);
     assert_eq!((tried(&a), a.trying[0].in_kernel), (vec!["teo"], Some(false)));
     assert!(a.trying[0].because.contains("a reason to build it"), "{}", a.trying[0].because);
@@ -184,7 +188,7 @@ fn a_governor_that_the_kernel_lacks_is_named_with_how_to_get_it() {
 fn a_replay_that_trades_energy_for_latency_prefers_nothing() {
     for trade in [(-20.0, 50.0), (20.0, -50.0), (-1.0, -5.0)] {
         let a = judged(None, &[("menu", 0.0, 0.0), ("teo", trade.0, trade.1)]);
-        assert_eq!(a.answer.what, What::Keep, "{trade:?}");
+        assert_eq!(a.answer.what, Recommendation::Keep, "{trade:?}");
     }
 }
 
@@ -269,7 +273,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         }
     }
     let fine = judged(&here, &better, None);
-    assert_eq!(fine.answer.what, What::Try, "{:?}", fine.answer);
+    assert_eq!(fine.answer.what, Recommendation::Try, "{:?}", fine.answer);
     assert!(["ladder", "haltpoll"].contains(&fine.answer.governor.as_str()), "{:?}", fine.answer);
     let set = fine.setting.clone().unwrap();
     assert_eq!(
@@ -313,23 +317,23 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
         let a = judged(situation, change, None);
         assert_eq!(
             (a.answer.what, a.setting.is_none(), tried(&a)),
-            (What::Nothing, true, vec![]),
+            (Recommendation::Nothing, true, vec![]),
             "{:?}",
             a.answer
         );
         assert!(a.answer.because.contains(why), "no {why:?} in {}", a.answer.because);
     }
-    assert_eq!(judged(&here, &agreement(90.0, 90.0), None).answer.what, What::Try);
+    assert_eq!(judged(&here, &agreement(90.0, 90.0), None).answer.what, Recommendation::Try);
     // What speaks against the machine is said also where a comparison on the kernel is the answer, and before all that depends on it.
     let switch = session(&[("p50", Verdict::Better)]);
     let a = judged(&here, &other_machine, Some(&switch));
-    assert_eq!(a.answer.what, What::Switch);
+    assert_eq!(a.answer.what, Recommendation::Switch);
     let json = serde_json::to_value(&a).unwrap();
     assert_eq!(json["machine_warnings"][0], "the recording is of Arm, and kvm-guest has idle states of x86");
     // What is shown on the kernel itself stands.
     let session = session(&[("p50", Verdict::Better)]);
     let a = judged(&here, &agreement(0.98, 100.0), Some(&session));
-    assert_eq!((a.answer.what, a.answer.governor.as_str()), (What::Switch, "ladder"));
+    assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Switch, "ladder"));
     assert!(a.warnings.iter().any(|w| w.contains("0.98 %")), "{:?}", a.warnings);
 }
 
@@ -351,9 +355,9 @@ fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
             ab: Err(NotKnown::because("needs root")),
         })
     };
-    assert_eq!(judged(entered).answer.what, What::Try);
+    assert_eq!(judged(entered).answer.what, Recommendation::Try);
     let a = judged(BTreeSet::from([0]));
-    assert_eq!((a.answer.what, tried(&a)), (What::Keep, vec![]), "{:?}", a.answer);
+    assert_eq!((a.answer.what, tried(&a)), (Recommendation::Keep, vec![]), "{:?}", a.answer);
     let row = &a.rows.iter().find(|r| r.governor == "teo").unwrap();
     assert_eq!(row.replayed().unwrap().never_entered, ["haltpoll idle"]);
     assert!(a.untested.iter().any(|u| u.what == "teo" && u.why.contains("never entered in the recording")));

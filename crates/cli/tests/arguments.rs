@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a mistyped argument get an answer that names what was probably meant, and nothing that hides it?
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::misuse::{Desk, data, words};
+
+#[test]
+fn an_unknown_name_gets_the_nearest_one_and_no_list() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    let golden = data("golden/closed/teo-6.3/intel_skl__util__hz1000__s7073.csv.gz");
+    for (args, meant, list) in [
+        (vec!["ab", "--governors", "menu,teo", "--load", "tmier"], "timer", "ping-pong"),
+        (vec!["advise", "--load", "frame"], "frames", "ping-pong"),
+        (vec!["simulate", "frames", "--signal", "plet"], "pelt", "walt-rfc"),
+        (vec!["simulate", "frames", "--cpufreq", "schedutl"], "schedutil", "interactive"),
+        (vec!["simulate", "frames", "-g", "menu,teo", "-b", "tteo"], "teo", "menu"),
+        (vec!["simulate", "fraems"], "frames", "pingpong"),
+        (vec!["simulate", "frames", "--platform", "pixl6"], "pixel6", "rk3399"),
+        (vec!["drive", "--signal", "plet", "--golden", &golden], "pelt", "pelt-6.1"),
+        (vec!["replay", &mixed, "-g", "menu,teo", "-b", "tteo"], "teo", "menu"),
+        (vec!["replay", &mixed, "-g", "mneu"], "menu", "haltpoll"),
+        (vec!["replay", &mixed, "-g", "menu", "--platform", "pixel6", "--cluster", "litle"], "LITTLE", "BIG"),
+        (vec!["compare", "mneu", "teo", "--trace", &mixed], "menu", "haltpoll"),
+        (vec!["reproduce", "rk3399-foi"], "rk3399-fio", "walt-ramp"),
+        (vec!["boot", "run", "-g", "mneu", "--folder", "lab"], "menu", "haltpoll"),
+        (vec!["boot", "run", "-w", "tiemr", "--folder", "lab"], "timer", "cyclictest"),
+    ] {
+        let said = desk.refused(&args, &[&format!("did you mean `{meant}`")]);
+        assert!(!said.contains(list), "{args:?}: {said}");
+    }
+    for (args, expected) in [
+        (vec!["replay", &mixed, "-g", "xxxxxx"], vec!["`idlewise governors` lists them", "./xxxxxx.c"]),
+        (vec!["simulate", "frames", "--platform", "qqqqq"], vec!["`idlewise platform list`"]),
+        (vec!["reproduce", "qqqqq"], vec!["`idlewise reproduce --list`"]),
+        (vec!["simulate", "frames", "--signal", "qqqqq"], vec!["there are: pelt, walt"]),
+    ] {
+        desk.refused(&args, &expected);
+    }
+}
+
+#[test]
+fn an_empty_item_of_a_list_is_refused_by_its_position() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    for (args, given, item) in [
+        (vec!["replay", &mixed, "-g", "menu,,teo"], "--governor menu,,teo", 2),
+        (vec!["replay", &mixed, "-g", ","], "--governor ,", 1),
+        (vec!["replay", &mixed, "-g", "menu,"], "--governor menu,", 2),
+        (vec!["simulate", "frames", "--cpufreq", ",schedutil"], "--cpufreq ,schedutil", 1),
+        (vec!["simulate", "frames", "--signal", "pelt,"], "--signal pelt,", 2),
+        (vec!["convert", &mixed, "-o", "x.perfetto-trace", "-g", "menu,"], "--governor menu,", 2),
+        (vec!["explain", &mixed, "-g", "menu", "--after", "1", "--others", "teo,"], "--others teo,", 2),
+        (vec!["explain", &mixed, "--decision", "1", "-g", "menu,"], "--governor menu,", 2),
+        (vec!["explain", &mixed, "--why-differ", "menu,,teo"], "--why-differ menu,,teo", 2),
+        (vec!["ab", "--governors", "menu,,teo", "--load", "timer"], "--governors menu,,teo", 2),
+        (vec!["advise", "--trace", &mixed, "--also", "menu,"], "--also menu,", 2),
+        (vec!["boot", "run", "--folder", "lab", "-g", "menu,"], "--governor menu,", 2),
+        (vec!["boot", "matrix", "--folder", "lab", "-p", "pixel6,,rk3399"], "--platform pixel6,,rk3399", 2),
+        (vec!["boot", "matrix", "--folder", "lab", "-w", "timer,"], "--workload timer,", 2),
+    ] {
+        desk.refused(&args, &[&format!("{given}: item {item} is empty")]);
+    }
+    desk.refused(&["replay", &mixed, "-g", ""], &["--governor names none"]);
+}
+
+#[test]
+fn two_results_that_are_one_file_are_refused_before_the_work() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("real")).unwrap();
+    symlink(desk.path("real"), desk.path("link")).unwrap();
+    let simulate = ["simulate", "timer", "-g", "menu", "--seconds", "0.01"];
+    for (trace, output) in [
+        ("f.txt", "f.txt"),
+        ("f.txt", "./f.txt"),
+        ("real/f.txt", "link/f.txt"),
+        ("f.perfetto-trace", "f.toml"),
+    ] {
+        let args = [&simulate[..], &["--trace", trace, "-o", output]].concat();
+        desk.refused(&args, &["--trace", &format!("--output {output} are the same file"), "name two"]);
+        assert!(!desk.path(trace).exists() && !desk.path(output).exists(), "{trace} {output}");
+    }
+    for json in ["r.dat", "./r.dat", "r.toml", "r.inputs.csv"] {
+        let args = ["record", "--inputs", "-o", "r.dat", "--json", json, "--", "true"];
+        desk.refused(&args, &[&format!("--json {json} and"), "are the same file"]);
+    }
+    desk.done(&[&simulate[..], &["--trace", "f.txt", "-o", "g.txt"]].concat());
+}
+
+#[test]
+fn one_file_given_twice_is_refused() {
+    let desk = Desk::new();
+    let golden = data("golden/closed/teo-6.3/intel_skl__util__hz1000__s7073.csv.gz");
+    let decisions = data("lab/teo-util-timer.dat");
+    let mixed = data("mixed.dat");
+    symlink(&golden, desk.path("again.csv.gz")).unwrap();
+    for args in [
+        vec!["drive", "-g", "teo-util", "--golden", &golden, &golden],
+        vec!["drive", "-g", "teo-util", "--golden", &golden, "again.csv.gz"],
+        vec!["drive", "-g", "teo-util", "--decisions", &decisions, &decisions],
+        vec!["simulate", "frames", "--beside", &mixed, &mixed],
+        vec!["replay", &mixed, &mixed],
+        vec!["compare", "menu", "teo", "--trace", &mixed, &mixed],
+    ] {
+        desk.refused(&args, &["which would count twice: name it once"]);
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_described_as_what_it_is() {
+    let desk = Desk::new();
+    desk.write("empty.dat", "");
+    desk.write("white.dat", "\n \n");
+    let said = desk.refused(&["info", "empty.dat"], &["empty.dat: the file is empty"]);
+    assert!(!said.contains("side-car"), "{said}");
+    desk.refused(&["info", "white.dat"], &["nothing but white space"]);
+    let mixed = data("mixed.dat");
+    let line = ["--line", "3", "-g", "menu"];
+    let said = desk.refused(
+        &[&["explain", "--decisions", &mixed][..], &line].concat(),
+        &["mixed.dat: expected a table of decisions (.csv), found a binary file", "--decision"],
+    );
+    assert!(!said.contains("utf-8"), "{said}");
+    desk.copy(&mixed, "named.csv");
+    desk.refused(&[&["explain", "--decisions", "named.csv"][..], &line].concat(), &["found a binary file"]);
+}
+
+#[test]
+fn a_number_out_of_its_range_is_refused_with_the_range() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    for (args, expected) in [
+        (vec!["simulate", "frames", "--hz", "7"], vec!["--hz", "24 to 1200"]),
+        (vec!["simulate", "frames", "--hz", "-7"], vec!["--hz", "24 to 1200"]),
+        (vec!["replay", &mixed, "--hz", "99999999999"], vec!["--hz", "24 to 1200"]),
+        (vec!["simulate", "frames", "--seed", "-1"], vec!["'-1'", "--seed", "a whole number, 0 or more"]),
+        (vec!["simulate", "frames", "--seed", "99999999999999999999"], vec!["--seed", "too large"]),
+        (vec!["simulate", "frames", "--repeat", "-1"], vec!["'-1'", "--repeat", "a whole number"]),
+        (vec!["simulate", "frames", "--cpus", "-1"], vec!["--cpus", "1..=1024"]),
+        (vec!["simulate", "frames", "--seconds", "-1"], vec!["--seconds", "expected seconds"]),
+        (vec!["explain", &mixed, "-g", "menu", "--decision", "-3"], vec!["--decision", "0 or more"]),
+        (
+            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--seed", "-1"],
+            vec!["--seed", "0 or more"],
+        ),
+    ] {
+        let said = desk.refused(&args, &expected);
+        assert!(!said.contains("tip:"), "{args:?}: {said}");
+    }
+    // What follows -- is the command's own.
+    let o = desk.run(&["ab", "--governors", "menu,teo", "--root", "nowhere", "--", "-1"]);
+    assert!(!words(&o.stderr).contains("0 or more"), "{}", words(&o.stderr));
+}
+
+#[test]
+fn a_load_that_advice_would_not_run_is_refused() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    for option in [vec!["--no-ab"], vec!["--ab-session", "ab-1"], vec!["--root", "."]] {
+        for load in [vec!["--load", "timer"], vec!["--", "true"]] {
+            let args = [&["advise", "--trace", &mixed], &option[..], &load].concat();
+            desk.refused(&args, &["--trace gives the recording", "leave the load out"]);
+        }
+    }
+}
