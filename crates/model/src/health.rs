@@ -29,7 +29,7 @@ pub enum HealthKind {
     EntryWithoutExit,
     /// An idle state that the platform's table does not have.
     StateOutOfTable,
-    /// A `cpu_idle_miss` that belongs to no idle stay.
+    /// A `cpu_idle_miss` that belongs to no idle period.
     MissWithoutStay,
 }
 

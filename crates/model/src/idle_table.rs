@@ -17,7 +17,7 @@ pub struct IdleState {
     pub name: String,
     /// Worst case from a wake event to the first instruction, ns, entry included; the kernel's `exit_latency_ns`.
     pub exit_latency_ns: i64,
-    /// Shortest stay that pays, ns, entry included; the kernel's `target_residency_ns`.
+    /// Shortest idle period that pays, ns, entry included; the kernel's `target_residency_ns`.
     pub target_residency_ns: i64,
     /// The part of `exit_latency_ns` that is spent on the way in, ns; 0 where it is not known.
     pub entry_ns: i64,
@@ -202,7 +202,7 @@ impl IdleTable {
         self.states.iter().enumerate().filter(|(_, s)| s.disabled).map(|(i, _)| 1 << i).sum()
     }
 
-    /// The verdict of the cpuidle core on a stay of `residency_ns` in state `entered` while the states in the
+    /// The verdict of the cpuidle core on an idle period of `residency_ns` in state `entered` while the states in the
     /// bit mask `disabled` were off (`governor-behaviour.md` 1.5). "Too deep" compares the raw residency; "too
     /// shallow" subtracts the exit latency and looks at the next enabled deeper state only.
     #[inline]

@@ -7,7 +7,7 @@ use crate::WakeCause;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TickChoice {
     Kept,
-    /// It was running and was stopped for this stay.
+    /// It was running and was stopped for this idle period.
     Stopped,
     /// It had been stopped earlier in the visit.
     WasStopped,
@@ -15,15 +15,15 @@ pub enum TickChoice {
     Unknown,
 }
 
-/// The verdict of the cpuidle core on one stay (`governor-behaviour.md` 1.5).
+/// The verdict of the cpuidle core on one idle period (`governor-behaviour.md` 1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Miss {
     /// The state was right, or no better one was enabled.
     #[default]
     None,
-    /// Too deep: the stay was shorter than the entered state's target residency.
+    /// Too deep: the idle period was shorter than the entered state's target residency.
     Above,
-    /// Too shallow: the stay would have paid for the next enabled deeper state.
+    /// Too shallow: the idle period would have paid for the next enabled deeper state.
     Below,
 }
 

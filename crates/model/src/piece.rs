@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::{Confidence, WakeCause};
 
-/// One recorded stay in an idle state: the governor was asked, the CPU slept, something woke it.
+/// One recorded idle period: the governor was asked, the CPU slept, something woke it.
 ///
 /// All `_ns` fields but `start_ns` count from `start_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Piece {
     pub state: u8,
     /// What woke the CPU.
     pub cause: WakeCause,
-    /// Facts about the stay.
+    /// Facts about the idle period.
     pub flags: PieceFlags,
 }
 
@@ -72,34 +72,34 @@ impl Piece {
 pub struct PieceFlags(pub u16);
 
 impl PieceFlags {
-    /// First stay of a visit: the CPU came from another task.
+    /// First idle period of a visit: the CPU came from another task.
     pub const VISIT_START: u16 = 1 << 0;
-    /// Last stay of a visit: the CPU went to another task.
+    /// Last idle period of a visit: the CPU went to another task.
     pub const VISIT_END: u16 = 1 << 1;
     /// The tick was stopped when the governor was asked.
     pub const STOPPED_BEFORE: u16 = 1 << 2;
-    /// The tick was stopped during the stay.
+    /// The tick was stopped during the idle period.
     pub const STOPPED_AFTER: u16 = 1 << 3;
     /// The tick's handler ran at the wake.
     pub const TICK_RAN: u16 = 1 << 4;
     /// The driver refused the state.
     pub const REJECTED: u16 = 1 << 5;
-    /// The recording holds `cpu_idle_miss` "above" for this stay.
+    /// The recording holds `cpu_idle_miss` "above" for this idle period.
     pub const MISS_ABOVE: u16 = 1 << 6;
-    /// The recording holds `cpu_idle_miss` "below" for this stay.
+    /// The recording holds `cpu_idle_miss` "below" for this idle period.
     pub const MISS_BELOW: u16 = 1 << 7;
     /// The kernel needed the tick for reasons of its own.
     pub const TICK_NEEDED: u16 = 1 << 8;
     /// The keep-or-stop of the tick in this piece is known from the recording.
     pub const TICK_KNOWN: u16 = 1 << 9;
-    /// Events were lost during the stay, or between the one before and this.
+    /// Events were lost during the idle period, or between the one before and this.
     pub const AFTER_GAP: u16 = 1 << 10;
     /// The next timer is only known to be no later than the timer fields say.
     pub const TIMER_AT_MOST: u16 = 1 << 11;
-    /// An interrupt of another CPU was on its way to this one when it entered the state, and ended the stay: the sleep was
+    /// An interrupt of another CPU was on its way to this one when it entered the state, and ended the idle period: the sleep was
     /// none.
     pub const DOOMED: u16 = 1 << 12;
-    /// The tick ended the stay, and in the same wake something else came after it: the wait was over.
+    /// The tick ended the idle period, and in the same wake something else came after it: the wait was over.
     pub const MORE_CAME: u16 = 1 << 13;
     const TIMER_SHIFT: u16 = 14;
 
@@ -121,7 +121,7 @@ impl PieceFlags {
     }
 }
 
-/// A stay with nothing in it, for tests.
+/// An idle period with nothing in it, for tests.
 #[cfg(test)]
 pub(crate) const EMPTY: Piece = Piece {
     start_ns: 0,

@@ -94,7 +94,7 @@ pub struct CpuTape {
     pub tick: TickGrid,
     /// How long the tick's handlers take, ns (median of the recording's own, or assumed).
     pub tick_handler_ns: u32,
-    /// Idle stays in order of time.
+    /// Idle periods in order of time.
     pub pieces: Pieces,
     /// Changes of the latency limit, ns.
     pub latency: Vec<Change<i64>>,

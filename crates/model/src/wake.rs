@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What ended one stay in an idle state.
+/// What ended one idle period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum WakeCause {
@@ -58,7 +58,7 @@ impl WakeCause {
         Self::ALL.get(usize::from(bits)).copied().unwrap_or(Self::Unknown)
     }
 
-    /// Whether a timer of any kind ended the stay.
+    /// Whether a timer of any kind ended the idle period.
     #[must_use]
     pub fn is_timer(self) -> bool {
         matches!(self, Self::Tick | Self::Hrtimer | Self::Wheel | Self::Timer)

@@ -10,11 +10,11 @@ use crate::{Breaches, Tally, Unplaced};
 /// What a table shows of a run, a CPU, a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// Stays that ended: the denominator of the two shares below.
+    /// Idle periods that ended: the denominator of the two shares below.
     pub wakeups: u64,
-    /// Stays shorter than the entered state's target residency, % of wakeups; not a number where there are none.
+    /// Idle periods shorter than the entered state's target residency, % of wakeups; not a number where there are none.
     pub too_deep_pct: f64,
-    /// Stays that would have paid for the next enabled deeper state, % of wakeups; not a number where there are none.
+    /// Idle periods that would have paid for the next enabled deeper state, % of wakeups; not a number where there are none.
     pub too_shallow_pct: f64,
     pub rejected: u64,
     /// Time from these to the refusal, ns.
@@ -28,21 +28,21 @@ pub struct Score {
     pub states: Vec<StateScore>,
     /// Wakes that were only the tick; nothing where the cause of no wake is known.
     pub ticks: Option<u64>,
-    /// Stays that were entered with the tick running on, as far as it is known; nothing where it is known of none. This, the next
-    /// two and `ticks_unknown` add up to `wakeups`.
+    /// Idle periods that were entered with the tick running on, as far as it is known; nothing where it is known of none. This,
+    /// the next two and `ticks_unknown` add up to `wakeups`.
     pub ticks_kept: Option<u64>,
-    /// Stays at whose entry the tick was stopped, likewise.
+    /// Idle periods at whose entry the tick was stopped, likewise.
     pub ticks_stopped: Option<u64>,
-    /// Stays that were entered with the tick stopped at an earlier entry of the visit, likewise.
+    /// Idle periods that were entered with the tick stopped at an earlier entry of the visit, likewise.
     pub ticks_stopped_before: Option<u64>,
-    /// Stays of which nobody knows what became of the tick.
+    /// Idle periods of which nobody knows what became of the tick.
     pub ticks_unknown: u64,
     /// Choices with which something was wrong.
     pub breaches: Breaches,
     /// Events that came while the CPU was still on its way out of a state: no wakeups, but they had to wait.
     pub overtaken: u64,
     pub latency: Latency,
-    /// Energy of the stays, and of being awake for the tick alone, in `energy_unit`.
+    /// Energy of the idle periods, and of being awake for the tick alone, in `energy_unit`.
     pub energy: f64,
     /// "mJ", or "rel" where the platform's powers are relative.
     pub energy_unit: String,
@@ -117,12 +117,12 @@ impl Score {
         assert_eq!(
             kept + stopped + stopped_before + ticks_unknown,
             wakeups,
-            "stays by what became of the tick add up"
+            "idle periods by what became of the tick add up"
         );
         let tick_known = ticks_unknown == 0 || ticks_unknown < wakeups;
         // Every wakeup has one cause and one state.
         let caused: u64 = WakeCause::ALL.iter().map(|c| by_cause(*c)).sum();
-        assert_eq!(caused, wakeups, "wakes by cause and stays by state add up");
+        assert_eq!(caused, wakeups, "wakes by cause and idle periods by state add up");
         let mut unplaced: BTreeMap<u8, Unplaced> = BTreeMap::new();
         for (state, n) in tallies.iter().flat_map(|t| &t.counts.unplaced) {
             let sum = unplaced.entry(*state).or_default();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What was counted in one idle state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTally {
-    /// Stays by the core's verdict, in the order of [`Miss`]; refused entries are not among them.
+    /// Idle periods by the core's verdict, in the order of [`Miss`]; refused entries are not among them.
     pub verdicts: [u64; 3],
     /// Time in the state as the kernel measures it, ns.
     pub residency_ns: u64,
@@ -74,9 +74,9 @@ pub struct Unplaced {
 pub struct Counts {
     /// By entered state; refused entries count with the selected one.
     pub states: [StateTally; MAX_STATES],
-    /// Stays by what ended them, in the order of [`WakeCause::ALL`].
+    /// Idle periods by what ended them, in the order of [`WakeCause::ALL`].
     pub causes: [u64; WakeCause::ALL.len()],
-    /// Stays by what became of the tick at their entry, in the order of [`idlewise_model::TickChoice`].
+    /// Idle periods by what became of the tick at their entry, in the order of [`idlewise_model::TickChoice`].
     pub ticks: [u64; 4],
     /// Choices with which something was wrong.
     pub breaches: Breaches,
@@ -96,11 +96,11 @@ impl Counts {
     /// Energy by `energy` of what was counted, fJ or the table's relative equivalent.
     #[must_use]
     pub fn energy_fj(&self, energy: &EnergyTable) -> u128 {
-        let stays = energy.states.iter().zip(&self.states).map(|(costs, s)| {
+        let periods = energy.states.iter().zip(&self.states).map(|(costs, s)| {
             u128::from(costs.transition_fj) * u128::from(s.entries())
                 + u128::from(costs.power_uw) * u128::from(s.powered_ns)
         });
-        stays.sum::<u128>() + energy.active_fj(self.tick_ns) + energy.active_fj(self.rejected_ns)
+        periods.sum::<u128>() + energy.active_fj(self.tick_ns) + energy.active_fj(self.rejected_ns)
     }
 }
 
@@ -139,7 +139,7 @@ impl<'t> Tally<'t> {
         self.energy
     }
 
-    /// Energy of the stays, of refused entries and of being awake for the tick alone, fJ or the table's relative equivalent:
+    /// Energy of the idle periods, of refused entries and of being awake for the tick alone, fJ or the table's relative equivalent:
     /// the sum of [`entry_fj`] of all entries.
     #[must_use]
     pub fn energy_fj(&self) -> u128 {
@@ -147,7 +147,7 @@ impl<'t> Tally<'t> {
     }
 }
 
-/// Energy of one stay and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
+/// Energy of one idle period and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
 /// entry is refused runs until then.
 #[inline]
 #[must_use]
