@@ -52,10 +52,11 @@ fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {
 fn asked(a: &CompareArgs) -> Result<([String; 2], Vec<PathBuf>), Failure> {
     let wrong = |why: String| Failure::Error(format!("{why}: idlewise compare --governor A,B TRACE..."));
     let (names, rest) = match &a.governor {
-        Some(list) => (split_governors(list), a.traces.as_slice()),
+        Some(list) => (split_governors("--governor", list)?, a.traces.as_slice()),
         None => {
             let (names, rest) = a.traces.split_at(a.traces.len().min(2));
-            (names.iter().map(|n| n.to_string_lossy().into_owned()).collect(), rest)
+            let names: Vec<String> = names.iter().map(|n| n.to_string_lossy().into_owned()).collect();
+            (names, rest)
         }
     };
     let traces: Vec<PathBuf> = rest.iter().chain(&a.trace).cloned().collect();

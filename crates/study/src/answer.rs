@@ -16,14 +16,14 @@ use crate::breaches::breach_words;
 const MEASURED: &str = "mJ";
 
 /// One recording and what governors did on it.
-pub(crate) struct Seen<'r> {
+pub(crate) struct RecordingRuns<'r> {
     pub(crate) head: &'r TraceHead,
     pub(crate) same_machine: bool,
     pub(crate) fidelity: &'r Result<FidelityHead, NotKnown>,
-    pub(crate) runs: Vec<Run<'r>>,
+    pub(crate) runs: Vec<GovernorRun<'r>>,
 }
 
-pub(crate) struct Run<'r> {
+pub(crate) struct GovernorRun<'r> {
     pub(crate) governor: &'r str,
     pub(crate) role: Role,
     pub(crate) failure: Option<&'r String>,
@@ -31,7 +31,7 @@ pub(crate) struct Run<'r> {
     pub(crate) decisions: u64,
 }
 
-impl Run<'_> {
+impl GovernorRun<'_> {
     /// The score, where there is one.
     fn known(&self) -> Option<&Score> {
         (self.failure.is_none() && !self.score.is_nothing()).then_some(self.score)
@@ -39,7 +39,7 @@ impl Run<'_> {
 }
 
 /// What all of `seen` come to, on `machine`.
-pub(crate) fn answer(seen: &[Seen<'_>], machine: &str, measures: &[&'static Measure]) -> Answer {
+pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'static Measure]) -> Answer {
     let runs = || seen.iter().flat_map(|s| &s.runs).filter(|r| r.failure.is_none());
     let unit = runs().map(|r| r.score.energy_unit.as_str()).next().unwrap_or("rel");
     let columns = Column::of(measures.iter().copied(), unit);
@@ -86,9 +86,9 @@ pub(crate) fn on<'h>(
     }
 }
 
-fn group(s: &Seen<'_>, measures: &[&'static Measure]) -> Group {
-    let base = s.runs.iter().find(|r| r.role == Role::Baseline).and_then(Run::known);
-    let contender = |r: &Run<'_>| Contender::of(r.governor, r.role, r.failure, measures, [base, r.known()]);
+fn group(s: &RecordingRuns<'_>, measures: &[&'static Measure]) -> Group {
+    let base = s.runs.iter().find(|r| r.role == Role::Baseline).and_then(GovernorRun::known);
+    let contender = |r: &GovernorRun<'_>| Contender::of(r.governor, r.role, r.failure, measures, [base, r.known()]);
     Group {
         name: s.head.name.clone(),
         machine: s.head.recorded_on.clone(),
@@ -102,8 +102,8 @@ pub(crate) fn role(governor: &str) -> Role {
 }
 
 /// What changes the meaning of numbers.
-fn warnings(seen: &[Seen<'_>]) -> Vec<String> {
-    let place = |s: &Seen<'_>| if seen.len() > 1 { format!("{}: ", s.head.name) } else { String::new() };
+fn warnings(seen: &[RecordingRuns<'_>]) -> Vec<String> {
+    let place = |s: &RecordingRuns<'_>| if seen.len() > 1 { format!("{}: ", s.head.name) } else { String::new() };
     let mut out = TraceHead::warnings(seen.iter().map(|s| s.head));
     for s in seen {
         for r in s.runs.iter().filter(|r| r.failure.is_none()) {
@@ -117,7 +117,7 @@ fn warnings(seen: &[Seen<'_>]) -> Vec<String> {
 }
 
 /// A sentence for each governor on the only recording.
-fn verdicts(seen: &[Seen<'_>], columns: &[Column], groups: &[Group]) -> Vec<Verdict> {
+fn verdicts(seen: &[RecordingRuns<'_>], columns: &[Column], groups: &[Group]) -> Vec<Verdict> {
     let ([seen], [group]) = (seen, groups) else { return Vec::new() };
     let Some(base) = group.contenders.iter().find(|c| c.role == Role::Baseline) else { return Vec::new() };
     let measured =

@@ -4,12 +4,12 @@ use idlewise_answer::{Answer, Role};
 use idlewise_score::Measure;
 
 use super::report::{CompareReport, RunScore};
-use crate::answer::{Run, Seen, role};
+use crate::answer::{GovernorRun, RecordingRuns, role};
 
 /// What a comparison comes to in `measures`.
 #[must_use]
 pub fn answer(r: &CompareReport, measures: &[&'static Measure]) -> Answer {
-    let seen = r.traces.iter().map(|t| Seen {
+    let seen = r.traces.iter().map(|t| RecordingRuns {
         head: &t.head,
         same_machine: t.same_machine,
         fidelity: &t.fidelity,
@@ -18,6 +18,6 @@ pub fn answer(r: &CompareReport, measures: &[&'static Measure]) -> Answer {
     crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures)
 }
 
-fn run<'r>(governor: &'r str, role: Role, run: &'r RunScore) -> Run<'r> {
-    Run { governor, role, failure: None, score: &run.score, decisions: run.decisions }
+fn run<'r>(governor: &'r str, role: Role, run: &'r RunScore) -> GovernorRun<'r> {
+    GovernorRun { governor, role, failure: None, score: &run.score, decisions: run.decisions }
 }

@@ -4,19 +4,19 @@ use idlewise_answer::{Answer, Role};
 use idlewise_score::Measure;
 
 use super::report::ReplayReport;
-use crate::answer::{Run, Seen, role};
+use crate::answer::{GovernorRun, RecordingRuns, role};
 
 /// What a replay comes to in `measures`.
 #[must_use]
 pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
-    let seen = r.traces.iter().map(|t| Seen {
+    let seen = r.traces.iter().map(|t| RecordingRuns {
         head: &t.head,
         same_machine: t.same_machine,
         fidelity: &t.fidelity,
         runs: t
             .governors
             .iter()
-            .map(|g| Run {
+            .map(|g| GovernorRun {
                 governor: &g.governor,
                 role: if g.governor == r.baseline { Role::Baseline } else { role(&g.governor) },
                 failure: g.failure.as_ref(),
