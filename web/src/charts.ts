@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// All charts, in the order of the page. crates/chart/src/charts.rs lists the same names for the command line.
+
+import type { Chart } from './chart';
+import { divergence } from './charts/divergence';
+import { front, frontP99 } from './charts/front';
+import { latency } from './charts/latency';
+import { measures } from './charts/measures';
+import { misses } from './charts/misses';
+import { periods } from './charts/periods';
+import { points } from './charts/points';
+import { residency, residencyCpu } from './charts/residency';
+import { response } from './charts/response';
+import { timeline } from './charts/timeline';
+
+export const CHARTS: readonly Chart[] = [
+  measures, front, frontP99, misses, residency, residencyCpu, periods, latency, divergence, timeline, response, points,
+];
