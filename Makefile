@@ -13,7 +13,7 @@ BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1
 BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test boot lab beside kills bench reproduce fuzz help
+.PHONY: build demo test boot lab beside kills bench reproduce fuzz browser help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -64,6 +64,12 @@ beside: build ## the simulator against real rt-app in booted kernels: every gove
 				| sed -n '/^ simulated minus real/,$$p'; \
 		done; \
 	done
+
+browser: ## the report page in Chromium: numbers, keyboard, phone, dark, print; pictures in target/browser
+	@tools/need.sh cargo cc npm chromium
+	cd web && npm ci --ignore-scripts
+	IDLEWISE_PAGES=$(CURDIR)/target/browser/pages cargo test --locked -p idlewise-chart --test chart -- pages::
+	cd web && node tests/browser.mjs ../target/browser/pages ../target/browser
 
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc

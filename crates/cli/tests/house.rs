@@ -23,6 +23,7 @@ const FLOORS: [(&str, u32); 33] = [
     ("score", 3),
     ("madetraces", 3),
     ("report", 3),
+    ("chart", 3),
     ("replay", 4),
     ("boot", 4),
     ("live", 4),
@@ -57,14 +58,14 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Files below `folder` with one of the endings, without what a build or git leaves behind.
+/// Files below `folder` with one of the endings, without what a build, npm or git leaves behind.
 pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !name.starts_with('.') && name != "target" {
+            if !name.starts_with('.') && name != "target" && name != "node_modules" {
                 out.extend(files(&path, endings));
             }
         } else if endings.iter().any(|e| name.ends_with(e)) {
@@ -309,7 +310,7 @@ fn crates_build_the_test_programs_that_they_have_tests_for() {
 
 #[test]
 fn every_source_file_begins_with_its_licence() {
-    let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", "Makefile"];
+    let endings = [".rs", ".c", ".h", ".toml", ".sh", ".py", ".md", ".ts", ".mjs", ".css", "Makefile"];
     let mut without = Vec::new();
     for path in files(&root(), &endings) {
         let text = fs::read_to_string(&path).unwrap();

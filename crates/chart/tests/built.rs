@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is what is embedded what `web/src` builds, and does Rust know its charts?
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use idlewise_chart::{CHARTS, licenses};
+use idlewise_checkout::root;
+use rquickjs::{Context, Function, Object, Runtime};
+
+fn quiet(command: &mut Command) -> bool {
+    command.output().is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn the_committed_bundle_is_what_its_sources_build() {
+    let web = root().join("web");
+    if !quiet(Command::new("npm").arg("--version")) {
+        eprintln!("skipped: no npm, so the bundle is not built anew");
+        return;
+    }
+    if !web.join("node_modules").exists()
+        && !quiet(Command::new("npm").args(["ci", "--ignore-scripts"]).current_dir(&web))
+    {
+        eprintln!("skipped: npm ci fails (no network?), so the bundle is not built anew");
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let build = Command::new("npm")
+        .args(["run", "build"])
+        .current_dir(&web)
+        .env("IDLEWISE_WEB_OUT", out.path())
+        .output()
+        .unwrap();
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let mut compared = 0;
+    same(out.path(), &web.join("dist"), &mut compared);
+    assert!(compared >= 8, "{compared} files");
+}
+
+/// Both folders hold the same files with the same bytes.
+fn same(fresh: &Path, committed: &Path, compared: &mut usize) {
+    let names = |folder: &Path| {
+        let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(fresh), names(committed));
+    for name in names(fresh) {
+        let (a, b) = (fresh.join(&name), committed.join(&name));
+        if a.is_dir() {
+            same(&a, &b, compared);
+        } else {
+            let what = "differs from what web/src builds; npm run build in web/ writes it";
+            assert!(fs::read(&a).unwrap() == fs::read(&b).unwrap(), "web/dist/{} {what}", name.display());
+            *compared += 1;
+        }
+    }
+}
+
+#[test]
+fn rust_lists_the_charts_of_the_script() {
+    let script = fs::read_to_string(root().join("web/dist/idlewise.js")).unwrap();
+    let made = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
+        let runtime = Runtime::new().unwrap();
+        runtime.set_max_stack_size(48 << 20);
+        Context::full(&runtime).unwrap().with(|context| {
+            context.eval::<(), _>("globalThis.setInterval = globalThis.setTimeout = globalThis.clearInterval = globalThis.clearTimeout = () => 0; globalThis.structuredClone = (v) => v").unwrap();
+            context.eval::<(), _>(script).unwrap();
+            let idlewise: Object = context.globals().get("idlewise").unwrap();
+            idlewise.get::<_, Function>("list").unwrap().call::<_, String>(()).unwrap()
+        })
+    });
+    let list: serde_json::Value = serde_json::from_str(&made.unwrap().join().unwrap()).unwrap();
+    let ours: Vec<_> = CHARTS
+        .iter()
+        .map(|c| (c.name.to_owned(), c.title.to_owned(), serde_json::json!([c.table])))
+        .collect();
+    let text = |v: &serde_json::Value| v.as_str().unwrap().to_owned();
+    let its = list.as_array().unwrap().iter();
+    let its: Vec<_> = its.map(|c| (text(&c["name"]), text(&c["title"]), c["tables"].clone())).collect();
+    assert_eq!(ours, its);
+}
+
+#[test]
+fn licences_of_libraries_and_font_are_kept() {
+    let text = licenses();
+    for name in ["vega ", "vega-lite ", "d3-scale ", "@fontsource/arimo ", "SIL Open Font License"] {
+        assert!(text.contains(name), "{name}");
+    }
+}

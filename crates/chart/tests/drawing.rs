@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is each chart of each sample a picture, always the same, in which names of files are text?
+
+use idlewise_chart::{CHARTS, ChartError, Theme, available, png, svg};
+use roxmltree::{Document, ParsingOptions};
+
+use crate::samples::{all, sample};
+
+const WIDTH: u32 = 760;
+
+fn drawn(chart: &str, name: &str) -> Option<String> {
+    match svg(chart, sample(name), WIDTH, Theme::Light) {
+        Ok(text) => Some(text),
+        Err(ChartError::Nothing { .. }) => None,
+        Err(e) => panic!("{chart} of {name}: {e}"),
+    }
+}
+
+/// What an SVG of ours consists of; scripts, links and foreign content are not among it.
+const ELEMENTS: [&str; 10] =
+    ["svg", "g", "path", "text", "tspan", "rect", "line", "defs", "clipPath", "title"];
+
+#[test]
+fn every_chart_of_every_sample_is_an_svg() {
+    let mut charts = 0;
+    for name in all().keys().filter(|name| *name != "large") {
+        for chart in CHARTS {
+            let Some(text) = drawn(chart.name, name) else { continue };
+            let document = Document::parse_with_options(
+                &text,
+                ParsingOptions { nodes_limit: 2_000_000, ..ParsingOptions::default() },
+            );
+            let document = document.unwrap_or_else(|e| panic!("{} of {name}: {e}", chart.name));
+            let root = document.root_element();
+            for node in root.descendants().filter(roxmltree::Node::is_element) {
+                assert!(ELEMENTS.contains(&node.tag_name().name()), "{name}: <{}>", node.tag_name().name());
+                assert!(node.attributes().all(|a| !a.name().starts_with("on") && a.name() != "href"));
+            }
+            let width: f64 = root.attribute("width").unwrap().parse().unwrap();
+            assert!((width - f64::from(WIDTH)).abs() < 40.0, "{} of {name}: {width} wide", chart.name);
+            let marks =
+                root.descendants().filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("mark-")));
+            assert!(marks.count() > 1, "{} of {name} is empty", chart.name);
+            charts += 1;
+        }
+    }
+    assert!(charts > 60, "{charts} charts");
+}
+
+#[test]
+fn a_report_has_the_charts_of_its_tables() {
+    let names = |name: &str| available(sample(name)).iter().map(|c| c.name).collect::<Vec<_>>();
+    assert_eq!(names("ab"), ["points"]);
+    assert_eq!(names("reproduce"), [""; 0]);
+    assert!(!names("no-latency").contains(&"latency"));
+    assert!(matches!(
+        svg("front", sample("no-latency"), WIDTH, Theme::Light),
+        Err(ChartError::Nothing { .. })
+    ));
+    let missing = svg("front", sample("ab"), WIDTH, Theme::Light).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "this report has nothing for the chart front: it needs a table front; charts of this report: points"
+    );
+    let unknown = svg("fronts", sample("ab"), WIDTH, Theme::Light).unwrap_err().to_string();
+    assert!(unknown.starts_with("no chart is called \"fronts\": measures, front, "), "{unknown}");
+    let width = svg("points", sample("ab"), 20, Theme::Light).unwrap_err().to_string();
+    assert_eq!(width, "a chart is 300 to 2400 pixels wide, not 20");
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    for chart in ["front", "residency-cpu", "points"] {
+        let name = if chart == "points" { "ab" } else { "recordings" };
+        assert_eq!(drawn(chart, name).unwrap(), drawn(chart, name).unwrap(), "{chart}");
+    }
+    let once = png("misses", sample("replay"), WIDTH, Theme::Dark, 2.0).unwrap();
+    assert_eq!(once, png("misses", sample("replay"), WIDTH, Theme::Dark, 2.0).unwrap());
+    assert!(once.starts_with(b"\x89PNG\r\n\x1a\n"));
+}
+
+#[test]
+fn names_of_files_are_text_in_a_chart() {
+    for chart in available(sample("hostile")) {
+        let text = drawn(chart.name, "hostile").unwrap();
+        assert!(
+            !text.contains("<img") && !text.contains("<script") && !text.contains("<b "),
+            "{}",
+            chart.name
+        );
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\0']), "{}", chart.name);
+    }
+    let misses = drawn("misses", "hostile").unwrap();
+    assert!(misses.contains("&lt;img src="), "{misses}");
+    // What hides or turns text is shown as what it is.
+    let measures = drawn("measures", "hostile").unwrap();
+    assert!(measures.contains("\\u001b"), "{measures}");
+}
+
+#[test]
+fn widths_and_themes_change_the_picture() {
+    let narrow = svg("front", sample("replay"), 390, Theme::Light).unwrap();
+    let dark = svg("front", sample("replay"), 390, Theme::Dark).unwrap();
+    assert!(narrow.contains("fill=\"#ffffff\"") && !dark.contains("fill=\"#ffffff\""));
+    assert_ne!(narrow, dark);
+}
