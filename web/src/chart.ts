@@ -46,6 +46,11 @@ export function room(look: Look): number {
 export const NS_LABEL =
   "datum.value === 0 ? '0' : abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : abs(datum.value) >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs' : format(datum.value, '~g') + ' ns'";
 
+/** How counts stand on an axis that reaches this far. */
+export function countFormat(most: number): string {
+  return most >= 1e5 ? '~s' : ',~r';
+}
+
 /** Decades between two values, so that a logarithmic axis has the labels that fit and no others. */
 export function decades(from: number, to: number, pixels: number): number[] {
   const low = Math.floor(Math.log10(from) + 1e-9);

@@ -50,16 +50,13 @@ pub fn svg(chart: &str, page: &PageData, width: u32, theme: Theme) -> Result<Str
     if !WIDTHS.contains(&width) {
         return Err(ChartError::Width { width, least: *WIDTHS.start(), most: *WIDTHS.end() });
     }
-    let nothing = || ChartError::Nothing {
-        chart: chart.to_owned(),
-        needs: format!("a table {}", known.table),
-        available: match available(page).iter().map(|c| c.name).collect::<Vec<_>>().join(", ") {
-            none if none.is_empty() => "none".to_owned(),
-            some => some,
-        },
-    };
     if !page.has(known.table) {
-        return Err(nothing());
+        let names: Vec<_> = available(page).iter().map(|c| c.name).collect();
+        return Err(ChartError::Nothing {
+            chart: chart.to_owned(),
+            needs: format!("a table {}", known.table),
+            available: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+        });
     }
     let own = PageData {
         tables: page
@@ -82,7 +79,10 @@ pub fn svg(chart: &str, page: &PageData, width: u32, theme: Theme) -> Result<Str
         let text: Promise = svg.call((known.name, json, width, theme))?;
         text.finish::<String>()
     })?;
-    if drawn.is_empty() { Err(nothing()) } else { Ok(drawn) }
+    if drawn.is_empty() {
+        return Err(ChartError::Empty { chart: chart.to_owned(), table: known.table.to_owned() });
+    }
+    Ok(drawn)
 }
 
 /// Runs `work` in a fresh engine that has run the embedded script.

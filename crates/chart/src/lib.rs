@@ -29,6 +29,8 @@ pub enum ChartError {
         "this report has nothing for the chart {chart}: it needs {needs}; charts of this report: {available}"
     )]
     Nothing { chart: String, needs: String, available: String },
+    #[error("the table {table} of this report holds nothing that the chart {chart} draws")]
+    Empty { chart: String, table: String },
     #[error("a chart is {least} to {most} pixels wide, not {width}")]
     Width { width: u32, least: u32, most: u32 },
     #[error("the chart's script: {0}")]

@@ -11,7 +11,7 @@ const WIDTH: u32 = 760;
 fn drawn(chart: &str, name: &str) -> Option<String> {
     match svg(chart, sample(name), WIDTH, Theme::Light) {
         Ok(text) => Some(text),
-        Err(ChartError::Nothing { .. }) => None,
+        Err(ChartError::Nothing { .. } | ChartError::Empty { .. }) => None,
         Err(e) => panic!("{chart} of {name}: {e}"),
     }
 }
@@ -55,7 +55,7 @@ fn a_report_has_the_charts_of_its_tables() {
     assert!(!names("no-latency").contains(&"latency"));
     assert!(matches!(
         svg("front", sample("no-latency"), WIDTH, Theme::Light),
-        Err(ChartError::Nothing { .. })
+        Err(ChartError::Empty { .. })
     ));
     let missing = svg("front", sample("ab"), WIDTH, Theme::Light).unwrap_err();
     assert_eq!(

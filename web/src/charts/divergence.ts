@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 import type { Chart, Spec } from '../chart';
 import { grouped } from '../contract';
-import { finite, NS_LABEL, recordingsOf, room } from '../chart';
+import { countFormat, finite, NS_LABEL, recordingsOf, room } from '../chart';
 import { fitted, INK } from '../look';
 import { number, signed } from '../text';
 
@@ -69,7 +69,7 @@ export const divergence: Chart = {
       const domain = [low < 0 ? low - span * 0.04 : 0, high > 0 ? high + span * 0.04 : span * 0.04];
       const x = {
         field, type: 'quantitative', title: null, scale: { domain, nice: false },
-        axis: { orient: 'top', title, titleAnchor: 'start', grid: true, tickCount: Math.max(2, Math.floor(width / 45)), labelFlush: true, labelOverlap: true, ...(field === 'latency' ? { labelExpr: NS_LABEL } : { format: field === 'count' ? '~s' : '~g' }) },
+        axis: { orient: 'top', title, titleAnchor: 'start', grid: true, tickCount: Math.max(2, Math.floor(width / 45)), labelFlush: true, labelOverlap: true, ...(field === 'latency' ? { labelExpr: NS_LABEL } : { format: field === 'count' ? countFormat(high) : '~g' }) },
       };
       const better = { condition: { test: `datum.${field} <= 0`, value: ink.shallow }, value: ink.deep };
       return {

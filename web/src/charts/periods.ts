@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 import type { Chart, Spec } from '../chart';
 import { distinct, grouped } from '../contract';
-import { decades, NS_LABEL, partTitle, recordingsOf, room } from '../chart';
+import { countFormat, decades, NS_LABEL, partTitle, recordingsOf, room } from '../chart';
 import { INK } from '../look';
 import { duration, number } from '../text';
 
@@ -65,7 +65,7 @@ export const periods: Chart = {
             mark: { type: 'rect', color: ink.accent, opacity: 0.75, stroke: ink.paper, strokeWidth: 0.5 },
             encoding: {
               x, x2: { field: 'to' },
-              y: { field: 'count', type: 'quantitative', title: 'idle periods', scale: { zero: true }, axis: { tickCount: 4, format: '~s', minExtent: 44, maxExtent: 44 } }, y2: { field: 'zero' },
+              y: { field: 'count', type: 'quantitative', title: 'idle periods', scale: { zero: true }, axis: { tickCount: 4, format: countFormat(Math.max(...group.map((r) => r.count))), minExtent: 44, maxExtent: 44 } }, y2: { field: 'zero' },
               tooltip: [{ field: 'range', type: 'nominal', title: 'length' }, { field: 'text', type: 'nominal', title: 'idle periods' }],
             },
           },
