@@ -151,6 +151,50 @@ async function keyboard(page, name) {
   }
 }
 
+/** The mouse moves the timeline, the boxes and the list choose what is shown. */
+async function choosing(page, name) {
+  const stage = page.locator('.stage.timeline');
+  const start = () => page.$$eval('.stage.timeline text', (texts) => texts.map((t) => t.textContent).find((t) => t.startsWith('time from')));
+  if (await stage.count()) {
+    await stage.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('+');
+    await page.waitForTimeout(200);
+    const before = await start();
+    const box = await stage.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.8, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForTimeout(200);
+    check(name, 'dragging moves the timeline', (await start()) !== before, before);
+    const range = () => page.locator('.range').textContent();
+    const wide = await range();
+    await page.mouse.wheel(0, -300);
+    await page.waitForTimeout(200);
+    check(name, 'the wheel zooms the timeline that has the focus', (await range()) !== wide, wide);
+  }
+  const rows = () => page.locator('.comparison tbody tr').count();
+  const boxes = page.locator('.chip input');
+  const all = await rows();
+  if ((await boxes.count()) > 1 && all > 1) {
+    await boxes.last().uncheck();
+    await drawn(page);
+    check(name, 'a governor that is not chosen is not shown', (await rows()) < all);
+    await boxes.last().check();
+    await drawn(page);
+    check(name, 'a governor that is chosen again is shown', (await rows()) === all);
+  }
+  const list = page.locator('#recording');
+  if (await list.count()) {
+    await list.selectOption({ index: 1 });
+    await drawn(page);
+    check(name, 'one recording is shown', (await rows()) < all);
+    await list.selectOption({ index: 0 });
+    await drawn(page);
+  }
+}
+
 async function one(browser, file) {
   const name = file.replace(/\.html$/, '');
   const path = join(pages, file);
@@ -174,6 +218,7 @@ async function one(browser, file) {
         if (name !== 'hostile' && numeric >= 0) check(name, `the CSV of ${table.name} has exact numbers`, table.rows.every((row, i) => lines[i + 1].split(',')[numeric] === (row[numeric] === null ? '?' : String(row[numeric]))));
       }
       await keyboard(page, name);
+      await choosing(page, name);
       // The switch of colours.
       await page.selectOption('#theme', 'dark');
       await drawn(page);

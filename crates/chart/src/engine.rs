@@ -50,6 +50,7 @@ pub fn svg(chart: &str, page: &PageData, width: u32, theme: Theme) -> Result<Str
     if !WIDTHS.contains(&width) {
         return Err(ChartError::Width { width, least: *WIDTHS.start(), most: *WIDTHS.end() });
     }
+    page.assert_sound();
     if !page.has(known.table) {
         let names: Vec<_> = available(page).iter().map(|c| c.name).collect();
         return Err(ChartError::Nothing {

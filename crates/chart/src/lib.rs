@@ -8,9 +8,11 @@ mod charts;
 mod contract;
 mod embedded;
 mod engine;
+mod json;
 mod page;
 mod picture;
 mod sample;
+mod tables;
 
 use thiserror::Error;
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::contract::PageData;
+use crate::json::escaped;
 use crate::{ChartError, embedded, sample};
 
 /// The most bytes that a page has.
@@ -14,6 +15,7 @@ pub const LIMIT: usize = 3_000_000;
 /// # Errors
 /// [`ChartError::TooLarge`] when what cannot be sampled is too large by itself.
 pub fn page(data: &PageData) -> Result<String, ChartError> {
+    data.assert_sound();
     let frame = Frame::new(data);
     let room = LIMIT.saturating_sub(frame.size());
     let mut data = Cow::Borrowed(data);
@@ -26,11 +28,6 @@ pub fn page(data: &PageData) -> Result<String, ChartError> {
         return Err(ChartError::TooLarge { size: frame.size() + json.len(), limit: LIMIT });
     }
     Ok(frame.around(&json))
-}
-
-/// JSON as the content of a script element: nothing in it can end the element or begin a comment. It is still the same JSON.
-pub(crate) fn escaped(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 /// Text as the content of an element.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ChartError;
 use crate::contract::{Cell, PageData, Table};
-use crate::page::escaped;
+use crate::json::escaped;
 
 /// Tables that are sampled, what their rows are, and whether rows in between may go.
 const SAMPLED: [(&str, &str, Part); 3] = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each chart of each sample a picture, always the same, in which names of files are text?
 
-use idlewise_chart::{CHARTS, ChartError, Theme, available, png, svg};
+use idlewise_chart::{CHARTS, ChartError, Table, Theme, available, png, svg};
 use roxmltree::{Document, ParsingOptions};
 
 use crate::samples::{all, sample};
@@ -53,10 +53,7 @@ fn a_report_has_the_charts_of_its_tables() {
     assert_eq!(names("ab"), ["points"]);
     assert_eq!(names("reproduce"), [""; 0]);
     assert!(!names("no-latency").contains(&"latency"));
-    assert!(matches!(
-        svg("front", sample("no-latency"), WIDTH, Theme::Light),
-        Err(ChartError::Empty { .. })
-    ));
+    assert!(matches!(svg("front", sample("no-latency"), WIDTH, Theme::Light), Err(ChartError::Empty { .. })));
     let missing = svg("front", sample("ab"), WIDTH, Theme::Light).unwrap_err();
     assert_eq!(
         missing.to_string(),
@@ -66,6 +63,17 @@ fn a_report_has_the_charts_of_its_tables() {
     assert!(unknown.starts_with("no chart is called \"fronts\": measures, front, "), "{unknown}");
     let width = svg("points", sample("ab"), 20, Theme::Light).unwrap_err().to_string();
     assert_eq!(width, "a chart is 300 to 2400 pixels wide, not 20");
+}
+
+#[test]
+fn the_samples_have_the_columns_that_charts_read() {
+    for table in ["replay", "one-cpu", "ab"].iter().flat_map(|name| &sample(name).tables) {
+        let shape = Table::of_charts(&table.name);
+        assert_eq!((&shape.columns, &shape.title), (&table.columns, &table.title), "{}", table.name);
+    }
+    let mut wrong = sample("ab").clone();
+    wrong.tables[0].columns[0].name = "serie".to_owned();
+    assert!(std::panic::catch_unwind(|| svg("points", &wrong, WIDTH, Theme::Light)).is_err());
 }
 
 #[test]

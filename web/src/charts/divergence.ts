@@ -45,7 +45,7 @@ export const divergence: Chart = {
     const causes = lines.filter((l) => !l.head);
     const left = Math.ceil(Math.min(whole * 0.3, Math.max(...causes.map((l) => look.measure(l.text, 11))) + 18));
     const gap = look.width < 500 ? 10 : 22;
-    const width = Math.floor((whole - left - 3 * gap) / 3);
+    const width = Math.floor((whole - left - 3 * gap - 12) / 3);
     const keys = lines.map((l) => l.key);
     const y = { field: 'key', type: 'nominal', sort: keys, scale: { domain: keys }, axis: null };
     const step = { step: 19 };

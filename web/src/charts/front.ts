@@ -175,7 +175,7 @@ export const front: Chart = {
 export const frontP99: Chart = {
   name: 'front-p99',
   title: 'Energy against the 99th percentile of wakeup latency',
-  about: 'As above, with the latency that one wakeup in a hundred exceeds.',
+  about: 'One wakeup in a hundred takes longer than this latency. Down and to the left is better. Dashed: the Pareto front. A hollow diamond is a bound: it knows the future.',
   tables: ['front'],
   draw: drawn('latency_p99_ns', 'wakeup latency, p99'),
 };

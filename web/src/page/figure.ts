@@ -91,6 +91,7 @@ export function figure(id: string, variants: { label: string; chart: Chart }[], 
       const button = el('button', { type: 'button', 'aria-pressed': i === 0 ? 'true' : 'false', click: () => {
         shown = chart;
         title.textContent = chart.title;
+        about.textContent = chart.about;
         stage.setAttribute('aria-label', `${chart.title}. ${chart.about}`);
         for (const b of choose?.children ?? []) b.setAttribute('aria-pressed', String(b === button));
         if (last) draw(last.tables, last.theme);
