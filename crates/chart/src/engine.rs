@@ -9,8 +9,8 @@ use std::thread;
 use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Promise, Runtime};
 
 use crate::ChartError;
-use crate::charts::{available, named};
-use crate::contract::PageData;
+use crate::charts::{Chart, available, named};
+use crate::contract::{PageData, Table};
 use crate::embedded;
 
 /// Ink on paper, or light on dark.
@@ -46,64 +46,107 @@ const LARGE: [&str; 4] = ["timeline", "points", "latency", "residency"];
 /// # Errors
 /// [`ChartError`] when there is no such chart, or when the report has nothing to draw in it.
 pub fn svg(chart: &str, page: &PageData, width: u32, theme: Theme) -> Result<String, ChartError> {
-    let known = named(chart).ok_or_else(|| ChartError::Unknown { name: chart.to_owned() })?;
-    if !WIDTHS.contains(&width) {
-        return Err(ChartError::Width { width, least: *WIDTHS.start(), most: *WIDTHS.end() });
-    }
-    page.assert_sound();
-    if !page.has(known.table) {
-        let names: Vec<_> = available(page).iter().map(|c| c.name).collect();
-        return Err(ChartError::Nothing {
-            chart: chart.to_owned(),
-            needs: format!("a table {}", known.table),
-            available: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
-        });
-    }
-    let own = PageData {
-        tables: page
-            .tables
-            .iter()
-            .filter(|t| t.name == known.table || !LARGE.contains(&t.name.as_str()))
-            .cloned()
-            .collect(),
-        report: serde_json::Value::Null,
-        ..page.clone()
-    };
-    let json = serde_json::to_string(&own)?;
-    let theme = match theme {
-        Theme::Light => "light",
-        Theme::Dark => "dark",
-    };
-    let drawn = in_engine(move |context| {
-        let idlewise: Object = context.globals().get("idlewise")?;
-        let svg: Function = idlewise.get("svg")?;
-        let text: Promise = svg.call((known.name, json, width, theme))?;
-        text.finish::<String>()
-    })?;
-    if drawn.is_empty() {
-        return Err(ChartError::Empty { chart: chart.to_owned(), table: known.table.to_owned() });
-    }
-    Ok(drawn)
+    let mut drawn = svgs(&[chart], page, width, theme);
+    assert_eq!(drawn.len(), 1);
+    drawn.remove(0)
 }
 
-/// Runs `work` in a fresh engine that has run the embedded script.
-fn in_engine(
-    work: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String> + Send + 'static,
-) -> Result<String, ChartError> {
-    let run = move || -> Result<String, ChartError> {
-        let failed = |e: rquickjs::Error| ChartError::Script(e.to_string());
+/// Several charts, each as [`svg`] gives it, from one engine: to start it takes as long as to draw a chart.
+#[must_use]
+pub fn svgs(charts: &[&str], page: &PageData, width: u32, theme: Theme) -> Vec<Result<String, ChartError>> {
+    page.assert_sound();
+    let asked: Vec<Result<Request, ChartError>> =
+        charts.iter().map(|chart| Request::new(chart, page, width, theme)).collect();
+    let requests: Vec<Request> = asked.iter().filter_map(|r| r.as_ref().ok()).cloned().collect();
+    if requests.is_empty() {
+        return asked.into_iter().map(|r| r.map(|_| String::new())).collect();
+    }
+    let count = requests.len();
+    let draw = move |context: &Ctx<'_>| requests.iter().map(|r| r.drawn(context)).collect::<Vec<_>>();
+    // An engine that does not start fails every chart.
+    let drawn = in_engine(draw).unwrap_or_else(|why| vec![Err(why); count]);
+    assert_eq!(drawn.len(), count);
+    let mut drawn = drawn.into_iter();
+    asked
+        .into_iter()
+        .map(|request| {
+            let request = request?;
+            let text = drawn.next().ok_or_else(|| ChartError::Script("it stopped".to_owned()))?;
+            match text.map_err(ChartError::Script)? {
+                none if none.is_empty() => Err(ChartError::Empty {
+                    chart: request.chart.name.to_owned(),
+                    table: request.chart.table.to_owned(),
+                }),
+                text => Ok(text),
+            }
+        })
+        .collect()
+}
+
+/// One chart to draw, with the data that it needs.
+#[derive(Clone)]
+struct Request {
+    chart: Chart,
+    json: String,
+    width: u32,
+    theme: &'static str,
+}
+
+impl Request {
+    fn new(name: &str, page: &PageData, width: u32, theme: Theme) -> Result<Self, ChartError> {
+        let chart = named(name).ok_or_else(|| ChartError::Unknown { name: name.to_owned() })?;
+        if !WIDTHS.contains(&width) {
+            return Err(ChartError::Width { width, least: *WIDTHS.start(), most: *WIDTHS.end() });
+        }
+        if !page.has(chart.table) {
+            let names: Vec<_> = available(page).iter().map(|c| c.name).collect();
+            return Err(ChartError::Nothing {
+                chart: name.to_owned(),
+                needs: format!("a table {}", chart.table),
+                available: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+            });
+        }
+        let needed = |t: &&Table| t.name == chart.table || !LARGE.contains(&t.name.as_str());
+        let own = PageData {
+            tables: page.tables.iter().filter(needed).cloned().collect(),
+            report: serde_json::Value::Null,
+            ..page.clone()
+        };
+        let theme = match theme {
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        Ok(Self { chart, json: serde_json::to_string(&own)?, width, theme })
+    }
+
+    /// The SVG, empty where there is nothing to draw.
+    fn drawn(&self, context: &Ctx<'_>) -> Result<String, String> {
+        let run = || -> rquickjs::Result<String> {
+            let idlewise: Object = context.globals().get("idlewise")?;
+            let svg: Function = idlewise.get("svg")?;
+            let text: Promise = svg.call((self.chart.name, self.json.as_str(), self.width, self.theme))?;
+            text.finish::<String>()
+        };
+        run().catch(context).map_err(|e| e.to_string())
+    }
+}
+
+/// What `work` makes of each request, in a fresh engine that has run the embedded script.
+fn in_engine<T: Send + 'static>(work: impl FnOnce(&Ctx<'_>) -> T + Send + 'static) -> Result<T, String> {
+    let run = move || -> Result<T, String> {
+        let failed = |e: rquickjs::Error| e.to_string();
         let runtime = Runtime::new().map_err(failed)?;
         runtime.set_max_stack_size(SCRIPT_STACK);
         runtime.set_memory_limit(MEMORY);
         let context = Context::full(&runtime).map_err(failed)?;
         context.with(|context| {
-            let thrown = |e: rquickjs::CaughtError<'_>| ChartError::Script(e.to_string());
+            let thrown = |e: rquickjs::CaughtError<'_>| e.to_string();
             context.eval::<(), _>(SURROUNDINGS).catch(&context).map_err(thrown)?;
             context.eval::<(), _>(embedded::text("idlewise.js")).catch(&context).map_err(thrown)?;
-            work(&context).catch(&context).map_err(thrown)
+            Ok(work(&context))
         })
     };
     let thread = thread::Builder::new().name("chart".to_owned()).stack_size(STACK).spawn(run);
-    let thread = thread.map_err(|e| ChartError::Script(format!("its thread: {e}")))?;
-    thread.join().map_err(|_| ChartError::Script("its thread panicked".to_owned()))?
+    let thread = thread.map_err(|e| format!("its thread: {e}"))?;
+    thread.join().map_err(|_| "its thread panicked".to_owned())?
 }

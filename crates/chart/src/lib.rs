@@ -18,7 +18,7 @@ use thiserror::Error;
 
 pub use charts::{CHARTS, Chart, available};
 pub use contract::{Better, Cell, Column, ColumnType, Hash, Kind, Note, PageData, SCHEMA, Table, Trust};
-pub use engine::{Theme, svg};
+pub use engine::{Theme, svg, svgs};
 pub use page::{LIMIT, page};
 pub use picture::png;
 

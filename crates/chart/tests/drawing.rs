@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each chart of each sample a picture, always the same, in which names of files are text?
 
-use idlewise_chart::{CHARTS, ChartError, Table, Theme, available, png, svg};
+use idlewise_chart::{CHARTS, ChartError, Table, Theme, available, png, svg, svgs};
 use roxmltree::{Document, ParsingOptions};
 
 use crate::samples::{all, sample};
 
 const WIDTH: u32 = 760;
 
-fn drawn(chart: &str, name: &str) -> Option<String> {
-    match svg(chart, sample(name), WIDTH, Theme::Light) {
-        Ok(text) => Some(text),
-        Err(ChartError::Nothing { .. } | ChartError::Empty { .. }) => None,
-        Err(e) => panic!("{chart} of {name}: {e}"),
-    }
+fn drawn(chart: &str, name: &str) -> String {
+    svg(chart, sample(name), WIDTH, Theme::Light).unwrap()
 }
 
 /// What an SVG of ours consists of; scripts, links and foreign content are not among it.
@@ -24,8 +20,14 @@ const ELEMENTS: [&str; 10] =
 fn every_chart_of_every_sample_is_an_svg() {
     let mut charts = 0;
     for name in all().keys().filter(|name| *name != "large") {
-        for chart in CHARTS {
-            let Some(text) = drawn(chart.name, name) else { continue };
+        let drawn = svgs(&CHARTS.map(|c| c.name), sample(name), WIDTH, Theme::Light);
+        assert_eq!(drawn.len(), CHARTS.len());
+        for (chart, drawn) in CHARTS.iter().zip(drawn) {
+            let text = match drawn {
+                Ok(text) => text,
+                Err(ChartError::Nothing { .. } | ChartError::Empty { .. }) => continue,
+                Err(e) => panic!("{} of {name}: {e}", chart.name),
+            };
             let document = Document::parse_with_options(
                 &text,
                 ParsingOptions { nodes_limit: 2_000_000, ..ParsingOptions::default() },
@@ -80,7 +82,7 @@ fn the_samples_have_the_columns_that_charts_read() {
 fn the_same_report_gives_the_same_bytes() {
     for chart in ["front", "residency-cpu", "points"] {
         let name = if chart == "points" { "ab" } else { "recordings" };
-        assert_eq!(drawn(chart, name).unwrap(), drawn(chart, name).unwrap(), "{chart}");
+        assert_eq!(drawn(chart, name), drawn(chart, name), "{chart}");
     }
     let once = png("misses", sample("replay"), WIDTH, Theme::Dark, 2.0).unwrap();
     assert_eq!(once, png("misses", sample("replay"), WIDTH, Theme::Dark, 2.0).unwrap());
@@ -89,19 +91,16 @@ fn the_same_report_gives_the_same_bytes() {
 
 #[test]
 fn names_of_files_are_text_in_a_chart() {
-    for chart in available(sample("hostile")) {
-        let text = drawn(chart.name, "hostile").unwrap();
-        assert!(
-            !text.contains("<img") && !text.contains("<script") && !text.contains("<b "),
-            "{}",
-            chart.name
-        );
-        assert!(!text.contains(['\u{1b}', '\u{202e}', '\0']), "{}", chart.name);
+    let charts: Vec<_> = available(sample("hostile")).iter().map(|c| c.name).collect();
+    let all = svgs(&charts, sample("hostile"), WIDTH, Theme::Light);
+    for (chart, text) in charts.iter().zip(all.into_iter().map(Result::unwrap)) {
+        assert!(!["<img", "<script", "<b "].iter().any(|t| text.contains(t)), "{chart}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\0']), "{chart}");
     }
-    let misses = drawn("misses", "hostile").unwrap();
+    let misses = drawn("misses", "hostile");
     assert!(misses.contains("&lt;img src="), "{misses}");
     // What hides or turns text is shown as what it is.
-    let measures = drawn("measures", "hostile").unwrap();
+    let measures = drawn("measures", "hostile");
     assert!(measures.contains("\\u001b"), "{measures}");
 }
 
