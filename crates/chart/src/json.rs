@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! JSON inside HTML.
+//! How JSON stands in an HTML page without ending its element.
 
 /// JSON as the content of a script element: nothing in it can end the element or begin a comment. It is still the same JSON.
 pub(crate) fn escaped(json: &str) -> String {
