@@ -11,11 +11,8 @@ use crate::contract::{Cell, PageData, Table};
 use crate::json::escaped;
 
 /// Tables that are sampled, what their rows are, and whether rows in between may go.
-const SAMPLED: [(&str, &str, Part); 3] = [
-    ("timeline", "periods of the timeline", Part::Beginning),
-    ("points", "points", Part::Every),
-    ("latency", "steps of the distributions of latency", Part::Every),
-];
+const SAMPLED: [(&str, &str, Part); 2] =
+    [("timeline", "periods of the timeline", Part::Beginning), ("points", "points", Part::Every)];
 
 #[derive(Clone, Copy)]
 enum Part {

@@ -34,7 +34,7 @@ export function comparison(tables: Tables): HTMLElement | null {
     label: 'governor', unit: '', better: null, numeric: false, key: (l) => l.governor,
     fill: (l, cell) => { cell.title = l.governor; cell.append(l.governor, l.role === 'governor' ? '' : el('span', { class: 'role' }, l.role === 'bound' ? 'bound' : 'baseline')); },
   };
-  const recording: Head<Line> = { label: 'recording', unit: '', better: null, numeric: false, key: (l) => l.recording, fill: (l, cell) => cell.append(l.recording) };
+  const recording: Head<Line> = { label: 'recording', unit: '', better: null, numeric: false, key: (l) => l.recording, fill: (l, cell) => { cell.title = l.recording; cell.append(l.recording); } };
   const measures = distinct(rows.map((r) => r.measure)).map((m): Head<Line> => {
     const any = rows.find((r) => r.measure === m)!;
     return {

@@ -56,7 +56,8 @@ function build(root: HTMLElement, page: Page, json: string): void {
     const tables = behind.flatMap((name) => page.tables.filter((t) => t.name === name && t.rows.length > 0));
     const made = figure(id, variants, tables);
     if (!made) continue;
-    if (wide) made.element.classList.add('wide');
+    // Small multiples, one for each recording, need the width.
+    if (wide || (id === 'front' && all.recordings().length > 1)) made.element.classList.add('wide');
     for (const name of behind) drawn.add(name);
     figures.push(made);
   }
@@ -70,8 +71,9 @@ function build(root: HTMLElement, page: Page, json: string): void {
   root.append(
     head(page, figures, (value) => { choice = value; redraw(); }),
     el('main', {},
-      ...notices(page),
+      notice('warnings', page.warnings.length === 1 ? 'Warning' : 'Warnings', page.warnings),
       el('section', { class: 'answer', 'aria-label': 'The answer' }, verdicts(page), answer),
+      notice('sampled', 'Left out of this page', page.sampled),
       filters ?? '',
       el('div', { class: 'charts' }, ...figures.map((f) => f.element)),
       ...others(page, drawn), evidence(page), making(page, json)));
@@ -136,10 +138,8 @@ function head(page: Page, figures: Figure[], setTheme: (theme: 'auto' | Theme) =
     el('nav', { 'aria-label': 'Sections' }, ...links, el('a', { href: '#evidence' }, 'evidence'), el('a', { href: '#making' }, 'command and hashes')));
 }
 
-function notices(page: Page): HTMLElement[] {
-  const list = (name: string, label: string, texts: string[]) =>
-    texts.length === 0 ? [] : [el('aside', { class: name, 'aria-label': label }, el('strong', {}, label), el('ul', {}, ...texts.map((t) => el('li', {}, t))))];
-  return [...list('warnings', page.warnings.length === 1 ? 'Warning' : 'Warnings', page.warnings), ...list('sampled', 'Left out of this page', page.sampled)];
+function notice(name: string, label: string, texts: string[]): HTMLElement | string {
+  return texts.length === 0 ? '' : el('aside', { class: name, 'aria-label': label }, el('strong', {}, label), el('ul', {}, ...texts.map((t) => el('li', {}, t))));
 }
 
 function verdicts(page: Page): HTMLElement | null {
