@@ -5,6 +5,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use idlewise_model::HZ;
 use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
+
+use crate::page::PlotArg;
 pub(crate) use idlewise_study::replay::Per;
 
 /// The machine of recorded decisions where none is named.
@@ -59,6 +61,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -133,6 +137,8 @@ pub(crate) struct SimulateArgs {
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
     pub(crate) all: DetailsArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -235,6 +241,8 @@ pub(crate) struct CompareArgs {
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -532,6 +540,18 @@ pub(crate) struct DetailsArgs {
     /// Show everything: what the result depends on, all measures, all notes
     #[arg(short = 'v', long)]
     pub(crate) details: bool,
+}
+
+/// Pictures of a result.
+#[derive(Debug, Args)]
+pub(crate) struct PageArgs {
+    /// Also write the result as a page for a browser: one file, which needs no network
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Also draw a chart, as SVG or PNG by the ending of FILE; may be repeated. Charts: measures, front, front-p99,
+    /// misses, residency, residency-cpu, periods, latency, divergence, timeline, response, points
+    #[arg(long, value_name = "CHART=FILE")]
+    pub(crate) plot: Vec<PlotArg>,
 }
 
 /// How much of a result is shown, and how.

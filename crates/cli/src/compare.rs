@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
+use idlewise_chart::{Kind, PageData};
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
-use idlewise_study::compare::{CompareRequest, SCHEMA, answer, compare};
-use idlewise_study::replay::split_governors;
+use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare};
+use idlewise_study::replay::{ReplayRequest, replay_in_detail, split_governors};
 use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
 use crate::output::{Done, Failure, Progress, deliver, warn_lines};
+use crate::page;
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
+    a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
@@ -36,10 +39,36 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );
     deliver(&a.output, &shown, &report)?;
+    if a.page.is_asked() {
+        a.page.write(&pictured(&report)?)?;
+    }
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }
     Ok(!report.failed())
+}
+
+/// What charts show of `report`: the two governors are replayed once more, for their distributions and timelines.
+fn pictured(report: &CompareReport) -> Result<PageData, Failure> {
+    let progress = Progress::new("drawing");
+    let request = ReplayRequest {
+        traces: report.request.traces.clone(),
+        setup: report.request.setup.clone(),
+        governors: vec![report.request.a.clone(), report.request.b.clone()],
+        ..ReplayRequest::default()
+    };
+    let everything = view::compare(report);
+    let json = page::json(report)?;
+    let command = page::command_line();
+    let mut data = view::page::page(Kind::Compare, Some(&report.answer), &everything, json, &command);
+    data.hashes = view::page::compare_hashes(report);
+    view::page::add_divergence(&mut data, report);
+    // Of a governor with itself there is no second one.
+    if report.a != report.b {
+        let (_, detail) = replay_in_detail(&request, &|done, of| progress.step("drawing", done, of))?;
+        view::page::add_detail(&mut data, &detail);
+    }
+    Ok(data)
 }
 
 fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {

@@ -17,6 +17,7 @@ mod governors;
 mod info;
 mod load;
 mod output;
+mod page;
 mod platform;
 mod record;
 mod replay;

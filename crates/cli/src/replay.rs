@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_chart::Kind;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_recording::CommandError;
-use idlewise_study::replay::{ReplayReport, ReplayRequest, SCHEMA, answer, replay, split_governors};
+use idlewise_study::replay::{
+    ReplayReport, ReplayRequest, SCHEMA, answer, replay, replay_in_detail, split_governors,
+};
 use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{PerChoice, ReplayArgs};
 use crate::output::{Done, Progress, deliver, none_failed, warn};
+use crate::page;
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     a.output.check()?;
+    a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
@@ -20,9 +25,15 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         }
         None => (request(&a)?, None),
     };
-    let report = {
+    let (report, detail) = {
         let progress = Progress::new("reading");
-        replay(&request, &|done, of| progress.step("replaying", done, of)).map_err(|e| asked_by(again, e))?
+        let step = |done, of| progress.step("replaying", done, of);
+        let done = if a.page.is_asked() {
+            replay_in_detail(&request, &step).map(|(report, detail)| (report, Some(detail)))
+        } else {
+            replay(&request, &step).map(|report| (report, None))
+        };
+        done.map_err(|e| asked_by(again, e))?
     };
     if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);
@@ -34,6 +45,15 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         |layout| view::answer(&answer(&report, &measures), layout),
     );
     deliver(&a.output, &shown, &report)?;
+    if let Some(detail) = detail {
+        let everything = view::replay(&report);
+        let json = page::json(&report)?;
+        let mut data =
+            view::page::page(Kind::Replay, Some(&report.answer), &everything, json, &page::command_line());
+        data.hashes = view::page::replay_hashes(&report);
+        view::page::add_detail(&mut data, &detail);
+        a.page.write(&data)?;
+    }
     all_came_through(&report)?;
     let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());
     Ok(broken.inspect(|p| warn(&format!("not the kernel's choices: {}", view::agreement(p)))).count() == 0)

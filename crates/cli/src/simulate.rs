@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
+use idlewise_chart::Kind;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_experiment::beside::beside;
 use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
@@ -14,12 +15,14 @@ use crate::output::{
     Done, Failure, Progress, check_apart, check_new, deliver, none_failed, say_line, write_new,
     write_new_file,
 };
+use crate::page;
 
 pub(crate) fn run(a: &SimulateArgs) -> Done {
     if a.list {
         return list();
     }
     a.output.check()?;
+    a.page.check()?;
     if let (Some(trace), Some(output)) = (&a.trace, &a.output.output) {
         check_apart(("--trace", trace), ("--output", output))?;
         check_apart(("the side-car of --trace,", &trace.with_extension("toml")), ("--output", output))?;
@@ -65,6 +68,15 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         a.all.shown(&a.output, everything, |layout| view::answer(&report.answer, layout))
     };
     deliver(&a.output, &shown, &report)?;
+    if a.page.is_asked() {
+        let everything = view::simulate(&report, true);
+        let json = page::json(&report)?;
+        let command = page::command_line();
+        let mut data = view::page::page(Kind::Simulate, Some(&report.answer), &everything, json, &command);
+        view::page::add_runs(&mut data, &report);
+        data.hashes = view::page::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
+        a.page.write(&data)?;
+    }
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
     none_failed(&failures)
 }

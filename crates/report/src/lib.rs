@@ -220,6 +220,12 @@ impl Line {
         Self { label: None, text: text.to_string() }
     }
 
+    /// What it says, as it is: names in it are not yet escaped.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What it is about; `None` for text that stands for itself.
     #[must_use]
     pub fn label(&self) -> Option<&str> {

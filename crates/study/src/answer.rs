@@ -88,7 +88,8 @@ pub(crate) fn on<'h>(
 
 fn group(s: &RecordingRuns<'_>, measures: &[&'static Measure]) -> Group {
     let base = s.runs.iter().find(|r| r.role == Role::Baseline).and_then(GovernorRun::known);
-    let contender = |r: &GovernorRun<'_>| Contender::of(r.governor, r.role, r.failure, measures, [base, r.known()]);
+    let contender =
+        |r: &GovernorRun<'_>| Contender::of(r.governor, r.role, r.failure, measures, [base, r.known()]);
     Group {
         name: s.head.name.clone(),
         machine: s.head.recorded_on.clone(),
@@ -103,7 +104,8 @@ pub(crate) fn role(governor: &str) -> Role {
 
 /// What changes the meaning of numbers.
 fn warnings(seen: &[RecordingRuns<'_>]) -> Vec<String> {
-    let place = |s: &RecordingRuns<'_>| if seen.len() > 1 { format!("{}: ", s.head.name) } else { String::new() };
+    let place =
+        |s: &RecordingRuns<'_>| if seen.len() > 1 { format!("{}: ", s.head.name) } else { String::new() };
     let mut out = TraceHead::warnings(seen.iter().map(|s| s.head));
     for s in seen {
         for r in s.runs.iter().filter(|r| r.failure.is_none()) {

@@ -2,6 +2,7 @@
 //! Recordings, governors, one answer: `idlewise replay`.
 
 mod answer;
+mod detail;
 mod report;
 mod sensitivity;
 mod stage;
@@ -9,6 +10,7 @@ mod stage;
 use idlewise_score::Score;
 
 pub use answer::answer;
+pub use detail::{CpuResidency, GovernorDetail, Lengths, RecordingDetail, ReplayDetail, ShownPeriod};
 use idlewise_recording::CommandError;
 pub use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::governors;
@@ -61,16 +63,36 @@ pub fn replay(
     request: &ReplayRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<ReplayReport, CommandError> {
+    replayed(request, progress, |_, _| Ok(())).map(|(report, ())| report)
+}
+
+/// The same, with what charts show of it.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_in_detail(
+    request: &ReplayRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(ReplayReport, ReplayDetail), CommandError> {
+    replayed(request, progress, |stage, runs| stage.detail(runs))
+}
+
+fn replayed<T>(
+    request: &ReplayRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    more: impl FnOnce(&Stage<'_>, &[stage::TraceRuns<'_>]) -> Result<T, CommandError>,
+) -> Result<(ReplayReport, T), CommandError> {
     let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
     let placement = Placement::open(&request.traces, &request.setup)?;
     let stage = Stage { placement: &placement, candidates: &candidates, request };
     let runs = stage.run_all(progress)?;
+    let more = more(&stage, &runs)?;
     let mut report = stage.report(runs, baseline)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
-    Ok(report)
+    Ok((report, more))
 }
 
 /// What governors made the kernel itself do, as results of which the first is the baseline. There is no oracle.

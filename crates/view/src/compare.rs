@@ -162,7 +162,7 @@ fn parting_table(c: &Comparison) -> Table {
     t
 }
 
-fn parting_words(p: &PartingCost) -> String {
+pub(crate) fn parting_words(p: &PartingCost) -> String {
     let state = |s: &Option<String>| s.as_deref().map(short_name).unwrap_or_default();
     match (p.kind.as_str(), p.a_keeps_tick) {
         ("state", _) => format!("{} -> {}", state(&p.a_state), state(&p.b_state)),

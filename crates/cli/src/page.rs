@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Pages and charts of a result: `--report`, `--plot`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use idlewise_chart::{CHARTS, PageData, Theme, page, png, svg};
+use idlewise_model::near;
+use serde::Serialize;
+
+use crate::args::PageArgs;
+use crate::output::{Failure, check_new, check_writable, refuse_stdout, write_new};
+
+/// Pixels of a chart in a document.
+const WIDTH: u32 = 760;
+/// Pixels of a PNG for each of these: sharp in print and on dense screens.
+const SCALE: f32 = 2.0;
+
+/// `CHART=FILE` of `--plot`.
+#[derive(Clone, Debug)]
+pub(crate) struct PlotArg {
+    chart: &'static str,
+    file: PathBuf,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Svg,
+    Png,
+}
+
+impl FromStr for PlotArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, file) = text.split_once('=').ok_or("expected CHART=FILE, such as front=front.svg")?;
+        let names = || CHARTS.iter().map(|c| c.name);
+        let Some(chart) = names().find(|n| *n == name) else {
+            let hint = match near(name, names()).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("charts are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(format!("no chart {name}; {hint}"));
+        };
+        let file = PathBuf::from(file);
+        let end = file.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        let form = match end.as_deref() {
+            Some("svg") => Form::Svg,
+            Some("png") => Form::Png,
+            _ => return Err(format!("{}: end the name with .svg or .png", file.display())),
+        };
+        Ok(Self { chart, file, form })
+    }
+}
+
+impl PageArgs {
+    /// Whether any is asked for.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.report.is_some() || !self.plot.is_empty()
+    }
+
+    /// Whether the files can be written; asked before the work begins.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let files: Vec<&PathBuf> = self.report.iter().chain(self.plot.iter().map(|p| &p.file)).collect();
+        for (i, file) in files.iter().enumerate() {
+            refuse_stdout(file, "it is a page or a picture")?;
+            check_new(file, false)?;
+            check_writable(file)?;
+            if files.iter().take(i).any(|other| other == file) {
+                return Err(Failure::Error(format!("{}: named twice; name a file for each", file.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is asked for of `data`.
+    pub(crate) fn write(&self, data: &PageData) -> Result<(), Failure> {
+        let failed = |e: idlewise_chart::ChartError| Failure::Error(e.to_string());
+        if let Some(file) = &self.report {
+            write_new(file, page(data).map_err(failed)?.as_bytes(), false)?;
+        }
+        for plot in &self.plot {
+            let bytes = match plot.form {
+                Form::Svg => svg(plot.chart, data, WIDTH, Theme::Light).map_err(failed)?.into_bytes(),
+                Form::Png => png(plot.chart, data, WIDTH, Theme::Light, SCALE).map_err(failed)?,
+            };
+            write_new(&plot.file, &bytes, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// The result as a page holds it.
+pub(crate) fn json(result: &impl Serialize) -> Result<serde_json::Value, Failure> {
+    serde_json::to_value(result).map_err(|e| Failure::Error(e.to_string()))
+}
+
+/// The command as it was given, the program by its name alone.
+pub(crate) fn command_line() -> Vec<String> {
+    let given = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
+    std::iter::once("idlewise".to_owned()).chain(given).collect()
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What charts show of a replay beyond its report: distributions, residencies of each CPU, the first periods of a few CPUs.
+
+use std::collections::BTreeMap;
+
+use idlewise_model::{Counted, Entry, IdleTable, Ledger, Miss, Outcome, PiecesError, TapeCpu};
+use idlewise_platform::Cluster;
+use idlewise_recording::candidate::{Book, Candidate};
+use idlewise_recording::entries::recorded_entry;
+use idlewise_recording::{CommandError, Recording};
+use idlewise_replay::{Setting, Workload};
+use idlewise_report::percent_of;
+use rayon::prelude::*;
+
+use super::stage::{CpuRuns, Stage, TraceRuns};
+
+/// The recordings of a replay, for charts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayDetail {
+    pub recordings: Vec<RecordingDetail>,
+    /// What was left out, in sentences.
+    pub sampled: Vec<String>,
+}
+
+/// One recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordingDetail {
+    pub name: String,
+    pub lengths: Vec<Lengths>,
+    /// In the order of the request.
+    pub governors: Vec<GovernorDetail>,
+    /// What the kernel chose.
+    pub recorded: Vec<ShownPeriod>,
+}
+
+/// How long idle periods were, by the part of the machine on which they are replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lengths {
+    pub cluster: String,
+    /// From, to (ns), how many.
+    pub bins: Vec<(u64, u64, u64)>,
+    /// States by name, with their target residency, ns.
+    pub targets: Vec<(String, i64)>,
+}
+
+/// One governor on one recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GovernorDetail {
+    pub governor: String,
+    pub residency: Vec<CpuResidency>,
+    /// Wakeup latencies, ns, each with the share of wakeups (0 to 1) that have no longer one.
+    pub latencies: Vec<(u32, f64)>,
+    pub timeline: Vec<ShownPeriod>,
+}
+
+/// Time of one CPU in each state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuResidency {
+    pub cpu: u32,
+    pub cluster: String,
+    /// By state: its name, and its share of the idle time, %.
+    pub states: Vec<(String, f64)>,
+}
+
+/// One idle period of a timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownPeriod {
+    pub cpu: u32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Number and name of the state that was entered; empty where the table has none.
+    pub state: u8,
+    pub name: String,
+    /// `fits`, `too deep`, `too shallow`, `rejected`.
+    pub verdict: &'static str,
+    /// What ended it.
+    pub wake: &'static str,
+    /// What was chosen and what it came to, in a sentence.
+    pub why: String,
+}
+
+/// So many CPUs have a timeline.
+const TIMELINES: usize = 4;
+/// The timeline of a CPU ends with this wake event.
+const TIMELINE_EVENTS: usize = 160;
+/// A governor that keeps the tick has more periods until then; no lane has more than this.
+const TIMELINE_PERIODS: usize = 600;
+/// Points of a distribution.
+const POINTS: usize = 160;
+/// Bins of lengths for each factor of ten.
+const BINS_PER_DECADE: f64 = 8.0;
+
+/// The first entries of a CPU, until a time.
+struct First {
+    until_ns: u64,
+    entries: Vec<Entry>,
+}
+
+impl Ledger for First {
+    fn entry(&mut self, e: &Entry) {
+        if e.start_ns < self.until_ns && self.entries.len() < TIMELINE_PERIODS {
+            self.entries.push(*e);
+        }
+    }
+}
+
+impl Book for First {
+    type Pages = Vec<Entry>;
+    fn pages(self) -> Vec<Entry> {
+        self.entries
+    }
+}
+
+impl Stage<'_> {
+    /// What charts show of `runs`, which are of this stage.
+    pub(super) fn detail(&self, runs: &[TraceRuns<'_>]) -> Result<ReplayDetail, CommandError> {
+        let each = self.placement.recordings.par_iter().zip(runs);
+        let recordings: Vec<RecordingDetail> =
+            each.map(|(recording, runs)| self.recording_detail(recording, runs)).collect::<Result<_, _>>()?;
+        let sampled = vec![format!(
+            "A timeline shows the first {TIMELINE_EVENTS} wake events of at most {TIMELINES} CPUs of a recording."
+        )];
+        Ok(ReplayDetail { recordings, sampled })
+    }
+
+    fn recording_detail(
+        &self,
+        recording: &Recording,
+        runs: &TraceRuns<'_>,
+    ) -> Result<RecordingDetail, CommandError> {
+        let workloads = self.placement.workloads(recording)?;
+        let mut shown: Vec<(&Workload, u64)> = Vec::new();
+        for workload in workloads.iter().take(TIMELINES) {
+            shown.push((workload, end_of_timeline(workload)?));
+        }
+        let governor = |(candidate, runs): (&Candidate, &CpuRuns<'_>)| {
+            let timeline = if runs.failure.is_some() {
+                Vec::new()
+            } else {
+                self.timeline(candidate, &shown, self.placement.same_machine(recording))?
+            };
+            Ok(GovernorDetail {
+                governor: candidate.name().to_owned(),
+                residency: self.residency(runs),
+                latencies: curve(&Counted::ranks(runs.cpus.iter().map(|(_, t)| &t.counts.latencies_ns))),
+                timeline,
+            })
+        };
+        Ok(RecordingDetail {
+            name: recording.tape.source.name.clone(),
+            lengths: self.lengths(&workloads)?,
+            governors: self
+                .candidates
+                .iter()
+                .zip(&runs.governors)
+                .map(governor)
+                .collect::<Result<_, CommandError>>()?,
+            recorded: recorded(recording, &shown)?,
+        })
+    }
+
+    fn residency(&self, runs: &CpuRuns<'_>) -> Vec<CpuResidency> {
+        let cpu = |(cpu, tally): &(u32, idlewise_score::Tally<'_>)| {
+            let all: u64 = tally.counts.states.iter().map(|s| s.residency_ns).sum();
+            let states = tally.table().states().iter().zip(&tally.counts.states);
+            Some(CpuResidency {
+                cpu: *cpu,
+                cluster: self.placement.place(*cpu)?.name.clone(),
+                states: states.map(|(s, n)| (s.name.clone(), percent_of(n.residency_ns, all))).collect(),
+            })
+        };
+        if runs.failure.is_some() { Vec::new() } else { runs.cpus.iter().filter_map(cpu).collect() }
+    }
+
+    fn timeline(
+        &self,
+        candidate: &Candidate,
+        shown: &[(&Workload, u64)],
+        same_machine: bool,
+    ) -> Result<Vec<ShownPeriod>, CommandError> {
+        let workloads: Vec<&Workload> = shown.iter().map(|(w, _)| *w).collect();
+        let until = |w: &Workload| shown.iter().find(|(s, _)| s.cpu == w.cpu).map_or(0, |(_, until)| *until);
+        let open = |w: &Workload, _: &Cluster| First { until_ns: until(w), entries: Vec::new() };
+        let setting = Setting::new(same_machine, self.request.setup.seed);
+        let runs = candidate.run(&workloads, self.placement, setting, open)?;
+        let mut out = Vec::new();
+        for ran in runs.cpus {
+            let Some(place) = self.placement.place(ran.cpu) else { continue };
+            out.extend(ran.pages.iter().map(|e| ShownPeriod::of(e, &place.table)));
+        }
+        Ok(out)
+    }
+
+    fn lengths(&self, workloads: &[Workload]) -> Result<Vec<Lengths>, PiecesError> {
+        let mut out: Vec<(&Cluster, BTreeMap<i32, u64>)> = Vec::new();
+        for workload in workloads {
+            let Some(place) = self.placement.place(workload.cpu) else { continue };
+            let at = out.iter().position(|(cluster, _)| *cluster == place).unwrap_or_else(|| {
+                out.push((place, BTreeMap::new()));
+                out.len() - 1
+            });
+            let bins = &mut out[at].1;
+            for block in workload.events.blocks() {
+                for event in block?.iter() {
+                    let length_ns = event.at_ns.saturating_sub(event.start_ns).max(1);
+                    *bins
+                        .entry(((length_ns as f64).log10() * BINS_PER_DECADE).floor() as i32)
+                        .or_default() += 1;
+                }
+            }
+        }
+        let edge = |bin: i32| 10_f64.powf(f64::from(bin) / BINS_PER_DECADE).round() as u64;
+        let lengths = |(cluster, bins): (&Cluster, BTreeMap<i32, u64>)| Lengths {
+            cluster: cluster.name.clone(),
+            bins: bins.into_iter().map(|(bin, n)| (edge(bin), edge(bin + 1), n)).collect(),
+            targets: cluster.table.states().iter().map(|s| (s.name.clone(), s.target_residency_ns)).collect(),
+        };
+        Ok(out.into_iter().map(lengths).collect())
+    }
+}
+
+/// When the last wake event of a timeline comes, ns.
+fn end_of_timeline(workload: &Workload) -> Result<u64, PiecesError> {
+    let mut last = 0;
+    let mut seen = 0;
+    for block in workload.events.blocks() {
+        for event in block?.iter().take(TIMELINE_EVENTS - seen) {
+            last = event.at_ns;
+            seen += 1;
+        }
+        if seen >= TIMELINE_EVENTS {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// What the kernel chose until the end of each timeline, on the machine that was recorded.
+fn recorded(recording: &Recording, shown: &[(&Workload, u64)]) -> Result<Vec<ShownPeriod>, PiecesError> {
+    let mut out = Vec::new();
+    for (workload, until_ns) in shown {
+        let cpu = recording.tape.cpus.iter().find(|c| c.cpu == workload.cpu && c.usable == TapeCpu::Usable);
+        let Some((cpu, place)) = cpu.and_then(|c| Some((c, recording.machine.cluster_of(c.cpu)?))) else {
+            continue;
+        };
+        let mut first = First { until_ns: *until_ns, entries: Vec::new() };
+        'blocks: for block in cpu.pieces.blocks() {
+            for piece in block?.iter() {
+                let entry = recorded_entry(cpu, piece, &place.table);
+                if entry.start_ns >= *until_ns {
+                    break 'blocks;
+                }
+                first.entry(&entry);
+            }
+        }
+        out.extend(first.entries.iter().map(|e| ShownPeriod::of(e, &place.table)));
+    }
+    Ok(out)
+}
+
+impl ShownPeriod {
+    fn of(e: &Entry, table: &IdleTable) -> Self {
+        let (state, verdict) = match e.outcome {
+            Outcome::Stayed { entered, miss: Miss::Above } => (entered, "too deep"),
+            Outcome::Stayed { entered, miss: Miss::Below } => (entered, "too shallow"),
+            Outcome::Stayed { entered, miss: Miss::None } => (entered, "fits"),
+            Outcome::Rejected => (e.selected, "rejected"),
+        };
+        let about = table.states().get(usize::from(state));
+        let name = about.map_or_else(String::new, |s| s.name.clone());
+        let asleep_ns = e.wake_ns.max(0).unsigned_abs();
+        let late_ns = e.latency_ns.max(0).unsigned_abs();
+        let duration = |ns: u64| idlewise_report::duration(ns as f64);
+        let target = about.map_or_else(String::new, |s| {
+            format!(", which pays from {} on", duration(s.target_residency_ns.max(0).unsigned_abs()))
+        });
+        let latency = if late_ns == 0 {
+            String::new()
+        } else {
+            format!(", which it answered after {}", duration(late_ns))
+        };
+        Self {
+            cpu: e.cpu,
+            start_ns: e.start_ns,
+            end_ns: e.start_ns.saturating_add(asleep_ns).saturating_add(late_ns),
+            state,
+            why: format!(
+                "{name}{target}: {verdict}. The CPU slept {} until {} came{latency}. Tick: {:?}.",
+                duration(asleep_ns),
+                e.cause.name(),
+                e.tick
+            ),
+            name,
+            verdict,
+            wake: e.cause.name(),
+        }
+    }
+}
+
+/// The share of values up to each, at as many values as a chart can show; the last one has all.
+fn curve(ranks: &[(u32, u64)]) -> Vec<(u32, f64)> {
+    let all: u64 = ranks.iter().map(|(_, n)| n).sum();
+    let mut out: Vec<(u32, f64)> = Vec::new();
+    let mut below = 0;
+    for (i, (value, n)) in ranks.iter().enumerate() {
+        below += n;
+        let share = below as f64 / all as f64;
+        let step = out.last().is_none_or(|(_, last)| share - last >= 1.0 / POINTS as f64);
+        if step || i + 1 == ranks.len() {
+            out.push((*value, share));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_with_all_and_never_falls() {
+        let ranks: Vec<(u32, u64)> = (0..10_000).map(|v| (v, 1 + u64::from(v % 3))).collect();
+        let points = curve(&ranks);
+        assert!(points.len() <= POINTS + 2, "{}", points.len());
+        assert!(points.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));
+        assert_eq!(points.last().map(|p| p.1), Some(1.0));
+        assert_eq!(curve(&[]), []);
+    }
+}
