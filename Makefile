@@ -31,6 +31,10 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 		$(IDLEWISE) replay $(RECORDING) --platform $$platform --governor $(GOVERNORS); \
 	done
 	@echo
+	@rm -f target/demo.html
+	@$(IDLEWISE) replay $(RECORDING) --platform pixel6 --governor $(GOVERNORS) --report target/demo.html >/dev/null
+	@echo "The first of them as a page with charts, for a browser: target/demo.html"
+	@echo
 	@echo "And why? One decision of the phone's, 30 ms into the recording: a timer comes in 9.8 ms, teo-util stays shallow."
 	@echo
 	@echo "\$$ idlewise explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)"

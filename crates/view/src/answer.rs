@@ -186,7 +186,9 @@ fn is_best(group: &Group, column: usize, about: &Column, contender: &Contender) 
     let values: Vec<f64> =
         values.filter_map(|c| Some(c.cells.get(column)?.value * sign)).filter(|v| v.is_finite()).collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let own = contender.cells.get(column).map(|c| c.value * sign);
+    // What is no shown change is no best value either.
+    let unclear = |c: &Cell| c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high);
+    let own = contender.cells.get(column).filter(|c| !unclear(c)).map(|c| c.value * sign);
     own == Some(least) && values.iter().any(|v| *v > least)
 }
 

@@ -6,6 +6,8 @@ use idlewise_chart::{Cell, Column, Hash, Kind, Note, PageData, Table, Trust};
 use idlewise_experiment::simulate::SimulateReport;
 use idlewise_recording::TraceHead;
 use idlewise_report::Report;
+use idlewise_score::Measure;
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_study::compare::{CompareReport, Comparison, FJ_PER_UNIT};
 use idlewise_study::replay::{ReplayDetail, ReplayReport, ShownPeriod};
 
@@ -106,17 +108,11 @@ fn measures(a: &Answer) -> Table {
     t
 }
 
-/// The place of the first column that counts this.
-fn place(a: &Answer, is: impl Fn(Quantity) -> bool, nth: usize) -> Option<usize> {
-    a.columns.iter().enumerate().filter(|(_, c)| is(c.quantity)).map(|(i, _)| i).nth(nth)
-}
-
 fn front(a: &Answer) -> Table {
     let mut t = Table::of_charts("front");
-    let is_energy = |q| matches!(q, Quantity::Energy | Quantity::Power);
-    let is_time = |q| q == Quantity::Time;
-    let (Some(energy), Some(mean)) = (place(a, is_energy, 0), place(a, is_time, 0)) else { return t };
-    let tail = place(a, is_time, 1);
+    let place = |m: &Measure| a.columns.iter().position(|c| c.name == m.name);
+    let (Some(energy), Some(mean)) = (place(ENERGY), place(LATENCY_MEAN)) else { return t };
+    let tail = place(LATENCY_P99);
     let unit = a.columns.get(energy).map_or("", |c| c.unit.as_str());
     for column in t.columns.iter_mut().filter(|c| c.name == "energy") {
         unit.clone_into(&mut column.unit);
@@ -314,12 +310,17 @@ pub fn add_runs(page: &mut PageData, r: &SimulateReport) {
             else {
                 continue;
             };
-            let unit = if column.quantity == Quantity::Time { "ns" } else { column.unit.as_str() };
+            let unit = match column.quantity {
+                Quantity::Time => "ns",
+                Quantity::Share => "%",
+                Quantity::Rate => "/s",
+                _ => column.unit.as_str(),
+            };
             for (n, run) in c.runs.iter().enumerate() {
                 let Some(value) = run.values.get(at) else { continue };
                 t.rows.push(vec![
-                    r.name(c).into(),
                     column.label.as_str().into(),
+                    r.name(c).into(),
                     (n as f64 + 1.0).into(),
                     (*value).into(),
                     unit.into(),
