@@ -24,7 +24,8 @@ export interface Chart {
 export function finished(chart: Chart, spec: Spec, look: Look): Spec {
   // Where there is one part only, its own title goes below the chart's.
   const own = spec['title'] as { text: string; offset?: number } | undefined;
-  const head = { text: fitted(look, chart.title, 14, look.width - 20, true), fontSize: 14, ...(own ? { subtitle: own.text } : {}) };
+  const below = [look.caption, own?.text ?? ''].filter((t) => t !== '').join(' \u00b7 ');
+  const head = { text: fitted(look, chart.title, 14, look.width - 20, true), fontSize: 14, ...(below === '' ? {} : { subtitle: fitted(look, below, 11, look.width - 20) }) };
   const title = look.titled ? { title: { ...head, offset: Math.max(12, own?.offset ?? (spec['headroom'] as number | undefined) ?? 0) } } : {};
   const { headroom: _, ...rest } = spec;
   return {

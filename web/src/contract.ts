@@ -126,7 +126,8 @@ export class Tables {
         const row: Record<string, Cell> = {};
         table?.columns.forEach((c, i) => (row[c.name] = cells[i] ?? null));
         if (recording !== null && 'recording' in row && row['recording'] !== recording) continue;
-        if (governors && name !== 'timeline' && 'governor' in row && !governors.has(String(row['governor']))) continue;
+        // The recording's own lane of a timeline has no governor.
+        if (governors && 'governor' in row && row['governor'] !== '' && !governors.has(String(row['governor']))) continue;
         rows.push(row as unknown as Rows[N]);
       }
       this.#rows.set(name, rows);

@@ -28,6 +28,11 @@ function measureItem(item: Item, text: unknown): number {
   return Math.max(0, ...lines.map((line) => measure(String(line ?? ''), item.fontSize ?? 11, bold)));
 }
 
+/** How a picture looks that stands alone, wherever it is drawn. */
+export function standalone(theme: Theme, width: number, caption: string): Look {
+  return { theme, width, titled: true, caption, font: FONT, measure };
+}
+
 function named(name: string): Chart {
   const chart = CHARTS.find((c) => c.name === name);
   if (!chart) throw new Error(`no chart is called ${name}`);
@@ -37,12 +42,12 @@ function named(name: string): Chart {
 export async function svg(name: string, json: string, width: number, theme: Theme): Promise<string> {
   textMetrics.width = measureItem as typeof textMetrics.width;
   const chart = named(name);
-  const look: Look = { theme, width, titled: true, font: FONT, measure };
-  const tables = new Tables(readPage(json));
+  const page = readPage(json);
+  const look = standalone(theme, width, page.title);
+  const tables = new Tables(page);
   const spec = chart.tables.every((t) => tables.has(t)) ? chart.draw(tables, look) : null;
   if (!spec) return '';
-  const text = await viewOf(finished(chart, spec, look), null).toSVG();
-  return text;
+  return viewOf(finished(chart, spec, look), null).toSVG();
 }
 
 /** Name, title and tables of every chart. */

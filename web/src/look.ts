@@ -11,6 +11,8 @@ export interface Look {
   width: number;
   /** Whether the picture stands alone and bears its title. */
   titled: boolean;
+  /** What a picture that stands alone says below its title: of which report it is. */
+  caption: string;
   font: string;
   /** Pixels of a text in this font. */
   measure(text: string, size: number, bold?: boolean): number;

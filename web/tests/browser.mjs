@@ -151,6 +151,16 @@ async function keyboard(page, name) {
   }
 }
 
+/** The button gives a picture that stands alone. */
+async function savedSvg(page, name) {
+  const button = page.locator('figure:not(#timeline) button', { hasText: 'Save as SVG' }).first();
+  if (!(await button.count())) return;
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  let text = '';
+  for await (const part of await download.createReadStream()) text += part;
+  check(name, 'a chart is saved as SVG with its title', text.startsWith('<svg') && text.includes('font-weight="bold"') && text.length > 2000, text.slice(0, 80));
+}
+
 /** The mouse moves the timeline, the boxes and the list choose what is shown. */
 async function choosing(page, name) {
   const stage = page.locator('.stage.timeline');
@@ -219,6 +229,7 @@ async function one(browser, file) {
       }
       await keyboard(page, name);
       await choosing(page, name);
+      await savedSvg(page, name);
       // The switch of colours.
       await page.selectOption('#theme', 'dark');
       await drawn(page);

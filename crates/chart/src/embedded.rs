@@ -14,16 +14,16 @@ pub(crate) fn fonts() -> impl Iterator<Item = Vec<u8>> {
 
 /// A file of text.
 pub(crate) fn text(name: &str) -> String {
-    let text = String::from_utf8(bytes(name));
-    assert!(text.is_ok(), "web/dist/{name} is not UTF-8");
-    text.unwrap_or_default()
+    let Ok(text) = String::from_utf8(bytes(name)) else { unreachable!("web/dist/{name} is not UTF-8") };
+    text
 }
 
 fn bytes(name: &str) -> Vec<u8> {
-    let packed = FILES.iter().find(|(n, _)| *n == name).map(|(_, packed)| *packed);
-    assert!(packed.is_some(), "web/dist/{name} is not embedded");
+    let Some((_, packed)) = FILES.iter().find(|(n, _)| *n == name) else {
+        unreachable!("web/dist/{name} is not embedded")
+    };
     let mut out = Vec::new();
-    let read = DeflateDecoder::new(packed.unwrap_or_default()).read_to_end(&mut out);
+    let read = DeflateDecoder::new(*packed).read_to_end(&mut out);
     assert!(read.is_ok(), "web/dist/{name} is damaged");
     out
 }

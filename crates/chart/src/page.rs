@@ -49,9 +49,9 @@ impl Frame {
         let mut parts = Vec::new();
         let mut rest = template.as_str();
         for marker in MARKERS {
-            let split = rest.split_once(marker);
-            assert!(split.is_some(), "web/src/page/page.html has no {marker}");
-            let (before, after) = split.unwrap_or((rest, ""));
+            let Some((before, after)) = rest.split_once(marker) else {
+                unreachable!("web/src/page/page.html has no {marker}")
+            };
             parts.push(before.to_owned());
             rest = after;
         }

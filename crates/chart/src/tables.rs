@@ -175,10 +175,15 @@ impl Table {
     /// When no chart reads a table of this name.
     #[must_use]
     pub fn of_charts(name: &str) -> Self {
-        let shape = SHAPES.iter().find(|s| s.name == name);
-        assert!(shape.is_some(), "no chart reads a table {name}");
-        let (title, columns) = shape.map_or(("", Vec::new()), |s| (s.title, s.columns()));
-        Self { name: name.to_owned(), title: title.to_owned(), columns, rows: Vec::new() }
+        let Some(shape) = SHAPES.iter().find(|s| s.name == name) else {
+            unreachable!("no chart reads a table {name}")
+        };
+        Self {
+            name: name.to_owned(),
+            title: shape.title.to_owned(),
+            columns: shape.columns(),
+            rows: Vec::new(),
+        }
     }
 
     /// Rows fit their columns, and columns what charts read.

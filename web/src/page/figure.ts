@@ -4,6 +4,7 @@
 import { finished, type Chart, type Spec } from '../chart';
 import type { Table, Tables } from '../contract';
 import type { Look, Theme } from '../look';
+import { standalone } from '../headless';
 import { viewOf } from '../render';
 import { download, el, fileName } from './dom';
 import { folded } from './table';
@@ -22,7 +23,7 @@ function measure(text: string, size: number, bold = false): number {
 }
 
 export function lookOf(theme: Theme, width: number): Look {
-  return { theme, width: Math.max(300, Math.floor(width)), titled: false, font: FONT, measure };
+  return { theme, width: Math.max(300, Math.floor(width)), titled: false, caption: '', font: FONT, measure };
 }
 
 let bubble: HTMLElement | null = null;
@@ -82,7 +83,7 @@ export function figure(id: string, variants: { label: string; chart: Chart }[], 
   };
   const save = async () => {
     if (!last) return;
-    const look = { ...lookOf(last.theme, Math.max(560, stage.clientWidth)), titled: true };
+    const look = standalone(last.theme, Math.max(560, Math.floor(stage.clientWidth)), document.title);
     const spec = shown.draw(last.tables, look);
     if (spec) download(`${fileName(shown.name)}.svg`, 'image/svg+xml', await viewOf(finished(shown, spec, look), null).toSVG());
   };

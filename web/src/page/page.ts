@@ -122,7 +122,7 @@ function build(root: HTMLElement, page: Page, json: string): void {
 
 /** Whether a chart finds something in the tables that it needs. */
 function drawable(chart: Chart, tables: Tables): boolean {
-  return chart.draw(tables, { theme: 'light', width: 600, titled: false, font: 'sans-serif', measure: (t, s) => t.length * s * 0.5 }) !== null;
+  return chart.draw(tables, { theme: 'light', width: 600, titled: false, caption: '', font: 'sans-serif', measure: (t, s) => t.length * s * 0.5 }) !== null;
 }
 
 function head(page: Page, figures: Figure[], setTheme: (theme: 'auto' | Theme) => void): HTMLElement {
