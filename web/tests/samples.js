@@ -209,6 +209,24 @@
         hashes: HOSTILE.map((name) => ({ name, hash: name })), sampled: HOSTILE, report: { name: HOSTILE },
         tables: tablesOf(7, [HOSTILE[0], HOSTILE[2]], hostile, evil, { timelineCpus: 2, timelinePeriods: 20 }).concat(table('response', response.map((r) => [HOSTILE[1], ...r.slice(1)])), table('points', points.map((r) => [HOSTILE[3], HOSTILE[1], ...r.slice(2)]))),
       }),
+      // Numbers at the edges of what charts expect: none, one, zero, unknown.
+      odd: page('diff', '', {
+        trust: { grade: '', why: '' }, command: [], hashes: [], report: null,
+        tables: [
+          table('measures', [['', 'menu', 'baseline', 'energy', 'idle energy', 'mJ', 'less', null, null, null, '%'], ['', 'teo', 'governor', 'energy', 'idle energy', 'mJ', 'less', 0, null, null, '%'], ['', 'teo', 'governor', 'score', 'score', '', 'more', 1e-9, 123456789012, -99.999, '%']]),
+          table('front', [['', 'menu', 'baseline', 0, '', 0, 0], ['', 'teo', 'governor', null, '', 10, 10]]),
+          table('misses', [['', 'menu', 0, null], ['', 'teo', 0, 0]]),
+          table('residency', [['', 'menu', '', 0, 'WFI', 0, null], ['', 'teo', '', 0, 'WFI', 0, 100], ['', 'teo', '', 1, 'WFI', 0, 0]]),
+          table('periods', [['', '', 0, 1000, 3], ['', '', 1000, 2000, 0]]),
+          table('targets', [['', 'POLL', 0, 0], ['', 'C6', 5, 10000000000]]),
+          table('latency', [['', 'menu', 0, 1]]),
+          table('divergence', [['', 'teo', 'menu', '', 0, null, null]]),
+          table('timeline', [['', 7, 'recorded', '', 5, 5, 'WFI', 0, '', '', '']]),
+          table('response', [['one', 'step', 0, null, ''], ['one', 'step', 5, -3, '']]),
+          table('points', [['s', 'g', null, 5, ''], ['t', 'g', null, null, '']]),
+          { name: 'empty', title: 'A table without rows', columns: [TEXT('a', 'a')], rows: [] },
+        ],
+      }),
       // More than a page holds: crates/chart leaves some of its timelines and points out.
       large: page('replay', 'More than a page holds', { verdicts: ['menu and teo differ.'], tables: tablesOf(8, ['long.dat'], some(['menu', 'teo', 'teo-util', 'oracle']), SERVER(64), { timelineCpus: 64, timelinePeriods: 200 }).concat(table('points', Array.from({ length: 40000 }, (_, i) => ['benchmark time', i % 2 === 0 ? 'menu' : 'teo', i, 12 + next(), 's']))) }),
     };

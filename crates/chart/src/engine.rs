@@ -10,7 +10,7 @@ use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Promise, Run
 
 use crate::ChartError;
 use crate::charts::{Chart, available, named};
-use crate::contract::{PageData, Table};
+use crate::contract::{Cell, PageData, Table};
 use crate::embedded;
 
 /// Ink on paper, or light on dark.
@@ -108,7 +108,7 @@ impl Request {
         }
         let needed = |t: &&Table| t.name == chart.table || !LARGE.contains(&t.name.as_str());
         let own = PageData {
-            tables: page.tables.iter().filter(needed).cloned().collect(),
+            tables: page.tables.iter().filter(needed).map(drawn_part).collect(),
             report: serde_json::Value::Null,
             ..page.clone()
         };
@@ -128,6 +128,25 @@ impl Request {
             text.finish::<String>()
         };
         run().catch(context).map_err(|e| e.to_string())
+    }
+}
+
+/// What a picture shows of a table: of a timeline the first CPU of the first recording, of others all.
+fn drawn_part(table: &Table) -> Table {
+    let (Some(recording), Some(cpu), Some(first)) =
+        (table.column("recording"), table.column("cpu"), table.rows.first())
+    else {
+        return table.clone();
+    };
+    if table.name != "timeline" {
+        return table.clone();
+    }
+    let same = |row: &&Vec<Cell>| row[recording] == first[recording] && row[cpu] == first[cpu];
+    Table {
+        name: table.name.clone(),
+        title: table.title.clone(),
+        columns: table.columns.clone(),
+        rows: table.rows.iter().filter(same).cloned().collect(),
     }
 }
 

@@ -4,6 +4,7 @@ import { grouped } from '../contract';
 import { countFormat, finite, NS_LABEL, recordingsOf, room } from '../chart';
 import { fitted, INK } from '../look';
 import { number, signed } from '../text';
+import { greatest, least } from '../extremes';
 
 interface Line {
   key: string;
@@ -43,7 +44,7 @@ export const divergence: Chart = {
     }
     const whole = room(look);
     const causes = lines.filter((l) => !l.head);
-    const left = Math.ceil(Math.min(whole * 0.3, Math.max(...causes.map((l) => look.measure(l.text, 11))) + 18));
+    const left = Math.ceil(Math.min(whole * 0.3, greatest(causes.map((l) => look.measure(l.text, 11))) + 18));
     const gap = look.width < 500 ? 10 : 22;
     const width = Math.floor((whole - left - 3 * gap - 12) / 3);
     const keys = lines.map((l) => l.key);
@@ -63,8 +64,8 @@ export const divergence: Chart = {
     const panel = (field: 'count' | 'energy' | 'latency', title: string, signedValues: boolean): Spec => {
       const known = causes.filter((l) => finite(l[field]));
       const values = known.map((l) => l[field] as number);
-      const high = Math.max(0, ...values);
-      const low = Math.min(0, ...values);
+      const high = greatest(values, 0);
+      const low = least(values, 0);
       const span = high - low || 1;
       const domain = [low < 0 ? low - span * 0.04 : 0, high > 0 ? high + span * 0.04 : span * 0.04];
       const x = {

@@ -103,7 +103,7 @@ function cell(points: Point[], width: number, height: number, tables: Tables, lo
   const hollow = points.filter((p) => p.role === 'bound');
   const full = points.filter((p) => p.role !== 'bound');
   const xEnc = {
-    field: 'x', type: 'quantitative', title: `idle energy [${unit}] (less is better)`,
+    field: 'x', type: 'quantitative', title: `idle energy${unit === '' ? '' : ` [${unit}]`} (less is better)`,
     scale: { domain: x.domain, nice: false, zero: false }, axis: { grid: true, tickCount: Math.max(3, Math.floor(width / 80)), format: '~g' },
   };
   const yEnc = {

@@ -3,6 +3,7 @@ import type { Chart, Spec } from '../chart';
 import { grouped } from '../contract';
 import { decades, governorScales, NS_LABEL, partTitle, recordingsOf, room } from '../chart';
 import { duration } from '../text';
+import { greatest, least } from '../extremes';
 
 export const latency: Chart = {
   name: 'latency',
@@ -15,9 +16,9 @@ export const latency: Chart = {
     const recordings = recordingsOf(rows);
     const width = room(look) - 64;
     // Latencies of zero stand at the left edge of the logarithmic axis.
-    const least = Math.min(...rows.filter((r) => r.latency_ns > 0).map((r) => r.latency_ns), 1e9);
-    const low = Math.min(least, Math.max(1, least)) / 1.5;
-    const high = Math.max(...rows.map((r) => r.latency_ns), low * 10) * 1.15;
+    const positive = rows.map((r) => r.latency_ns).filter((ns) => ns > 0);
+    const low = (positive.length > 0 ? least(positive) : 1000) / 1.5;
+    const high = greatest(rows.map((r) => r.latency_ns), low * 10) * 1.15;
     const parts = recordings.names.map((name, part) => {
       const mine = rows.filter((r) => r.recording === name);
       const values = [...grouped(mine, (r) => r.governor)].flatMap(([governor, group]) => {

@@ -3,6 +3,7 @@ import type { Chart, Spec } from '../chart';
 import { finite, labelRoom, partTitle, recordingsOf, room } from '../chart';
 import { INK } from '../look';
 import { quantity, UNKNOWN } from '../text';
+import { greatest } from '../extremes';
 
 export const misses: Chart = {
   name: 'misses',
@@ -15,7 +16,7 @@ export const misses: Chart = {
     const ink = INK[look.theme];
     const left = labelRoom(look, rows.map((r) => r.governor));
     const width = room(look) - left - 12;
-    const most = Math.max(1, ...rows.flatMap((r) => [r.too_deep_pct, r.too_shallow_pct]).filter(finite));
+    const most = greatest(rows.flatMap((r) => [r.too_deep_pct, r.too_shallow_pct]).filter(finite), 1);
     // Room for the number at the end of the longest bar.
     const edge = most * (1 + 120 / Math.max(width - 120, 60));
     const recordings = recordingsOf(rows);

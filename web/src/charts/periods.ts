@@ -4,6 +4,7 @@ import { distinct, grouped } from '../contract';
 import { countFormat, decades, NS_LABEL, partTitle, recordingsOf, room } from '../chart';
 import { INK } from '../look';
 import { duration, number } from '../text';
+import { greatest, least } from '../extremes';
 
 export const periods: Chart = {
   name: 'periods',
@@ -19,8 +20,8 @@ export const periods: Chart = {
     const targets = tables.rows('targets');
     const width = room(look) - 62;
     // A logarithm has no zero: the first bin begins a little below its end.
-    const low = Math.min(...rows.map((r) => (r.from_ns > 0 ? r.from_ns : r.to_ns / 2)));
-    const high = Math.max(...rows.map((r) => r.to_ns), ...targets.map((t) => t.target_residency_ns * 1.2));
+    const low = least(rows.map((r) => (r.from_ns > 0 ? r.from_ns : r.to_ns / 2)));
+    const high = greatest(rows.map((r) => r.to_ns), greatest(targets.map((t) => t.target_residency_ns * 1.2)));
     const domain = [low, high];
     const axis = { labelExpr: NS_LABEL, values: decades(low, high, width) };
     const pixel = (ns: number) => (Math.log(ns / low) / Math.log(high / low)) * width;
@@ -65,7 +66,7 @@ export const periods: Chart = {
             mark: { type: 'rect', color: ink.accent, opacity: 0.75, stroke: ink.paper, strokeWidth: 0.5 },
             encoding: {
               x, x2: { field: 'to' },
-              y: { field: 'count', type: 'quantitative', title: 'idle periods', scale: { zero: true }, axis: { tickCount: 4, format: countFormat(Math.max(...group.map((r) => r.count))), minExtent: 44, maxExtent: 44 } }, y2: { field: 'zero' },
+              y: { field: 'count', type: 'quantitative', title: 'idle periods', scale: { zero: true }, axis: { tickCount: 4, format: countFormat(greatest(group.map((r) => r.count))), minExtent: 44, maxExtent: 44 } }, y2: { field: 'zero' },
               tooltip: [{ field: 'range', type: 'nominal', title: 'length' }, { field: 'text', type: 'nominal', title: 'idle periods' }],
             },
           },

@@ -4,6 +4,7 @@ import { distinct, grouped } from '../contract';
 import { finite, labelRoom, partTitle, recordingsOf, room, stateScale } from '../chart';
 import { INK, readable } from '../look';
 import { quantity } from '../text';
+import { least } from '../extremes';
 
 type Residency = Row<'residency'>;
 
@@ -42,7 +43,7 @@ export const residency: Chart = {
     if (rows.length === 0) return null;
     const ink = INK[look.theme];
     const states = stateScale(rows, look);
-    const left = labelRoom(look, rows.map((r) => r.governor));
+    const left = labelRoom(look, distinct(rows.map((r) => r.governor)));
     const width = room(look) - left - 14;
     const recordings = recordingsOf(rows);
     const clusters = distinct(rows.map((r) => r.cluster));
@@ -113,7 +114,7 @@ export const residencyCpu: Chart = {
       const cpus = distinct([...mine].sort((a, b) => order.get(a.cluster)! - order.get(b.cluster)! || a.cpu! - b.cpu!).map((r) => r.cpu as number));
       const governors = distinct(mine.map((r) => r.governor));
       // A cluster begins where its first CPU stands.
-      const starts = clusters.map((c) => ({ cluster: c, cpu: Math.min(...mine.filter((r) => r.cluster === c).map((r) => cpus.indexOf(r.cpu as number))) }));
+      const starts = clusters.map((c) => ({ cluster: c, cpu: least(mine.filter((r) => r.cluster === c).map((r) => cpus.indexOf(r.cpu as number))) }));
       governors.forEach((governor, g) => {
         const cells = [...grouped(mine.filter((r) => r.governor === governor), (r) => String(r.cpu)).values()].flatMap(stacked).map((r) => {
           const at = cpus.indexOf(r.cpu as number);

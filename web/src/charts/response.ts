@@ -4,6 +4,7 @@ import { distinct, grouped } from '../contract';
 import { countFormat, finite, NS_LABEL, partTitle, room } from '../chart';
 import { styles } from '../look';
 import { duration, quantity } from '../text';
+import { greatest } from '../extremes';
 
 export const response: Chart = {
   name: 'response',
@@ -24,7 +25,7 @@ export const response: Chart = {
       const values = group.map((r) => ({ subject: r.subject, t: r.time_ns, v: r.value, time: duration(r.time_ns), text: quantity(r.value, r.unit) }));
       const shared = { legend: part === 0 ? legend : null };
       const x = { field: 't', type: 'quantitative', title: 'time since the load changed', scale: { nice: false }, axis: { labelExpr: NS_LABEL, tickCount: Math.floor(width / 80), labelFlush: true } };
-      const y = { field: 'v', type: 'quantitative', title: group[0]!.unit === '' ? null : group[0]!.unit, scale: { zero: true }, axis: { tickCount: 5, format: countFormat(Math.max(...group.map((r) => r.value as number))), minExtent: 46, maxExtent: 46 } };
+      const y = { field: 'v', type: 'quantitative', title: group[0]!.unit === '' ? null : group[0]!.unit, scale: { zero: true }, axis: { tickCount: 5, format: countFormat(greatest(group.map((r) => r.value as number))), minExtent: 46, maxExtent: 46 } };
       return {
         width, height: 170,
         title: partTitle(look, `${group[0]!.kind}${group[0]!.unit === '' ? '' : ` [${group[0]!.unit}]`}`, width),

@@ -5,6 +5,7 @@ import { labelRoom, NS_LABEL, partTitle, room, stateScale } from '../chart';
 import { INK, type Look } from '../look';
 import { duration } from '../text';
 import type { Tables } from '../contract';
+import { least } from '../extremes';
 
 export type Period = Row<'timeline'>;
 
@@ -31,7 +32,7 @@ export function firstWindow(rows: Period[]): Window | null {
   const mine = rows.filter((r) => r.recording === first.recording && r.cpu === first.cpu);
   const lane = lanes(mine)[0];
   const sorted = mine.filter((r) => r.lane === lane).sort((a, b) => a.start_ns - b.start_ns);
-  const from = Math.min(...mine.map((r) => r.start_ns));
+  const from = least(mine.map((r) => r.start_ns));
   const to = sorted[Math.min(39, sorted.length - 1)]?.end_ns ?? first.end_ns;
   return { recording: first.recording, cpu: first.cpu, from, to: Math.max(to, from + 1) };
 }

@@ -207,7 +207,7 @@ function making(page: Page, json: string): HTMLElement {
   const save = el('button', { type: 'button', class: 'quiet', click: () => download(`${fileName(page.kind)}.json`, 'application/json', report() + '\n') }, 'Download JSON', unseen(' result'));
   return el('section', { id: 'making' },
     el('h2', {}, 'Command, versions and hashes'),
-    el('pre', { class: 'command', tabindex: 0 }, page.command.map(quoted).join(' ')),
+    page.command.length === 0 ? null : el('pre', { class: 'command', tabindex: 0 }, page.command.map(quoted).join(' ')),
     el('p', {}, `idlewise ${page.version}. Charts: Vega and Vega-Lite.`),
     page.hashes.length === 0 ? null : plain(hashes),
     page.report === null ? null : el('div', {}, details, save));
