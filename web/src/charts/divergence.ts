@@ -45,8 +45,11 @@ export const divergence: Chart = {
     const whole = room(look);
     const causes = lines.filter((l) => !l.head);
     const left = Math.ceil(Math.min(whole * 0.3, greatest(causes.map((l) => look.measure(l.text, 11))) + 18));
-    const gap = look.width < 500 ? 10 : 22;
-    const width = Math.floor((whole - left - 3 * gap - 12) / 3);
+    const gap = look.width < 500 ? 14 : 22;
+    // A difference of which nothing is known has no panel.
+    const panels = (['count', 'energy', 'latency'] as const).filter((field) => causes.some((l) => finite(l[field])));
+    if (panels.length === 0) return null;
+    const width = Math.floor((whole - left - panels.length * gap - 12) / panels.length);
     const keys = lines.map((l) => l.key);
     const y = { field: 'key', type: 'nominal', sort: keys, scale: { domain: keys }, axis: null };
     const step = { step: 19 };
@@ -82,8 +85,9 @@ export const divergence: Chart = {
         ],
       };
     };
+    const titles = { count: 'decisions', energy: unit === '' ? 'energy' : `energy [${unit}]`, latency: 'latency' };
     return {
-      hconcat: [names, panel('count', 'decisions', false), panel('energy', unit === '' ? 'energy' : `energy [${unit}]`, true), panel('latency', 'latency', true)],
+      hconcat: [names, ...panels.map((field) => panel(field, titles[field], field !== 'count'))],
       spacing: gap, bounds: 'flush',
       resolve: { scale: { y: 'independent' } },
     };
