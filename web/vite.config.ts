@@ -11,23 +11,38 @@ import { licenses, packagesOf } from './build/licenses.ts';
 const root = import.meta.dirname;
 const WEIGHTS = { regular: 400, bold: 700 } as const;
 const SCRIPTS = ['latin', 'latin-ext', 'greek', 'cyrillic'] as const;
-const BANNER = '/* SPDX-License-Identifier: GPL-2.0-only AND BSD-3-Clause AND ISC. Made from web/src by "npm run build" in web/; licences: LICENSES.txt. */';
+const BANNER =
+  '/* SPDX-License-Identifier: GPL-2.0-only AND BSD-3-Clause AND ISC. Made from web/src by "npm run build" in web/; licences: LICENSES.txt. */';
 
 function font(script: string, weight: number): Buffer {
-  return plainFont(readFileSync(join(root, `node_modules/@fontsource/arimo/files/arimo-${script}-${weight}-normal.woff`)));
+  return plainFont(
+    readFileSync(join(root, `node_modules/@fontsource/arimo/files/arimo-${script}-${weight}-normal.woff`)),
+  );
 }
 
 function widths(): string {
   const of = (weight: number) => {
     const all = SCRIPTS.slice(0, 2).map((s) => widthsOf(font(s, weight)));
     // Later scripts do not replace what the first one has.
-    return { em: all[0]!.em, of: Object.assign({}, ...all.map((f) => f.of).reverse()) as Record<string, number> };
+    return {
+      em: all[0]!.em,
+      of: Object.assign({}, ...all.map((f) => f.of).reverse()) as Record<string, number>,
+    };
   };
   const used = (all: Record<string, number>) =>
-    Object.fromEntries(Object.entries(all).filter(([c]) => c <= '\u017f' || (c >= '\u2010' && c <= '\u2212')).sort());
+    Object.fromEntries(
+      Object.entries(all)
+        .filter(([c]) => c <= '\u017f' || (c >= '\u2010' && c <= '\u2212'))
+        .sort(),
+    );
   const regular = of(WEIGHTS.regular);
   const bold = of(WEIGHTS.bold);
-  return JSON.stringify({ em: regular.em, other: Math.round(regular.em * 0.6), regular: used(regular.of), bold: used(bold.of) });
+  return JSON.stringify({
+    em: regular.em,
+    other: Math.round(regular.em * 0.6),
+    regular: used(regular.of),
+    bold: used(bold.of),
+  });
 }
 
 const virtualWidths: Plugin = {
@@ -48,13 +63,25 @@ const outlets: Plugin = {
     const script = bundle['idlewise.js'];
     if (script?.type !== 'chunk') throw new Error('the bundle has no idlewise.js');
     // An ending tag inside a string would end the script that holds it.
-    const code = `${BANNER}\n${script.code.trim()}\n`.replace(/<\/(script)/gi, '<\\/$1').replace(/<!--/g, '<\\!--');
+    const code = `${BANNER}\n${script.code.trim()}\n`
+      .replace(/<\/(script)/gi, '<\\/$1')
+      .replace(/<!--/g, '<\\!--');
     script.code = code;
-    const style = readFileSync(join(root, 'src/page/page.css'), 'utf8').replace(/\/\*[^]*?\*\//g, '').replace(/\s+/g, ' ').replace(/ ?([{};:,>]) ?/g, '$1').trim();
-    const page = readFileSync(join(root, 'src/page/page.html'), 'utf8').replace('{{policy}}', () => policy(code)).replace('{{style}}', () => style);
-    const emit = (fileName: string, source: string | Buffer) => this.emitFile({ type: 'asset', fileName, source });
+    const style = readFileSync(join(root, 'src/page/page.css'), 'utf8')
+      .replace(/\/\*[^]*?\*\//g, '')
+      .replace(/\s+/g, ' ')
+      .replace(/ ?([{};:,>]) ?/g, '$1')
+      .trim();
+    const page = readFileSync(join(root, 'src/page/page.html'), 'utf8')
+      .replace('{{policy}}', () => policy(code))
+      .replace('{{style}}', () => style);
+    const emit = (fileName: string, source: string | Buffer) =>
+      this.emitFile({ type: 'asset', fileName, source });
     emit('page.html', page);
-    emit('LICENSES.txt', licenses([...packagesOf(Object.keys(script.modules), root), '@fontsource/arimo'], root));
+    emit(
+      'LICENSES.txt',
+      licenses([...packagesOf(Object.keys(script.modules), root), '@fontsource/arimo'], root),
+    );
     // Bold is for titles; what it lacks is drawn in the regular weight.
     for (const one of SCRIPTS) emit(`font/arimo-${one}-regular.ttf`, font(one, WEIGHTS.regular));
     emit('font/arimo-latin-bold.ttf', font('latin', WEIGHTS.bold));

@@ -12,7 +12,11 @@ export function plainFont(woff: Buffer): Buffer {
     const offset = woff.readUInt32BE(at + 4);
     const packed = woff.subarray(offset, offset + woff.readUInt32BE(at + 8));
     const length = woff.readUInt32BE(at + 12);
-    return { tag: woff.subarray(at, at + 4), check: woff.readUInt32BE(at + 16), data: packed.length < length ? inflateSync(packed) : packed };
+    return {
+      tag: woff.subarray(at, at + 4),
+      check: woff.readUInt32BE(at + 16),
+      data: packed.length < length ? inflateSync(packed) : packed,
+    };
   });
   const power = 2 ** Math.floor(Math.log2(count));
   const head = Buffer.alloc(12 + 16 * count);
@@ -43,7 +47,10 @@ export function widthsOf(font: Buffer): { em: number; of: Record<string, number>
   for (let i = 0; i < font.readUInt16BE(4); i += 1) {
     const at = 12 + 16 * i;
     const offset = font.readUInt32BE(at + 8);
-    tables.set(font.toString('latin1', at, at + 4), font.subarray(offset, offset + font.readUInt32BE(at + 12)));
+    tables.set(
+      font.toString('latin1', at, at + 4),
+      font.subarray(offset, offset + font.readUInt32BE(at + 12)),
+    );
   }
   const table = (tag: string): Buffer => {
     const t = tables.get(tag);

@@ -19,10 +19,20 @@ export function licenses(packages: string[], root: string): string {
   const byText = new Map<string, string[]>();
   for (const name of packages) {
     const folder = join(root, 'node_modules', name);
-    const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string; license: string };
+    const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      version: string;
+      license: string;
+    };
     const file = readdirSync(folder).find((f) => /^(licen[cs]e|copying)/i.test(f));
-    const text = file ? readFileSync(join(folder, file), 'utf8').trim().replace(/\r/g, '').replace(/[ \t]+$/gm, '') : `License: ${about.license}`;
+    const text = file
+      ? readFileSync(join(folder, file), 'utf8')
+          .trim()
+          .replace(/\r/g, '')
+          .replace(/[ \t]+$/gm, '')
+      : `License: ${about.license}`;
     byText.set(text, [...(byText.get(text) ?? []), `${name} ${about.version} (${about.license})`]);
   }
-  return [...byText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`).join(`\n${'-'.repeat(80)}\n\n`);
+  return [...byText]
+    .map(([text, names]) => `${names.join('\n')}\n\n${text}\n`)
+    .join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -25,8 +25,19 @@ export function finished(chart: Chart, spec: Spec, look: Look): Spec {
   // Where there is one part only, its own title goes below the chart's.
   const own = spec['title'] as { text: string; offset?: number } | undefined;
   const below = [look.caption, own?.text ?? ''].filter((t) => t !== '').join(' \u00b7 ');
-  const head = { text: fitted(look, chart.title, 14, look.width - 20, true), fontSize: 14, ...(below === '' ? {} : { subtitle: fitted(look, below, 11, look.width - 20) }) };
-  const title = look.titled ? { title: { ...head, offset: Math.max(12, own?.offset ?? (spec['headroom'] as number | undefined) ?? 0) } } : {};
+  const head = {
+    text: fitted(look, chart.title, 14, look.width - 20, true),
+    fontSize: 14,
+    ...(below === '' ? {} : { subtitle: fitted(look, below, 11, look.width - 20) }),
+  };
+  const title = look.titled
+    ? {
+        title: {
+          ...head,
+          offset: Math.max(12, own?.offset ?? (spec['headroom'] as number | undefined) ?? 0),
+        },
+      }
+    : {};
   const { headroom: _, ...rest } = spec;
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
@@ -66,8 +77,13 @@ export function decades(from: number, to: number, pixels: number): number[] {
   return all.length * 48 <= pixels || few.length < 2 ? all : few;
 }
 
-/** Scale and legend by which governors are told apart; `kind` is what their marks are. */
-export function governorScales(tables: Tables, present: string[], look: Look, kind: 'point' | 'line' | 'none') {
+/** Scale and legend by which governors are distinguished; `kind` is what their marks are. */
+export function governorScales(
+  tables: Tables,
+  present: string[],
+  look: Look,
+  kind: 'point' | 'line' | 'none',
+) {
   const all = styles(tables.governors(), look.theme);
   const names = [...all.keys()].filter((g) => present.includes(g));
   const style = names.map((n) => all.get(n)!);
@@ -76,13 +92,37 @@ export function governorScales(tables: Tables, present: string[], look: Look, ki
   const legend =
     kind === 'none' || names.length < 2
       ? null
-      : { title: null, orient: 'top', direction: 'horizontal', columns, labelLimit: 160, symbolSize: kind === 'line' ? 260 : 70, symbolType: kind === 'line' ? 'stroke' : undefined, offset: 6 };
+      : {
+          title: null,
+          orient: 'top',
+          direction: 'horizontal',
+          columns,
+          labelLimit: 160,
+          symbolSize: kind === 'line' ? 260 : 70,
+          symbolType: kind === 'line' ? 'stroke' : undefined,
+          offset: 6,
+        };
   return {
     names,
     all,
-    color: { field: 'governor', type: 'nominal', legend, scale: { domain: names, range: style.map((s) => s.color) } },
-    shape: { field: 'governor', type: 'nominal', legend, scale: { domain: names, range: style.map((s) => s.shape) } },
-    dash: { field: 'governor', type: 'nominal', legend, scale: { domain: names, range: style.map((s) => s.dash) } },
+    color: {
+      field: 'governor',
+      type: 'nominal',
+      legend,
+      scale: { domain: names, range: style.map((s) => s.color) },
+    },
+    shape: {
+      field: 'governor',
+      type: 'nominal',
+      legend,
+      scale: { domain: names, range: style.map((s) => s.shape) },
+    },
+    dash: {
+      field: 'governor',
+      type: 'nominal',
+      legend,
+      scale: { domain: names, range: style.map((s) => s.dash) },
+    },
   };
 }
 
@@ -102,9 +142,20 @@ export function stateScale(rows: { state: string; state_index: number }[], look:
     label: (i: number) => label.get(i) ?? String(i),
     color,
     encoding: {
-      field: 'label', type: 'nominal',
+      field: 'label',
+      type: 'nominal',
       scale: { domain, range: indices.map(color) },
-      legend: { title: null, orient: 'top', direction: 'horizontal', symbolType: 'square', symbolSize: 110, symbolStrokeWidth: 0, offset: 6, columns: Math.max(1, Math.floor(room(look) / (Math.min(widest, 160) + 40))), labelLimit: 160 },
+      legend: {
+        title: null,
+        orient: 'top',
+        direction: 'horizontal',
+        symbolType: 'square',
+        symbolSize: 110,
+        symbolStrokeWidth: 0,
+        offset: 6,
+        columns: Math.max(1, Math.floor(room(look) / (Math.min(widest, 160) + 40))),
+        labelLimit: 160,
+      },
     },
   };
 }
@@ -121,7 +172,10 @@ export function partTitle(look: Look, text: string, width: number): Spec | undef
 }
 
 /** Names of recordings, where there is more than one. */
-export function recordingsOf(rows: { recording: string }[]): { names: string[]; title(name: string): string } {
+export function recordingsOf(rows: { recording: string }[]): {
+  names: string[];
+  title(name: string): string;
+} {
   const names = distinct(rows.map((r) => r.recording));
   return { names, title: (name) => (names.length > 1 ? name : '') };
 }

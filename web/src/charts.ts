@@ -14,5 +14,16 @@ import { response } from './charts/response';
 import { timeline } from './charts/timeline';
 
 export const CHARTS: readonly Chart[] = [
-  measures, front, frontP99, misses, residency, residencyCpu, periods, latency, divergence, timeline, response, points,
+  measures,
+  front,
+  frontP99,
+  misses,
+  residency,
+  residencyCpu,
+  periods,
+  latency,
+  divergence,
+  timeline,
+  response,
+  points,
 ];

@@ -41,29 +41,66 @@ export type Role = 'baseline' | 'governor' | 'bound';
 // The rows of the tables that charts read. A number may be null everywhere: it is not known.
 export interface Rows {
   measures: {
-    recording: string; governor: string; role: Role; measure: string; label: string; unit: string;
-    better: 'less' | 'more' | null; value: number | null; baseline_value: number | null; change: number | null;
+    recording: string;
+    governor: string;
+    role: Role;
+    measure: string;
+    label: string;
+    unit: string;
+    better: 'less' | 'more' | null;
+    value: number | null;
+    baseline_value: number | null;
+    change: number | null;
     change_unit: string;
   };
   front: {
-    recording: string; governor: string; role: Role; energy: number | null; energy_unit: string;
-    latency_mean_ns: number | null; latency_p99_ns: number | null;
+    recording: string;
+    governor: string;
+    role: Role;
+    energy: number | null;
+    energy_unit: string;
+    latency_mean_ns: number | null;
+    latency_p99_ns: number | null;
   };
-  misses: { recording: string; governor: string; too_deep_pct: number | null; too_shallow_pct: number | null };
+  misses: {
+    recording: string;
+    governor: string;
+    too_deep_pct: number | null;
+    too_shallow_pct: number | null;
+  };
   residency: {
-    recording: string; governor: string; cluster: string; cpu: number | null; state: string; state_index: number;
+    recording: string;
+    governor: string;
+    cluster: string;
+    cpu: number | null;
+    state: string;
+    state_index: number;
     share_pct: number | null;
   };
   periods: { recording: string; cluster: string; from_ns: number; to_ns: number; count: number };
   targets: { cluster: string; state: string; state_index: number; target_residency_ns: number };
   latency: { recording: string; governor: string; latency_ns: number; share: number };
   divergence: {
-    recording: string; governor: string; against: string; cause: string; count: number;
-    energy_change: number | null; latency_change_ns: number | null;
+    recording: string;
+    governor: string;
+    against: string;
+    cause: string;
+    count: number;
+    energy_change: number | null;
+    latency_change_ns: number | null;
   };
   timeline: {
-    recording: string; cpu: number; lane: string; governor: string; start_ns: number; end_ns: number; state: string;
-    state_index: number; verdict: string; wake: string; why: string;
+    recording: string;
+    cpu: number;
+    lane: string;
+    governor: string;
+    start_ns: number;
+    end_ns: number;
+    state: string;
+    state_index: number;
+    verdict: string;
+    wake: string;
+    why: string;
   };
   response: { subject: string; kind: 'step' | 'ramp'; time_ns: number; value: number | null; unit: string };
   points: { series: string; group: string; x: number | null; y: number | null; unit: string };
@@ -127,7 +164,13 @@ export class Tables {
         table?.columns.forEach((c, i) => (row[c.name] = cells[i] ?? null));
         if (recording !== null && 'recording' in row && row['recording'] !== recording) continue;
         // The recording's own lane of a timeline has no governor.
-        if (governors && 'governor' in row && row['governor'] !== '' && !governors.has(String(row['governor']))) continue;
+        if (
+          governors &&
+          'governor' in row &&
+          row['governor'] !== '' &&
+          !governors.has(String(row['governor']))
+        )
+          continue;
         rows.push(row as unknown as Rows[N]);
       }
       this.#rows.set(name, rows);
@@ -138,7 +181,15 @@ export class Tables {
   /** All governors of the report in its order, whatever is chosen, with their roles. */
   governors(): { name: string; role: Role }[] {
     const all = new Map<string, Role>();
-    for (const name of ['measures', 'front', 'misses', 'residency', 'latency', 'divergence', 'timeline'] as const) {
+    for (const name of [
+      'measures',
+      'front',
+      'misses',
+      'residency',
+      'latency',
+      'divergence',
+      'timeline',
+    ] as const) {
       const table = this.table(name);
       if (!table) continue;
       const governor = table.columns.findIndex((c) => c.name === 'governor');

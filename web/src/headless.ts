@@ -20,7 +20,11 @@ function measure(text: string, size: number, bold = false): number {
   return (sum * size) / widths.em;
 }
 
-interface Item { text?: unknown; fontSize?: number; fontWeight?: string | number }
+interface Item {
+  text?: unknown;
+  fontSize?: number;
+  fontWeight?: string | number;
+}
 
 function measureItem(item: Item, text: unknown): number {
   const lines = Array.isArray(text) ? text : [text];
@@ -52,5 +56,7 @@ export async function svg(name: string, json: string, width: number, theme: Them
 
 /** Name, title and tables of every chart. */
 export function list(): string {
-  return JSON.stringify(CHARTS.map((c) => ({ name: c.name, title: c.title, about: c.about, tables: c.tables })));
+  return JSON.stringify(
+    CHARTS.map((c) => ({ name: c.name, title: c.title, about: c.about, tables: c.tables })),
+  );
 }

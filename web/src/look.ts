@@ -35,14 +35,26 @@ export interface Ink {
 
 export const INK: Record<Theme, Ink> = {
   light: {
-    paper: '#ffffff', text: '#1c1f23', quiet: '#5a626b', line: '#c9ced4', faint: '#eceef1', accent: '#00609c',
-    deep: '#c44e00', shallow: '#0072b2',
+    paper: '#ffffff',
+    text: '#1c1f23',
+    quiet: '#5a626b',
+    line: '#c9ced4',
+    faint: '#eceef1',
+    accent: '#00609c',
+    deep: '#c44e00',
+    shallow: '#0072b2',
     governors: ['#0072b2', '#d55e00', '#00875f', '#a8488a', '#b27a00', '#3f9bd8'],
     states: ['#dbe7f1', '#0b4a78'],
   },
   dark: {
-    paper: '#16191d', text: '#e8eaed', quiet: '#a3abb5', line: '#424a54', faint: '#262b31', accent: '#6bb8f0',
-    deep: '#f08a4b', shallow: '#56b4e9',
+    paper: '#16191d',
+    text: '#e8eaed',
+    quiet: '#a3abb5',
+    line: '#424a54',
+    faint: '#262b31',
+    accent: '#6bb8f0',
+    deep: '#f08a4b',
+    shallow: '#56b4e9',
     governors: ['#56b4e9', '#f08a4b', '#2cc295', '#dd8fc0', '#e6b422', '#9cc9ff'],
     states: ['#32414f', '#8fd0ff'],
   },
@@ -50,7 +62,13 @@ export const INK: Record<Theme, Ink> = {
 
 // Five shapes and six colours: thirty governors before one has both of another's.
 const SHAPES = ['circle', 'square', 'triangle-up', 'cross', 'triangle-down'];
-const DASHES: readonly number[][] = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [13, 4]];
+const DASHES: readonly number[][] = [
+  [1, 0],
+  [7, 3],
+  [2, 2],
+  [9, 3, 2, 3],
+  [13, 4],
+];
 
 export interface Style {
   color: string;
@@ -66,10 +84,16 @@ export function styles(governors: { name: string; role: Role }[], theme: Theme):
   let n = 0;
   for (const { name, role } of governors) {
     if (role === 'baseline') out.set(name, { color: ink.text, shape: 'circle', dash: [1, 0], filled: true });
-    else if (role === 'bound') out.set(name, { color: ink.quiet, shape: 'diamond', dash: [4, 4], filled: false });
+    else if (role === 'bound')
+      out.set(name, { color: ink.quiet, shape: 'diamond', dash: [4, 4], filled: false });
     else {
       const color = ink.governors[n % ink.governors.length] ?? ink.text;
-      out.set(name, { color, shape: SHAPES[(n + 1) % SHAPES.length] ?? 'circle', dash: [...(DASHES[n % DASHES.length] ?? [])], filled: true });
+      out.set(name, {
+        color,
+        shape: SHAPES[(n + 1) % SHAPES.length] ?? 'circle',
+        dash: [...(DASHES[n % DASHES.length] ?? [])],
+        filled: true,
+      });
       n += 1;
     }
   }
@@ -78,7 +102,16 @@ export function styles(governors: { name: string; role: Role }[], theme: Theme):
 
 function mixed(from: string, to: string, share: number): string {
   const at = (color: string, i: number) => parseInt(color.slice(1 + 2 * i, 3 + 2 * i), 16);
-  return '#' + [0, 1, 2].map((i) => Math.round(at(from, i) + (at(to, i) - at(from, i)) * share).toString(16).padStart(2, '0')).join('');
+  return (
+    '#' +
+    [0, 1, 2]
+      .map((i) =>
+        Math.round(at(from, i) + (at(to, i) - at(from, i)) * share)
+          .toString(16)
+          .padStart(2, '0'),
+      )
+      .join('')
+  );
 }
 
 /** The colours of so many idle states, shallowest first. */
@@ -106,8 +139,18 @@ export function fitted(look: Look, text: string, size: number, width: number, bo
 export function config(look: Look): object {
   const ink = INK[look.theme];
   const axis = {
-    labelColor: ink.quiet, titleColor: ink.quiet, titleFontWeight: 'normal', titleFontSize: 11, labelFontSize: 11,
-    domainColor: ink.line, tickColor: ink.line, gridColor: ink.faint, gridWidth: 1, tickSize: 4, labelPadding: 3, titlePadding: 6,
+    labelColor: ink.quiet,
+    titleColor: ink.quiet,
+    titleFontWeight: 'normal',
+    titleFontSize: 11,
+    labelFontSize: 11,
+    domainColor: ink.line,
+    tickColor: ink.line,
+    gridColor: ink.faint,
+    gridWidth: 1,
+    tickSize: 4,
+    labelPadding: 3,
+    titlePadding: 6,
   };
   return {
     font: look.font,
@@ -116,8 +159,26 @@ export function config(look: Look): object {
     axisY: { domain: false, ticks: false, labelPadding: 6 },
     axisX: { grid: false },
     axisQuantitative: { labelOverlap: 'greedy', labelSeparation: 8 },
-    title: { color: ink.text, fontSize: 12, fontWeight: 'bold', anchor: 'start', frame: 'group', subtitleColor: ink.quiet, subtitleFontSize: 11, offset: 8 },
-    legend: { labelColor: ink.text, titleColor: ink.quiet, labelFontSize: 11, titleFontSize: 11, titleFontWeight: 'normal', symbolStrokeWidth: 2, rowPadding: 3, columnPadding: 14 },
+    title: {
+      color: ink.text,
+      fontSize: 12,
+      fontWeight: 'bold',
+      anchor: 'start',
+      frame: 'group',
+      subtitleColor: ink.quiet,
+      subtitleFontSize: 11,
+      offset: 8,
+    },
+    legend: {
+      labelColor: ink.text,
+      titleColor: ink.quiet,
+      labelFontSize: 11,
+      titleFontSize: 11,
+      titleFontWeight: 'normal',
+      symbolStrokeWidth: 2,
+      rowPadding: 3,
+      columnPadding: 14,
+    },
     text: { color: ink.text, fontSize: 11 },
     rule: { color: ink.line },
     concat: { spacing: 14 },

@@ -8,11 +8,21 @@ import type { Spec } from './chart';
 
 // What Vega-Lite warns of are specifications; ours are tested. Errors are thrown.
 const quiet = {
-  level() { return this; },
-  error(...words: unknown[]) { throw new Error(words.map(String).join(' ')); },
-  warn() { return this; },
-  info() { return this; },
-  debug() { return this; },
+  level() {
+    return this;
+  },
+  error(...words: unknown[]) {
+    throw new Error(words.map(String).join(' '));
+  },
+  warn() {
+    return this;
+  },
+  info() {
+    return this;
+  },
+  debug() {
+    return this;
+  },
 };
 
 /** A view that has not been run. Without an element it draws nothing and can be asked for its SVG. */
@@ -21,7 +31,12 @@ export function viewOf(spec: Spec, element: HTMLElement | null): View {
   const own = JSON.parse(JSON.stringify(spec)) as TopLevelSpec;
   const { spec: vega } = compile(own, { logger: quiet as never });
   const runtime = parse(vega as VegaSpec, undefined, { ast: true });
-  const options = { renderer: element ? 'svg' : 'none', expr: expressionInterpreter, logLevel: ErrorLevel, hover: element !== null };
+  const options = {
+    renderer: element ? 'svg' : 'none',
+    expr: expressionInterpreter,
+    logLevel: ErrorLevel,
+    hover: element !== null,
+  };
   const view = new View(runtime, options as ConstructorParameters<typeof View>[1]);
   return element ? view.initialize(element) : view;
 }

@@ -9,7 +9,13 @@ const OBEYED =
 /** Foreign text, shown and not obeyed: `\u001b`. A line end stays; outside of reasons and notes it is a space. */
 export function shown(text: string): string {
   return text.replace(OBEYED, (c) =>
-    c === '\n' ? c : c === '\t' ? ' ' : [...Array(c.length).keys()].map((i) => '\\u' + c.charCodeAt(i).toString(16).padStart(4, '0')).join(''),
+    c === '\n'
+      ? c
+      : c === '\t'
+        ? ' '
+        : [...Array(c.length).keys()]
+            .map((i) => '\\u' + c.charCodeAt(i).toString(16).padStart(4, '0'))
+            .join(''),
   );
 }
 
@@ -23,7 +29,8 @@ export function number(value: number | null): string {
   if (Number.isInteger(value) && size < 1e15) return minus(String(value));
   if (size !== 0 && (size < 1e-4 || size >= 1e15)) return minus(value.toExponential(2));
   // Four digits below a thousand, as the command prints energies.
-  const decimals = size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 3 - Math.floor(Math.log10(size || 1) + 1);
+  const decimals =
+    size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 3 - Math.floor(Math.log10(size || 1) + 1);
   return minus(value.toFixed(Math.min(decimals, 8)));
 }
 
@@ -35,7 +42,11 @@ function minus(text: string): string {
 export function duration(ns: number | null): string {
   if (ns === null || !Number.isFinite(ns)) return UNKNOWN;
   const size = Math.abs(ns);
-  for (const [unit, name] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs']] as const)
+  for (const [unit, name] of [
+    [1e9, 's'],
+    [1e6, 'ms'],
+    [1e3, 'µs'],
+  ] as const)
     if (size >= unit) return `${minus(digits(ns / unit))} ${name}`;
   return `${number(ns)} ns`;
 }
@@ -57,7 +68,8 @@ export function quantity(value: number | null, unit: string): string {
 /** A difference with its sign. */
 export function signed(value: number | null, unit: string): string {
   if (value === null) return UNKNOWN;
-  const text = unit === 'ns' ? duration(value) : unit === '%' || unit === 'pp' ? minus(value.toFixed(2)) : number(value);
+  const text =
+    unit === 'ns' ? duration(value) : unit === '%' || unit === 'pp' ? minus(value.toFixed(2)) : number(value);
   const tail = unit === '' || unit === 'ns' ? '' : ` ${unit}`;
   return `${value > 0 ? '+' : ''}${text}${tail}`;
 }

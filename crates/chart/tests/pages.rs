@@ -66,8 +66,8 @@ fn a_page_that_would_be_too_large_says_what_it_leaves_out() {
     for (name, least) in [("timeline", 1_000), ("points", 1_000)] {
         let (all, kept) = (rows(large, name), rows(&held, name));
         assert!(kept.len() < all.len() && kept.len() > least, "{name}: {} of {}", kept.len(), all.len());
-        let told = format!("it shows {} of {} ", kept.len(), all.len());
-        assert!(held.sampled.iter().any(|s| s.contains(&told)), "{told}: {:?}", held.sampled);
+        let sentence = format!("it shows {} of {} ", kept.len(), all.len());
+        assert!(held.sampled.iter().any(|s| s.contains(&sentence)), "{sentence}: {:?}", held.sampled);
     }
     // The other tables are whole; every CPU has its beginning.
     for name in ["residency", "latency"] {

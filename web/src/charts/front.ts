@@ -42,11 +42,25 @@ function scale(values: number[], may_log: boolean): Scale {
   };
 }
 
-interface Box { left: number; top: number; right: number; bottom: number }
-const overlap = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+const overlap = (a: Box, b: Box) =>
+  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 /** Names next to their points, without overlaps: in one of eight places around each, or farther out with a leader. */
-function placed(points: Point[], steps: { x: number; y: number }[], x: Scale, y: Scale, width: number, height: number, look: Look) {
+function placed(
+  points: Point[],
+  steps: { x: number; y: number }[],
+  x: Scale,
+  y: Scale,
+  width: number,
+  height: number,
+  look: Look,
+) {
   const at = points.map((p) => ({ x: x.pixels(p.x, width), y: height - y.pixels(p.y, height) }));
   const taken: Box[] = at.map((p) => ({ left: p.x - 6, right: p.x + 6, top: p.y - 6, bottom: p.y + 6 }));
   // The front's own line, a horizontal and a vertical part at a time.
@@ -64,7 +78,16 @@ function placed(points: Point[], steps: { x: number; y: number }[], x: Scale, y:
     const w = look.measure(p.name, 11) + 2;
     const h = 13;
     search: for (const distance of [10, 16, 24, 36, 50, 66])
-      for (const [dx, dy] of [[1, 0], [-1, 0], [0, -1], [0, 1], [0.8, -0.8], [0.8, 0.8], [-0.8, -0.8], [-0.8, 0.8]] as const) {
+      for (const [dx, dy] of [
+        [1, 0],
+        [-1, 0],
+        [0, -1],
+        [0, 1],
+        [0.8, -0.8],
+        [0.8, 0.8],
+        [-0.8, -0.8],
+        [-0.8, 0.8],
+      ] as const) {
         const cx = from.x + dx * distance + (dx > 0 ? w / 2 : dx < 0 ? -w / 2 : 0);
         const cy = from.y + dy * (distance + 2);
         const box = { left: cx - w / 2, right: cx + w / 2, top: cy - h / 2, bottom: cy + h / 2 };
@@ -72,8 +95,18 @@ function placed(points: Point[], steps: { x: number; y: number }[], x: Scale, y:
         if (taken.some((t, k) => k !== i && overlap(t, box)) || lines.some((l) => overlap(l, box))) continue;
         taken.push(box);
         out.push({
-          name: p.name, governor: p.governor, lx: x.value(cx, width), ly: y.value(height - cy, height),
-          ...(distance > 16 ? { px: p.x, py: p.y, ex: x.value(cx - dx * w / 2, width), ey: y.value(height - (cy - dy * 4), height) } : {}),
+          name: p.name,
+          governor: p.governor,
+          lx: x.value(cx, width),
+          ly: y.value(height - cy, height),
+          ...(distance > 16
+            ? {
+                px: p.x,
+                py: p.y,
+                ex: x.value(cx - (dx * w) / 2, width),
+                ey: y.value(height - (cy - dy * 4), height),
+              }
+            : {}),
         });
         break search;
       }
@@ -89,27 +122,65 @@ export function paretoFront<T extends { x: number; y: number }>(points: T[]): T[
   return out;
 }
 
-function cell(points: Point[], width: number, height: number, tables: Tables, look: Look, yTitle: string, unit: string, title: string): Spec {
+function cell(
+  points: Point[],
+  width: number,
+  height: number,
+  tables: Tables,
+  look: Look,
+  yTitle: string,
+  unit: string,
+  title: string,
+): Spec {
   const ink = INK[look.theme];
-  const x = scale(points.map((p) => p.x), false);
-  const y = scale(points.map((p) => p.y), true);
-  const scales = governorScales(tables, points.map((p) => p.governor), look, 'none');
+  const x = scale(
+    points.map((p) => p.x),
+    false,
+  );
+  const y = scale(
+    points.map((p) => p.y),
+    true,
+  );
+  const scales = governorScales(
+    tables,
+    points.map((p) => p.governor),
+    look,
+    'none',
+  );
   const front = paretoFront(points.filter((p) => p.role !== 'bound'));
   // The front goes on to the edges: to the top above its best energy, to the right of its best latency.
   const first = front[0];
   const last = front.at(-1);
-  const steps = first && last ? [{ x: first.x, y: y.domain[1] }, ...front.map((p) => ({ x: p.x, y: p.y })), { x: x.domain[1], y: last.y }] : [];
+  const steps =
+    first && last
+      ? [
+          { x: first.x, y: y.domain[1] },
+          ...front.map((p) => ({ x: p.x, y: p.y })),
+          { x: x.domain[1], y: last.y },
+        ]
+      : [];
   const labels = placed(points, steps, x, y, width, height, look);
   const hollow = points.filter((p) => p.role === 'bound');
   const full = points.filter((p) => p.role !== 'bound');
   const xEnc = {
-    field: 'x', type: 'quantitative', title: `idle energy${unit === '' ? '' : ` [${unit}]`} (less is better)`,
-    scale: { domain: x.domain, nice: false, zero: false }, axis: { grid: true, tickCount: Math.max(3, Math.floor(width / 80)), format: '~g' },
+    field: 'x',
+    type: 'quantitative',
+    title: `idle energy${unit === '' ? '' : ` [${unit}]`} (less is better)`,
+    scale: { domain: x.domain, nice: false, zero: false },
+    axis: { grid: true, tickCount: Math.max(3, Math.floor(width / 80)), format: '~g' },
   };
   const yEnc = {
-    field: 'y', type: 'quantitative', title: `${yTitle} (less is better)`,
+    field: 'y',
+    type: 'quantitative',
+    title: `${yTitle} (less is better)`,
     scale: { domain: y.domain, nice: false, zero: false, type: y.log ? 'log' : 'linear' },
-    axis: { grid: true, labelExpr: NS_LABEL, minExtent: 46, maxExtent: 46, ...(y.log ? { values: decades(y.domain[0], y.domain[1], height * 1.4) } : { tickCount: 5 }) },
+    axis: {
+      grid: true,
+      labelExpr: NS_LABEL,
+      minExtent: 46,
+      maxExtent: 46,
+      ...(y.log ? { values: decades(y.domain[0], y.domain[1], height * 1.4) } : { tickCount: 5 }),
+    },
   };
   const tooltip = [
     { field: 'name', type: 'nominal', title: 'governor' },
@@ -119,25 +190,50 @@ function cell(points: Point[], width: number, height: number, tables: Tables, lo
   const color = { ...scales.color, legend: null };
   const shape = { ...scales.shape, legend: null };
   return {
-    width, height,
+    width,
+    height,
     title: partTitle(look, title, width),
     layer: [
       {
         data: { values: steps },
-        mark: { type: 'line', interpolate: 'step-after', color: ink.quiet, strokeWidth: 1.25, strokeDash: [5, 3], clip: true },
+        mark: {
+          type: 'line',
+          interpolate: 'step-after',
+          color: ink.quiet,
+          strokeWidth: 1.25,
+          strokeDash: [5, 3],
+          clip: true,
+        },
         encoding: { x: xEnc, y: yEnc, order: { field: 'x', type: 'quantitative' } },
       },
       {
         data: { values: labels.filter((l) => 'px' in l) },
         mark: { type: 'rule', strokeWidth: 0.75, color: ink.quiet },
-        encoding: { x: { field: 'px', type: 'quantitative' }, y: { field: 'py', type: 'quantitative' }, x2: { field: 'ex' }, y2: { field: 'ey' } },
+        encoding: {
+          x: { field: 'px', type: 'quantitative' },
+          y: { field: 'py', type: 'quantitative' },
+          x2: { field: 'ex' },
+          y2: { field: 'ey' },
+        },
       },
-      { data: { values: full }, mark: { type: 'point', filled: true, size: 75, opacity: 1 }, encoding: { x: xEnc, y: yEnc, color, shape, tooltip } },
-      { data: { values: hollow }, mark: { type: 'point', filled: true, fill: ink.paper, strokeWidth: 1.75, size: 85, opacity: 1 }, encoding: { x: xEnc, y: yEnc, stroke: { ...color }, shape, tooltip } },
+      {
+        data: { values: full },
+        mark: { type: 'point', filled: true, size: 75, opacity: 1 },
+        encoding: { x: xEnc, y: yEnc, color, shape, tooltip },
+      },
+      {
+        data: { values: hollow },
+        mark: { type: 'point', filled: true, fill: ink.paper, strokeWidth: 1.75, size: 85, opacity: 1 },
+        encoding: { x: xEnc, y: yEnc, stroke: { ...color }, shape, tooltip },
+      },
       {
         data: { values: labels },
         mark: { type: 'text', baseline: 'middle', align: 'center', fontSize: 11, color: ink.text },
-        encoding: { x: { field: 'lx', type: 'quantitative' }, y: { field: 'ly', type: 'quantitative' }, text: { field: 'name', type: 'nominal' } },
+        encoding: {
+          x: { field: 'lx', type: 'quantitative' },
+          y: { field: 'ly', type: 'quantitative' },
+          text: { field: 'name', type: 'nominal' },
+        },
       },
     ],
   };
@@ -151,14 +247,35 @@ function drawn(which: 'latency_mean_ns' | 'latency_p99_ns', yTitle: string) {
     const columns = names.length > 1 && look.width >= 640 ? 2 : 1;
     const width = Math.floor((room(look) - (columns - 1) * 24) / columns) - 66;
     const height = columns === 1 ? Math.max(220, Math.min(340, Math.round(width * 0.5))) : 230;
-    const crowded = Math.max(...names.map((name) => rows.filter((r) => r.recording === name).length)) > 10 ? 1.5 : 1;
+    const crowded =
+      Math.max(...names.map((name) => rows.filter((r) => r.recording === name).length)) > 10 ? 1.5 : 1;
     const cells = names.map((name) => {
-      const points = rows.filter((r) => r.recording === name).map((r) => ({
-        governor: r.governor, role: r.role, x: r.energy as number, y: r[which] as number,
-        name: r.role === 'bound' ? `${r.governor} (bound)` : r.role === 'baseline' ? `${r.governor} (baseline)` : r.governor,
-        energy: quantity(r.energy, r.energy_unit), latency: duration(r[which]),
-      }));
-      return cell(points, width, Math.round(height * crowded), tables, look, yTitle, rows[0]!.energy_unit, title(name));
+      const points = rows
+        .filter((r) => r.recording === name)
+        .map((r) => ({
+          governor: r.governor,
+          role: r.role,
+          x: r.energy as number,
+          y: r[which] as number,
+          name:
+            r.role === 'bound'
+              ? `${r.governor} (bound)`
+              : r.role === 'baseline'
+                ? `${r.governor} (baseline)`
+                : r.governor,
+          energy: quantity(r.energy, r.energy_unit),
+          latency: duration(r[which]),
+        }));
+      return cell(
+        points,
+        width,
+        Math.round(height * crowded),
+        tables,
+        look,
+        yTitle,
+        rows[0]!.energy_unit,
+        title(name),
+      );
     });
     return cells.length === 1 ? cells[0]! : { concat: cells, columns, spacing: { row: 18, column: 24 } };
   };
@@ -167,7 +284,8 @@ function drawn(which: 'latency_mean_ns' | 'latency_p99_ns', yTitle: string) {
 export const front: Chart = {
   name: 'front',
   title: 'Energy against mean wakeup latency',
-  about: 'Down and to the left is better. Dashed: the Pareto front; no governor on it is beaten in both. A hollow diamond is a bound: it knows the future.',
+  about:
+    'Down and to the left is better. Dashed: the Pareto front; no governor on it is beaten in both. A hollow diamond is a bound: it knows the future.',
   tables: ['front'],
   draw: drawn('latency_mean_ns', 'mean wakeup latency'),
 };
@@ -175,7 +293,8 @@ export const front: Chart = {
 export const frontP99: Chart = {
   name: 'front-p99',
   title: 'Energy against the 99th percentile of wakeup latency',
-  about: 'One wakeup in a hundred takes longer than this latency. Down and to the left is better. Dashed: the Pareto front. A hollow diamond is a bound: it knows the future.',
+  about:
+    'One wakeup in a hundred takes longer than this latency. Down and to the left is better. Dashed: the Pareto front. A hollow diamond is a bound: it knows the future.',
   tables: ['front'],
   draw: drawn('latency_p99_ns', 'wakeup latency, p99'),
 };

@@ -14,7 +14,8 @@ function median(values: number[]): number {
 export const points: Chart = {
   name: 'points',
   title: 'Every measured point',
-  about: 'One point is one run. Within a row, later runs stand lower, so that a drift shows as a slope. The bar is the median.',
+  about:
+    'One point is one run. Within a row, later runs stand lower, so that a drift shows as a slope. The bar is the median.',
   tables: ['points'],
   draw(tables, look): Spec | null {
     const rows = tables.rows('points').filter((r) => finite(r.y));
@@ -22,7 +23,10 @@ export const points: Chart = {
     const ink = INK[look.theme];
     const groups = distinct(rows.map((r) => r.group));
     const roles = new Map(tables.governors().map((g) => [g.name, g.role]));
-    const style = styles(groups.map((name) => ({ name, role: roles.get(name) ?? 'governor' })), look.theme);
+    const style = styles(
+      groups.map((name) => ({ name, role: roles.get(name) ?? 'governor' })),
+      look.theme,
+    );
     const left = labelRoom(look, groups);
     const width = room(look) - left - 24;
     const parts = [...grouped(rows, (r) => r.series)].map(([series, mine]) => {
@@ -31,29 +35,82 @@ export const points: Chart = {
       // A point's place within its row: its order in time, between a fifth and four fifths.
       const values = [...grouped(mine, (r) => r.group)].flatMap(([group, of]) => {
         const sorted = [...of].sort((a, b) => (a.x ?? 0) - (b.x ?? 0));
-        return sorted.map((r, i) => ({ group, v: r.y, place: sorted.length < 2 ? 0.5 : 0.22 + (0.56 * i) / (sorted.length - 1), text: quantity(r.y, unit), order: r.x === null ? String(i + 1) : number(r.x) }));
+        return sorted.map((r, i) => ({
+          group,
+          v: r.y,
+          place: sorted.length < 2 ? 0.5 : 0.22 + (0.56 * i) / (sorted.length - 1),
+          text: quantity(r.y, unit),
+          order: r.x === null ? String(i + 1) : number(r.x),
+        }));
       });
-      const medians = [...grouped(mine, (r) => r.group)].map(([group, of]) => ({ group, v: median(of.map((r) => r.y as number)) }));
-      const y = { field: 'group', type: 'nominal', title: null, sort: here, axis: { labelLimit: left - 10, minExtent: left, maxExtent: left, labelColor: ink.text, grid: true } };
-      const x = { field: 'v', type: 'quantitative', title: unit === '' || unit === 'ns' ? null : `[${unit}]`, scale: { zero: false }, axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, ...(unit === 'ns' ? { labelExpr: NS_LABEL } : { format: '~g' }) } };
+      const medians = [...grouped(mine, (r) => r.group)].map(([group, of]) => ({
+        group,
+        v: median(of.map((r) => r.y as number)),
+      }));
+      const y = {
+        field: 'group',
+        type: 'nominal',
+        title: null,
+        sort: here,
+        axis: { labelLimit: left - 10, minExtent: left, maxExtent: left, labelColor: ink.text, grid: true },
+      };
+      const x = {
+        field: 'v',
+        type: 'quantitative',
+        title: unit === '' || unit === 'ns' ? null : `[${unit}]`,
+        scale: { zero: false },
+        axis: {
+          tickCount: Math.max(3, Math.floor(width / 80)),
+          grid: true,
+          ...(unit === 'ns' ? { labelExpr: NS_LABEL } : { format: '~g' }),
+        },
+      };
       return {
-        width, height: { step: 34 },
+        width,
+        height: { step: 34 },
         title: partTitle(look, series, width),
         layer: [
-          { data: { values: medians }, mark: { type: 'tick', orient: 'vertical', thickness: 2.5, size: 26, color: ink.quiet }, encoding: { y, x } },
+          {
+            data: { values: medians },
+            mark: { type: 'tick', orient: 'vertical', thickness: 2.5, size: 26, color: ink.quiet },
+            encoding: { y, x },
+          },
           {
             data: { values },
-            mark: { type: 'point', filled: true, size: values.length > 400 ? 14 : 34, opacity: values.length > 400 ? 0.5 : 0.8 },
+            mark: {
+              type: 'point',
+              filled: true,
+              size: values.length > 400 ? 14 : 34,
+              opacity: values.length > 400 ? 0.5 : 0.8,
+            },
             encoding: {
-              y, x, yOffset: { field: 'place', type: 'quantitative', scale: { domain: [0, 1] } },
-              color: { field: 'group', type: 'nominal', legend: null, scale: { domain: groups, range: groups.map((g) => style.get(g)?.color ?? ink.text) } },
-              shape: { field: 'group', type: 'nominal', legend: null, scale: { domain: groups, range: groups.map((g) => style.get(g)?.shape ?? 'circle') } },
-              tooltip: [{ field: 'group', type: 'nominal', title: 'of' }, { field: 'text', type: 'nominal', title: 'value' }, { field: 'order', type: 'nominal', title: 'run' }],
+              y,
+              x,
+              yOffset: { field: 'place', type: 'quantitative', scale: { domain: [0, 1] } },
+              color: {
+                field: 'group',
+                type: 'nominal',
+                legend: null,
+                scale: { domain: groups, range: groups.map((g) => style.get(g)?.color ?? ink.text) },
+              },
+              shape: {
+                field: 'group',
+                type: 'nominal',
+                legend: null,
+                scale: { domain: groups, range: groups.map((g) => style.get(g)?.shape ?? 'circle') },
+              },
+              tooltip: [
+                { field: 'group', type: 'nominal', title: 'of' },
+                { field: 'text', type: 'nominal', title: 'value' },
+                { field: 'order', type: 'nominal', title: 'run' },
+              ],
             },
           },
         ],
       };
     });
-    return parts.length === 1 ? parts[0]! : { vconcat: parts, spacing: 16, resolve: { scale: { x: 'independent', y: 'independent' } } };
+    return parts.length === 1
+      ? parts[0]!
+      : { vconcat: parts, spacing: 16, resolve: { scale: { x: 'independent', y: 'independent' } } };
   },
 };

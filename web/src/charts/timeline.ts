@@ -17,7 +17,6 @@ export interface Window {
   to: number;
 }
 
-
 /** Lanes in the order of the table, the recording's first. */
 export function lanes(rows: Period[]): string[] {
   const all = distinct(rows.map((r) => r.lane));
@@ -48,27 +47,57 @@ export function drawWindow(tables: Tables, look: Look, window: Window, chosen: P
   const span = window.to - window.from;
   // Of periods that fall onto the same pixel of a lane one is drawn.
   const reached = new Map<string, number>();
-  const seen = cpu.filter((r) => r.end_ns >= window.from && r.start_ns <= window.to).sort((a, b) => a.start_ns - b.start_ns).filter((r) => {
-    const end = Math.floor(((r.end_ns - window.from) / span) * width * 2);
-    if (end === reached.get(r.lane)) return false;
-    reached.set(r.lane, end);
-    return true;
-  });
+  const seen = cpu
+    .filter((r) => r.end_ns >= window.from && r.start_ns <= window.to)
+    .sort((a, b) => a.start_ns - b.start_ns)
+    .filter((r) => {
+      const end = Math.floor(((r.end_ns - window.from) / span) * width * 2);
+      if (end === reached.get(r.lane)) return false;
+      reached.set(r.lane, end);
+      return true;
+    });
   const bars = seen.map((r, id) => ({
-    id, lane: r.lane, governor: r.governor,
+    id,
+    lane: r.lane,
+    governor: r.governor,
     // Even the shortest idle period is drawn.
-    from: Math.max(0, (r.start_ns - window.from)), to: Math.min(span, Math.max(r.end_ns - window.from, r.start_ns - window.from + span / width)),
-    label: states.label(r.state_index), verdict: r.verdict, wake: r.wake, why: r.why, start_ns: r.start_ns, end_ns: r.end_ns,
-    length: duration(r.end_ns - r.start_ns), start: duration(r.start_ns),
+    from: Math.max(0, r.start_ns - window.from),
+    to: Math.min(span, Math.max(r.end_ns - window.from, r.start_ns - window.from + span / width)),
+    label: states.label(r.state_index),
+    verdict: r.verdict,
+    wake: r.wake,
+    why: r.why,
+    start_ns: r.start_ns,
+    end_ns: r.end_ns,
+    length: duration(r.end_ns - r.start_ns),
+    start: duration(r.start_ns),
   }));
-  const y = { field: 'lane', type: 'nominal', title: null, sort: names, scale: { domain: names }, axis: { labelLimit: left - 10, minExtent: left, maxExtent: left, labelColor: ink.text } };
+  const y = {
+    field: 'lane',
+    type: 'nominal',
+    title: null,
+    sort: names,
+    scale: { domain: names },
+    axis: { labelLimit: left - 10, minExtent: left, maxExtent: left, labelColor: ink.text },
+  };
   const x = {
-    field: 'from', type: 'quantitative', title: `time from ${precise(window.from, span)}`, scale: { domain: [0, span], nice: false },
-    axis: { labelExpr: NS_LABEL, grid: true, tickCount: Math.max(3, Math.floor(width / 90)), labelFlush: true },
+    field: 'from',
+    type: 'quantitative',
+    title: `time from ${precise(window.from, span)}`,
+    scale: { domain: [0, span], nice: false },
+    axis: {
+      labelExpr: NS_LABEL,
+      grid: true,
+      tickCount: Math.max(3, Math.floor(width / 90)),
+      labelFlush: true,
+    },
   };
   const tooltip = [
-    { field: 'lane', type: 'nominal', title: 'lane' }, { field: 'label', type: 'nominal', title: 'state' },
-    { field: 'length', type: 'nominal', title: 'idle for' }, { field: 'verdict', type: 'nominal' }, { field: 'wake', type: 'nominal', title: 'woken by' },
+    { field: 'lane', type: 'nominal', title: 'lane' },
+    { field: 'label', type: 'nominal', title: 'state' },
+    { field: 'length', type: 'nominal', title: 'idle for' },
+    { field: 'verdict', type: 'nominal' },
+    { field: 'wake', type: 'nominal', title: 'woken by' },
   ];
   const step = names.length > 8 ? 24 : 30;
   const wrong = (side: string, color: string, mark: object) => ({
@@ -77,19 +106,38 @@ export function drawWindow(tables: Tables, look: Look, window: Window, chosen: P
     encoding: { y, x, x2: { field: 'to' } },
   });
   return {
-    width, height: { step },
+    width,
+    height: { step },
     layer: [
       {
         data: { values: bars, name: 'periods' },
-        mark: { type: 'bar', height: { band: 0.62 }, stroke: ink.paper, strokeWidth: 0.5, clip: true, cursor: 'pointer' },
+        mark: {
+          type: 'bar',
+          height: { band: 0.62 },
+          stroke: ink.paper,
+          strokeWidth: 0.5,
+          clip: true,
+          cursor: 'pointer',
+        },
         encoding: { y, x, x2: { field: 'to' }, color: states.encoding, tooltip },
       },
-      // A wrong state is marked at its lower edge (too deep) or at its upper (too shallow), so that it is told without colour.
+      // A wrong state is marked at its lower edge (too deep) or at its upper (too shallow), so that print without colour shows it.
       wrong('too deep', ink.deep, { type: 'bar', height: 3, yOffset: step * 0.4 }),
       wrong('too shallow', ink.shallow, { type: 'bar', height: 3, yOffset: -step * 0.4 }),
       {
-        data: { values: bars.filter((b) => chosen !== null && b.lane === chosen.lane && b.start_ns === chosen.start_ns) },
-        mark: { type: 'bar', height: { band: 0.8 }, fillOpacity: 0, stroke: ink.text, strokeWidth: 2, clip: true },
+        data: {
+          values: bars.filter(
+            (b) => chosen !== null && b.lane === chosen.lane && b.start_ns === chosen.start_ns,
+          ),
+        },
+        mark: {
+          type: 'bar',
+          height: { band: 0.8 },
+          fillOpacity: 0,
+          stroke: ink.text,
+          strokeWidth: 2,
+          clip: true,
+        },
         encoding: { y, x, x2: { field: 'to' } },
       },
     ],
@@ -104,7 +152,8 @@ function precise(ns: number, span: number): string {
 export const timeline: Chart = {
   name: 'timeline',
   title: 'One CPU over time',
-  about: 'The recording above, each governor\u2019s choices below; deeper states have the stronger colour. A line below a period marks a state that was too deep, a line above it one that was too shallow.',
+  about:
+    'The recording above, each governor\u2019s choices below; deeper states have the stronger colour. A line below a period marks a state that was too deep, a line above it one that was too shallow.',
   tables: ['timeline'],
   draw(tables, look): Spec | null {
     const window = firstWindow(tables.rows('timeline'));

@@ -3,7 +3,8 @@ import type { Cell, Table } from '../contract';
 
 // A spreadsheet computes what begins like this; an apostrophe keeps it text, as in crates/report/src/escape.rs.
 function safe(text: string): string {
-  const computed = /^[=@]/.test(text) || (/^[+-]/.test(text) && Number.isNaN(Number(text)) && !/^-+$/.test(text));
+  const computed =
+    /^[=@]/.test(text) || (/^[+-]/.test(text) && Number.isNaN(Number(text)) && !/^-+$/.test(text));
   return computed ? `'${text}` : text;
 }
 

@@ -5,7 +5,11 @@ type Child = Node | string | null | undefined;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: Event) => void)>;
 
 /** An element. A function is a listener; true is an attribute without a value, false and undefined are none. */
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name, value);
@@ -33,5 +37,10 @@ export function download(name: string, type: string, text: string): void {
 
 /** A name for a file, of a name that may be anything. */
 export function fileName(text: string): string {
-  return text.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+|-+$/g, '').slice(0, 60) || 'idlewise';
+  return (
+    text
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[-.]+|-+$/g, '')
+      .slice(0, 60) || 'idlewise'
+  );
 }

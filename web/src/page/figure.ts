@@ -35,12 +35,19 @@ function tooltip(_: unknown, event: MouseEvent, __: unknown, value: unknown): vo
     return;
   }
   if (!bubble) document.body.append((bubble = el('div', { class: 'bubble', hidden: true })));
-  const entries = Object.entries(value as Record<string, unknown>).filter(([, v]) => v !== '' && v !== null && v !== undefined);
-  bubble.replaceChildren(...entries.flatMap(([k, v]) => [el('span', { class: 'k' }, k), el('span', {}, String(v))]));
+  const entries = Object.entries(value as Record<string, unknown>).filter(
+    ([, v]) => v !== '' && v !== null && v !== undefined,
+  );
+  bubble.replaceChildren(
+    ...entries.flatMap(([k, v]) => [el('span', { class: 'k' }, k), el('span', {}, String(v))]),
+  );
   bubble.hidden = false;
   const box = bubble.getBoundingClientRect();
   const x = Math.min(event.clientX + 14, document.documentElement.clientWidth - box.width - 8);
-  const y = event.clientY + 16 + box.height > window.innerHeight ? event.clientY - box.height - 10 : event.clientY + 16;
+  const y =
+    event.clientY + 16 + box.height > window.innerHeight
+      ? event.clientY - box.height - 10
+      : event.clientY + 16;
   bubble.style.left = `${Math.max(4, x)}px`;
   bubble.style.top = `${Math.max(4, y)}px`;
 }
@@ -63,13 +70,21 @@ export interface Figure {
 }
 
 /** A chart, or several of the same kind to choose from. `null` where the tables hold nothing for it. */
-export function figure(id: string, variants: { label: string; chart: Chart }[], behind: Table[]): Figure | null {
+export function figure(
+  id: string,
+  variants: { label: string; chart: Chart }[],
+  behind: Table[],
+): Figure | null {
   const first = variants[0]?.chart;
   if (!first) return null;
   let shown = first;
   let view: View | null = null;
   let last: { tables: Tables; theme: Theme } | null = null;
-  const stage = el('div', { class: 'stage', role: 'img', 'aria-label': `${first.title}. ${first.about} The numbers are in the tables below.` });
+  const stage = el('div', {
+    class: 'stage',
+    role: 'img',
+    'aria-label': `${first.title}. ${first.about} The numbers are in the tables below.`,
+  });
   const title = el('h2', {}, first.title);
   const about = el('p', { class: 'about' }, first.about);
   const draw = (tables: Tables, theme: Theme) => {
@@ -79,28 +94,60 @@ export function figure(id: string, variants: { label: string; chart: Chart }[], 
     if (spec) {
       view = put(stage, finished(shown, spec, look), view);
       stage.dataset['chart'] = shown.name;
-    } else stage.replaceChildren(el('p', { class: 'none' }, 'Nothing to draw for this choice of recording and governors.'));
+    } else
+      stage.replaceChildren(
+        el('p', { class: 'none' }, 'Nothing to draw for this choice of recording and governors.'),
+      );
   };
   const save = async () => {
     if (!last) return;
     const look = standalone(last.theme, Math.max(560, Math.floor(stage.clientWidth)), document.title);
     const spec = shown.draw(last.tables, look);
-    if (spec) download(`${fileName(shown.name)}.svg`, 'image/svg+xml', await viewOf(finished(shown, spec, look), null).toSVG());
+    if (spec)
+      download(
+        `${fileName(shown.name)}.svg`,
+        'image/svg+xml',
+        await viewOf(finished(shown, spec, look), null).toSVG(),
+      );
   };
-  const choose = variants.length < 2 ? null : el('div', { class: 'choices', role: 'group', 'aria-label': 'Variant of the chart' },
-    ...variants.map(({ label, chart }, i) => {
-      const button = el('button', { type: 'button', 'aria-pressed': i === 0 ? 'true' : 'false', click: () => {
-        shown = chart;
-        title.textContent = chart.title;
-        about.textContent = chart.about;
-        stage.setAttribute('aria-label', `${chart.title}. ${chart.about}`);
-        for (const b of choose?.children ?? []) b.setAttribute('aria-pressed', String(b === button));
-        if (last) draw(last.tables, last.theme);
-      } }, label);
-      return button;
-    }));
-  const element = el('figure', { id, class: 'chart' },
-    el('figcaption', {}, title, choose, about), stage,
-    el('div', { class: 'behind' }, ...behind.map((t) => folded(t, t.title)), el('button', { type: 'button', class: 'quiet', click: () => void save() }, 'Save as SVG')));
+  const choose =
+    variants.length < 2
+      ? null
+      : el(
+          'div',
+          { class: 'choices', role: 'group', 'aria-label': 'Variant of the chart' },
+          ...variants.map(({ label, chart }, i) => {
+            const button = el(
+              'button',
+              {
+                type: 'button',
+                'aria-pressed': i === 0 ? 'true' : 'false',
+                click: () => {
+                  shown = chart;
+                  title.textContent = chart.title;
+                  about.textContent = chart.about;
+                  stage.setAttribute('aria-label', `${chart.title}. ${chart.about}`);
+                  for (const b of choose?.children ?? [])
+                    b.setAttribute('aria-pressed', String(b === button));
+                  if (last) draw(last.tables, last.theme);
+                },
+              },
+              label,
+            );
+            return button;
+          }),
+        );
+  const element = el(
+    'figure',
+    { id, class: 'chart' },
+    el('figcaption', {}, title, choose, about),
+    stage,
+    el(
+      'div',
+      { class: 'behind' },
+      ...behind.map((t) => folded(t, t.title)),
+      el('button', { type: 'button', class: 'quiet', click: () => void save() }, 'Save as SVG'),
+    ),
+  );
   return { element, draw };
 }

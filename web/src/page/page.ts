@@ -14,9 +14,23 @@ import { plain } from './table';
 
 /** Figures of the page: their charts, and the tables behind them. */
 const FIGURES: { id: string; charts: [string, string][]; behind: string[]; wide?: boolean }[] = [
-  { id: 'front', charts: [['mean', 'front'], ['p99', 'front-p99']], behind: ['front'] },
+  {
+    id: 'front',
+    charts: [
+      ['mean', 'front'],
+      ['p99', 'front-p99'],
+    ],
+    behind: ['front'],
+  },
   { id: 'misses', charts: [['', 'misses']], behind: ['misses'] },
-  { id: 'residency', charts: [['by cluster', 'residency'], ['by CPU', 'residency-cpu']], behind: ['residency'] },
+  {
+    id: 'residency',
+    charts: [
+      ['by cluster', 'residency'],
+      ['by CPU', 'residency-cpu'],
+    ],
+    behind: ['residency'],
+  },
   { id: 'periods', charts: [['', 'periods']], behind: ['periods', 'targets'] },
   { id: 'latency', charts: [['', 'latency']], behind: ['latency'] },
   { id: 'response', charts: [['', 'response']], behind: ['response'], wide: true },
@@ -33,18 +47,28 @@ export function start(): void {
   try {
     build(root, readPage(data), data);
   } catch (error) {
-    root.append(el('p', { class: 'failed', role: 'alert' }, `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+    root.append(
+      el(
+        'p',
+        { class: 'failed', role: 'alert' },
+        `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    );
     throw error;
   }
 }
 
 function build(root: HTMLElement, page: Page, json: string): void {
   const all = new Tables(page);
-  const shown: { recording: string | null; governors: Set<string> } = { recording: null, governors: new Set(all.governors().map((g) => g.name)) };
+  const shown: { recording: string | null; governors: Set<string> } = {
+    recording: null,
+    governors: new Set(all.governors().map((g) => g.name)),
+  };
   const dark = matchMedia('(prefers-color-scheme: dark)');
   let choice: 'auto' | Theme = 'auto';
   let printing = false;
-  const theme = (): Theme => (printing ? 'light' : choice !== 'auto' ? choice : dark.matches ? 'dark' : 'light');
+  const theme = (): Theme =>
+    printing ? 'light' : choice !== 'auto' ? choice : dark.matches ? 'dark' : 'light';
 
   const figures: Figure[] = [];
   const drawn = new Set<string>(['measures', 'timeline']);
@@ -69,14 +93,23 @@ function build(root: HTMLElement, page: Page, json: string): void {
   const answer = el('div', { id: 'comparison' });
   const filters = controls(all, shown, redraw);
   root.append(
-    head(page, figures, (value) => { choice = value; redraw(); }),
-    el('main', {},
+    head(page, figures, (value) => {
+      choice = value;
+      redraw();
+    }),
+    el(
+      'main',
+      {},
       notice('warnings', page.warnings.length === 1 ? 'Warning' : 'Warnings', page.warnings),
       el('section', { class: 'answer', 'aria-label': 'The answer' }, verdicts(page), answer),
       notice('sampled', 'Left out of this page', page.sampled),
       filters ?? '',
       el('div', { class: 'charts' }, ...figures.map((f) => f.element)),
-      ...others(page, drawn), evidence(page), making(page, json)));
+      ...others(page, drawn),
+      evidence(page),
+      making(page, json),
+    ),
+  );
 
   let queue: Figure[] = [];
   let timer = 0;
@@ -114,51 +147,125 @@ function build(root: HTMLElement, page: Page, json: string): void {
   dark.addEventListener('change', redraw);
   addEventListener('beforeprint', () => {
     printing = true;
-    for (const details of document.querySelectorAll<HTMLDetailsElement>('details.evidence')) details.open = true;
+    for (const details of document.querySelectorAll<HTMLDetailsElement>('details.evidence'))
+      details.open = true;
     redraw();
   });
-  addEventListener('afterprint', () => { printing = false; redraw(); });
+  addEventListener('afterprint', () => {
+    printing = false;
+    redraw();
+  });
 }
 
 /** Whether a chart finds something in the tables that it needs. */
 function drawable(chart: Chart, tables: Tables): boolean {
-  return chart.draw(tables, { theme: 'light', width: 600, titled: false, caption: '', font: 'sans-serif', measure: (t, s) => t.length * s * 0.5 }) !== null;
+  return (
+    chart.draw(tables, {
+      theme: 'light',
+      width: 600,
+      titled: false,
+      caption: '',
+      font: 'sans-serif',
+      measure: (t, s) => t.length * s * 0.5,
+    }) !== null
+  );
 }
 
 function head(page: Page, figures: Figure[], setTheme: (theme: 'auto' | Theme) => void): HTMLElement {
-  const select = el('select', { id: 'theme', change: () => setTheme(select.value as 'auto' | Theme) },
-    el('option', { value: 'auto' }, 'as the system'), el('option', { value: 'light' }, 'light'), el('option', { value: 'dark' }, 'dark'));
-  const links = figures.map((f) => el('a', { href: `#${f.element.id}` }, f.element.id === 'front' ? 'energy and latency' : f.element.id === 'misses' ? 'too deep, too shallow' : f.element.id));
-  return el('header', {},
-    el('div', { class: 'bar' },
+  const select = el(
+    'select',
+    { id: 'theme', change: () => setTheme(select.value as 'auto' | Theme) },
+    el('option', { value: 'auto' }, 'as the system'),
+    el('option', { value: 'light' }, 'light'),
+    el('option', { value: 'dark' }, 'dark'),
+  );
+  const links = figures.map((f) =>
+    el(
+      'a',
+      { href: `#${f.element.id}` },
+      f.element.id === 'front'
+        ? 'energy and latency'
+        : f.element.id === 'misses'
+          ? 'too deep, too shallow'
+          : f.element.id,
+    ),
+  );
+  return el(
+    'header',
+    {},
+    el(
+      'div',
+      { class: 'bar' },
       el('span', { class: 'kicker' }, `idlewise ${page.kind} \u00b7 ${page.version}`),
-      el('label', { class: 'theme', for: 'theme' }, 'Colours ', select)),
+      el('label', { class: 'theme', for: 'theme' }, 'Colours ', select),
+    ),
     el('h1', {}, page.title),
-    page.trust.grade === '' ? null : el('p', { class: 'trust' }, el('strong', {}, `Trust: ${page.trust.grade}`), page.trust.why === '' ? '' : ` \u2014 ${page.trust.why}`),
-    el('nav', { 'aria-label': 'Sections' }, ...links, el('a', { href: '#evidence' }, 'evidence'), el('a', { href: '#making' }, 'command and hashes')));
+    page.trust.grade === ''
+      ? null
+      : el(
+          'p',
+          { class: 'trust' },
+          el('strong', {}, `Trust: ${page.trust.grade}`),
+          page.trust.why === '' ? '' : ` \u2014 ${page.trust.why}`,
+        ),
+    el(
+      'nav',
+      { 'aria-label': 'Sections' },
+      ...links,
+      el('a', { href: '#evidence' }, 'evidence'),
+      el('a', { href: '#making' }, 'command and hashes'),
+    ),
+  );
 }
 
 function notice(name: string, label: string, texts: string[]): HTMLElement | string {
-  return texts.length === 0 ? '' : el('aside', { class: name, 'aria-label': label }, el('strong', {}, label), el('ul', {}, ...texts.map((t) => el('li', {}, t))));
+  return texts.length === 0
+    ? ''
+    : el(
+        'aside',
+        { class: name, 'aria-label': label },
+        el('strong', {}, label),
+        el('ul', {}, ...texts.map((t) => el('li', {}, t))),
+      );
 }
 
 function verdicts(page: Page): HTMLElement | null {
-  return page.verdicts.length === 0 ? null : el('ul', { class: 'verdicts' }, ...page.verdicts.map((v) => el('li', {}, v)));
+  return page.verdicts.length === 0
+    ? null
+    : el('ul', { class: 'verdicts' }, ...page.verdicts.map((v) => el('li', {}, v)));
 }
 
 /** Which recording and which governors the page shows; null where there is nothing to choose. */
-function controls(all: Tables, shown: { recording: string | null; governors: Set<string> }, redraw: () => void): HTMLElement | null {
+function controls(
+  all: Tables,
+  shown: { recording: string | null; governors: Set<string> },
+  redraw: () => void,
+): HTMLElement | null {
   const recordings = all.recordings();
   const governors = all.governors();
   if (recordings.length < 2 && governors.length < 2) return null;
-  const select = el('select', { id: 'recording', change: () => { shown.recording = select.value === '' ? null : (recordings[Number(select.value)] ?? null); redraw(); } },
-    el('option', { value: '' }, `all ${recordings.length}`), ...recordings.map((r, i) => el('option', { value: i }, r)));
+  const select = el(
+    'select',
+    {
+      id: 'recording',
+      change: () => {
+        shown.recording = select.value === '' ? null : (recordings[Number(select.value)] ?? null);
+        redraw();
+      },
+    },
+    el('option', { value: '' }, `all ${recordings.length}`),
+    ...recordings.map((r, i) => el('option', { value: i }, r)),
+  );
   const boxes = governors.map(({ name }) => {
-    const box = el('input', { type: 'checkbox', checked: true, change: () => {
-      if (box.checked) shown.governors.add(name);
-      else shown.governors.delete(name);
-      redraw();
-    } });
+    const box = el('input', {
+      type: 'checkbox',
+      checked: true,
+      change: () => {
+        if (box.checked) shown.governors.add(name);
+        else shown.governors.delete(name);
+        redraw();
+      },
+    });
     return { name, box, label: el('label', { class: 'chip' }, box, name) };
   });
   const set = (on: boolean) => {
@@ -169,24 +276,52 @@ function controls(all: Tables, shown: { recording: string | null; governors: Set
     }
     redraw();
   };
-  return el('section', { class: 'filters', 'aria-label': 'What is shown' },
+  return el(
+    'section',
+    { class: 'filters', 'aria-label': 'What is shown' },
     recordings.length < 2 ? null : el('label', { for: 'recording' }, 'Recording ', select),
-    governors.length < 2 ? null : el('fieldset', {}, el('legend', {}, 'Governors'), ...boxes.map((b) => b.label),
-      el('button', { type: 'button', class: 'quiet', click: () => set(true) }, 'all'), el('button', { type: 'button', class: 'quiet', click: () => set(false) }, 'none')));
+    governors.length < 2
+      ? null
+      : el(
+          'fieldset',
+          {},
+          el('legend', {}, 'Governors'),
+          ...boxes.map((b) => b.label),
+          el('button', { type: 'button', class: 'quiet', click: () => set(true) }, 'all'),
+          el('button', { type: 'button', class: 'quiet', click: () => set(false) }, 'none'),
+        ),
+  );
 }
 
 /** Tables that no figure has behind it. */
 function others(page: Page, drawn: Set<string>): HTMLElement[] {
-  return page.tables.filter((t) => !drawn.has(t.name)).map((t) => el('section', { class: 'other' }, el('h2', {}, t.title), plain(t)));
+  return page.tables
+    .filter((t) => !drawn.has(t.name))
+    .map((t) => el('section', { class: 'other' }, el('h2', {}, t.title), plain(t)));
 }
 
 function evidence(page: Page): HTMLElement {
   const groups = [...grouped(page.notes, (n) => n.label)];
-  return el('section', { id: 'evidence' },
+  return el(
+    'section',
+    { id: 'evidence' },
     el('h2', {}, 'Confidence, health and assumptions'),
-    groups.length === 0 ? el('p', { class: 'none' }, 'This report has none.') :
-      el('details', { class: 'evidence', open: true }, el('summary', {}, `${page.notes.length} ${page.notes.length === 1 ? 'note' : 'notes'}`),
-        el('dl', {}, ...groups.flatMap(([label, notes]) => [el('dt', {}, label), ...notes.map((n) => el('dd', {}, n.text))]))));
+    groups.length === 0
+      ? el('p', { class: 'none' }, 'This report has none.')
+      : el(
+          'details',
+          { class: 'evidence', open: true },
+          el('summary', {}, `${page.notes.length} ${page.notes.length === 1 ? 'note' : 'notes'}`),
+          el(
+            'dl',
+            {},
+            ...groups.flatMap(([label, notes]) => [
+              el('dt', {}, label),
+              ...notes.map((n) => el('dd', {}, n.text)),
+            ]),
+          ),
+        ),
+  );
 }
 
 /** An argument as a shell reads it. */
@@ -196,19 +331,39 @@ function quoted(argument: string): string {
 
 function making(page: Page, json: string): HTMLElement {
   const hashes: Table = {
-    name: 'hashes', title: 'Hashes of what was read',
-    columns: [{ name: 'name', label: 'of', type: 'text', unit: '', better: null }, { name: 'hash', label: 'hash', type: 'text', unit: '', better: null }],
+    name: 'hashes',
+    title: 'Hashes of what was read',
+    columns: [
+      { name: 'name', label: 'of', type: 'text', unit: '', better: null },
+      { name: 'hash', label: 'hash', type: 'text', unit: '', better: null },
+    ],
     rows: page.hashes.map((h) => [h.name, h.hash]),
   };
   const report = () => JSON.stringify((JSON.parse(json) as Page).report, null, 2);
   const raw = el('pre', {});
   const details = el('details', { class: 'raw' }, el('summary', {}, 'The JSON result'), raw);
-  details.addEventListener('toggle', () => { if (details.open && raw.textContent === '') raw.textContent = report(); });
-  const save = el('button', { type: 'button', class: 'quiet', click: () => download(`${fileName(page.kind)}.json`, 'application/json', report() + '\n') }, 'Download JSON', unseen(' result'));
-  return el('section', { id: 'making' },
+  details.addEventListener('toggle', () => {
+    if (details.open && raw.textContent === '') raw.textContent = report();
+  });
+  const save = el(
+    'button',
+    {
+      type: 'button',
+      class: 'quiet',
+      click: () => download(`${fileName(page.kind)}.json`, 'application/json', report() + '\n'),
+    },
+    'Download JSON',
+    unseen(' result'),
+  );
+  return el(
+    'section',
+    { id: 'making' },
     el('h2', {}, 'Command, versions and hashes'),
-    page.command.length === 0 ? null : el('pre', { class: 'command', tabindex: 0 }, page.command.map(quoted).join(' ')),
+    page.command.length === 0
+      ? null
+      : el('pre', { class: 'command', tabindex: 0 }, page.command.map(quoted).join(' ')),
     el('p', {}, `idlewise ${page.version}. Charts: Vega and Vega-Lite.`),
     page.hashes.length === 0 ? null : plain(hashes),
-    page.report === null ? null : el('div', {}, details, save));
+    page.report === null ? null : el('div', {}, details, save),
+  );
 }
