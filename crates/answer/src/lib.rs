@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use small::{SMALL_LATENCY_NS, SMALL_PCT};
 pub use spread::{Shown, Spread, spreads};
-pub use table::{Cell, Column, Contender, Group, Quantity, Role};
+pub use table::{Cell, Column, Contender, Group, MissCounts, Quantity, Role};
 pub use trust::{Grade, Reason, Trust};
 pub use verdict::{Subjects, USUAL, Verdict, verdict, verdicts_over};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_score::measure::DECIDING;
-use idlewise_score::{Better, Measure, Score, Unit};
+use idlewise_score::{Better, Measure, Score, StateScore, Unit};
 use idlewise_stats::Interval;
 use serde::Serialize;
 
@@ -53,6 +53,30 @@ pub struct Contender {
     pub failure: Option<String>,
     /// One for each column.
     pub cells: Vec<Cell>,
+    /// What mailing lists count, where there is a score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<MissCounts>,
+}
+
+/// Idle periods and misses, as sysfs and postings count them: `aboves` were too deep, `belows` too shallow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MissCounts {
+    pub idles: u64,
+    pub aboves: u64,
+    pub belows: u64,
+}
+
+impl MissCounts {
+    fn of(score: &Score) -> Self {
+        let sum = |of: fn(&StateScore) -> u64| score.states.iter().map(of).sum();
+        Self { idles: score.wakeups, aboves: sum(|s| s.above), belows: sum(|s| s.below) }
+    }
+
+    /// Too deep and too shallow together.
+    #[must_use]
+    pub fn misses(self) -> u64 {
+        self.aboves + self.belows
+    }
 }
 
 /// What a governor is in a comparison.
@@ -142,6 +166,7 @@ impl Contender {
             Cell { value, change: if change.is_finite() { change } else { f64::NAN }, interval: None }
         };
         let cells = measures.iter().map(cell).collect();
-        Self { governor: governor.to_owned(), role, failure: failure.cloned(), cells }
+        let counts = score.map(MissCounts::of);
+        Self { governor: governor.to_owned(), role, failure: failure.cloned(), cells, counts }
     }
 }

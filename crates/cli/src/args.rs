@@ -6,7 +6,7 @@ use idlewise_model::HZ;
 use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
 
-use crate::page::PlotArg;
+use crate::plot::PlotArg;
 pub(crate) use idlewise_study::replay::Per;
 
 /// The machine of recorded decisions where none is named.
@@ -525,8 +525,8 @@ impl RecordingArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Format of the result: table, markdown, csv or json [default: from the ending of --output (.md, .csv, .json),
-    /// else table]
+    /// Format of the result: table, markdown, mail, csv or json [default: from the ending of --output (.md, .csv,
+    /// .json), else table]
     #[arg(short, long, value_name = "FORM")]
     pub(crate) format: Option<Format>,
     /// Write the result to a file, - for standard output; an existing file is not overwritten

@@ -13,7 +13,7 @@ use crate::output::{Done, Failure, Progress, deliver, warn_lines};
 use crate::page;
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
-    a.output.check()?;
+    a.output.check_place()?;
     a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
@@ -35,6 +35,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
+        view::page::compare_hashes(&report),
         || view::compare(&report),
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );

@@ -19,6 +19,7 @@ mod load;
 mod output;
 mod page;
 mod platform;
+mod plot;
 mod record;
 mod replay;
 mod reproduce;

@@ -169,6 +169,16 @@ impl OutputArgs {
 
     /// Whether the result can go where it is asked for; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.form() == Format::Mail {
+            let why = "--format mail is for replay, compare, score and simulate (without --beside and --tasks); use table or \
+                       markdown here";
+            return Err(Failure::Error(why.to_owned()));
+        }
+        self.check_place()
+    }
+
+    /// The same for a result that can be mailed.
+    pub(crate) fn check_place(&self) -> Result<(), Failure> {
         let Some(path) = self.output.as_deref() else { return Ok(()) };
         check_new(path, false)?;
         Ok(check_writable(path)?)

@@ -2,57 +2,18 @@
 //! Pages and charts of a result: `--report`, `--plot`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use idlewise_chart::{CHARTS, PageData, Theme, page, png, svg};
-use idlewise_model::near;
+use idlewise_chart::{PageData, Theme, page, png, svg};
 use serde::Serialize;
 
 use crate::args::PageArgs;
 use crate::output::{Failure, check_new, check_writable, refuse_stdout, write_new};
+use crate::plot::Form;
 
 /// Pixels of a chart in a document.
 const WIDTH: u32 = 760;
 /// Pixels of a PNG for each of these: sharp in print and on dense screens.
 const SCALE: f32 = 2.0;
-
-/// `CHART=FILE` of `--plot`.
-#[derive(Clone, Debug)]
-pub(crate) struct PlotArg {
-    chart: &'static str,
-    file: PathBuf,
-    form: Form,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    Svg,
-    Png,
-}
-
-impl FromStr for PlotArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, file) = text.split_once('=').ok_or("expected CHART=FILE, such as front=front.svg")?;
-        let names = || CHARTS.iter().map(|c| c.name);
-        let Some(chart) = names().find(|n| *n == name) else {
-            let hint = match near(name, names()).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("charts are {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            return Err(format!("no chart {name}; {hint}"));
-        };
-        let file = PathBuf::from(file);
-        let end = file.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-        let form = match end.as_deref() {
-            Some("svg") => Form::Svg,
-            Some("png") => Form::Png,
-            _ => return Err(format!("{}: end the name with .svg or .png", file.display())),
-        };
-        Ok(Self { chart, file, form })
-    }
-}
 
 impl PageArgs {
     /// Whether any is asked for.

@@ -13,7 +13,7 @@ use crate::output::{Done, Progress, deliver, none_failed, warn};
 use crate::page;
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
-    a.output.check()?;
+    a.output.check_place()?;
     a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
@@ -41,6 +41,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
+        view::page::replay_hashes(&report),
         || view::replay(&report),
         |layout| view::answer(&answer(&report, &measures), layout),
     );

@@ -6,7 +6,7 @@ use crate::args::{PerChoice, ScoreArgs};
 use crate::output::{Done, Progress, deliver};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
-    a.output.check()?;
+    a.output.check_place()?;
     let measures = a.answer.measures()?;
     let PerChoice(per) = a.per.into();
     let report = {
@@ -19,6 +19,7 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     };
     let shown = a.answer.shown(
         &a.output,
+        view::page::recording_hashes(&report.head),
         || view::score(&report, per),
         |layout| view::answer(&score::answer(&report, &measures), layout),
     );

@@ -21,7 +21,10 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     if a.list {
         return list();
     }
-    a.output.check()?;
+    if a.tasks || !a.beside.is_empty() {
+        a.output.check()?;
+    }
+    a.output.check_place()?;
     a.page.check()?;
     if let (Some(trace), Some(output)) = (&a.trace, &a.output.output) {
         check_apart(("--trace", trace), ("--output", output))?;
@@ -65,7 +68,8 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     let shown = if a.tasks {
         everything()
     } else {
-        a.all.shown(&a.output, everything, |layout| view::answer(&report.answer, layout))
+        let inputs = view::page::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
+        a.all.shown(&a.output, inputs, everything, |layout| view::answer(&report.answer, layout))
     };
     deliver(&a.output, &shown, &report)?;
     if a.page.is_asked() {

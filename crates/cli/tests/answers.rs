@@ -85,3 +85,24 @@ fn recordings_have_a_row_each_and_are_not_pooled() {
     }
     assert!(text.contains("too few to show anything of others"), "{text}");
 }
+
+#[test]
+fn a_mail_is_plain_and_is_not_wrapped() {
+    let (mixed, other) = (data("mixed.dat"), data("sleeploop.dat"));
+    for args in [
+        &["replay", &mixed, "--platform", "pixel6", "-g", SIX][..],
+        &["replay", &mixed, &other, "-g", "menu,teo,oracle"],
+        &["compare", "-g", "menu,teo-util", &mixed, "--platform", "pixel6"],
+        &["score", &mixed],
+        &["simulate", "timer", "-g", "menu,teo", "--seconds", "1", "--repeat", "3"],
+    ] {
+        let text = answer(&[args, &["--format", "mail"]].concat());
+        assert!(text.is_ascii(), "{args:?}: {text}");
+        // A long argument, such as a path, is not broken: that would make another of it.
+        let long = |l: &&str| l.len() > 76 && l.split_whitespace().all(|word| word.len() < 60);
+        assert_eq!(text.lines().find(long), None, "{args:?}: {text}");
+        assert!(text.contains("\n--\nidlewise 0.") && text.contains("\ncommand: idlewise "), "{text}");
+        assert!(args[0] == "simulate" || text.contains(" belows"), "{text}");
+    }
+    refused(&["diff", &mixed, &other, "--format", "mail"], &["--format mail", "use table or markdown"]);
+}

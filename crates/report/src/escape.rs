@@ -112,6 +112,21 @@ fn is_number(text: &str) -> bool {
     unit <= 4 && number.strip_suffix(' ').unwrap_or(number).parse::<f64>().is_ok()
 }
 
+/// Text of which each character is ASCII: what mailers and archives leave as it is.
+pub(crate) fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '…' => out.push('~'),
+            '±' => out.push_str("+-"),
+            'µ' | 'μ' => out.push('u'),
+            c if c.is_ascii() => out.push(c),
+            _ => out.push('?'),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

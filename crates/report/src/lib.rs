@@ -29,6 +29,8 @@ pub enum Format {
     Table,
     /// Markdown, to paste into a mail or an issue.
     Markdown,
+    /// Text for a mailing list: 76 columns of plain ASCII.
+    Mail,
     /// Comma-separated values: plain numbers, no text around them.
     Csv,
     /// JSON with a `schema` version.
@@ -42,9 +44,10 @@ impl FromStr for Format {
         match s {
             "table" => Ok(Self::Table),
             "markdown" => Ok(Self::Markdown),
+            "mail" => Ok(Self::Mail),
             "csv" => Ok(Self::Csv),
             "json" => Ok(Self::Json),
-            _ => Err(format!("unknown format {s:?}: table, markdown, csv or json")),
+            _ => Err(format!("unknown format {s:?}: table, markdown, mail, csv or json")),
         }
     }
 }
@@ -179,20 +182,30 @@ impl Form {
     fn line(self, line: &Line, width: usize, column: usize) -> String {
         let Some(label) = &line.label else {
             let text = self.one_line(&line.text);
-            return if self == Self::Text { textwrap::fill(&text, width) } else { text.into_owned() };
+            return if self == Self::Text {
+                textwrap::fill(&text, whole_words(width))
+            } else {
+                text.into_owned()
+            };
         };
         let label = self.one_line(label);
         if self == Self::Text {
             let first = format!("{label:<column$}");
             let rest = " ".repeat(column);
-            let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
-            return textwrap::fill(&escape::lines(&line.text), options.break_words(false));
+            let options = whole_words(width).initial_indent(&first).subsequent_indent(&rest);
+            return textwrap::fill(&escape::lines(&line.text), options);
         }
         let head = if label.is_empty() { String::new() } else { format!("* {label}: ") };
         let text: Vec<_> = line.text.lines().map(|l| self.one_line(l)).collect();
         let indent = if label.is_empty() { "  " } else { "" };
         format!("{head}{indent}{}", text.join("\n  "))
     }
+}
+
+/// Lines of `width` that break between words only: `teo-6.1` is one.
+fn whole_words<'o>(width: usize) -> textwrap::Options<'o> {
+    let options = textwrap::Options::new(width).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    options.break_words(false)
 }
 
 /// A line of text with what it is about: `health    2 idle exits without entry`.
@@ -259,6 +272,7 @@ impl Report {
     pub fn render<T: Serialize>(&self, format: Format, data: &T) -> Result<String, RenderError> {
         match format {
             Format::Table => Ok(self.text(Form::Text)),
+            Format::Mail => Ok(escape::ascii(&self.text(Form::Text))),
             Format::Markdown => Ok(self.text(Form::Markdown)),
             Format::Csv => self.csv(),
             Format::Json => Ok(escape::lines(&serde_json::to_string_pretty(data)?).into_owned() + "\n"),

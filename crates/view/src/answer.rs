@@ -12,7 +12,20 @@ pub struct Layout {
     pub width: usize,
     /// The column by which governors are sorted, by name; in the order asked if there is none.
     pub sort: Option<String>,
+    /// For a mailing list: with the counts that postings have, and where it all comes from.
+    pub mail: Option<Provenance>,
 }
+
+/// What a posting says of the origin of its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    pub command: Vec<String>,
+    /// Names of inputs with their hashes.
+    pub inputs: Vec<(String, String)>,
+}
+
+/// Columns of a mail that nobody's mailer wraps.
+pub const MAIL_WIDTH: usize = 76;
 
 /// An answer as text.
 #[must_use]
@@ -32,9 +45,60 @@ pub fn answer(a: &Answer, layout: &Layout) -> Report {
             out.tables.extend(each_recording(a, layout.width));
         }
     }
+    if layout.mail.is_some() {
+        out.tables.extend(fitting_counts(a, layout.width));
+    }
     out.footer.extend(a.verdicts.iter().map(|v| Line::new(&shortened(&v.governor, names), &v.words)));
-    out.footer.push(Line::plain(caption(a)));
+    out.footer.push(Line::plain(caption(a, layout)));
+    if let Some(from) = &layout.mail {
+        out.footer.extend(from.lines());
+    }
     out
+}
+
+impl Provenance {
+    fn lines(&self) -> Vec<Line> {
+        let version = format!("--\nidlewise {}", env!("CARGO_PKG_VERSION"));
+        let inputs: Vec<String> = self.inputs.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
+        let mut out: Vec<Line> = version.lines().map(Line::plain).collect();
+        out.push(Line::plain(format!("command: {}", self.command.join(" "))));
+        out.push(Line::plain(format!("inputs (XXH3): {}", inputs.join(", "))));
+        out
+    }
+}
+
+/// Idle periods and misses, a row for each recording and governor.
+fn fitting_counts(a: &Answer, width: usize) -> Option<Table> {
+    let several = a.groups.len() > 1;
+    let rows =
+        || a.groups.iter().flat_map(|g| g.contenders.iter().filter_map(move |c| Some((g, c, c.counts?))));
+    rows().next()?;
+    Some(fitting(width, &|cut| {
+        let mut head = vec!["governor", "idles", "misses", "ratio", "belows", "aboves"];
+        if several {
+            head.insert(0, "recording");
+        }
+        let head: Vec<&str> = head.into_iter().take(cut.columns.saturating_add(1)).collect();
+        let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
+        t.text_columns = if several { 2 } else { 1 };
+        for (g, c, n) in rows() {
+            let ratio = share(idlewise_report::percent_of(n.misses(), n.idles), 2) + "%";
+            let mut row = vec![
+                title(c, cut.name),
+                n.idles.to_string(),
+                n.misses().to_string(),
+                ratio,
+                n.belows.to_string(),
+                n.aboves.to_string(),
+            ];
+            if several {
+                row.insert(0, shortened(&g.name, cut.name));
+            }
+            row.truncate(head.len());
+            t.rows.push(row);
+        }
+        t
+    }))
 }
 
 fn subject(a: &Answer, width: usize) -> Line {
@@ -60,7 +124,7 @@ fn trust(a: &Answer, width: usize) -> Line {
     Line::plain(if a.trust.reasons.is_empty() { text } else { text + ")" })
 }
 
-fn caption(a: &Answer) -> String {
+fn caption(a: &Answer, layout: &Layout) -> String {
     let mut parts = Vec::new();
     let more: Vec<&str> =
         a.columns.iter().filter(|c| !c.less_is_better()).map(|c| c.label.as_str()).collect();
@@ -83,7 +147,9 @@ fn caption(a: &Answer) -> String {
             parts.push(format!("changes against {}", a.baseline));
         }
     }
-    parts.push("-v: everything".to_owned());
+    if layout.mail.is_none() {
+        parts.push("-v: everything".to_owned());
+    }
     parts.join("; ")
 }
 

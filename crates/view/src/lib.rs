@@ -33,7 +33,7 @@ mod wakeups;
 pub use ab::ab;
 pub use advise::advise;
 pub use agreement::words as agreement;
-pub use answer::{Layout, answer};
+pub use answer::{Layout, MAIL_WIDTH, Provenance, answer};
 pub use beside::beside;
 pub use boot::{boot, self_test};
 pub use compare::{answer as compare_answer, checks, compare};

@@ -36,7 +36,7 @@ pub fn page(
     }
     let lines = everything.preamble.iter().chain(&everything.footer);
     out.notes = lines
-        .map(|l| Note { label: l.label().unwrap_or_default().to_owned(), text: l.text().to_owned() })
+        .map(|l| Note { label: l.label().unwrap_or("").to_owned(), text: l.text().to_owned() })
         .collect();
     out.tables.extend(everything.tables.iter().enumerate().map(|(i, t)| as_shown(i, t)));
     out
@@ -47,6 +47,12 @@ pub fn page(
 pub fn hashes<'h>(platform: &str, hash: &str, heads: impl Iterator<Item = &'h TraceHead>) -> Vec<Hash> {
     let machine = Hash { name: format!("platform {platform}"), hash: hash.to_owned() };
     heads.map(|h| Hash { name: h.name.clone(), hash: h.hash.clone() }).chain([machine]).collect()
+}
+
+/// The input of what needs no machine but the recorded one.
+#[must_use]
+pub fn recording_hashes(head: &TraceHead) -> Vec<Hash> {
+    vec![Hash { name: head.name.clone(), hash: head.hash.clone() }]
 }
 
 /// The inputs of a replay.

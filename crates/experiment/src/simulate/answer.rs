@@ -112,7 +112,7 @@ fn column(r: &SimulateReport, f: &FactSummary) -> Column {
 fn contender(r: &SimulateReport, at: usize, c: &Combination, facts: &[&FactSummary]) -> Contender {
     let role = if at == r.baseline { Role::Baseline } else { Role::Governor };
     let cells = facts.iter().map(|f| c.fact(&f.about, &f.name).map_or(UNKNOWN, |own| cell(own, role)));
-    Contender { governor: r.name(c), role, failure: c.failure.clone(), cells: cells.collect() }
+    Contender { governor: r.name(c), role, failure: c.failure.clone(), cells: cells.collect(), counts: None }
 }
 
 const UNKNOWN: Cell = Cell { value: f64::NAN, change: f64::NAN, interval: None };

@@ -22,7 +22,7 @@ pub struct ReplayDetail {
     pub sampled: Vec<String>,
 }
 
-/// One recording.
+/// What charts show of one recording and of each governor on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordingDetail {
     pub name: String,
@@ -73,7 +73,6 @@ pub struct ShownPeriod {
     pub name: String,
     /// `fits`, `too deep`, `too shallow`, `rejected`.
     pub verdict: &'static str,
-    /// What ended it.
     pub wake: &'static str,
     /// What was chosen and what it came to, in a sentence.
     pub why: String,
