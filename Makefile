@@ -13,12 +13,32 @@ BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1
 BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
-.PHONY: build demo test boot lab beside kills bench reproduce fuzz browser help
+# For idlewise --version --verbose.
+export IDLEWISE_COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
+# Where make install puts things; a packager sets DESTDIR.
+export PREFIX  ?= /usr/local
+export DESTDIR ?=
+BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
+
+.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce fuzz browser help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
 	@tools/need.sh cargo cc
 	cargo build --release --locked -p idlewise-cli
+
+install: ## what make built: command, manual pages, completions, documentation, below $(DESTDIR)$(PREFIX)
+	@tools/install.sh install $(BUILT)
+
+uninstall: ## removes what make install put there
+	@tools/install.sh uninstall
+
+package: ## a Debian package and archives for x86_64 and aarch64 into target/package; tried in a fresh root (10 minutes)
+	@tools/need.sh cargo cc dpkg-deb
+	tools/package.sh
+
+site: ## the documentation as a site in target/site; warnings and dead links are errors
+	tools/site.sh target/site
 
 demo: build ## six seconds recorded on a virtual machine, replayed as if a phone and a server had run them
 	@echo

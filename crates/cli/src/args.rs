@@ -9,10 +9,13 @@ use idlewise_report::Format;
 use crate::plot::PlotArg;
 pub(crate) use idlewise_study::replay::Per;
 
+use crate::examples;
+
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::INFO)]
 pub(crate) struct InfoArgs {
     /// A trace in any supported format
     #[arg(value_name = "TRACE")]
@@ -34,6 +37,7 @@ pub(crate) struct TrustArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::REPLAY)]
 pub(crate) struct ReplayArgs {
     /// Traces in any supported format, or tapes
     #[arg(required_unless_present = "again", value_name = "TRACE")]
@@ -68,6 +72,7 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::SIMULATE)]
 pub(crate) struct SimulateArgs {
     /// A workload that ships with idlewise, or a file in rt-app's grammar (docs/reference/workload-format.md)
     #[arg(value_name = "WORKLOAD", required_unless_present_any = ["again", "list"])]
@@ -144,6 +149,7 @@ pub(crate) struct SimulateArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::REPRODUCE)]
 pub(crate) struct ReproduceArgs {
     /// Experiments that ship with idlewise, or files in their format (docs/reference/experiments.md) [default: all,
     /// with a summary only]
@@ -163,6 +169,7 @@ pub(crate) struct ReproduceArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::EXPLAIN)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["at", "after", "decision", "why_differ", "row", "line"]))]
 pub(crate) struct ExplainArgs {
     /// A trace in any supported format, or a tape
@@ -268,10 +275,12 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
 }
 
 fn fail_if() -> String {
-    format!("{}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.", idlewise_study::condition::help())
+    let grammar = idlewise_study::condition::help();
+    format!("{}\n{grammar}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.", examples::COMPARE)
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::SCORE)]
 pub(crate) struct ScoreArgs {
     /// A trace in any supported format, or a tape
     #[arg(value_name = "TRACE")]
@@ -292,6 +301,7 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::TAPE)]
 pub(crate) struct TapeArgs {
     /// A trace in any supported format
     #[arg(value_name = "TRACE")]
@@ -346,6 +356,7 @@ As text, in the format of the kernel's own trace file:
 Events that idlewise does not understand keep their time, CPU, task and name, and lose their fields.";
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::DRIVE)]
 #[command(group = clap::ArgGroup::new("who").required(true).args(["governor", "signal"]))]
 #[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]
 pub(crate) struct DriveArgs {
@@ -388,6 +399,7 @@ pub(crate) enum DriveForm {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::GOVERNORS)]
 pub(crate) struct GovernorsArgs {
     #[command(subcommand)]
     pub(crate) what: Option<GovernorsCommand>,
@@ -415,6 +427,7 @@ pub(crate) enum GovernorsCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::PLATFORM)]
 pub(crate) struct PlatformArgs {
     #[command(subcommand)]
     pub(crate) what: PlatformCommand,
@@ -605,6 +618,7 @@ impl From<Option<PerArg>> for PerChoice {
 pub(crate) struct PerChoice(pub(crate) Per);
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::BOOT)]
 pub(crate) struct BootArgs {
     #[command(subcommand)]
     pub(crate) what: BootCommand,
@@ -733,6 +747,13 @@ pub(crate) struct BootShellArgs {
     pub(crate) machine: BootMachineArgs,
     #[command(flatten)]
     pub(crate) build: BootBuildArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelfDescribeArgs {
+    /// The folder to write to; files of an earlier call are overwritten
+    #[arg(value_name = "DIR")]
+    pub(crate) to: PathBuf,
 }
 
 /// An idle driver.

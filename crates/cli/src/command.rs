@@ -6,7 +6,7 @@ use crate::ab::AbArgs;
 use crate::advise::AdviseArgs;
 use crate::args::{
     BootArgs, CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs,
-    ReplayArgs, ReproduceArgs, ScoreArgs, SimulateArgs, TapeArgs,
+    ReplayArgs, ReproduceArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
@@ -16,10 +16,23 @@ use crate::top::TopArgs;
 
 /// A laboratory for Linux CPU idle governors: record, replay, simulate and compare them.
 #[derive(Debug, Parser)]
-#[command(name = "idlewise", version, max_term_width = 110, after_help = EXAMPLES)]
+#[command(
+    name = "idlewise",
+    version,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    max_term_width = 110,
+    after_help = EXAMPLES
+)]
 pub(crate) struct Arguments {
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub(crate) version: bool,
+    /// With --version: print also what the binary was built from
+    #[arg(long, requires = "version")]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
@@ -107,6 +120,9 @@ pub(crate) enum Command {
     /// A load of `ab`
     #[command(hide = true)]
     Load(LoadArgs),
+    /// Write the manual pages, completions and the reference of commands
+    #[command(hide = true)]
+    SelfDescribe(SelfDescribeArgs),
     /// Restore what a session that died had changed
     #[command(aliases = ["put-back", "guard-session"])]
     Restore(RestoreArgs),

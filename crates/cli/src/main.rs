@@ -10,8 +10,10 @@ mod boot;
 mod command;
 mod compare;
 mod convert;
+mod describe;
 mod diff;
 mod drive;
+mod examples;
 mod explain;
 mod governors;
 mod info;
@@ -29,6 +31,7 @@ mod simulate;
 mod surroundings;
 mod tape;
 mod top;
+mod version;
 
 use std::process::ExitCode;
 
@@ -36,7 +39,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_report::lines;
 
 use command::{Arguments, Command};
-use output::{Failure, warn, warn_lines};
+use output::{Done, Failure, say, warn, warn_lines};
 
 const DONE: u8 = 0;
 /// A comparison found a difference.
@@ -78,10 +81,13 @@ fn main() -> ExitCode {
             return ExitCode::from(NOT_DONE);
         }
     };
-    if arguments.command.works_in_threads() {
+    let Some(command) = arguments.command else {
+        return status(say(&version::text(arguments.verbose)).map(|()| true));
+    };
+    if command.works_in_threads() {
         surroundings::start_threads();
     }
-    let result = match arguments.command {
+    let result = match command {
         Command::Info(a) => info::run(&a),
         Command::Replay(a) => replay::run(a),
         Command::Simulate(a) => simulate::run(&a),
@@ -102,7 +108,13 @@ fn main() -> ExitCode {
         Command::Load(a) => load::run(&a),
         Command::Restore(a) => restore::run(&a),
         Command::Record(a) => return record::run(&a),
+        Command::SelfDescribe(a) => describe::run(&a),
     };
+    status(result)
+}
+
+/// The exit status of what was done; a failure is reported.
+fn status(result: Done) -> ExitCode {
     match result {
         Ok(same) => ExitCode::from(if same { DONE } else { DIFFERENT }),
         // Whoever reads our output has seen enough.

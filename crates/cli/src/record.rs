@@ -65,6 +65,14 @@ pub(crate) struct RecordArgs {
 }
 
 const AFTER: &str = "\
+Record a command, or the machine as it is for ten seconds:
+  idlewise record -o trace.dat -- ./load
+  idlewise record -o trace.dat --seconds 10
+With the inputs that the kernel's governor had:
+  idlewise record -o trace.dat --inputs -- ./load
+How much does recording slow the load?
+  idlewise record --overhead -- ./load
+
 Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without \
 one; 2 if nothing was recorded.
 Messages go to standard error. See docs/guide/recording.md.";

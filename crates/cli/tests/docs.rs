@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 7] = [
+const DOCUMENTS: [(&str, Part); 12] = [
     ("README.md", Part::Table),
+    ("docs/guide/ten-minutes.md", Part::Table),
+    ("docs/guide/judge-a-patch.md", Part::Table),
+    ("docs/guide/choose-a-governor.md", Part::Table),
+    ("docs/guide/tune-a-phone.md", Part::Table),
+    ("docs/guide/slow-server.md", Part::Table),
     ("docs/guide/first-replay.md", Part::Whole),
     ("docs/guide/comparing-two-governors.md", Part::Table),
     ("docs/guide/explaining-a-decision.md", Part::Table),

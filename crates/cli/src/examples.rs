@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What stands below the options in the help of commands, and under EXAMPLES in their manual pages.
+
+pub(crate) const INFO: &str = "\
+What does a trace hold, which CPUs can be used, and what is missing?
+  idlewise info trace.dat
+The same for a program:
+  idlewise info trace.dat --format json";
+
+pub(crate) const REPLAY: &str = "\
+Compare governors on a recording, with the oracle as the bound:
+  idlewise replay trace.dat --governor menu,teo,teo-util,oracle
+On another machine; a trace that does not name its own machine needs --recorded-on:
+  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util --platform skylake-sp --recorded-on kvm-guest
+A parameter of a governor, a C file, and a governor of a kernel tree:
+  idlewise replay trace.dat --governor teo-util,teo-util:util_threshold_shift=5
+  idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
+Keep the result, and repeat it later:
+  idlewise replay trace.dat --output result.json
+  idlewise replay --again result.json
+
+Exit status: 0 success, 2 failure.";
+
+pub(crate) const COMPARE: &str = "\
+Where do two governors differ, and what does it cost?
+  idlewise compare teo-6.1 teo-util --trace trace.dat
+The same as a test; the exit status is 1 if a condition holds:
+  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+";
+
+pub(crate) const EXPLAIN: &str = "\
+One decision: the last one at or before a time of the recording, or after so many seconds of it:
+  idlewise explain trace.dat --governor teo-util --at 4816.25
+  idlewise explain trace.dat --governor teo-util --after 0.03
+Where two governors differ, and why:
+  idlewise explain trace.dat --why-differ menu,teo-util
+A row of a golden file:
+  idlewise explain --golden decisions.csv.gz --row 17 --governor teo-6.1
+
+Exit status: 0 success, 2 failure.";
+
+pub(crate) const SCORE: &str = "\
+How good were the kernel's own choices, by CPU?
+  idlewise score trace.dat --per cpu
+Check the trace against the kernel's counters:
+  idlewise score trace.dat --counters before.txt after.txt
+
+Exit status: 0 success, 1 the trace differs from the counters, 2 failure.";
+
+pub(crate) const TAPE: &str = "\
+Keep what governors would have seen of a trace; the tape is replayed like the trace:
+  idlewise tape trace.dat -o trace.tape
+  idlewise replay trace.tape --governor menu,teo-util
+
+Exit status: 0 success, 2 failure.";
+
+pub(crate) const SIMULATE: &str = "\
+A workload that ships with idlewise, on a phone, where a late wakeup delays later work:
+  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util
+  idlewise simulate --list
+Five runs of each combination of idle and frequency governors:
+  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil,performance --repeat 5
+A workload of your own, in rt-app's grammar; a trace of the run for other tools:
+  idlewise simulate ./mine.json --platform rk3399 --governor teo --trace run.perfetto-trace
+Compare the simulation with recordings of real runs of the workload:
+  idlewise simulate ./mine.json --beside real.dat
+
+Exit status: 0 success, 2 failure.";
+
+pub(crate) const REPRODUCE: &str = "\
+Which published tables can be repeated, and how well does each come out?
+  idlewise reproduce --list
+  idlewise reproduce
+One of them, number by number:
+  idlewise reproduce rk3399-fio";
+
+pub(crate) const DRIVE: &str = "\
+Does a governor decide as a kernel's compiled code decided?
+  idlewise drive --governor teo-6.1 --golden decisions.csv.gz
+Does it repeat the choices of a live kernel, of which `idlewise record --inputs` kept the inputs?
+  idlewise drive --governor menu --decisions trace.inputs.csv --platform kvm-guest
+
+Exit status: 0 all decisions are the same, 1 some differ, 2 failure.";
+
+pub(crate) const GOVERNORS: &str = "\
+List the governors; show the manual page and parameters of one:
+  idlewise governors
+  idlewise governors show teo-util
+The governors of a kernel tree:
+  idlewise governors --kernel-tree ~/linux-6.12";
+
+pub(crate) const PLATFORM: &str = "\
+List the machines; show the idle states and sources of one:
+  idlewise platform list
+  idlewise platform show pixel6
+Describe the running machine, and replay a trace on it:
+  idlewise platform scan > mine.toml
+  idlewise platform check mine.toml
+  idlewise replay trace.dat --platform mine.toml";
+
+pub(crate) const BOOT: &str = "\
+Boot a kernel with the governors in it on a virtual machine with the idle states of a phone, and compare its choices:
+  idlewise boot run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+  idlewise boot workloads
+Add the governors to a kernel tree of your own, or remove them:
+  idlewise boot overlay ~/linux
+  idlewise boot overlay ~/linux --remove
+
+Exit status: 0 success, 1 a test or a check of a run failed, 2 failure.";
