@@ -34,7 +34,7 @@ uninstall: ## removes what make install put there
 	@tools/install.sh uninstall
 
 package: ## a Debian package and archives for x86_64 and aarch64 into target/package; tried in a fresh root (10 minutes)
-	@tools/need.sh cargo cc dpkg-deb
+	@tools/need.sh cargo cc dpkg-deb lintian debootstrap aarch64-linux-gnu-gcc qemu-aarch64-static
 	tools/package.sh
 
 site: ## the documentation as a site in target/site; warnings and dead links are errors

@@ -275,8 +275,11 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 		u32 outlier, count = 0;
 		u64 mean, variance;
 
-		/* The ring starts with zeros, which are no pattern. */
-		if (highest == 0) {
+		/*
+		 * The ring starts with zeros, which are no pattern. Squares of
+		 * times beyond half an hour wrap: then none may be left.
+		 */
+		if (highest == 0 || samples == 0) {
 			pr_debug("no recent idle period is known: there is no pattern\n");
 			return MENU_NO_INTERVAL;
 		}

@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-prefix=${PREFIX:-/usr/local}
+prefix=${PREFIX-/usr/local}
 root=${DESTDIR-}$prefix
 man=$root/share/man/man1
 doc=$root/share/doc/idlewise

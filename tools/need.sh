@@ -16,6 +16,8 @@ packages_of() { # TOOL: the Debian packages that have it
 	perf) echo linux-perf ;;
 	aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	dtc) echo device-tree-compiler ;;
+	dpkg-deb) echo dpkg ;;
+	qemu-aarch64-static) echo qemu-user-static ;;
 	cyclictest) echo rt-tests ;;
 	babeltrace2) echo babeltrace2 python3-bt2 ;;
 	*) echo "$1" ;;

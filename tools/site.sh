@@ -27,5 +27,5 @@ mv "$source"/{README,index}.md
 cp -r tools/site/static "$source/static"
 
 IDLEWISE_VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1) \
-	"$venv/bin/sphinx-build" -q -W --keep-going -n -c tools/site -d target/site-doctrees "$source" "$to"
+	"$venv/bin/sphinx-build" -q -E -W --keep-going -n -c tools/site -d target/site-doctrees "$source" "$to"
 python3 tools/site/check-links.py "$to"

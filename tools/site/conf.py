@@ -4,6 +4,8 @@
 import os
 import re
 
+from docutils import nodes
+
 project = "idlewise"
 copyright = "the authors of idlewise, GPL-2.0-only"
 release = version = os.environ["IDLEWISE_VERSION"]
@@ -58,5 +60,13 @@ def with_navigation(app, docname, source):
             source[0] += "\n" + navigation(file.read())
 
 
+def mark_commands(app, doctree):
+    """Commands wrap, so that no option is out of sight; outputs scroll."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith("$ "):
+            block["classes"].append("command")
+
+
 def setup(app):
+    app.connect("doctree-read", mark_commands)
     app.connect("source-read", with_navigation)

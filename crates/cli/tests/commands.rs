@@ -675,3 +675,22 @@ fn the_exit_status_tells_the_result_to_one_who_reads_no_output() {
     let status = command.stdout(writer).stderr(std::process::Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(1));
 }
+
+/// A CPU that polls until its limit without any timer gives menu idle periods of over half an hour, all the same.
+#[test]
+fn a_cpu_without_a_timer_does_not_make_menu_divide_by_nothing() {
+    let args = [
+        "simulate",
+        "requests",
+        "--platform",
+        "skylake-sp",
+        "--governor",
+        "menu",
+        "--seconds",
+        "1",
+        "--repeat",
+        "1",
+    ];
+    let o = idlewise(&args);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+}

@@ -21,6 +21,7 @@ mod guard;
 mod hostile_names;
 mod house;
 mod inputs;
+mod installing;
 mod killed;
 mod mishaps;
 mod misuse;
