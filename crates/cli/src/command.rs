@@ -124,7 +124,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     SelfDescribe(SelfDescribeArgs),
     /// Restore what a session that died had changed
-    #[command(aliases = ["put-back", "guard-session"])]
+    #[command(aliases = ["put-back", "guard-session"], after_help = crate::examples::RESTORE)]
     Restore(RestoreArgs),
 }
 

@@ -24,9 +24,9 @@ Exit status: 0 success, 2 failure.";
 
 pub(crate) const COMPARE: &str = "\
 Where do two governors differ, and what does it cost?
-  idlewise compare teo-6.1 teo-util --trace trace.dat
+  idlewise compare --governor teo-6.1,teo-util trace.dat
 The same as a test; the exit status is 1 if a condition holds:
-  idlewise compare teo-6.1 teo-util --trace trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise compare --governor teo-6.1,teo-util trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
 ";
 
 pub(crate) const EXPLAIN: &str = "\
@@ -108,3 +108,9 @@ Add the governors to a kernel tree of your own, or remove them:
   idlewise boot overlay ~/linux --remove
 
 Exit status: 0 success, 1 a test or a check of a run failed, 2 failure.";
+
+pub(crate) const RESTORE: &str = "\
+A session was killed; restore governors, disabled states and limits as they were, as root:
+  idlewise restore
+
+Exit status: 0 success, 2 not everything could be restored.";

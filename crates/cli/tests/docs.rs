@@ -86,6 +86,43 @@ fn documents_show_what_the_command_prints() {
     }
 }
 
+/// Pictures of documents, and the command that draws each but for `--plot CHART=FILE`.
+const PICTURES: [(&str, &str, &str); 2] = [
+    (
+        "docs/pictures/energy-and-latency.svg",
+        "front",
+        "replay tests/data/mixed.dat --platform pixel6 --governor menu,teo-6.1,teo,teo-util,shallow,oracle",
+    ),
+    (
+        "docs/pictures/timeline.svg",
+        "timeline",
+        "replay tests/data/mixed.dat --platform pixel6 --governor menu,teo-6.1,teo-util,oracle",
+    ),
+];
+
+#[test]
+fn pictures_are_those_that_the_command_draws() {
+    let update = std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some();
+    let folder = tempfile::tempdir().unwrap();
+    for (file, chart, command) in PICTURES {
+        let drawn = folder.path().join(format!("{chart}.svg"));
+        let o = Command::new(env!("CARGO_BIN_EXE_idlewise"))
+            .args(command.split_whitespace())
+            .arg("--plot")
+            .arg(format!("{chart}={}", drawn.display()))
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(o.status.success(), "{command}: {}", String::from_utf8_lossy(&o.stderr));
+        let drawn = fs::read(&drawn).unwrap();
+        if update {
+            fs::create_dir_all(root().join(file).parent().unwrap()).unwrap();
+            fs::write(root().join(file), &drawn).unwrap();
+        }
+        assert!(fs::read(root().join(file)).is_ok_and(|there| there == drawn), "{file} is out of date");
+    }
+}
+
 #[test]
 fn the_front_page_counts_what_there_is() {
     const NUMBERS: [&str; 20] = [

@@ -28,7 +28,7 @@ mod misuse;
 mod pages;
 mod platform_page;
 mod recording;
-mod surroundings;
 mod reference;
+mod surroundings;
 mod untrusted;
 mod watching;

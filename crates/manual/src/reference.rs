@@ -3,8 +3,8 @@
 
 use clap::Arg;
 
-use super::described::Described;
-use super::notes::{Notes, Part};
+use crate::described::Described;
+use crate::notes::{Notes, Part};
 
 const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->
 <!-- Generated: IDLEWISE_UPDATE_DOCS=1 cargo test --workspace --locked --test cli reference:: -->
@@ -15,7 +15,7 @@ Every command with its arguments, options and examples, as `idlewise COMMAND --h
 
 ";
 
-pub(super) fn page(commands: &[Described]) -> String {
+pub(crate) fn page(commands: &[Described]) -> String {
     let mut out = HEAD.to_owned();
     out += "| command | what it does |\n|---|---|\n";
     for c in &commands[1..] {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A manual page for each command: `man idlewise`, `man idlewise-replay`, `man idlewise-boot-run`.
 
+use std::io;
+
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-use super::described::{Described, lower_first};
-use super::notes::{Notes, Part};
-use crate::output::Failure;
-use crate::version::{RELEASED, VERSION};
+use crate::described::{Described, lower_first};
+use crate::edition::Edition;
+use crate::notes::{Notes, Part};
 
-/// What each status of [`crate::main`] means, where a command's help does not say it.
+/// What each status of the command's `main` means, where a command's help does not say it.
 const EXIT_STATUS: &str = "0 success, 1 a comparison found a difference, 2 failure.";
 
 const FILES: [(&str, &str); 5] = [
@@ -50,19 +51,21 @@ const ENVIRONMENT: [(&str, &str); 7] = [
 ];
 
 /// The pages: file names and contents.
-pub(super) fn pages(commands: &[Described]) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-    let failed = |e: std::io::Error| Failure::Error(format!("a manual page: {e}"));
-    let page = |c: &Described| Ok((format!("man/{}.1", c.page()), page(c, commands).map_err(failed)?));
+pub(crate) fn pages(commands: &[Described], edition: Edition) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let page = |c: &Described| Ok((format!("man/{}.1", c.page()), page(c, commands, edition)?));
     commands.iter().map(page).collect()
 }
 
-fn page(described: &Described, all: &[Described]) -> std::io::Result<Vec<u8>> {
+fn page(described: &Described, all: &[Described], edition: Edition) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let name = described.page();
     let is_root = described.name == "idlewise";
-    let source = format!("idlewise {VERSION}");
+    let source = format!("idlewise {}", edition.version);
     let mut roff = Roff::new();
-    roff.control("TH", [name.to_uppercase().as_str(), "1", RELEASED, source.as_str(), "User Commands"]);
+    roff.control(
+        "TH",
+        [name.to_uppercase().as_str(), "1", edition.released, source.as_str(), "User Commands"],
+    );
     // Names and lists are not broken, and lines not stretched.
     roff.control("nh", []);
     roff.control("ad", ["l"]);

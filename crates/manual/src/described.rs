@@ -2,37 +2,37 @@
 use clap::Command;
 
 /// A command that a user may ask for, with its name in full.
-pub(super) struct Described {
+pub(crate) struct Described {
     /// `idlewise boot run`
-    pub(super) name: String,
-    pub(super) command: Command,
+    pub(crate) name: String,
+    pub(crate) command: Command,
 }
 
 impl Described {
     /// `idlewise-boot-run`
-    pub(super) fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         self.name.replace(' ', "-")
     }
 
-    pub(super) fn about(&self) -> String {
+    pub(crate) fn about(&self) -> String {
         let about = self.command.get_about().map(ToString::to_string).unwrap_or_default();
         about.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// How it is called, a line for each way.
-    pub(super) fn usage(&self) -> Vec<String> {
+    pub(crate) fn usage(&self) -> Vec<String> {
         let text = self.command.clone().render_usage().to_string();
         let ways = text.trim_start_matches("Usage:").lines().map(str::trim).filter(|line| !line.is_empty());
         ways.map(str::to_owned).collect()
     }
 
-    pub(super) fn after_help(&self) -> String {
+    pub(crate) fn after_help(&self) -> String {
         self.command.get_after_help().map(ToString::to_string).unwrap_or_default()
     }
 }
 
 /// A sentence that goes on after a colon or a name.
-pub(super) fn lower_first(text: &str) -> String {
+pub(crate) fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return String::new() };
     if chars.clone().next().is_some_and(char::is_uppercase) {

@@ -3,24 +3,24 @@
 
 /// A part of a text: prose whose lines may be filled anew, or lines that stay as they are.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Prose(String),
     Lines(Vec<String>),
 }
 
 /// A help's last lines, sorted by what they are.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Notes {
-    pub(super) examples: Vec<Part>,
-    pub(super) others: Vec<Part>,
+pub(crate) struct Notes {
+    pub(crate) examples: Vec<Part>,
+    pub(crate) others: Vec<Part>,
     /// The sentence that begins with "Exit status:", without these words.
-    pub(super) exit_status: Option<String>,
+    pub(crate) exit_status: Option<String>,
 }
 
 impl Notes {
     /// Of a text in which a line of two spaces and more is a command or a row, and all others are prose. What comes before
     /// the first empty line is examples, if a command is in it.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let mut notes = Self::default();
         for (i, block) in text.split("\n\n").enumerate() {
             let parts = parts(block);
