@@ -134,6 +134,11 @@ fn the_changes_begin_with_this_version_and_the_manual_has_its_date() {
     let page = fs::read_to_string(folder.path().join("man/idlewise.1")).unwrap();
     let title = page.lines().find(|l| l.starts_with(".TH")).unwrap();
     assert!(title.contains(date), "{title}: CHANGELOG.md has {date}; crates/cli/src/version.rs");
+    let guide = fs::read_to_string(root().join("docs/guide/ten-minutes.md")).unwrap();
+    assert!(
+        guide.contains(&format!("idlewise_{version}_amd64.deb")),
+        "docs/guide/ten-minutes.md: the package's name"
+    );
 }
 
 #[test]
