@@ -63,7 +63,7 @@ def with_navigation(app, docname, source):
 def mark_commands(app, doctree):
     """Commands wrap, so that no option is out of sight; outputs scroll."""
     for block in doctree.findall(nodes.literal_block):
-        if block.astext().startswith("$ "):
+        if block.astext().startswith(("$ ", "# idlewise ")):
             block["classes"].append("command")
 
 
