@@ -9,13 +9,19 @@ The same for a program:
 
 pub(crate) const REPLAY: &str = "\
 Compare governors on a recording, with the oracle as the bound:
-  idlewise replay trace.dat --governor menu,teo,teo-util,oracle
+  idlewise replay trace.dat \\
+      --governor menu,teo,teo-util,oracle
 On another machine; a trace that does not name its own machine needs --recorded-on:
-  idlewise replay trace.dat --governor menu,teo-util --platform skylake-sp
-  idlewise replay mailed.dat --governor menu,teo-util --platform skylake-sp --recorded-on kvm-guest
+  idlewise replay trace.dat --governor menu,teo-util \\
+      --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util \\
+      --platform skylake-sp --recorded-on kvm-guest
 A parameter of a governor, a C file, and a governor of a kernel tree:
-  idlewise replay trace.dat --governor teo-util,teo-util:util_threshold_shift=5
-  idlewise replay trace.dat --governor ./mine.c,linux:6.12/teo --kernel-tree ~/linux-6.12
+  idlewise replay trace.dat \\
+      --governor teo-util,teo-util:util_threshold_shift=5
+  idlewise replay trace.dat \\
+      --governor ./mine.c,linux:6.12/teo \\
+      --kernel-tree ~/linux-6.12
 Keep the result, and repeat it later:
   idlewise replay trace.dat --output result.json
   idlewise replay --again result.json
@@ -26,17 +32,21 @@ pub(crate) const COMPARE: &str = "\
 Where do two governors differ, and what does it cost?
   idlewise compare --governor teo-6.1,teo-util trace.dat
 The same as a test; the exit status is 1 if a condition holds:
-  idlewise compare --governor teo-6.1,teo-util trace.dat --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise compare --governor teo-6.1,teo-util trace.dat \\
+      --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
 ";
 
 pub(crate) const EXPLAIN: &str = "\
 One decision: the last one at or before a time of the recording, or after so many seconds of it:
-  idlewise explain trace.dat --governor teo-util --at 4816.25
-  idlewise explain trace.dat --governor teo-util --after 0.03
+  idlewise explain trace.dat --governor teo-util \\
+      --at 4816.25
+  idlewise explain trace.dat --governor teo-util \\
+      --after 0.03
 Where two governors differ, and why:
   idlewise explain trace.dat --why-differ menu,teo-util
 A row of a golden file:
-  idlewise explain --golden decisions.csv.gz --row 17 --governor teo-6.1
+  idlewise explain --golden decisions.csv.gz --row 17 \\
+      --governor teo-6.1
 
 Exit status: 0 success, 2 failure.";
 
@@ -57,12 +67,16 @@ Exit status: 0 success, 2 failure.";
 
 pub(crate) const SIMULATE: &str = "\
 A workload that ships with idlewise, on a phone, where a late wakeup delays later work:
-  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util
+  idlewise simulate frames --platform pixel6 \\
+      --governor menu-6.1,teo-util
   idlewise simulate --list
 Five runs of each combination of idle and frequency governors:
-  idlewise simulate frames --platform pixel6 --governor menu-6.1,teo-util --cpufreq schedutil,performance --repeat 5
+  idlewise simulate frames --platform pixel6 \\
+      --governor menu-6.1,teo-util \\
+      --cpufreq schedutil,performance --repeat 5
 A workload of your own, in rt-app's grammar; a trace of the run for other tools:
-  idlewise simulate ./mine.json --platform rk3399 --governor teo --trace run.perfetto-trace
+  idlewise simulate ./mine.json --platform rk3399 \\
+      --governor teo --trace run.perfetto-trace
 Compare the simulation with recordings of real runs of the workload:
   idlewise simulate ./mine.json --beside real.dat
 
@@ -77,9 +91,11 @@ One of them, number by number:
 
 pub(crate) const DRIVE: &str = "\
 Does a governor decide as a kernel's compiled code decided?
-  idlewise drive --governor teo-6.1 --golden decisions.csv.gz
+  idlewise drive --governor teo-6.1 \\
+      --golden decisions.csv.gz
 Does it repeat the choices of a live kernel, of which `idlewise record --inputs` kept the inputs?
-  idlewise drive --governor menu --decisions trace.inputs.csv --platform kvm-guest
+  idlewise drive --governor menu \\
+      --decisions trace.inputs.csv --platform kvm-guest
 
 Exit status: 0 all decisions are the same, 1 some differ, 2 failure.";
 
@@ -101,7 +117,8 @@ Describe the running machine, and replay a trace on it:
 
 pub(crate) const BOOT: &str = "\
 Boot a kernel with the governors in it on a virtual machine with the idle states of a phone, and compare its choices:
-  idlewise boot run --platform pixel6 --workload frames --governor linux/menu,teo-6.1,teo-util
+  idlewise boot run --platform pixel6 --workload frames \\
+      --governor linux/menu,teo-6.1,teo-util
   idlewise boot workloads
 Add the governors to a kernel tree of your own, or remove them:
   idlewise boot overlay ~/linux

@@ -170,7 +170,7 @@ fn on_a_quiet_machine_every_choice_is_proved_by_its_inputs() {
             println!("once more: {decided} decisions; {inputs}");
             continue;
         }
-        let output = idlewise().args(["replay", "--governor", "shallow"]).arg(&path).output().unwrap();
+        let output = idlewise().args(["replay", "-v", "--governor", "shallow"]).arg(&path).output().unwrap();
         let text = words(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         let proved = text.split_once("makes the kernel's choices: ").map(|(_, rest)| rest);
         let Some(proved) = proved.filter(|rest| !rest.starts_with("0 of")) else {

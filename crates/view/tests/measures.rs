@@ -219,7 +219,7 @@ fn fail_if_understands_what_is_compared_and_nothing_else() {
     for m in &MEASURES {
         let is_compared = m.is_in(Place::Compared) || m.is_in(Place::Common);
         assert_eq!(understood(m), is_compared, "{}", m.name);
-        let words = |text: &str| text.split([' ', ',', '\n']).any(|word| word == m.name);
+        let words = |text: &str| text.split([' ', ',', ':', '\n']).any(|word| word == m.name);
         assert_eq!(words(&all), is_compared, "{} in the help", m.name);
     }
     let asked =

@@ -125,7 +125,7 @@ fn files_that_name_what_is_not_there_are_refused_with_the_place() {
         assert!(why.contains(words), "{to}: {why}");
     }
     let why = find("no-such-experiment").unwrap_err().to_string();
-    assert!(why.contains("pelt-times"), "{why}");
+    assert!(why.contains("idlewise reproduce --list"), "{why}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ mod tests {
             ("walt:window_ms=5", "10 to 1000"),
             ("walt:half_life_ms=8", "window_ms"),
             ("pelt:clock_shift=x", "whole number"),
-            ("plet", "walt-rfc"),
+            ("plet", "did you mean `pelt`"),
         ] {
             assert!(signal(bad, kernel).unwrap_err().to_string().contains(words), "{bad}");
         }
