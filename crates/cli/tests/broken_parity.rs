@@ -30,6 +30,8 @@ fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(status), "{said}");
         assert_eq!(said.contains("not the kernel's choices: shallow"), status == 1, "{said}");
+        let answer = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(answer.contains("WARNING") && answer.contains("trust: poor"), status == 1, "{answer}");
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use idlewise_answer::{Answer, Role};
+use idlewise_answer::{Answer, Grade, Reason, Role, Trust};
 use idlewise_score::Measure;
 
 use super::report::ReplayReport;
@@ -25,5 +25,14 @@ pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
             })
             .collect(),
     });
-    crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures)
+    let mut out = crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures);
+    let broken = r.traces.iter().flat_map(|t| t.parity.iter().filter(|p| p.is_broken()).map(move |p| (t, p)));
+    for (t, p) in broken {
+        let words =
+            format!("{}: {} does not make the choices that the kernel recorded", t.head.name, p.governor);
+        out.warnings.push(words);
+        out.trust.reasons.insert(0, Reason::new(Grade::Poor, "parity", "recorded choices are not repeated"));
+        out.trust = Trust::from(std::mem::take(&mut out.trust.reasons));
+    }
+    out
 }
