@@ -27,7 +27,7 @@ pub struct Spread {
     pub same: usize,
     pub rose: usize,
     /// The 95 % interval of the mean, resampled over recordings, or over machines where there are several; none for fewer than
-    /// three.
+    /// five.
     pub interval: Option<Interval>,
     /// What that shows; nothing where there is no interval.
     pub shown: Option<Shown>,
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn what_recordings_show_needs_several() {
         let columns = columns();
-        let down: Vec<(&str, f64)> = [-10.0, -12.0, -9.0, -11.0].map(|v| ("a", v)).to_vec();
+        let down: Vec<(&str, f64)> = [-10.0, -12.0, -9.0, -11.0, -10.5].map(|v| ("a", v)).to_vec();
         assert_eq!(of(&columns[0], &down).shown, Some(Shown::Falls));
-        let none: Vec<(&str, f64)> = [-0.2, 0.3, 0.1, -0.1].map(|v| ("a", v)).to_vec();
+        let none: Vec<(&str, f64)> = [-0.2, 0.3, 0.1, -0.1, 0.0].map(|v| ("a", v)).to_vec();
         assert_eq!(of(&columns[0], &none).shown, Some(Shown::Equivalent));
-        let either: Vec<(&str, f64)> = [-20.0, 30.0, 5.0, -9.0].map(|v| ("a", v)).to_vec();
+        let either: Vec<(&str, f64)> = [-20.0, 30.0, 5.0, -9.0, 2.0].map(|v| ("a", v)).to_vec();
         assert_eq!(of(&columns[0], &either).shown, Some(Shown::Nothing));
         // Two machines, however many recordings, are two.
         let two: Vec<(&str, f64)> =
