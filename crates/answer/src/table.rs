@@ -141,10 +141,14 @@ impl Column {
         }
     }
 
-    /// Whether a smaller value is better: of wakeups, too, if all else is equal.
+    /// 1 if less is better, -1 if more is; nothing if neither is.
     #[must_use]
-    pub fn less_is_better(&self) -> bool {
-        self.better != Better::More
+    pub fn direction(&self) -> Option<f64> {
+        match self.better {
+            Better::Less => Some(1.0),
+            Better::More => Some(-1.0),
+            Better::Neither => None,
+        }
     }
 }
 

@@ -24,13 +24,16 @@ pub struct Trust {
 }
 
 /// Why a grade is what it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reason {
     /// A name that does not change with its numbers.
     pub id: &'static str,
     /// The best grade that it allows.
     pub grade: Grade,
     pub words: String,
+    /// How much speaks against the numbers: of several reasons alike the worst is kept.
+    #[serde(skip)]
+    weight: f64,
 }
 
 /// A replay that repeats at least so many of the kernel's choices, %, saw what the governor saw.
@@ -57,7 +60,18 @@ impl Reason {
     /// A reason for a grade no better than `grade`.
     #[must_use]
     pub fn new(grade: Grade, id: &'static str, words: impl Into<String>) -> Self {
-        Self { id, grade, words: words.into() }
+        Self { id, grade, words: words.into(), weight: 0.0 }
+    }
+
+    /// The same with so much against the numbers, in a measure that reasons of this name share.
+    fn weighing(self, weight: f64) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// The same of one of several recordings.
+    #[must_use]
+    pub fn of_one(self, recording: &str) -> Self {
+        Self { words: format!("{} in {recording}", self.words), ..self }
     }
 }
 
@@ -65,7 +79,7 @@ impl Trust {
     /// The grade that `reasons` leave. Reasons are sorted, and of several alike one is kept.
     #[must_use]
     pub fn from(mut reasons: Vec<Reason>) -> Self {
-        reasons.sort_by_key(|r| std::cmp::Reverse(r.grade));
+        reasons.sort_by(|a, b| b.grade.cmp(&a.grade).then(b.weight.total_cmp(&a.weight)));
         let mut kept: Vec<Reason> = Vec::new();
         for reason in reasons {
             if !kept.iter().any(|k| k.id == reason.id) {
@@ -98,7 +112,7 @@ impl Trust {
             };
             if grade != Grade::Good {
                 let words = format!("{pct:.0} % of sleep lengths are uncertain");
-                reasons.push(Reason::new(grade, "sleep-length", words));
+                reasons.push(Reason::new(grade, "sleep-length", words).weighing(pct));
             }
         }
         Self::from(reasons)
@@ -125,7 +139,7 @@ impl Trust {
         if lost > 0 {
             // Of a hundred thousand events one may be lost and no number changes in its third digit.
             let grade = if lost.saturating_mul(1000) > head.events { Grade::Poor } else { Grade::Fair };
-            out.push(Reason::new(grade, "lost", format!("{lost} events or gaps lost")));
+            out.push(Reason::new(grade, "lost", format!("{lost} events or gaps lost")).weighing(lost as f64));
         }
         if !head.left_out.is_empty() {
             let words = match head.left_out.as_slice() {
@@ -153,8 +167,8 @@ fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
         p if p >= REPEATS_FAIR_PCT => Grade::Fair,
         _ => Grade::Poor,
     };
-    let pct = if pct == 100.0 { "100".to_owned() } else { share(pct, 1) };
-    Reason::new(grade, id, format!("fidelity {pct} %"))
+    let shown = if pct == 100.0 { "100".to_owned() } else { share(pct, 1) };
+    Reason::new(grade, id, format!("fidelity {shown} %")).weighing(-pct)
 }
 
 fn uncertain_pct(input: &InputHead) -> f64 {

@@ -55,8 +55,8 @@ fn phrase(column: &Column) -> &str {
     }
 }
 
-/// `contender` against the baseline on one recording or workload, about `subjects`. `power_mw` makes of an energy difference the mean power of a CPU, mW, where
-/// that is known.
+/// `contender` against the baseline on one recording or workload, about `subjects`. `power_mw` makes of an energy difference the
+/// mean power of a CPU, mW, where that is known.
 #[must_use]
 pub fn verdict(
     columns: &[Column],
@@ -182,9 +182,13 @@ impl About<'_> {
         if !change.is_finite() {
             return (Some(Way::Worse), format!("{what} from none"));
         }
-        let way = if (change < 0.0) == column.less_is_better() { Way::Better } else { Way::Worse };
-        (Some(way), ratio_words(1.0 + change / 100.0, what))
+        (way(column, change), ratio_words(1.0 + change / 100.0, what))
     }
+}
+
+/// The way of `change`; nothing where neither way is better.
+fn way(column: &Column, change: f64) -> Option<Way> {
+    column.direction().map(|sign| if change * sign < 0.0 { Way::Better } else { Way::Worse })
 }
 
 /// A share that changes.
@@ -193,8 +197,7 @@ fn points(column: &Column, effect: Effect) -> (Option<Way>, String) {
     if unclear || effect.change.abs() < 0.05 {
         return (Some(Way::Same), format!("{SAME} {}", column.label));
     }
-    let way = if (effect.change < 0.0) == column.less_is_better() { Way::Better } else { Way::Worse };
-    (Some(way), format!("{} {:+.1}pp", column.label, effect.change))
+    (way(column, effect.change), format!("{} {:+.1}pp", column.label, effect.change))
 }
 
 /// Two digits that count, and the sign.

@@ -115,9 +115,9 @@ pub static MEASURES: [Measure; 22] = [
     Measure {
         name: "wakeups",
         label: "wakeups",
-        meaning: "idle periods that ended",
+        meaning: "idle periods that ended; fewer are better, all else being equal",
         unit: Unit::Count,
-        better: Better::Neither,
+        better: Better::Less,
         of: |s| count(s.wakeups),
         json: "wakeups",
         column: Some("wakeups"),

@@ -44,7 +44,10 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
     let unit = runs().map(|r| r.score.energy_unit.as_str()).next().unwrap_or("rel");
     let columns = Column::of(measures.iter().copied(), unit);
     let groups: Vec<Group> = seen.iter().map(|s| group(s, measures)).collect();
-    let reasons = seen.iter().flat_map(|s| Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons);
+    let reasons = seen.iter().flat_map(|s| {
+        let all = Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons.into_iter();
+        all.map(|r| if seen.len() > 1 { r.of_one(&s.head.name) } else { r })
+    });
     let spreads = spreads(&columns, &groups);
     let first = seen.first().map_or(&[][..], |s| s.runs.as_slice());
     let same = seen.iter().all(|s| s.same_machine);

@@ -37,18 +37,29 @@ pub fn answer(a: &Answer, layout: &Layout) -> Report {
     let names =
         a.verdicts.iter().map(|v| v.governor.chars().count()).fold(0, usize::max).min(layout.width / 3);
     out.label = Some(names + 2);
+    let mut left_out: Vec<String> = Vec::new();
+    let mut show = |make: &dyn Fn(Cut) -> Table| {
+        let (table, missing) = fitting(layout.width, make);
+        left_out.extend(missing.into_iter().filter(|m| !left_out.contains(m)).collect::<Vec<_>>());
+        out.tables.push(table);
+    };
     match a.groups.as_slice() {
         [] => {}
-        [one] => out.tables.push(fitting(layout.width, &|cut| governors(a, one, layout, cut))),
+        [one] => show(&|cut| governors(a, one, layout, cut)),
         _ => {
-            out.tables.push(fitting(layout.width, &|cut| over_recordings(a, layout, cut)));
-            out.tables.extend(each_recording(a, layout.width));
+            show(&|cut| over_recordings(a, layout, cut));
+            for (title, picks) in by_recording(a) {
+                show(&|cut| one_by_recording(a, &title, &picks, cut));
+            }
         }
     }
-    if layout.mail.is_some() {
-        out.tables.extend(fitting_counts(a, layout.width));
+    if layout.mail.is_some() && a.groups.iter().flat_map(|g| &g.contenders).any(|c| c.counts.is_some()) {
+        show(&|cut| counts(a, cut));
     }
     out.footer.extend(a.verdicts.iter().map(|v| Line::new(&shortened(&v.governor, names), &v.words)));
+    if !left_out.is_empty() {
+        out.footer.push(Line::plain(format!("no room for {}", left_out.join(", "))));
+    }
     out.footer.push(Line::plain(caption(a, layout)));
     if let Some(from) = &layout.mail {
         out.footer.extend(from.lines());
@@ -68,37 +79,24 @@ impl Provenance {
 }
 
 /// Idle periods and misses, a row for each recording and governor.
-fn fitting_counts(a: &Answer, width: usize) -> Option<Table> {
+fn counts(a: &Answer, cut: Cut) -> Table {
     let several = a.groups.len() > 1;
-    let rows =
-        || a.groups.iter().flat_map(|g| g.contenders.iter().filter_map(move |c| Some((g, c, c.counts?))));
-    rows().next()?;
-    Some(fitting(width, &|cut| {
-        let mut head = vec!["governor", "idles", "misses", "ratio", "belows", "aboves"];
-        if several {
-            head.insert(0, "recording");
-        }
-        let head: Vec<&str> = head.into_iter().take(cut.columns.saturating_add(1)).collect();
-        let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
-        t.text_columns = if several { 2 } else { 1 };
-        for (g, c, n) in rows() {
-            let ratio = share(idlewise_report::percent_of(n.misses(), n.idles), 2) + "%";
-            let mut row = vec![
-                title(c, cut.name),
-                n.idles.to_string(),
-                n.misses().to_string(),
-                ratio,
-                n.belows.to_string(),
-                n.aboves.to_string(),
-            ];
-            if several {
-                row.insert(0, shortened(&g.name, cut.name));
-            }
-            row.truncate(head.len());
-            t.rows.push(row);
-        }
-        t
-    }))
+    let mut head = vec!["governor", "idles", "misses", "ratio", "belows", "aboves"];
+    if several {
+        head.insert(0, "recording");
+    }
+    head.truncate(cut.columns.saturating_add(1));
+    let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
+    t.text_columns = if several { 2 } else { 1 };
+    for (g, c) in a.groups.iter().flat_map(|g| g.contenders.iter().map(move |c| (g, c))) {
+        let Some(n) = c.counts else { continue };
+        let ratio = share(idlewise_report::percent_of(n.misses(), n.idles), 2) + "%";
+        let numbers =
+            [n.idles.to_string(), n.misses().to_string(), ratio, n.belows.to_string(), n.aboves.to_string()];
+        let names = several.then(|| shortened(&g.name, cut.name)).into_iter().chain([title(c, cut.name)]);
+        t.rows.push(names.chain(numbers).take(head.len()).collect());
+    }
+    t
 }
 
 fn subject(a: &Answer, width: usize) -> Line {
@@ -126,13 +124,17 @@ fn trust(a: &Answer, width: usize) -> Line {
 
 fn caption(a: &Answer, layout: &Layout) -> String {
     let mut parts = Vec::new();
-    let more: Vec<&str> =
-        a.columns.iter().filter(|c| !c.less_is_better()).map(|c| c.label.as_str()).collect();
-    parts.push(if more.is_empty() {
-        "less is better".to_owned()
-    } else {
-        format!("more is better in: {}", more.join(", "))
-    });
+    let named = |direction: Option<f64>| -> Vec<&str> {
+        a.columns.iter().filter(|c| c.direction() == direction).map(|c| c.label.as_str()).collect()
+    };
+    let (more, neither) = (named(Some(-1.0)), named(None));
+    parts.push("less is better".to_owned());
+    if !more.is_empty() {
+        parts.push(format!("more is better in {}", more.join(", ")));
+    }
+    if !neither.is_empty() {
+        parts.push(format!("neither is in {}", neither.join(", ")));
+    }
     if a.groups.len() > 1 {
         parts.push(format!("changes against {}", a.baseline));
         let shown = a.spreads.iter().filter_map(|s| s.shown);
@@ -162,23 +164,25 @@ pub(crate) struct Cut {
     pub(crate) columns: usize,
 }
 
-/// The first table that fits: with shorter and shorter names, then with fewer and fewer columns.
-pub(crate) fn fitting(width: usize, make: &dyn Fn(Cut) -> Table) -> Table {
+/// The first table that fits, with shorter and shorter names, then with fewer and fewer columns; and the heads of the columns
+/// for which there is no room.
+pub(crate) fn fitting(width: usize, make: &dyn Fn(Cut) -> Table) -> (Table, Vec<String>) {
     let names = [48, 32, 24, 18, 14, 10];
-    let all = make(Cut { name: 48, columns: usize::MAX }).head.len() - 1;
+    let all = make(Cut { name: 48, columns: usize::MAX }).head;
     let cuts = names.iter().map(|n| Cut { name: *n, columns: usize::MAX });
-    let cuts = cuts.chain((1..all).rev().map(|columns| Cut { name: 10, columns }));
+    let cuts = cuts.chain((1..all.len().saturating_sub(1)).rev().map(|columns| Cut { name: 10, columns }));
     let mut last = Table::default();
     for cut in cuts {
         last = make(cut);
         for compact in [false, true] {
             last.compact = compact;
             if last.width() <= width {
-                return last;
+                let missing = all.into_iter().skip(last.head.len()).collect();
+                return (last, missing);
             }
         }
     }
-    last
+    (last, Vec::new())
 }
 
 /// A name with its middle left out if it is longer than `most`.
@@ -209,7 +213,7 @@ fn governors(a: &Answer, group: &Group, layout: &Layout, cut: Cut) -> Table {
     let mut t = Table::new("", head);
     let mut order: Vec<&Contender> = group.contenders.iter().collect();
     if let Some(at) = layout.sort.as_ref().and_then(|s| a.columns.iter().position(|c| c.name == *s)) {
-        let way = if a.columns[at].less_is_better() { 1.0 } else { -1.0 };
+        let way = a.columns[at].direction().unwrap_or(1.0);
         let value = |c: &&Contender| c.cells.get(at).map_or(f64::NAN, |cell| cell.value * way);
         order.sort_by(|x, y| value(x).total_cmp(&value(y)));
     }
@@ -229,7 +233,7 @@ fn governors(a: &Answer, group: &Group, layout: &Layout, cut: Cut) -> Table {
 }
 
 fn tone(column: &Column, cell: &Cell, c: &Contender, best: bool) -> Tone {
-    let sign = if column.less_is_better() { 1.0 } else { -1.0 };
+    let Some(sign) = column.direction() else { return Tone::Plain };
     match (cell.change * sign).partial_cmp(&0.0) {
         _ if c.role == Role::Bound => Tone::Dim,
         _ if best => Tone::Best,
@@ -247,7 +251,7 @@ fn is_best(group: &Group, column: usize, about: &Column, contender: &Contender) 
     if group.contenders.iter().all(|c| c.role == Role::Baseline) {
         return false;
     }
-    let sign = if about.less_is_better() { 1.0 } else { -1.0 };
+    let Some(sign) = about.direction() else { return false };
     let values = group.contenders.iter().filter(|c| c.role != Role::Bound && c.failure.is_none());
     let values: Vec<f64> =
         values.filter_map(|c| Some(c.cells.get(column)?.value * sign)).filter(|v| v.is_finite()).collect();
@@ -321,8 +325,9 @@ fn over_recordings(a: &Answer, layout: &Layout, cut: Cut) -> Table {
         }
     }
     if let Some(by) = &layout.sort {
+        let way = a.columns.iter().find(|c| c.name == *by).and_then(Column::direction).unwrap_or(1.0);
         let mean = |g: &str| {
-            a.spreads.iter().find(|s| s.governor == g && s.column == *by).map_or(f64::NAN, |s| s.mean)
+            a.spreads.iter().find(|s| s.governor == g && s.column == *by).map_or(f64::NAN, |s| s.mean * way)
         };
         contenders.sort_by(|x, y| mean(x.0).total_cmp(&mean(y.0)));
     }
@@ -333,14 +338,13 @@ fn over_recordings(a: &Answer, layout: &Layout, cut: Cut) -> Table {
         for column in &columns {
             let spread = a.spreads.iter().find(|s| s.governor == governor && s.column == column.name);
             row.push(spread.map_or_else(|| UNKNOWN.to_owned(), |s| spread_words(column, s)));
-            tones.push(spread.map_or(Tone::Plain, |s| match s.shown {
+            let sign = column.direction().filter(|_| role != Role::Bound);
+            tones.push(match (sign, spread.and_then(|s| s.shown)) {
                 _ if role == Role::Bound => Tone::Dim,
-                Some(Shown::Falls) if column.less_is_better() => Tone::Better,
-                Some(Shown::Rises) if column.less_is_better() => Tone::Worse,
-                Some(Shown::Falls) => Tone::Worse,
-                Some(Shown::Rises) => Tone::Better,
+                (Some(1.0), Some(Shown::Falls)) | (Some(-1.0), Some(Shown::Rises)) => Tone::Better,
+                (Some(1.0), Some(Shown::Rises)) | (Some(-1.0), Some(Shown::Falls)) => Tone::Worse,
                 _ => Tone::Plain,
-            }));
+            });
         }
         t.rows.push(row);
         t.tones.push(tones);
@@ -358,78 +362,53 @@ fn spread_words(column: &Column, s: &Spread) -> String {
     format!("{}{mark}", change_words(column, s.mean))
 }
 
-/// A table for each of the measures that weigh most, with a row for each recording, and what they come to below.
-fn each_recording(a: &Answer, width: usize) -> Vec<Table> {
-    let contenders: Vec<(usize, &Contender)> = a.groups.first().map_or_else(Vec::new, |g| {
-        g.contenders.iter().enumerate().filter(|(_, c)| c.role != Role::Baseline).collect()
-    });
-    let columns: Vec<(usize, &Column)> = a.columns.iter().enumerate().collect();
-    match contenders.as_slice() {
-        // One governor: all measures of it.
-        [(at, only)] => vec![fitting(width, &|cut| one_governor(a, *at, &only.governor, &columns, cut))],
-        _ => columns
-            .iter()
-            .take(2)
-            .map(|(i, column)| fitting(width, &|cut| one_column(a, *i, column, &contenders, cut)))
-            .collect(),
+/// A column of a table by recording: a governor and a measure, by their places, and what stands above it.
+struct Pick<'a> {
+    contender: usize,
+    governor: &'a str,
+    at: usize,
+    column: &'a Column,
+    head: String,
+}
+
+/// Of one governor all measures in a table; of several a table for each of the two measures that weigh most.
+fn by_recording(a: &Answer) -> Vec<(String, Vec<Pick<'_>>)> {
+    let Some(first) = a.groups.first() else { return Vec::new() };
+    let others = first.contenders.iter().enumerate().filter(|(_, c)| c.role != Role::Baseline);
+    let others: Vec<(usize, &str)> = others.map(|(i, c)| (i, c.governor.as_str())).collect();
+    let pick = |(contender, governor), (at, column), head| Pick { contender, governor, at, column, head };
+    let columns = || a.columns.iter().enumerate();
+    match others.as_slice() {
+        [only] => {
+            let picks = columns().map(|c| pick(*only, c, short_label(c.1))).collect();
+            vec![(only.1.to_owned(), picks)]
+        }
+        _ => {
+            let table = |c: (usize, &'_ Column)| {
+                let c = (c.0, &a.columns[c.0]);
+                (c.1.label.clone(), others.iter().map(|o| pick(*o, c, o.1.to_owned())).collect())
+            };
+            columns().take(2).map(table).collect()
+        }
     }
-}
-
-fn one_governor(a: &Answer, at: usize, governor: &str, columns: &[(usize, &Column)], cut: Cut) -> Table {
-    let columns: Vec<&(usize, &Column)> = columns.iter().take(cut.columns).collect();
-    let mut head = vec![format!("{} by recording", shortened(governor, cut.name))];
-    head.extend(columns.iter().map(|(_, c)| short_label(c)));
-    let cell = |group: &Group, n: usize| {
-        let (i, column) = columns[n];
-        group
-            .contenders
-            .get(at)
-            .and_then(|c| c.cells.get(*i))
-            .map_or_else(|| UNKNOWN.to_owned(), |cell| change_words(column, cell.change))
-    };
-    let spread = |n: usize| {
-        let (_, column) = columns[n];
-        a.spreads.iter().find(|s| s.governor == governor && s.column == column.name).map(|s| (*column, s))
-    };
-    by_recording(a, head, columns.len(), cut, &cell, &spread)
-}
-
-fn one_column(a: &Answer, i: usize, column: &Column, contenders: &[(usize, &Contender)], cut: Cut) -> Table {
-    let contenders: Vec<&(usize, &Contender)> = contenders.iter().take(cut.columns).collect();
-    let mut head = vec![format!("{} by recording", column.label)];
-    head.extend(contenders.iter().map(|(_, c)| shortened(&c.governor, cut.name.min(16))));
-    let cell = |group: &Group, n: usize| {
-        let (at, _) = contenders[n];
-        group
-            .contenders
-            .get(*at)
-            .and_then(|c| c.cells.get(i))
-            .map_or_else(|| UNKNOWN.to_owned(), |cell| change_words(column, cell.change))
-    };
-    let spread = |n: usize| {
-        let (_, c) = contenders[n];
-        let found = a.spreads.iter().find(|s| s.governor == c.governor && s.column == column.name);
-        found.map(|s| (column, s))
-    };
-    by_recording(a, head, contenders.len(), cut, &cell, &spread)
 }
 
 /// A row for each recording, then mean, median, range, which way, interval.
-fn by_recording<'a>(
-    a: &'a Answer,
-    head: Vec<String>,
-    columns: usize,
-    cut: Cut,
-    cell: &dyn Fn(&Group, usize) -> String,
-    spread: &dyn Fn(usize) -> Option<(&'a Column, &'a Spread)>,
-) -> Table {
+fn one_by_recording(a: &Answer, what: &str, picks: &[Pick<'_>], cut: Cut) -> Table {
+    let picks: Vec<&Pick<'_>> = picks.iter().take(cut.columns).collect();
+    let mut head = vec![format!("{} by recording", shortened(what, cut.name))];
+    head.extend(picks.iter().map(|p| shortened(&p.head, cut.name.min(16))));
     let mut t = Table::new("", head);
+    let unknown = || UNKNOWN.to_owned();
     for group in &a.groups {
-        let cells = (0..columns).map(|n| cell(group, n));
+        let cell = |p: &&Pick<'_>| group.contenders.get(p.contender)?.cells.get(p.at);
+        let cells = picks.iter().map(|p| cell(p).map_or_else(unknown, |c| change_words(p.column, c.change)));
         t.rows.push(std::iter::once(shortened(&group.name, cut.name.min(28))).chain(cells).collect());
     }
+    let spread =
+        |p: &Pick<'_>| a.spreads.iter().find(|s| s.governor == p.governor && s.column == p.column.name);
     let mut row = |name: &str, of: &dyn Fn(&Column, &Spread) -> String| {
-        let cells = (0..columns).map(|n| spread(n).map_or_else(|| UNKNOWN.to_owned(), |(c, s)| of(c, s)));
+        let cells = picks.iter().map(|p| spread(p).map_or_else(unknown, |s| of(p.column, s)));
         t.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
     };
     row("geometric mean", &|c, s| change_words(c, s.mean));
@@ -438,9 +417,7 @@ fn by_recording<'a>(
     row("greatest", &|c, s| change_words(c, s.range[1]));
     row("fell:same:rose", &|_, s| format!("{}:{}:{}", s.fell, s.same, s.rose));
     let end = |of: fn(Interval) -> f64| {
-        move |c: &Column, s: &Spread| {
-            s.interval.map_or_else(|| UNKNOWN.to_owned(), |i| change_words(c, of(i)))
-        }
+        move |c: &Column, s: &Spread| s.interval.map_or_else(unknown, |i| change_words(c, of(i)))
     };
     row("95 % from", &end(|i| i.low));
     row("95 % to", &end(|i| i.high));

@@ -67,7 +67,7 @@ pub fn compare(r: &CompareReport) -> Report {
 pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
     let mut out = crate::answer(a, layout);
     if let Some(all) = r.all().filter(|_| !r.verdict.same_decisions) {
-        out.tables.push(fitting(layout.width, &|cut| largest_table(all, cut)));
+        out.tables.push(fitting(layout.width, &|cut| largest_table(all, cut)).0);
     }
     if r.verdict.same_decisions {
         out.footer.insert(0, Line::new(&r.b, "the same decisions at all wake events"));

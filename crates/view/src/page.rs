@@ -94,7 +94,10 @@ fn measures(a: &Answer) -> Table {
                     _ => column.unit.as_str(),
                 };
                 let change_unit = if column.quantity == Quantity::Share { "pp" } else { "%" };
-                let better = if column.less_is_better() { "less" } else { "more" };
+                let better: Cell = match column.direction() {
+                    Some(sign) => if sign > 0.0 { "less" } else { "more" }.into(),
+                    None => Cell::Unknown,
+                };
                 t.rows.push(vec![
                     group.name.as_str().into(),
                     c.governor.as_str().into(),
@@ -102,7 +105,7 @@ fn measures(a: &Answer) -> Table {
                     column.name.as_str().into(),
                     column.label.as_str().into(),
                     unit.into(),
-                    better.into(),
+                    better,
                     cell.value.into(),
                     base.and_then(|b| b.cells.get(i)).map(|b| b.value).into(),
                     cell.change.into(),

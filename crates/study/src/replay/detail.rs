@@ -71,7 +71,7 @@ pub struct ShownPeriod {
     /// Number and name of the state that was entered; empty where the table has none.
     pub state: u8,
     pub name: String,
-    /// `fits`, `too deep`, `too shallow`, `rejected`.
+    /// `right`, `too deep`, `too shallow`, `rejected`.
     pub verdict: &'static str,
     pub wake: &'static str,
     /// What was chosen and what it came to, in a sentence.
@@ -262,7 +262,7 @@ impl ShownPeriod {
         let (state, verdict) = match e.outcome {
             Outcome::Stayed { entered, miss: Miss::Above } => (entered, "too deep"),
             Outcome::Stayed { entered, miss: Miss::Below } => (entered, "too shallow"),
-            Outcome::Stayed { entered, miss: Miss::None } => (entered, "fits"),
+            Outcome::Stayed { entered, miss: Miss::None } => (entered, "right"),
             Outcome::Rejected => (e.selected, "rejected"),
         };
         let about = table.states().get(usize::from(state));
