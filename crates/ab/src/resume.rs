@@ -76,7 +76,7 @@ pub fn rest(folder: &Path, given: &ResumeRequest, say: &mut dyn FnMut(&str)) -> 
     if let Some(setting) = parameters(&recorded).into_iter().find(|s| !given.as_recorded && !repeated(s)) {
         return refuse(format!(
             "the parameter {setting:?} comes from this folder, and is not set unless you give it again \
-             (--set, --governors) or allow the folder's parameters with --as-recorded"
+             (--set, --governor) or allow the folder's parameters with --as-recorded"
         ));
     }
     Ok(Work::Rest { recorded, benchmarks: run })

@@ -15,21 +15,21 @@ use crate::restore::tell;
 
 const EXAMPLES: &str = "\
 Which governor makes a pipe faster? Twelve runs of each, alternating:
-  idlewise ab --governors menu,haltpoll --repeat 12 \\
+  idlewise ab --governor menu,haltpoll --repeat 12 \\
       -- perf bench sched pipe -l 50000
 Compare a number that the command prints; more is better:
-  idlewise ab --governors menu,ladder \\
+  idlewise ab --governor menu,ladder \\
       --metric 'ops:higher=([0-9,]+) ops/sec' \\
       -- perf bench sched pipe -l 50000
 The same governor with other settings; without a benchmark of your own:
   idlewise ab --load ping-pong \\
       -g haltpoll,haltpoll:guest_halt_poll_ns=200000
 What is an idle state worth? The second arm disables it:
-  idlewise ab --governors menu,menu:disable=1 --load timer
+  idlewise ab --governor menu,menu:disable=1 --load timer
 Does the comparison find a difference where there is none?
-  idlewise ab --governors menu --aa --load timer
+  idlewise ab --governor menu --aa --load timer
 Several benchmarks, and their mean:
-  idlewise ab --governors menu,ladder \\
+  idlewise ab --governor menu,ladder \\
       --benchmark 'pipe=perf bench sched pipe -l 50000' \\
       --benchmark 'build=make -B'
 Continue after an interruption, with the same command; show the result again, as Markdown:
@@ -37,7 +37,7 @@ Continue after an interruption, with the same command; show the result again, as
       -- perf bench sched pipe -l 50000
   idlewise ab --show ab-1 --format markdown
 Fail if a governor is slower by more than 2 %, or if its p99 wakeup latency is above 100 us:
-  idlewise ab --governors menu,ladder --wakeups \\
+  idlewise ab --governor menu,ladder --wakeups \\
       --fail-if 'time > +2%' \\
       --fail-if 'wakeup_p99 > 100us' -- make -B
 
@@ -58,10 +58,12 @@ Exit status: 0 success, 1 --aa found a difference or a --fail-if holds, 2 failur
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AbArgs {
-    /// Governors of this kernel, the first is the baseline; with settings of their own:
-    /// haltpoll:guest_halt_poll_ns=200000, menu:disable=1 (a state), menu:latency_limit_us=20
-    #[arg(short, long, value_name = "LIST", required_unless_present_any = ["resume", "show", "loads"])]
-    governors: Option<String>,
+    /// Governors of this kernel, the first is the baseline
+    ///
+    /// With settings of their own: haltpoll:guest_halt_poll_ns=200000, menu:disable=1 (a state),
+    /// menu:latency_limit_us=20.
+    #[arg(short, long, alias = "governors", value_name = "LIST", required_unless_present_any = ["resume", "show", "loads"])]
+    governor: Option<String>,
     /// Disable this idle state on all CPUs, in all arms
     #[arg(long, value_name = "N")]
     disable_state: Vec<u32>,
@@ -71,17 +73,20 @@ pub(crate) struct AbArgs {
     /// Set a parameter of a kernel module, in all arms
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A load that ships with idlewise, instead of a command or as one more benchmark (--loads lists them)
+    /// A load that ships with idlewise (--loads lists them)
+    ///
+    /// Instead of a command, or as one more benchmark.
     #[arg(short, long, value_name = "NAME")]
     load: Vec<String>,
     /// How long each --load runs, seconds [default: 3]
-    #[arg(long, value_name = "N", requires = "load", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(short, long, value_name = "N", requires = "load", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: Option<u32>,
     /// A benchmark by name and shell command; may be repeated
     #[arg(long, value_name = "NAME=CMD")]
     benchmark: Vec<String>,
-    /// A number that the benchmarks print: a pattern with one group. The last match counts; less is better without
-    /// `:higher`
+    /// A number that the benchmarks print
+    ///
+    /// A pattern with one group. The last match counts; less is better without `:higher`.
     #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
     metric: Vec<String>,
     /// Runs of each benchmark under each arm [default: 10]
@@ -93,42 +98,58 @@ pub(crate) struct AbArgs {
     /// Pause after each switch, in ms
     #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(..=3_600_000))]
     settle: u32,
-    /// Selects which arm runs first in each round; 0 keeps the order of --governors [default: 0]
+    /// Selects which arm runs first in each round [default: 0]
+    ///
+    /// 0 keeps the order of --governor.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Repeat a run if other processes, or the host, take more than this share of the CPUs, in %
+    /// Repeat a run if others take more than this, in %
+    ///
+    /// The share of the CPUs that other processes, or the host, take.
     #[arg(long, value_name = "PCT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: u32,
     /// Repeat a run at most N times
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=10_000))]
     retries: u32,
-    /// The difference that does not matter, in %: an arm within it is the same as the baseline
+    /// The difference that does not matter, in %
+    ///
+    /// An arm within it is the same as the baseline.
     #[arg(long, value_name = "PCT", default_value_t = 1.0, value_parser = margin)]
     margin: f64,
-    /// Trace the wakeup latency of the benchmark's tasks (from wakeup to running); this slows the runs
+    /// Trace the wakeup latency of the benchmark's tasks
+    ///
+    /// From wakeup to running; this slows the runs.
     #[arg(long)]
     wakeups: bool,
-    /// Compare one governor with itself: any difference that is found is an error of the measurement
+    /// Compare one governor with itself
+    ///
+    /// Any difference that is found is an error of the measurement.
     #[arg(long)]
     aa: bool,
-    /// Exit with status 1 if this condition holds for an arm in any benchmark; may be repeated
+    /// Exit with status 1 if this holds; may be repeated
+    ///
+    /// For an arm in any benchmark.
     #[arg(long, value_name = "EXPR")]
     fail_if: Vec<String>,
     /// Before --fail-if had the grammar of `compare`
     #[arg(long, hide = true, value_name = "PCT", value_parser = gone)]
     fail_if_worse: Option<f64>,
-    /// The folder for the runs, new or empty [default: ab-1, ab-2 ... in this one]
+    /// The folder for the runs [default: ab-1, ab-2 ...]
+    ///
+    /// New or empty; the default is in the current folder.
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Continue an interrupted session. Commands and parameters of kernel modules that its folder names must be
-    /// given again, or be allowed by --as-recorded
+    /// Continue an interrupted session
+    ///
+    /// Commands and parameters of kernel modules that its folder names must be given again, or be allowed by
+    /// --as-recorded.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "aa", "show", "disable_state", "latency_limit", "metric", "warm_up", "settle", "foreign", "retries", "margin", "wakeups"])]
     resume: Option<PathBuf>,
-    /// Allow the commands and parameters that the folder of --resume names
+    /// Allow the commands and parameters in --resume's folder
     #[arg(long, requires = "resume")]
     as_recorded: bool,
     /// Show the results of a session, without any run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["governors", "to", "load", "benchmark", "command", "aa", "disable_state", "latency_limit", "set", "metric", "repeat", "warm_up", "settle", "seed", "foreign", "retries", "margin", "wakeups"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["governor", "to", "load", "benchmark", "command", "aa", "disable_state", "latency_limit", "set", "metric", "repeat", "warm_up", "settle", "seed", "foreign", "retries", "margin", "wakeups"])]
     show: Option<PathBuf>,
     /// List every run, even if there are many
     #[arg(long)]
@@ -136,8 +157,9 @@ pub(crate) struct AbArgs {
     /// List the loads
     #[arg(long, exclusive = true)]
     loads: bool,
-    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to switch instead of this
-    /// machine
+    /// A folder with sys, proc, dev and run, instead of this machine
+    ///
+    /// It looks like the root of a machine; what is in it is switched.
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     /// The benchmark: a command and its arguments
@@ -230,7 +252,7 @@ fn request(a: &AbArgs) -> Result<AbRequest, Failure> {
 }
 
 fn arms(a: &AbArgs) -> Result<Option<Vec<String>>, Failure> {
-    Ok(a.governors.as_deref().map(|list| split_governors("--governors", list)).transpose()?)
+    Ok(a.governor.as_deref().map(|list| split_governors("--governor", list)).transpose()?)
 }
 
 fn given(a: &AbArgs) -> Result<ResumeRequest, Failure> {

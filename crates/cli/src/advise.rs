@@ -21,7 +21,7 @@ For one of the loads that ship with idlewise (idlewise ab --loads), in a few min
 For the current load of this machine, recorded for 30 seconds; no governor is switched:
   idlewise advise --seconds 30
 For a recording; no root needed:
-  idlewise advise --trace mine.dat
+  idlewise advise mine.dat
 With settings of your own in addition to the kernel's governors; here, an idle state disabled:
   idlewise advise --load timer --also menu:disable=1
 
@@ -29,30 +29,36 @@ Recording and switching need root. Everything is restored at the end, after Ctrl
 crash or SIGKILL.
 Exit status: 0 success, whatever the advice is; 2 failure. See docs/guide/advise.md.";
 
-/// Recommend an idle governor for this machine and load: record the load, replay it under all governors, compare the
-/// governors of this kernel, and print the answer on one page
+/// Recommend an idle governor for this machine and load
+///
+/// Records the load, replays it under all governors, compares the governors of this kernel, and prints the answer on
+/// one page.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AdviseArgs {
     /// A recording made before, instead of a new one
-    #[arg(short, long, value_name = "RECORDING")]
+    #[arg(value_name = "TRACE")]
+    recorded: Option<PathBuf>,
+    /// The same, as an option
+    #[arg(short, long, hide = true, value_name = "TRACE", conflicts_with = "recorded")]
     trace: Option<PathBuf>,
-    #[command(flatten)]
-    recording: RecordingArgs,
     /// A load that ships with idlewise, instead of a command
     #[arg(short, long, value_name = "NAME", conflicts_with = "command")]
     load: Option<String>,
-    /// Duration of a load [default: 3], or of a recording without a load [default: 10]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// Seconds of a load [default: 3], of a recording [default: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: Option<u32>,
-    /// A number that the command prints: a pattern with one group. The last match counts; less is better without
-    /// `:higher`
+    /// A number that the command prints
+    ///
+    /// A pattern with one group. The last match counts; less is better without `:higher`.
     #[arg(short, long, value_name = "NAME[:higher]=REGEX")]
     metric: Vec<String>,
-    /// More governors or settings to compare: menu:disable=1 (a state), teo-util:util_threshold_shift=5
+    /// More governors or settings to compare: menu:disable=1
+    ///
+    /// menu:disable=1 disables a state; teo-util:util_threshold_shift=5 sets a parameter.
     #[arg(long, value_name = "LIST")]
     also: Option<String>,
-    /// Do not switch governors on the running kernel; record and replay only
+    /// Record and replay only; switch no governors
     #[arg(long, conflicts_with_all = ["ab_session", "repeat", "foreign", "metric"])]
     no_ab: bool,
     /// A session of `idlewise ab` made before, instead of a new one
@@ -64,20 +70,34 @@ pub(crate) struct AdviseArgs {
     /// Runs of the load under each governor [default: 10]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Repeat a run if other processes, or the host, take more than this share of the CPUs, in % [default: 8]
+    /// Repeat a run if others take more than this, in %
+    ///
+    /// The share of the CPUs that other processes, or the host, take [default: 8].
     #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u32).range(..=100))]
     foreign: Option<u32>,
-    /// The folder for recording, runs and results, new or empty [default: advise-1, advise-2 ... in this one]
+    /// The folder for all files [default: advise-1, advise-2 ...]
+    ///
+    /// Recording, runs and results; new or empty. The default is in the current folder.
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// A tree of files that was copied from the machine of the recording, instead of this machine
+    /// Files copied from the recorded machine, instead of this one
+    ///
+    /// A tree of them.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// The load: a command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
+    recording: RecordingArgs,
+    #[command(flatten)]
     output: OutputArgs,
+}
+
+impl AdviseArgs {
+    fn trace(&self) -> Option<&PathBuf> {
+        self.recorded.as_ref().or(self.trace.as_ref())
+    }
 }
 
 /// Runs are made again when others take more of the CPUs, %, where nothing else is said.
@@ -143,7 +163,7 @@ fn request(a: &AdviseArgs) -> Result<AdviseRequest, Failure> {
     means_something(a)?;
     let also = a.also.as_deref().map(|list| split_governors("--also", list)).transpose()?;
     Ok(AdviseRequest {
-        trace: a.trace.clone(),
+        trace: a.trace().cloned(),
         recording: a.recording.options(),
         benchmark,
         seconds: a.seconds.unwrap_or(10),
@@ -162,11 +182,11 @@ fn request(a: &AdviseArgs) -> Result<AdviseRequest, Failure> {
 fn means_something(a: &AdviseArgs) -> Result<(), Failure> {
     let recording = a.recording.options();
     let repeated = a.load.is_some() || !a.command.is_empty();
-    let measured_as_it_is = a.trace.is_none() && !repeated;
+    let measured_as_it_is = a.trace().is_none() && !repeated;
     let only_evidence = a.no_ab || a.ab_session.is_some() || a.root.is_some();
     let checks = [
         (
-            a.trace.is_some() && repeated && only_evidence,
+            a.trace().is_some() && repeated && only_evidence,
             "--trace gives the recording, and no load runs with --no-ab, --ab-session or --root: leave the load \
              out, or leave --trace out to record it",
         ),
@@ -186,12 +206,12 @@ fn means_something(a: &AdviseArgs) -> Result<(), Failure> {
              their own length",
         ),
         (
-            recording.kernel_governor.is_some() && a.trace.is_none(),
+            recording.kernel_governor.is_some() && a.trace().is_none(),
             "--kernel-governor is for an earlier recording (--trace): the running kernel says which \
              governor it has",
         ),
         (
-            recording.instance.is_some() && a.trace.is_none(),
+            recording.instance.is_some() && a.trace().is_none(),
             "--instance is for an earlier recording (--trace): a new one has a single instance",
         ),
     ];

@@ -14,6 +14,12 @@ use crate::examples;
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 
+/// Headings of the help: what options are about.
+const AGAIN: &str = "Repeating a result";
+const MACHINE: &str = "Machine";
+const RECORDING: &str = "Recording";
+const OUTPUT: &str = "Output";
+
 #[derive(Debug, Args)]
 #[command(after_help = examples::INFO)]
 pub(crate) struct InfoArgs {
@@ -30,8 +36,11 @@ pub(crate) struct InfoArgs {
 
 /// C files that the user names, too.
 #[derive(Debug, Args)]
+#[command(next_help_heading = AGAIN)]
 pub(crate) struct TrustArgs {
-    /// Compile and run this C file, or governors of this kernel tree, if the result of --again names it
+    /// Allow this C file or kernel tree, which RESULT.json names
+    ///
+    /// Without this, C that a result names is neither compiled nor run.
     #[arg(long, value_name = "FILE|FOLDER")]
     pub(crate) trust: Vec<PathBuf>,
 }
@@ -42,24 +51,31 @@ pub(crate) struct ReplayArgs {
     /// Traces in any supported format, or tapes
     #[arg(required_unless_present = "again", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Governors, with optional parameters: menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo,oracle;
-    /// with an idle state disabled or a latency limit: menu:disable=1,teo:latency_limit_us=20
+    /// Governors to compare: menu,teo-util,./mine.c,oracle
+    ///
+    /// With parameters, teo-util:util_threshold_shift=5; an idle state disabled, menu:disable=1; a latency
+    /// limit, teo:latency_limit_us=20. Of a kernel tree: linux:6.12/teo, or the tree's folder. LABEL@GOVERNOR
+    /// gives one a name: base@~/linux/teo.
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow,oracle")]
     pub(crate) governor: String,
     /// The governor to compare the others with [default: the first]
     #[arg(short, long, value_name = "GOVERNOR")]
     pub(crate) baseline: Option<String>,
-    #[command(flatten)]
-    pub(crate) stage: StageArgs,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
-    /// Show whether the ranking of the governors depends on sleep lengths that the recording leaves uncertain:
-    /// replay also with the least and the greatest that it allows
+    /// Replay also with uncertain sleep lengths at their ends
+    ///
+    /// Shows whether the ranking of the governors depends on sleep lengths that the recording leaves uncertain:
+    /// replay is done also with the least and the greatest that it allows.
     #[arg(long)]
     pub(crate) sensitivity: bool,
-    /// Repeat the request that a JSON result records; the files that it names must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
+    #[command(flatten)]
+    pub(crate) stage: StageArgs,
+    /// Repeat the request that a JSON result records
+    ///
+    /// The files that it names must not have changed.
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
@@ -74,44 +90,56 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = examples::SIMULATE)]
 pub(crate) struct SimulateArgs {
-    /// A workload that ships with idlewise, or a file in rt-app's grammar (docs/reference/workload-format.md)
+    /// A workload that ships with idlewise, or a file
+    ///
+    /// Files are in rt-app's grammar (docs/reference/workload-format.md).
     #[arg(value_name = "WORKLOAD", required_unless_present_any = ["again", "list"])]
     pub(crate) workload: Option<String>,
     /// List the workloads that ship with idlewise
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
     /// The machine
-    #[arg(short, long, value_name = "PLATFORM", default_value = "pixel6")]
+    #[arg(help_heading = MACHINE, short, long, value_name = "PLATFORM", default_value = "pixel6")]
     pub(crate) platform: String,
-    /// Idle governors, with optional parameters:
-    /// menu,teo-util:util_threshold_shift=5,./mine.c,linux:6.12/teo;
-    /// with an idle state disabled or a latency limit: menu:disable=1,teo:latency_limit_us=20
+    /// Idle governors to compare: menu,teo-util,./mine.c
+    ///
+    /// With parameters, teo-util:util_threshold_shift=5; an idle state disabled, menu:disable=1; a latency
+    /// limit, teo:latency_limit_us=20. Of a kernel tree: linux:6.12/teo, or the tree's folder. LABEL@GOVERNOR
+    /// gives one a name.
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow")]
     pub(crate) governor: String,
-    /// Frequency governors, with optional parameters (docs/reference/frequency-governors.md)
+    /// Frequency governors, with optional parameters
+    ///
+    /// docs/reference/frequency-governors.md lists them.
     #[arg(long, value_name = "LIST", default_value = "schedutil")]
     pub(crate) cpufreq: String,
-    /// Load-tracking signals that the frequency governors read: pelt, pelt:half_life_ms=8, walt, walt:window_ms=10,
-    /// walt-rfc
+    /// Load signals of the frequency governors: pelt,walt
+    ///
+    /// With parameters: pelt:half_life_ms=8, walt:window_ms=10; walt-rfc is WALT as posted.
     #[arg(long, value_name = "LIST", default_value = "pelt")]
     pub(crate) signal: String,
-    /// The governor of the combination to compare the others with [default: the first]
+    /// Compare the others with this one [default: the first]
+    ///
+    /// A governor of one of the combinations.
     #[arg(short, long, value_name = "GOVERNOR")]
     pub(crate) baseline: Option<String>,
-    /// The kernel version whose load tracking and fair scheduler are simulated
-    #[arg(long, value_name = "VERSION", default_value = "6.12")]
+    /// The kernel version whose scheduler is simulated
+    ///
+    /// Its load tracking and its fair scheduler.
+    #[arg(help_heading = MACHINE, long, value_name = "VERSION", default_value = "6.12")]
     pub(crate) kernel: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = MACHINE)]
     pub(crate) kernels: KernelArgs,
     /// Ticks per second [default: the platform's]
-    #[arg(long, value_name = "N", value_parser = hz)]
+    #[arg(help_heading = MACHINE, long, value_name = "N", value_parser = hz)]
     pub(crate) hz: Option<u32>,
     /// Number of CPUs, if the platform does not fix it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(help_heading = MACHINE, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: Option<u32>,
-    /// Constant power that the battery supplies to all parts other than the CPUs, such as display, memory and radio
-    /// [default: the platform's]
-    #[arg(long, value_name = "MW", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    /// Power of all parts other than the CPUs [default: the platform's]
+    ///
+    /// Constant power that the battery supplies to display, memory, radio and so on.
+    #[arg(help_heading = MACHINE, long, value_name = "MW", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) base_mw: Option<u64>,
     /// Simulated time [default: the workload's, else 10]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
@@ -119,27 +147,33 @@ pub(crate) struct SimulateArgs {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Runs of each combination; each run has the next seed [default: 5; 1 with --trace]
+    /// Runs of each combination [default: 5; 1 with --write-trace]
+    ///
+    /// Each run has the next seed.
     #[arg(short, long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) repeat: Option<u64>,
-    /// Write a trace of the run, as a kernel would have recorded it: ftrace text (.txt, .trace) or Perfetto
-    /// (.perfetto-trace). FILE.toml next to it names the machine and the governor for `idlewise replay`
-    #[arg(long, value_name = "FILE")]
+    /// Write a trace of the run, as a kernel would record it
+    ///
+    /// ftrace text (.txt, .trace) or Perfetto (.perfetto-trace). FILE.toml next to it names the machine and the
+    /// governor for `idlewise replay`.
+    #[arg(long = "write-trace", alias = "trace", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Recordings of real runs of the workload, by `idlewise boot` or on a machine: simulate each, with its machine
-    /// and its idle governor, and compare the simulation with the recording
+    /// Simulate these recordings' runs, and compare
+    ///
+    /// Recordings of real runs of the workload, by `idlewise boot` or on a machine: each is simulated with its
+    /// machine and its idle governor, and the simulation compared with the recording.
     #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw"])]
     pub(crate) beside: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) recording: RecordingArgs,
     /// Show all counts for each task
     #[arg(long)]
     pub(crate) tasks: bool,
     /// Repeat the request that a JSON result records
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "trees"])]
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "trees"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) all: DetailsArgs,
     #[command(flatten)]
@@ -151,17 +185,22 @@ pub(crate) struct SimulateArgs {
 #[derive(Debug, Args)]
 #[command(after_help = examples::REPRODUCE)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments that ship with idlewise, or files in their format (docs/reference/experiments.md) [default: all,
-    /// with a summary only]
+    /// Experiments that ship with idlewise, or files [default: all]
+    ///
+    /// Of all, a summary only. The format of files: docs/reference/experiments.md.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// List the experiments that ship with idlewise
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
-    /// Fit the models' parameters again, to the baseline's numbers only, and show the result
+    /// Fit the models' parameters again, and show the result
+    ///
+    /// They are fitted to the baseline's numbers only.
     #[arg(long)]
     pub(crate) fit: bool,
-    /// Compile and run this C file if an experiment names it as its governor
+    /// Allow this C file, if an experiment names it
+    ///
+    /// Without this, C that an experiment names is neither compiled nor run.
     #[arg(long, value_name = "FILE", requires = "names")]
     pub(crate) trust: Vec<PathBuf>,
     #[command(flatten)]
@@ -187,7 +226,9 @@ pub(crate) struct ExplainArgs {
     /// The CPU [default: the only one]
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<u32>,
-    /// The last decision at or before this time of the recording, in s (as `trace-cmd report` prints it)
+    /// The last decision at or before this time, in s
+    ///
+    /// A time of the recording, as `trace-cmd report` prints it.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) at: Option<u64>,
     /// As --at, but counted from the first event of the recording
@@ -202,16 +243,22 @@ pub(crate) struct ExplainArgs {
     /// The row of the golden file, counted from 0
     #[arg(long, value_name = "N", requires = "golden", conflicts_with = "trace")]
     pub(crate) row: Option<u64>,
-    /// Decisions recorded on a live kernel (see `idlewise drive`) instead of a trace; --platform names the machine
+    /// Decisions recorded on a live kernel, instead of a trace
+    ///
+    /// As `idlewise drive` reads them; --platform names the machine.
     #[arg(long, value_name = "FILE", requires = "line", conflicts_with_all = ["trace", "golden", "cluster", "recorded_on", "sysfs", "kernel_governor", "instance", "despite_counters", "seed", "hz"])]
     pub(crate) decisions: Option<PathBuf>,
-    /// The line of the file of decisions, as `idlewise drive` names it
+    /// The line of --decisions, as `idlewise drive` names it
     #[arg(long, value_name = "N", requires = "decisions", conflicts_with = "trace")]
     pub(crate) line: Option<u64>,
-    /// Find where two governors differ: the first choice, and those that cost most energy and latency
+    /// Find where two governors differ
+    ///
+    /// The first choice, and those that cost most energy and latency.
     #[arg(long, value_name = "A,B")]
     pub(crate) why_differ: Option<String>,
-    /// Other governors to show for the same decision; `none` for none [default: all]
+    /// Show these, too, for the decision; or none [default: all]
+    ///
+    /// Other governors, for the same decision.
     #[arg(long, value_name = "LIST", conflicts_with = "why_differ")]
     pub(crate) others: Option<String>,
     #[command(flatten)]
@@ -223,26 +270,33 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = fail_if())]
 pub(crate) struct CompareArgs {
-    /// Traces in any supported format, or tapes; without --governor, the two governors stand before them
+    /// Traces in any supported format, or tapes
+    ///
+    /// Without --governor, the two governors stand before them.
     #[arg(value_name = "TRACE", required_unless_present_any = ["again", "trace"])]
     pub(crate) traces: Vec<PathBuf>,
-    /// The governor to change from and that to change to, with optional parameters:
-    /// teo-6.1,teo-util:util_threshold_shift=5; or oracle
+    /// The governor to change from, and that to change to
+    ///
+    /// With optional parameters: teo-6.1,teo-util:util_threshold_shift=5; or oracle. As in `idlewise replay`.
     #[arg(short, long, value_name = "A,B")]
     pub(crate) governor: Option<String>,
     /// Traces, as an option
-    #[arg(short, long, value_name = "TRACE", num_args = 1..)]
+    #[arg(short, long, hide = true, value_name = "TRACE", num_args = 1..)]
     pub(crate) trace: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) stage: StageArgs,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PartArg>,
-    /// Exit with status 1 if this condition holds in any trace or in all together; may be repeated
+    /// Exit with status 1 if this holds; may be repeated
+    ///
+    /// In any trace, or in all together.
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_if: Vec<String>,
-    /// Repeat the request that a JSON result records; the files that it names must not have changed
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["governor", "traces", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
+    #[command(flatten)]
+    pub(crate) stage: StageArgs,
+    /// Repeat the request that a JSON result records
+    ///
+    /// The files that it names must not have changed.
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["governor", "traces", "trace", "per", "fail_if"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
@@ -285,15 +339,17 @@ pub(crate) struct ScoreArgs {
     /// A trace in any supported format, or a tape
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
-    #[command(flatten)]
-    pub(crate) recording: RecordingArgs,
-    /// Check the trace against the kernel's counters: cpuidle in sysfs before and after it, as `grep -r .` prints
-    /// it, with a line cpuN/at_ns:TIME for each CPU (when its counters were read, in ns on the trace's clock)
+    /// Check the trace against the kernel's counters
+    ///
+    /// cpuidle in sysfs before and after it, as `grep -r .` prints it, with a line cpuN/at_ns:TIME for each CPU
+    /// (when its counters were read, in ns on the trace's clock).
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     pub(crate) counters: Vec<PathBuf>,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
     #[command(flatten)]
@@ -325,13 +381,17 @@ pub(crate) struct ConvertArgs {
     /// The file to write; an existing file is not overwritten
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// The format [default: from the ending of FILE: .perfetto-trace, .pftrace; .txt, .trace]
+    /// The format [default: from the ending of FILE]
+    ///
+    /// Endings: .perfetto-trace, .pftrace; .txt, .trace.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<ConvertTo>,
     /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Governors to replay, with optional parameters; each CPU's idle periods become a track (Perfetto only)
+    /// Replay these, and make each CPU's choices a track
+    ///
+    /// Governors, with optional parameters; Perfetto only.
     #[arg(short, long, value_name = "LIST")]
     pub(crate) governor: Option<String>,
     #[command(flatten)]
@@ -360,25 +420,35 @@ Events that idlewise does not understand keep their time, CPU, task and name, an
 #[command(group = clap::ArgGroup::new("who").required(true).args(["governor", "signal"]))]
 #[command(group = clap::ArgGroup::new("against").required(true).args(["golden", "decisions"]))]
 pub(crate) struct DriveArgs {
-    /// The governor, with optional parameters: one of ours, the path of a C file, linux:6.12/teo
+    /// The governor: one of ours, a C file, linux:6.12/teo
+    ///
+    /// With optional parameters.
     #[arg(short, long, value_name = "GOVERNOR")]
     pub(crate) governor: Option<String>,
-    /// A load-tracking signal instead: pelt, or pelt-6.1 for the PELT of a kernel
+    /// A load-tracking signal instead: pelt, or pelt-6.1
+    ///
+    /// pelt-6.1 is the PELT of that kernel.
     #[arg(long, value_name = "SIGNAL", conflicts_with_all = ["decisions", "trees"])]
     pub(crate) signal: Option<String>,
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
-    /// Golden files: decisions of compiled kernel code in a scripted environment, or its updates of a signal
-    /// (CSV.gz with side-car)
+    /// Golden files: what compiled kernel code did
+    ///
+    /// Decisions of compiled kernel code in a scripted environment, or its updates of a signal (CSV.gz with
+    /// side-car).
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["platform", "cpu"])]
     pub(crate) golden: Vec<PathBuf>,
-    /// Decisions recorded on a live kernel with the governor's true inputs (CSV, .gz or .xz)
+    /// Decisions recorded on a live kernel (CSV, .gz or .xz)
+    ///
+    /// With the governor's true inputs.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) decisions: Vec<PathBuf>,
     /// The machine of --decisions
     #[arg(long, value_name = "PLATFORM", default_value = RECORDED_DECISIONS_ON)]
     pub(crate) platform: String,
-    /// The CPU of a --decisions table; a trace names its CPUs [default: 0]
+    /// The CPU of a --decisions table [default: 0]
+    ///
+    /// A trace names its CPUs.
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<u32>,
     /// Show at most N differing steps of each file
@@ -409,8 +479,9 @@ pub(crate) struct GovernorsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
-    /// A kernel tree. Its governors are named linux:6.12/teo, or linux:6.12 for all of them, or linux/teo if it is
-    /// the only tree
+    /// A kernel tree, whose governors may be named
+    ///
+    /// linux:6.12/teo is one, linux:6.12 all of them; linux/teo where it is the only tree.
     #[arg(long = "kernel-tree", value_name = "DIR", global = true)]
     pub(crate) trees: Vec<PathBuf>,
 }
@@ -421,7 +492,7 @@ pub(crate) enum GovernorsCommand {
     List,
     /// Show a governor's manual page and parameters
     Show {
-        /// The governor: one of ours, the path of a C file, linux:6.12/teo
+        /// The governor: one of ours, a C file, linux:6.12/teo
         id: String,
     },
 }
@@ -437,7 +508,7 @@ pub(crate) struct PlatformArgs {
 pub(crate) enum PlatformCommand {
     /// List the machines that ship with idlewise
     List,
-    /// Show the idle states, capacities, power and sources of a machine
+    /// Show a machine's idle states, power and sources
     Show {
         /// A platform, a platform file (.toml) or a sysfs dump
         platform: String,
@@ -445,7 +516,9 @@ pub(crate) enum PlatformCommand {
         #[arg(long)]
         toml: bool,
     },
-    /// Check machines for mistakes; the exit status is 1 if there are warnings
+    /// Check machines for mistakes
+    ///
+    /// The exit status is 1 if there are warnings.
     Check {
         /// Platforms, platform files or sysfs dumps
         #[arg(required = true)]
@@ -471,16 +544,19 @@ const STAGE: [&str; 10] = [
 
 /// Where governors are run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = MACHINE)]
 pub(crate) struct StageArgs {
-    /// The machine to replay on: a platform, a platform file or a sysfs dump; `--recorded-on same` says that the
-    /// recording was made on it, too [default: the machine of the recording]
+    /// The machine to replay on [default: that of the recording]
+    ///
+    /// A platform, a platform file or a sysfs dump; `--recorded-on same` says that the recording was made on
+    /// it, too.
     #[arg(short, long, value_name = "PLATFORM")]
     pub(crate) platform: Option<String>,
-    /// Replay every recorded CPU as one of this cluster of the machine
+    /// Replay all CPUs as some of this cluster
+    ///
+    /// A cluster of the machine; every recorded CPU becomes one of it.
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    #[command(flatten)]
-    pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) kernels: KernelArgs,
     /// Replay as if the kernel's tick had N Hz [default: as recorded]
@@ -489,6 +565,8 @@ pub(crate) struct StageArgs {
     /// Seed of the random numbers that a governor may ask for
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
 }
 
 impl StageArgs {
@@ -504,21 +582,31 @@ impl StageArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = RECORDING)]
 pub(crate) struct RecordingArgs {
-    /// The machine that was recorded, if the recording does not name it: a platform, a platform file or a sysfs dump
+    /// The machine that was recorded, if the trace lacks it
+    ///
+    /// A platform, a platform file or a sysfs dump.
     #[arg(long, value_name = "PLATFORM")]
     recorded_on: Option<String>,
-    /// A sysfs dump of the machine that was recorded (`grep . -r /sys/devices/system/cpu/cpu*/cpuidle`)
+    /// A sysfs dump of the machine that was recorded
+    ///
+    /// `grep . -r /sys/devices/system/cpu/cpu*/cpuidle` prints it.
     #[arg(long, value_name = "FILE", conflicts_with = "recorded_on")]
     sysfs: Option<String>,
-    /// The idle governor that the kernel ran, to show how many of its choices replay repeats; other:NAME for a
-    /// governor that idlewise does not have
+    /// The idle governor that the kernel ran
+    ///
+    /// To show how many of its choices replay repeats; other:NAME for a governor that idlewise does not have.
     #[arg(long, value_name = "GOVERNOR")]
     kernel_governor: Option<String>,
-    /// The trace instance to read from a trace.dat that holds several [default: the top instance]
+    /// The trace instance of a trace.dat [default: the top one]
+    ///
+    /// Where it holds several.
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// Use this CPU although its idle entries in the trace differ from those that the kernel counted
+    /// Use this CPU although its counters differ
+    ///
+    /// Its idle entries in the trace differ from those that the kernel counted.
     #[arg(long, value_name = "CPU")]
     despite_counters: Vec<u32>,
 }
@@ -537,42 +625,57 @@ impl RecordingArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct OutputArgs {
-    /// Format of the result: table, markdown, mail, csv or json [default: from the ending of --output (.md, .csv,
-    /// .json), else table]
+    /// table, markdown, mail, csv or json [default: table]
+    ///
+    /// Where --output names a .md, .csv or .json, that is the default.
     #[arg(short, long, value_name = "FORM")]
     pub(crate) format: Option<Format>,
-    /// Write the result to a file, - for standard output; an existing file is not overwritten
+    /// Write the result to a file, - for standard output
+    ///
+    /// An existing file is not overwritten.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 /// How much of a result is shown.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct DetailsArgs {
-    /// Show everything: what the result depends on, all measures, all notes
+    /// Show everything: all measures, all notes
+    ///
+    /// Also what the result depends on.
     #[arg(short = 'v', long)]
     pub(crate) details: bool,
 }
 
 /// Pictures of a result.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct PageArgs {
-    /// Also write the result as a page for a browser: one file, which needs no network
+    /// Also write a page with charts, for a browser
+    ///
+    /// One file, which needs no network.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Also draw a chart, as SVG or PNG by the ending of FILE; may be repeated. Charts: measures, front, front-p99,
-    /// misses, residency, residency-cpu, periods, latency, divergence, timeline, response, points
+    /// Also draw a chart, as SVG or PNG; may be repeated
+    ///
+    /// By the ending of FILE. Charts: measures, front, front-p99, misses, residency, residency-cpu, periods,
+    /// latency, divergence, timeline, response, points.
     #[arg(long, value_name = "CHART=FILE")]
     pub(crate) plot: Vec<PlotArg>,
 }
 
 /// How much of a result is shown, and how.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
     pub(crate) all: DetailsArgs,
-    /// Measures of the table: energy,latency_p99,too_deep (docs/reference/json.md lists them)
+    /// Measures of the table: energy,latency_p99,too_deep
+    ///
+    /// docs/reference/json.md lists them.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "details")]
     pub(crate) columns: Vec<String>,
     /// Sort the governors by this measure, the best first
@@ -628,12 +731,15 @@ pub(crate) struct BootArgs {
 pub(crate) enum BootCommand {
     /// Build the guest's kernel with the governors in it
     Build(BootBuildArgs),
-    /// Boot a machine under each governor, run a workload, and compare the kernel's choices
+    /// Boot a machine under each governor, and compare
+    ///
+    /// Runs a workload under each, and scores the kernel's choices.
     Run(BootRunArgs),
     /// As run, for every platform with every workload
     Matrix(BootRunArgs),
-    /// Test `idlewise boot` here: run the governors' KUnit tests in a guest, and compare two identical runs byte by
-    /// byte
+    /// Test `idlewise boot` here
+    ///
+    /// Runs the governors' KUnit tests in a guest, and compares two identical runs byte by byte.
     SelfTest(BootSelfTestArgs),
     /// Open a shell in a guest (poweroff -f ends it)
     Shell(BootShellArgs),
@@ -652,16 +758,20 @@ pub(crate) enum BootCommand {
 
 /// Which kernel, and where the lab keeps what it fetched and built.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Kernel")]
 pub(crate) struct BootBuildArgs {
-    /// A kernel tree to which `idlewise boot overlay` has added the governors [default: Debian's source of the
-    /// version that --linux names, downloaded if needed]
+    /// The kernel tree to build [default: Debian's source]
+    ///
+    /// A tree to which `idlewise boot overlay` has added the governors. Debian's source of the version that
+    /// --linux names is downloaded if needed.
     #[arg(long, value_name = "TREE")]
     pub(crate) kernel_tree: Option<PathBuf>,
-    /// The version of Debian's kernel, such as 6.1 or 7.3 [default: 6.12]
+    /// The version of Debian's kernel: 6.1, 7.3 [default: 6.12]
     #[arg(long, value_name = "VERSION", conflicts_with = "kernel_tree")]
     pub(crate) linux: Option<String>,
-    /// The folder for sources, builds and guests; some 3 GB [default: $IDLEWISE_LAB, else idlewise/lab in the cache
-    /// folder]
+    /// The folder for sources, builds and guests; some 3 GB
+    ///
+    /// [default: $IDLEWISE_LAB, else idlewise/lab in the cache folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Number of parallel compile jobs [default: one for each CPU]
@@ -671,11 +781,12 @@ pub(crate) struct BootBuildArgs {
 
 /// The machine.
 #[derive(Debug, Args)]
+#[command(next_help_heading = MACHINE)]
 pub(crate) struct BootMachineArgs {
     /// Platforms whose idle states and CPUs the guest gets
     #[arg(short, long, value_name = "LIST", default_value = "pixel6")]
     pub(crate) platform: String,
-    /// CPUs of the guest, at most 8 [default: as many as the platform has]
+    /// CPUs of the guest, at most 8 [default: the platform's]
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<u32>,
     /// The guest's cpuidle driver
@@ -691,10 +802,10 @@ pub(crate) struct BootMachineArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BootRunArgs {
-    #[command(flatten)]
-    pub(crate) machine: BootMachineArgs,
-    /// Governors: those of idlewise, with optional parameters; the kernel's own as linux/menu, linux/teo,
-    /// linux/ladder; your own by path, as ./mine.c
+    /// Governors to boot: linux/menu,teo-util,./mine.c
+    ///
+    /// Those of idlewise, with optional parameters; the kernel's own as linux/menu, linux/teo, linux/ladder;
+    /// your own by path.
     #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
     pub(crate) governor: String,
     /// Workloads (see `idlewise boot workloads`)
@@ -709,12 +820,16 @@ pub(crate) struct BootRunArgs {
     /// Do not record the inputs of governors (the events idlewise:*)
     #[arg(long)]
     pub(crate) without_true_inputs: bool,
-    /// The folder for the recordings, with a folder for each platform and workload, and in it one for each governor
+    /// The folder for the recordings
+    ///
+    /// With a folder for each platform and workload, and in it one for each governor.
     #[arg(long, value_name = "DIR", default_value = "lab-runs")]
     pub(crate) to: PathBuf,
     /// Break the result down
     #[arg(long, value_enum)]
     pub(crate) per: Option<PerArg>,
+    #[command(flatten)]
+    pub(crate) machine: BootMachineArgs,
     #[command(flatten)]
     pub(crate) build: BootBuildArgs,
     #[command(flatten)]
@@ -723,7 +838,9 @@ pub(crate) struct BootRunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BootSelfTestArgs {
-    /// Platforms, each booted twice under every idle driver that it can have
+    /// Platforms, each booted twice under every idle driver
+    ///
+    /// Every one that it can have.
     #[arg(short, long, value_name = "LIST", default_value = "pixel6,rk3399")]
     pub(crate) platform: String,
     /// The governor of these runs
@@ -751,7 +868,7 @@ pub(crate) struct BootShellArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SelfDescribeArgs {
-    /// The folder to write to; files of an earlier call are overwritten
+    /// The folder to write to; existing files are overwritten
     #[arg(value_name = "DIR")]
     pub(crate) to: PathBuf,
 }
@@ -759,8 +876,12 @@ pub(crate) struct SelfDescribeArgs {
 /// An idle driver.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DriverArg {
-    /// The driver of idlewise: any idle states; the guest spends their latencies
+    /// The driver of idlewise: any idle states
+    ///
+    /// The guest spends their latencies.
     Synth,
-    /// The kernel's driver for arm64 firmware; latencies are declared only
+    /// The kernel's driver for arm64 firmware
+    ///
+    /// Latencies are declared only.
     Psci,
 }

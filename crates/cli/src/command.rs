@@ -68,7 +68,7 @@ Run a workload on a simulated machine, where a late wakeup delays later work; re
 Watch the running machine, compare governors on it with a benchmark, and get advice on which \
 governor to use:
   idlewise top
-  idlewise ab --governors menu,teo -- ./benchmark
+  idlewise ab --governor menu,teo -- ./benchmark
   idlewise advise -- ./load
 Run governors in a real kernel, on a virtual machine with the idle states of a phone:
   idlewise boot run --platform pixel6 --workload frames \\
@@ -83,39 +83,69 @@ governor in user space.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(RecordArgs),
-    /// Show what a trace contains, what is missing, and what each CPU can be used for
+    /// Show what a trace holds, and what each CPU is good for
+    ///
+    /// It says what is missing, too.
     Info(InfoArgs),
-    /// Replay traces under any number of governors, and compare the governors
+    /// Replay traces under any number of governors
+    ///
+    /// It compares the governors with each other, and with the oracle.
     Replay(ReplayArgs),
     /// Compare two governors on the same traces, choice by choice
     Compare(CompareArgs),
-    /// Explain one decision: the governor's inputs, state and reasons, and what the other governors chose
+    /// Explain one decision: inputs, state, reasons
+    ///
+    /// It tells what the other governors chose, too.
     Explain(ExplainArgs),
-    /// Score the choices that the kernel itself made in a trace, without replay
+    /// Score the choices that the kernel made in a trace
+    ///
+    /// Nothing is replayed.
     Score(ScoreArgs),
-    /// Write a tape: a small file with the inputs that a trace gives to governors, for replay
+    /// Write a tape: what governors would have seen of a trace
+    ///
+    /// A small file with the inputs that a trace gives to governors, for replay.
     Tape(TapeArgs),
-    /// Convert a trace to Perfetto protobuf or ftrace text, with governors' choices as additional tracks
+    /// Convert a trace to Perfetto or ftrace text
+    ///
+    /// Governors' choices can be additional tracks (Perfetto only).
     Convert(ConvertArgs),
-    /// Run a workload on a simulated machine under any idle and frequency governors, and compare the governors
+    /// Run a workload on a simulated machine
+    ///
+    /// It runs under any idle and frequency governors, which are compared.
     Simulate(SimulateArgs),
-    /// Simulate published experiments, and compare the results with the published numbers
+    /// Repeat published experiments by simulation
+    ///
+    /// The results are compared with the published numbers.
     Reproduce(ReproduceArgs),
-    /// Watch the running machine: idle states, wakeups, entries that were too deep or too shallow, power
+    /// Watch the running machine: states, wakeups, misses, power
+    ///
+    /// Misses are entries that were too deep or too shallow.
     Top(TopArgs),
-    /// Subtract two snapshots of the kernel's counters, or compare two runs, as text for a mail
+    /// Subtract two snapshots of counters, or compare two runs
+    ///
+    /// The text fits into a mail.
     Diff(DiffArgs),
-    /// Compare governors on the running machine: run a benchmark under each in turn, and test the differences
+    /// Compare governors on the running machine
+    ///
+    /// It runs a benchmark under each in turn, and tests the differences.
     Ab(AbArgs),
     Advise(AdviseArgs),
-    /// Run the governors in a real kernel: build it, boot it on a virtual machine with idle states, score its choices
+    /// Run the governors in a real kernel, on a virtual machine
+    ///
+    /// It builds a kernel, boots it on a virtual machine with idle states, and scores its choices.
     #[command(alias = "lab")]
     Boot(BootArgs),
-    /// Check a governor or a load-tracking signal, step by step, against recordings of kernel code
+    /// Check a governor or signal against kernel code
+    ///
+    /// Step by step, against recordings of kernel code.
     Drive(DriveArgs),
-    /// List the governors, or show the manual page and parameters of one
+    /// List the governors, or show one's manual page
+    ///
+    /// The page tells the parameters, too.
     Governors(GovernorsArgs),
-    /// List, show or check descriptions of machines, or describe the running machine
+    /// List, show, check or scan machines
+    ///
+    /// `scan` describes the running machine.
     Platform(PlatformArgs),
     /// A load of `ab`
     #[command(hide = true)]

@@ -13,7 +13,9 @@ use crate::output::{Done, Progress, deliver};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
-    /// The earlier snapshot of the kernel's counters, the run to start from, or a file that holds both snapshots
+    /// The earlier snapshot of counters, or the first run
+    ///
+    /// Or a file that holds both snapshots.
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
     /// The later snapshot, or the run to compare with
@@ -25,7 +27,9 @@ pub(crate) struct DiffArgs {
     /// The CPUs of a file that names none, in the file's order: 0-3,8
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     cpus: Option<CpuList>,
-    /// Break the result down: by CPU, by cluster only, or by state only
+    /// Break the result down
+    ///
+    /// By CPU, by cluster only, or by state only.
     #[arg(long, value_enum)]
     per: Option<PerArg>,
     #[command(flatten)]

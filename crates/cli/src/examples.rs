@@ -76,7 +76,7 @@ Five runs of each combination of idle and frequency governors:
       --cpufreq schedutil,performance --repeat 5
 A workload of your own, in rt-app's grammar; a trace of the run for other tools:
   idlewise simulate ./mine.json --platform rk3399 \\
-      --governor teo --trace run.perfetto-trace
+      --governor teo --write-trace run.perfetto-trace
 Compare the simulation with recordings of real runs of the workload:
   idlewise simulate ./mine.json --beside real.dat
 

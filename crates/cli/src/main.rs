@@ -16,6 +16,7 @@ mod drive;
 mod examples;
 mod explain;
 mod governors;
+mod help;
 mod info;
 mod load;
 mod output;
@@ -65,7 +66,7 @@ fn takes_negative(command: clap::Command) -> clap::Command {
 
 fn main() -> ExitCode {
     surroundings::survive_file_limits();
-    let parsed = takes_negative(Arguments::command())
+    let parsed = takes_negative(help::laid_out(Arguments::command()))
         .try_get_matches()
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {

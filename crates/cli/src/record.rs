@@ -20,43 +20,57 @@ use crate::output::{
 };
 use crate::restore;
 
-/// Record the running machine while a command runs, or until Ctrl-C, into a trace.dat that replay, trace-cmd and
-/// KernelShark read; it also describes the machine and holds the kernel's counters
+/// Record the running machine
+///
+/// While a command runs, or until Ctrl-C, into a trace.dat that replay, trace-cmd and KernelShark read. It also
+/// describes the machine and holds the kernel's counters.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RecordArgs {
     /// The trace to write
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     output: PathBuf,
-    /// Duration of the recording; a command that still runs then is ended
+    /// Duration; a command that still runs then is ended
     #[arg(short, long, value_name = "SECONDS", value_parser = crate::args::seconds)]
     seconds: Option<u64>,
-    /// Size of the trace buffer of each CPU [default: 64, less if memory is scarce]; an event takes 30 to 45 bytes
+    /// Trace buffer of each CPU [default: 64, less if scarce]
+    ///
+    /// An event takes 30 to 45 bytes.
     #[arg(short, long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     buffer: Option<u64>,
-    /// Also record the governor's inputs and choices, by BPF, into FILE with the ending .inputs.csv: `replay` then
-    /// compares its choices with the kernel's
+    /// Also record the governor's inputs and choices, by BPF
+    ///
+    /// Into FILE with the ending .inputs.csv: `replay` then compares its choices with the kernel's.
     #[arg(short, long)]
     inputs: bool,
-    /// Overwrite FILE, and delete its side-car (FILE with the ending .toml), which would describe the new recording
-    #[arg(short, long)]
+    /// Overwrite FILE
+    ///
+    /// Its side-car (FILE with the ending .toml), which would describe the new recording, is deleted.
+    #[arg(long)]
     force: bool,
+    /// --force, until -f was --format in all commands
+    #[arg(short = 'f', hide = true)]
+    old_force: bool,
     /// Also write the report to this file, as JSON
     #[arg(long, value_name = "FILE", conflicts_with = "overhead")]
     json: Option<PathBuf>,
-    /// Write version 6 of trace.dat, uncompressed, for trace-cmd before 3.1 and KernelShark before 2.2
+    /// Write version 6 of trace.dat, uncompressed
+    ///
+    /// For trace-cmd before 3.1 and KernelShark before 2.2.
     #[arg(long)]
     plain: bool,
-    /// Keep no recording, but measure how much recording slows COMMAND, in blocks of four runs (without, with, with,
-    /// without recording); the default command is a built-in load that exchanges messages. The captured data is in
-    /// FILE.parts meanwhile, and is deleted
+    /// Measure how much recording slows COMMAND; keep nothing
+    ///
+    /// In blocks of four runs (without, with, with, without recording); the default command is a built-in load
+    /// that exchanges messages. The captured data is in FILE.parts meanwhile, and is deleted.
     #[arg(long, value_name = "BLOCKS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with_all = ["seconds", "force", "plain"])]
     overhead: Option<u16>,
     /// The built-in load of --overhead
     #[arg(long, hide = true)]
     play_messages: bool,
-    /// A folder that looks like the root of a machine, with sys, proc, dev and run in it, to record instead of this
-    /// machine
+    /// A folder with sys, proc, dev and run, instead of this machine
+    ///
+    /// It looks like the root of a machine.
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     /// The command and its arguments; its output is not changed
@@ -96,6 +110,11 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
 }
 
 fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
+    if a.old_force {
+        return Err(Failure::Error(
+            "-f is --format in all commands; to overwrite FILE write --force".to_owned(),
+        ));
+    }
     let host = Host::below(&a.root);
     refuse_stdout(&a.output, "a recording and its description are two files")?;
     let tell = io::stderr().is_terminal();

@@ -13,7 +13,7 @@ pub(crate) struct RestoreArgs {
     /// Wait at standard input for the end of the session that writes this journal
     #[arg(hide = true, value_name = "JOURNAL")]
     journal: Option<PathBuf>,
-    /// A folder in the form of a machine's root, instead of this machine
+    /// A folder with sys and proc in it, instead of this machine
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }

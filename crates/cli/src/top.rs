@@ -31,19 +31,26 @@ pub(crate) struct TopArgs {
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
     /// What a row shows
-    #[arg(short, long, value_enum, value_name = "ROWS", default_value = "cpu")]
+    #[arg(long, value_enum, value_name = "ROWS", default_value = "cpu")]
     group: GroupArg,
-    /// Print one interval and exit; with --prometheus, write the file once
+    /// --group, until -g was --governor in all commands
+    #[arg(short = 'g', hide = true, value_name = "ROWS")]
+    old_group: Option<String>,
+    /// Print one interval and exit
+    ///
+    /// With --prometheus, the file is written once.
     #[arg(long)]
     once: bool,
     /// The same as --format json
     #[arg(long, requires = "once", conflicts_with = "format")]
     json: bool,
-    /// Write the counters for node_exporter's textfile collector, again at every interval, - for standard output; a
-    /// file that idlewise did not write is not overwritten
+    /// Write counters for node_exporter, at every interval
+    ///
+    /// For its textfile collector; - for standard output. A file that idlewise did not write is not
+    /// overwritten.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "group"])]
     prometheus: Option<PathBuf>,
-    /// A folder in the form of a machine's root, with sys and proc in it
+    /// A folder with sys and proc in it, instead of this machine
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     #[command(flatten)]
@@ -54,7 +61,7 @@ pub(crate) struct TopArgs {
 enum GroupArg {
     /// CPUs, grouped by the part of the machine that they belong to
     Cpu,
-    /// Clusters: CPUs of the same kind, clock, package or last-level cache
+    /// CPUs of the same kind, clock, package or last-level cache
     Cluster,
     /// The whole machine
     Machine,
@@ -93,6 +100,10 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(a: &TopArgs) -> Done {
     let host = Host::below(&a.root);
+    if let Some(rows) = &a.old_group {
+        let why = format!("-g is --governor in all commands; for rows write --group {rows}");
+        return Err(Failure::Error(why));
+    }
     if let Some(path) = &a.prometheus {
         return prometheus(a, &host, path);
     }

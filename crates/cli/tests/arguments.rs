@@ -12,7 +12,7 @@ fn an_unknown_name_gets_the_nearest_one_and_no_list() {
     let mixed = data("mixed.dat");
     let golden = data("golden/closed/teo-6.3/intel_skl__util__hz1000__s7073.csv.gz");
     for (args, meant, list) in [
-        (vec!["ab", "--governors", "menu,teo", "--load", "tmier"], "timer", "ping-pong"),
+        (vec!["ab", "--governor", "menu,teo", "--load", "tmier"], "timer", "ping-pong"),
         (vec!["advise", "--load", "frame"], "frames", "ping-pong"),
         (vec!["simulate", "frames", "--signal", "plet"], "pelt", "walt-rfc"),
         (vec!["simulate", "frames", "--cpufreq", "schedutl"], "schedutil", "interactive"),
@@ -55,7 +55,7 @@ fn an_empty_item_of_a_list_is_refused_by_its_position() {
         (vec!["explain", &mixed, "-g", "menu", "--after", "1", "--others", "teo,"], "--others teo,", 2),
         (vec!["explain", &mixed, "--decision", "1", "-g", "menu,"], "--governor menu,", 2),
         (vec!["explain", &mixed, "--why-differ", "menu,,teo"], "--why-differ menu,,teo", 2),
-        (vec!["ab", "--governors", "menu,,teo", "--load", "timer"], "--governors menu,,teo", 2),
+        (vec!["ab", "--governor", "menu,,teo", "--load", "timer"], "--governor menu,,teo", 2),
         (vec!["advise", "--trace", &mixed, "--also", "menu,"], "--also menu,", 2),
         (vec!["boot", "run", "--folder", "lab", "-g", "menu,"], "--governor menu,", 2),
         (vec!["boot", "matrix", "--folder", "lab", "-p", "pixel6,,rk3399"], "--platform pixel6,,rk3399", 2),
@@ -142,7 +142,7 @@ fn a_number_out_of_its_range_is_refused_with_the_range() {
         (vec!["simulate", "frames", "--seconds", "-1"], vec!["--seconds", "expected seconds"]),
         (vec!["explain", &mixed, "-g", "menu", "--decision", "-3"], vec!["--decision", "0 or more"]),
         (
-            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--seed", "-1"],
+            vec!["ab", "--governor", "menu,teo", "--load", "timer", "--seed", "-1"],
             vec!["--seed", "0 or more"],
         ),
     ] {
@@ -150,7 +150,7 @@ fn a_number_out_of_its_range_is_refused_with_the_range() {
         assert!(!said.contains("tip:"), "{args:?}: {said}");
     }
     // What follows -- is the command's own.
-    let o = desk.run(&["ab", "--governors", "menu,teo", "--root", "nowhere", "--", "-1"]);
+    let o = desk.run(&["ab", "--governor", "menu,teo", "--root", "nowhere", "--", "-1"]);
     assert!(!words(&o.stderr).contains("0 or more"), "{}", words(&o.stderr));
 }
 

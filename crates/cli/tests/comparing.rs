@@ -28,7 +28,7 @@ fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not
     let before = this.state();
     let faster = "haltpoll,haltpoll:guest_halt_poll_ns=200000";
     let load = ["--load", "ping-pong", "--seconds", "1", "--repeat", "6"];
-    let (out, json) = ab(&this, &[&["--governors", faster], &load[..]].concat());
+    let (out, json) = ab(&this, &[&["--governor", faster], &load[..]].concat());
     assert_eq!(this.state(), before);
     assert_eq!(out.status.code(), Some(0));
     let cell = &json["benchmarks"][0]["metrics"][0]["cells"][1];
@@ -47,7 +47,7 @@ fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not
 /// One false finding in twenty is what 5 % promise: three in a row are not chance.
 fn differs_from_itself(machine: &Machine, load: &[&str]) {
     let found = (0..3).all(|_| {
-        let aa = ["--governors", "haltpoll", "--aa", "--repeat", "5"];
+        let aa = ["--governor", "haltpoll", "--aa", "--repeat", "5"];
         let (out, json) = ab(machine, &[&aa, load].concat());
         assert_eq!(out.status.code() == Some(1), json["aa"] != serde_json::json!([]));
         json["aa"] != serde_json::json!([])
@@ -69,7 +69,7 @@ fn a_machine_made_of_files_is_faster_under_the_governor_that_makes_it_faster() {
         );
         let metric = ["--metric", "ops:higher=ops ([0-9]+)", "--benchmark", &load];
         let (out, json) =
-            ab(&machine, &[&["--governors", "menu,haltpoll,ladder", "--repeat", "8"], &metric[..]].concat());
+            ab(&machine, &[&["--governor", "menu,haltpoll,ladder", "--repeat", "8"], &metric[..]].concat());
         assert_eq!((out.status.code(), machine.state()), (Some(0), before.clone()));
         let ops = &json["benchmarks"][0]["metrics"][1];
         assert_eq!((&ops["name"], &ops["cells"][1]["verdict"]), (&"ops".into(), &"better".into()), "{ops}");
@@ -99,7 +99,7 @@ fn wakeups(machine: &Machine) {
         machine,
         &[
             "--wakeups",
-            "--governors",
+            "--governor",
             "menu,haltpoll",
             "--load",
             "timer",
@@ -158,7 +158,7 @@ fn a_load_that_never_asks_the_governor_is_told_and_its_tame_form_is_not() {
     let before = this.state();
     for (tame, warned) in [(None, true), (Some("--laptop"), false)] {
         let cyclictest = ["--", "cyclictest", "-q", "-i", "1000", "-D", "1"];
-        let common = ["--governors", "menu,haltpoll", "--repeat", "1", "--warm-up", "0", "--foreign", "100"];
+        let common = ["--governor", "menu,haltpoll", "--repeat", "1", "--warm-up", "0", "--foreign", "100"];
         let arguments: Vec<&str> = common.into_iter().chain(cyclictest).chain(tame).collect();
         let (out, json) = ab(&this, &arguments);
         assert_eq!(out.status.code(), Some(0));
@@ -251,7 +251,7 @@ fn a_condition_that_means_nothing_is_refused_before_anything_is_run() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("runs");
     let out = idlewise()
-        .args(["ab", "--governors", "menu,ladder", "--load", "ping-pong", "--fail-if", "tripps < 5", "--to"])
+        .args(["ab", "--governor", "menu,ladder", "--load", "ping-pong", "--fail-if", "tripps < 5", "--to"])
         .arg(&to)
         .output()
         .unwrap();
@@ -266,7 +266,7 @@ fn what_a_folder_names_is_shown_and_run_only_where_it_is_named_again_or_allowed(
     let folder = tempfile::tempdir().unwrap();
     let (to, mark) = (folder.path().join("runs"), folder.path().join("mark"));
     let command = ["sh".to_owned(), "-c".to_owned(), format!("echo ran >> {}", mark.display())];
-    let first = ["--governors", "menu,ladder", "--repeat", "1", "--warm-up", "0", "--settle", "0", "--to"];
+    let first = ["--governor", "menu,ladder", "--repeat", "1", "--warm-up", "0", "--settle", "0", "--to"];
     let output = machine.idlewise("ab").args(first).arg(&to).arg("--").args(&command).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let file = to.join("session.jsonl");

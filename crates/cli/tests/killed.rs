@@ -24,7 +24,7 @@ fn session(machine: &Machine, to: &Path) -> Child {
     let arms = "menu,haltpoll:guest_halt_poll_ns=200000,menu:disable=1";
     machine
         .idlewise("ab")
-        .args(["--governors", arms, "--latency-limit", "500", "--repeat", "1000", "--warm-up", "0"])
+        .args(["--governor", arms, "--latency-limit", "500", "--repeat", "1000", "--warm-up", "0"])
         .args(machine.can_trace().then_some("--wakeups"))
         .args(["--settle", "2", "--foreign", "100", "--to"])
         .arg(to)

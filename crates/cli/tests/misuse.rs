@@ -122,14 +122,11 @@ fn options_that_would_be_passed_over_are_refused() {
         ),
         (vec!["convert", &mixed, "-o", "x.txt", "-g", ""], vec!["--governor names none"]),
         (vec!["diff", &mixed, "--as", "looks"], vec!["mixed.dat: a recording is no snapshot of sysfs"]),
-        (vec!["ab", "--governors", "menu,teo", "--load", "timer", "--foreign", "101"], vec!["0..=100"]),
+        (vec!["ab", "--governor", "menu,teo", "--load", "timer", "--foreign", "101"], vec!["0..=100"]),
+        (vec!["ab", "--governor", "menu,teo", "--load", "timer", "--settle", "4000000"], vec!["0..=3600000"]),
+        (vec!["ab", "--governor", "menu,teo", "--load", "timer", "--warm-up", "20000"], vec!["0..=10000"]),
         (
-            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--settle", "4000000"],
-            vec!["0..=3600000"],
-        ),
-        (vec!["ab", "--governors", "menu,teo", "--load", "timer", "--warm-up", "20000"], vec!["0..=10000"]),
-        (
-            vec!["ab", "--governors", "menu,teo", "--load", "timer", "--latency-limit", "2000000001"],
+            vec!["ab", "--governor", "menu,teo", "--load", "timer", "--latency-limit", "2000000001"],
             vec!["0..=2000000000"],
         ),
         (vec!["advise", "--foreign", "101"], vec!["0..=100"]),

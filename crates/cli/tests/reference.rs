@@ -55,11 +55,10 @@ fn every_command_has_a_manual_page_that_parses() {
     let folder = described();
     let pages = files(&folder.path().join("man"));
     let help = words(&idlewise().arg("--help").output().unwrap().stdout);
-    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let commands: Vec<&str> =
-        commands.lines().filter_map(|l| l.strip_prefix("  ")?.split(' ').next()).collect();
+    let names = help.lines().filter_map(|l| l.strip_prefix("  ")?.split(' ').next());
+    let commands: Vec<&str> = names.filter(|c| *c != "idlewise").collect();
     let mut seen = 0;
-    for command in commands.into_iter().filter(|c| !c.is_empty() && *c != "help") {
+    for command in commands {
         let page = folder.path().join(format!("man/idlewise-{command}.1"));
         let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
         for part in [

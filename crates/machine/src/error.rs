@@ -65,7 +65,7 @@ pub enum MachineError {
 }
 
 /// The command that gives advice from a recording.
-const FROM_RECORDING: &str = "idlewise advise --trace RECORDING";
+const FROM_RECORDING: &str = "idlewise advise RECORDING";
 
 impl From<GovernorError> for MachineError {
     fn from(e: GovernorError) -> Self {

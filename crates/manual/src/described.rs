@@ -19,6 +19,14 @@ impl Described {
         about.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// What it does, all of it, as sentences.
+    pub(crate) fn description(&self) -> String {
+        match self.command.get_long_about() {
+            Some(long) => sentences(&long.to_string()),
+            None => sentences(&self.about()),
+        }
+    }
+
     /// How it is called, a line for each way.
     pub(crate) fn usage(&self) -> Vec<String> {
         let text = self.command.clone().render_usage().to_string();
@@ -29,6 +37,15 @@ impl Described {
     pub(crate) fn after_help(&self) -> String {
         self.command.get_after_help().map(ToString::to_string).unwrap_or_default()
     }
+}
+
+/// Paragraphs, the first of which has no full stop, as one.
+pub(crate) fn sentences(text: &str) -> String {
+    let ended = |p: &str| {
+        let p = p.split_whitespace().collect::<Vec<_>>().join(" ");
+        if p.ends_with(['.', ']', '?']) { p } else { p + "." }
+    };
+    text.split("\n\n").filter(|p| !p.trim().is_empty()).map(ended).collect::<Vec<_>>().join(" ")
 }
 
 /// A sentence that goes on after a colon or a name.

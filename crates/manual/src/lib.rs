@@ -16,7 +16,7 @@ use clap_complete::{Shell, generate};
 
 pub use edition::Edition;
 
-use described::{Described, lower_first};
+use described::{Described, lower_first, sentences};
 
 /// Files about the command that `root` defines, each with its name: `man/NAME.1`, `completions/...`, `commands.md`.
 ///
@@ -62,16 +62,23 @@ fn with_values(a: Arg) -> Arg {
     };
     let values = if a.is_hide_possible_values_set() { Vec::new() } else { a.get_possible_values() };
     let values: Vec<String> = values.iter().filter(|v| takes && !v.is_hide_set()).map(value).collect();
-    let mut help = a.get_help().map(ToString::to_string).unwrap_or_default();
+    let mut help = match a.get_long_help() {
+        Some(long) => sentences(&long.to_string()),
+        None => a.get_help().map(ToString::to_string).unwrap_or_default(),
+    };
+    if a.get_id() == "help" {
+        help = "Print a short help".to_owned();
+    }
     if !values.is_empty() {
-        help += &format!(": {}", values.join(", "));
+        let end = if help.ends_with('.') { " Values" } else { "" };
+        help += &format!("{end}: {}", values.join(", "));
     }
     let defaults = if a.is_hide_default_value_set() { &[] } else { a.get_default_values() };
     if takes && !defaults.is_empty() {
         let defaults: Vec<_> = defaults.iter().map(|v| v.to_string_lossy()).collect();
         help += &format!(" [default: {}]", defaults.join(","));
     }
-    a.help(help).hide_possible_values(true).hide_default_value(true)
+    a.help(help).long_help(None::<&str>).hide_possible_values(true).hide_default_value(true)
 }
 
 /// The same command without subcommands that the help does not show: shells need not offer them.

@@ -80,7 +80,7 @@ fn page(described: &Described, all: &[Described], edition: Edition) -> io::Resul
         roff.text([bold(described.name.as_str()), roman(rest)]);
     }
     roff.control("SH", ["DESCRIPTION"]);
-    roff.text([roman(described.about() + ".")]);
+    roff.text([roman(described.description())]);
     if is_root {
         describe_all(&mut roff);
     }

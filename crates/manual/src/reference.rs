@@ -10,7 +10,7 @@ const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->
 <!-- Generated: IDLEWISE_UPDATE_DOCS=1 cargo test --workspace --locked --test cli reference:: -->
 # Commands
 
-Every command with its arguments, options and examples, as `idlewise COMMAND --help` and the manual pages
+Every command with its arguments, options and examples, as `idlewise help COMMAND` and the manual pages
 (`man idlewise-replay`) have them.
 
 ";
@@ -26,7 +26,8 @@ pub(crate) fn page(commands: &[Described]) -> String {
 }
 
 fn command(c: &Described, out: &mut String) {
-    *out += &format!("\n## {}\n\n{}.\n\n```\n{}\n```\n", c.name, prose(&c.about()), c.usage().join("\n"));
+    *out +=
+        &format!("\n## {}\n\n{}\n\n```\n{}\n```\n", c.name, prose(&c.description()), c.usage().join("\n"));
     // Help is an option of every command.
     let arguments: Vec<&Arg> =
         c.command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help").collect();

@@ -324,7 +324,7 @@ impl<'a> Task<'a> {
         self.attendant.warn(&format!("recording {}", self.words()));
         match self.ending.busy(|| self.record(&to)) {
             Ok(()) if self.ending.asked() => {
-                let kept = format!("the recording is kept: idlewise advise --trace {}", to.display());
+                let kept = format!("the recording is kept: idlewise advise {}", to.display());
                 Err(MachineError::Interrupted { kept })
             }
             Ok(()) => Ok(Ok(to)),
@@ -499,7 +499,7 @@ impl<'a> Task<'a> {
                 let (folder, trace) = (folder.display(), self.recorded().display().to_string());
                 let kept = format!(
                     "what was measured is kept: idlewise ab --resume {folder} with the same load or command, then \
-                     idlewise advise --trace {trace} --ab-session {folder}"
+                     idlewise advise {trace} --ab-session {folder}"
                 );
                 return Err(MachineError::kept(why, kept));
             }
