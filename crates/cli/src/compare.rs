@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_chart::{Kind, PageData};
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
+use idlewise_page as pages;
 use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare};
 use idlewise_study::replay::{ReplayRequest, replay_in_detail, split_governors};
 use idlewise_view as view;
@@ -35,7 +36,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
-        view::page::compare_hashes(&report),
+        pages::compare_hashes(&report),
         || view::compare(&report),
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );
@@ -61,13 +62,13 @@ fn pictured(report: &CompareReport) -> Result<PageData, Failure> {
     let everything = view::compare(report);
     let json = page::json(report)?;
     let command = page::command_line();
-    let mut data = view::page::page(Kind::Compare, Some(&report.answer), &everything, json, &command);
-    data.hashes = view::page::compare_hashes(report);
-    view::page::add_divergence(&mut data, report);
+    let mut data = pages::page(Kind::Compare, Some(&report.answer), &everything, json, &command);
+    data.hashes = pages::compare_hashes(report);
+    pages::add_divergence(&mut data, report);
     // Of a governor with itself there is no second one.
     if report.a != report.b {
         let (_, detail) = replay_in_detail(&request, &|done, of| progress.step("drawing", done, of))?;
-        view::page::add_detail(&mut data, &detail);
+        pages::add_detail(&mut data, &detail);
     }
     Ok(data)
 }

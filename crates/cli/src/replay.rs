@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_chart::Kind;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
+use idlewise_page as pages;
 use idlewise_recording::CommandError;
 use idlewise_study::replay::{
     ReplayReport, ReplayRequest, SCHEMA, answer, replay, replay_in_detail, split_governors,
@@ -41,7 +42,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
-        view::page::replay_hashes(&report),
+        pages::replay_hashes(&report),
         || view::replay(&report),
         |layout| view::answer(&answer(&report, &measures), layout),
     );
@@ -50,9 +51,9 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         let everything = view::replay(&report);
         let json = page::json(&report)?;
         let mut data =
-            view::page::page(Kind::Replay, Some(&report.answer), &everything, json, &page::command_line());
-        data.hashes = view::page::replay_hashes(&report);
-        view::page::add_detail(&mut data, &detail);
+            pages::page(Kind::Replay, Some(&report.answer), &everything, json, &page::command_line());
+        data.hashes = pages::replay_hashes(&report);
+        pages::add_detail(&mut data, &detail);
         a.page.write(&data)?;
     }
     all_came_through(&report)?;

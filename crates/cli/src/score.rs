@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_page as pages;
 use idlewise_study::score;
 use idlewise_view as view;
 
@@ -19,7 +20,7 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     };
     let shown = a.answer.shown(
         &a.output,
-        view::page::recording_hashes(&report.head),
+        pages::recording_hashes(&report.head),
         || view::score(&report, per),
         |layout| view::answer(&score::answer(&report, &measures), layout),
     );

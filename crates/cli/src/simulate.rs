@@ -6,6 +6,7 @@ use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_experiment::beside::beside;
 use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
 use idlewise_explain::convert::Form;
+use idlewise_page as pages;
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
@@ -68,7 +69,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     let shown = if a.tasks {
         everything()
     } else {
-        let inputs = view::page::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
+        let inputs = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
         a.all.shown(&a.output, inputs, everything, |layout| view::answer(&report.answer, layout))
     };
     deliver(&a.output, &shown, &report)?;
@@ -76,9 +77,9 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         let everything = view::simulate(&report, true);
         let json = page::json(&report)?;
         let command = page::command_line();
-        let mut data = view::page::page(Kind::Simulate, Some(&report.answer), &everything, json, &command);
-        view::page::add_runs(&mut data, &report);
-        data.hashes = view::page::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
+        let mut data = pages::page(Kind::Simulate, Some(&report.answer), &everything, json, &command);
+        pages::add_runs(&mut data, &report);
+        data.hashes = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
         a.page.write(&data)?;
     }
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 35] = [
+const FLOORS: [(&str, u32); 36] = [
     ("checkout", 1),
     ("files", 1),
     ("manual", 1),
@@ -41,6 +41,7 @@ const FLOORS: [(&str, u32); 35] = [
     ("machine", 8),
     ("experiment", 9),
     ("testkit", 9),
+    ("page", 10),
     ("view", 10),
     ("cli", 11),
 ];
@@ -164,7 +165,7 @@ fn one_file_writes_to_the_terminal() {
 }
 
 /// Defaults that may hide a mistake of ours, at most, in the crates that compute. Who removes one lowers the number.
-const DEFAULTS: [(&str, usize); 13] = [
+const DEFAULTS: [(&str, usize); 14] = [
     ("conform", 7),
     ("experiment", 4),
     ("explain", 2),
@@ -177,7 +178,8 @@ const DEFAULTS: [(&str, usize); 13] = [
     ("sim", 8),
     ("stats", 0),
     ("study", 6),
-    ("view", 33),
+    ("page", 0),
+    ("view", 30),
 ];
 /// So many may go before the number has to follow.
 const SLACK: usize = 5;

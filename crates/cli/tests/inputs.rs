@@ -157,7 +157,7 @@ fn a_file_that_is_larger_than_any_of_its_kind_is_refused_before_it_fills_the_mem
 }
 
 /// The rooms that open what users name.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "trace",
     "platform",
     "workload",
@@ -169,6 +169,7 @@ const ROOMS: [&str; 13] = [
     "explain",
     "experiment",
     "machine",
+    "page",
     "view",
     "cli",
 ];

@@ -90,7 +90,7 @@ fn largest_table(c: &Comparison, cut: Cut) -> Table {
         std::cmp::Reverse((p.cost.energy_fj().unsigned_abs(), p.cost.latency_ns().unsigned_abs()))
     });
     for p in ways.into_iter().take(LARGEST) {
-        let [way, events, pct, .., latency, _, of_a] = cost_cells(&parting_words(p), &p.cost, c);
+        let [way, events, pct, .., latency, _, of_a] = cost_cells(&p.words(), &p.cost, c);
         let row = [shortened(&way, cut.name), events, pct + "%", latency, of_a];
         t.rows.push(row.into_iter().take(head.len()).collect());
     }
@@ -156,40 +156,10 @@ fn row_where_any(measure: &'static Measure, c: &Comparison) -> Option<Vec<String
 
 fn parting_table(c: &Comparison) -> Table {
     let mut t = cost_table("where the choices differ", "first choice of A -> B", c);
-    let rows = c.partings.iter().map(|p| cost_row(&parting_words(p), &p.cost, c));
+    let rows = c.partings.iter().map(|p| cost_row(&p.words(), &p.cost, c));
     t.rows.extend(rows);
     t.rows.push(cost_row("all", &c.total, c));
     t
-}
-
-pub(crate) fn parting_words(p: &PartingCost) -> String {
-    let state = |s: &Option<String>| s.as_deref().map(short_name).unwrap_or_default();
-    match (p.kind.as_str(), p.a_keeps_tick) {
-        ("state", _) => format!("{} -> {}", state(&p.a_state), state(&p.b_state)),
-        (_, Some(true)) => format!("{}, tick kept -> stopped", state(&p.a_state)),
-        (_, Some(false)) => format!("{}, tick stopped -> kept", state(&p.a_state)),
-        ("later", _) => "same, another later".to_owned(),
-        ("only-a", _) => "only A asked".to_owned(),
-        ("only-b", _) => "only B asked".to_owned(),
-        ("same", _) => "all choices the same".to_owned(),
-        _ => "nobody asked".to_owned(),
-    }
-}
-
-/// `cpuoff-*` for `cpuoff-l/cpuoff-m/cpuoff-b`: what the clusters' names of a state have in common.
-fn short_name(name: &str) -> String {
-    let mut names = name.split('/');
-    let first = names.next().unwrap_or_default();
-    let common = names.fold(first, |common, other| {
-        let same = common.chars().zip(other.chars()).take_while(|(a, b)| a == b);
-        let bytes: usize = same.map(|(c, _)| c.len_utf8()).sum();
-        common.get(..bytes).unwrap_or_default()
-    });
-    match common.len() {
-        _ if common == name => name.to_owned(),
-        0..3 => name.to_owned(),
-        _ => format!("{common}*"),
-    }
 }
 
 fn cause_table(c: &Comparison) -> Table {
@@ -305,16 +275,4 @@ fn check_words(check: &Check) -> String {
 pub fn checks(checks: &[Check]) -> String {
     let line = |c: &Check| format!("{} {}\n", check_word(c), check_words(c));
     checks.iter().map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_a_state_are_shortened_to_what_they_share() {
-        let names = ["WFI", "cpuoff-l/cpuoff-m/cpuoff-b", "C1/retention", "", "c2/c2-big"];
-        let short = ["WFI", "cpuoff-*", "C1/retention", "", "c2/c2-big"];
-        assert_eq!(names.map(short_name), short);
-    }
 }

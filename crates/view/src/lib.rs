@@ -18,7 +18,6 @@ pub mod drive;
 pub mod explain;
 mod head;
 mod info;
-pub mod page;
 mod platform;
 mod record;
 mod replay;

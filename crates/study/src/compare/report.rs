@@ -155,6 +155,40 @@ pub struct PartingCost {
     pub cost: Cost,
 }
 
+impl PartingCost {
+    /// How the choices differ, such as `C1 -> C2` or `C1, tick kept -> stopped`; names that clusters share are shortened.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let state = |s: &Option<String>| s.as_deref().map_or_else(String::new, short_name);
+        match (self.kind.as_str(), self.a_keeps_tick) {
+            ("state", _) => format!("{} -> {}", state(&self.a_state), state(&self.b_state)),
+            (_, Some(true)) => format!("{}, tick kept -> stopped", state(&self.a_state)),
+            (_, Some(false)) => format!("{}, tick stopped -> kept", state(&self.a_state)),
+            ("later", _) => "same, another later".to_owned(),
+            ("only-a", _) => "only A asked".to_owned(),
+            ("only-b", _) => "only B asked".to_owned(),
+            ("same", _) => "all choices the same".to_owned(),
+            _ => "nobody asked".to_owned(),
+        }
+    }
+}
+
+/// `cpuoff-*` for `cpuoff-l/cpuoff-m/cpuoff-b`: what the clusters' names of a state have in common.
+fn short_name(name: &str) -> String {
+    let mut names = name.split('/');
+    let Some(first) = names.next() else { unreachable!("a split has a first part") };
+    let common = names.fold(first, |common, other| {
+        let same = common.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+        let bytes: usize = same.map(|(c, _)| c.len_utf8()).sum();
+        &common[..bytes]
+    });
+    match common.len() {
+        _ if common == name => name.to_owned(),
+        0..3 => name.to_owned(),
+        _ => format!("{common}*"),
+    }
+}
+
 /// The waits that one kind of event ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CauseCost {
@@ -271,4 +305,16 @@ pub struct Range {
 
 fn is_none(parts: &usize) -> bool {
     *parts == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_state_are_shortened_to_what_they_share() {
+        let names = ["WFI", "cpuoff-l/cpuoff-m/cpuoff-b", "C1/retention", "", "c2/c2-big"];
+        let short = ["WFI", "cpuoff-*", "C1/retention", "", "c2/c2-big"];
+        assert_eq!(names.map(short_name), short);
+    }
 }

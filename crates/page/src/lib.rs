@@ -11,8 +11,6 @@ use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_study::compare::{CompareReport, Comparison, FJ_PER_UNIT};
 use idlewise_study::replay::{ReplayDetail, ReplayReport, ShownPeriod};
 
-use crate::compare::parting_words;
-
 /// A page about any report: its answer, everything that the text shows, `json` as it is. `command` made it.
 #[must_use]
 pub fn page(
@@ -302,7 +300,7 @@ fn ways<'c>(
             recording.into(),
             r.b.as_str().into(),
             r.a.as_str().into(),
-            parting_words(p).into(),
+            p.words().into(),
             p.cost.waits.into(),
             (p.cost.energy_fj() as f64 / FJ_PER_UNIT).into(),
             (p.cost.latency_ns() as f64).into(),
