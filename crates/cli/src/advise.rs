@@ -6,7 +6,7 @@ use idlewise_ab::Benchmark;
 use idlewise_live::Host;
 use idlewise_machine::advise::{self, AdviseRequest, Attendant, Ending, advise};
 use idlewise_machine::record::RecordReport;
-use idlewise_study::replay::split_governors;
+use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
 use crate::args::{OutputArgs, RecordingArgs};
@@ -161,7 +161,7 @@ fn request(a: &AdviseArgs) -> Result<AdviseRequest, Failure> {
         None => Benchmark::of_command(&a.command),
     };
     means_something(a)?;
-    let also = a.also.as_deref().map(|list| split_governors("--also", list)).transpose()?;
+    let also = a.also.as_deref().map(|list| listed_governors("--also", list)).transpose()?;
     Ok(AdviseRequest {
         trace: a.trace().cloned(),
         recording: a.recording.options(),

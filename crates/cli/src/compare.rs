@@ -5,7 +5,7 @@ use idlewise_chart::{Kind, PageData};
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
 use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare};
-use idlewise_study::replay::{ReplayRequest, replay_in_detail, split_governors};
+use idlewise_study::replay::{ReplayRequest, listed_governors, replay_in_detail};
 use idlewise_view as view;
 
 use crate::again::asked_by;
@@ -83,7 +83,7 @@ fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {
 fn asked(a: &CompareArgs) -> Result<([String; 2], Vec<PathBuf>), Failure> {
     let wrong = |why: String| Failure::Error(format!("{why}: idlewise compare --governor A,B TRACE..."));
     let (names, rest) = match &a.governor {
-        Some(list) => (split_governors("--governor", list)?, a.traces.as_slice()),
+        Some(list) => (listed_governors("--governor", list)?, a.traces.as_slice()),
         None => {
             let (names, rest) = a.traces.split_at(a.traces.len().min(2));
             let names: Vec<String> = names.iter().map(|n| n.to_string_lossy().into_owned()).collect();

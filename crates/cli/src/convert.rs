@@ -2,7 +2,7 @@
 use std::fs;
 
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
-use idlewise_study::replay::split_governors;
+use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
 use crate::args::{ConvertArgs, ConvertTo};
@@ -22,7 +22,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
             a.output.display()
         )));
     };
-    let governors = a.governor.as_deref().map(|list| split_governors("--governor", list)).transpose()?;
+    let governors = a.governor.as_deref().map(|list| listed_governors("--governor", list)).transpose()?;
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,

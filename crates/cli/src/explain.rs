@@ -6,7 +6,7 @@ use idlewise_explain::{
     explain_line, explain_row, why_differ,
 };
 use idlewise_governor::catalog;
-use idlewise_study::replay::{ORACLE, split_governors};
+use idlewise_study::replay::{ORACLE, listed_governors};
 use idlewise_view::explain as view;
 
 use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
@@ -78,7 +78,7 @@ fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
 
 fn differ(a: &ExplainArgs, pair: &str) -> Done {
     let governors: [String; 2] =
-        split_governors("--why-differ", pair)?.try_into().map_err(|all: Vec<String>| {
+        listed_governors("--why-differ", pair)?.try_into().map_err(|all: Vec<String>| {
             Failure::Error(format!("--why-differ {pair}: expected two governors, found {}", all.len()))
         })?;
     let request = WhyDifferRequest {
@@ -98,7 +98,7 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
 fn others(list: Option<&str>, explained: &str) -> Result<Vec<String>, Failure> {
     Ok(match list {
         Some("none") => Vec::new(),
-        Some(list) => split_governors("--others", list)?,
+        Some(list) => listed_governors("--others", list)?,
         None => {
             let all = catalog().iter().map(|g| g.id).chain([ORACLE]);
             all.filter(|id| *id != explained).map(str::to_owned).collect()

@@ -4,7 +4,7 @@ use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
 use idlewise_recording::CommandError;
 use idlewise_study::replay::{
-    ReplayReport, ReplayRequest, SCHEMA, answer, replay, replay_in_detail, split_governors,
+    ReplayReport, ReplayRequest, SCHEMA, answer, listed_governors, replay, replay_in_detail,
 };
 use idlewise_view as view;
 
@@ -74,7 +74,7 @@ fn request(a: &ReplayArgs) -> Result<ReplayRequest, CommandError> {
     Ok(ReplayRequest {
         traces: a.traces.clone(),
         setup: a.stage.setup(),
-        governors: split_governors("--governor", &a.governor)?,
+        governors: listed_governors("--governor", &a.governor)?,
         baseline: a.baseline.clone(),
         per,
         sensitivity: a.sensitivity,

@@ -7,7 +7,7 @@ use idlewise_experiment::beside::beside;
 use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
 use idlewise_explain::convert::Form;
 use idlewise_page as pages;
-use idlewise_study::replay::split_governors;
+use idlewise_study::replay::{listed_governors, split_governors};
 use idlewise_view as view;
 
 use crate::again::asked_by;
@@ -122,7 +122,7 @@ fn request(a: &SimulateArgs) -> Result<SimulateRequest, Failure> {
     Ok(SimulateRequest {
         workload: a.workload.clone().unwrap_or_default(),
         platform: a.platform.clone(),
-        governors: split_governors("--governor", &a.governor)?,
+        governors: listed_governors("--governor", &a.governor)?,
         kernel_trees: a.kernels.trees.clone(),
         cpufreq: split_governors("--cpufreq", &a.cpufreq)?,
         signals: split_governors("--signal", &a.signal)?,

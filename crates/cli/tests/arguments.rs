@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::misuse::{Desk, data, words};
+use crate::misuse::{Desk, data, repository, words};
 
 #[test]
 fn an_unknown_name_gets_the_nearest_one_and_no_list() {
@@ -164,4 +164,69 @@ fn a_load_that_advice_would_not_run_is_refused() {
             desk.refused(&args, &["--trace gives the recording", "leave the load out"]);
         }
     }
+}
+
+#[test]
+fn letters_that_changed_their_meaning_name_the_new_form_and_old_words_still_work() {
+    let desk = Desk::new();
+    let mixed = data("mixed.dat");
+    desk.refused(&["record", "-f"], &["-f is --format in all commands", "--force"]);
+    desk.refused(
+        &["top", "--once", "-g", "cluster"],
+        &["-g is --governor in all commands", "--group cluster"],
+    );
+    // The arguments are understood: what is refused is said of their values.
+    desk.refused(&["ab", "--governors", "menu,teo", "--load", "tmier"], &["did you mean `timer`"]);
+    desk.refused(&["compare", "mneu", "teo", "--trace", &mixed], &["did you mean `menu`"]);
+    desk.refused(&["advise", "--trace", &mixed, "--also", "menu,"], &["--also menu,"]);
+    desk.refused(&["advise", &mixed, "--trace", &mixed], &["cannot be used with"]);
+}
+
+#[test]
+fn the_help_of_every_command_is_short_and_the_long_one_has_all() {
+    let desk = Desk::new();
+    let lines = |args: &[&str]| desk.run(args).stdout.iter().filter(|b| **b == b'\n').count();
+    assert!(lines(&["--help"]) <= 40);
+    for command in ["replay", "compare", "simulate", "ab", "advise", "record", "explain"] {
+        let (short, long) = (lines(&[command, "--help"]), lines(&["help", command]));
+        assert!(short < 80 && long > short + 20, "{command}: {short} and {long} lines");
+    }
+}
+
+#[test]
+fn governors_of_kernel_trees_are_named_by_the_folder_and_labelled() {
+    let desk = Desk::new();
+    for (tree, governors) in [("a/linux", ["shallow", "deepest"]), ("b/linux", ["shallow", "ladder"])] {
+        desk.write(
+            &format!("{tree}/Makefile"),
+            "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\nEXTRAVERSION =\n",
+        );
+        for file in governors.map(|g| format!("{g}.c")).into_iter().chain(["governor.h".to_owned()]) {
+            let to = format!("{tree}/drivers/cpuidle/governors/{file}");
+            desk.copy(&repository(&format!("governors/{file}")), &to);
+        }
+    }
+    let mixed = data("mixed.dat");
+    let replay = |list: &str| {
+        let args = ["replay", &mixed, "-p", "pixel6", "-f", "csv", "-g", list];
+        desk.done(&args);
+        String::from_utf8(desk.run(&args).stdout).unwrap()
+    };
+    let named = |csv: &str| -> Vec<String> {
+        let column = csv.lines().next().unwrap().split(',').position(|c| c == "governor").unwrap();
+        csv.lines().skip(1).map(|l| l.split(',').nth(column).unwrap().to_owned()).collect()
+    };
+    assert_eq!(named(&replay("base@./a/linux/shallow,patched@./b/linux/shallow")), ["base", "patched"]);
+    assert_eq!(
+        named(&replay("base@./a/linux,mine@./b/linux/ladder")),
+        ["base-deepest", "base-shallow", "mine"]
+    );
+    // The same choices as the file's by its path.
+    let path = replay("base@./a/linux/drivers/cpuidle/governors/shallow.c");
+    assert_eq!(replay("base@./a/linux/shallow"), path);
+    desk.refused(
+        &["replay", &mixed, "-g", "./a/linux/shalow"],
+        &["has none of that name; it has: deepest, shallow"],
+    );
+    desk.refused(&["compare", &mixed, "-g", "./a/linux,./b/linux"], &["expected two governors, got 4"]);
 }

@@ -133,6 +133,40 @@ pub(crate) fn of_trees(spec: &Spec, trees: &[PathBuf]) -> Result<Option<Vec<Sour
     files.iter().map(path).collect::<Result<_, _>>().map(Some)
 }
 
+/// The files of governors that `id` means where it is the folder of a kernel tree, or that folder and the name of one of its
+/// governors: `./linux`, `./linux/teo`. Nothing where it is neither, and for the names that [`expand`] knows.
+///
+/// # Errors
+/// [`GovernorError::KernelTree`] where the tree has no governor of that name; the message lists what it has.
+pub fn files_in_folder(id: &str) -> Result<Option<Vec<PathBuf>>, GovernorError> {
+    if in_a_tree(id).is_some() || !id.contains('/') {
+        return Ok(None);
+    }
+    let path = Path::new(id);
+    if path.join(GOVERNORS).is_dir() {
+        return Tree::open(path).map(|tree| Some(tree.files));
+    }
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(None) };
+    if path.exists() || path.extension().is_some_and(|e| e == "c") || !folder.join(GOVERNORS).is_dir() {
+        return Ok(None);
+    }
+    let tree = Tree::open(folder)?;
+    let stem =
+        |file: &PathBuf| file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let names: Vec<String> = tree.files.iter().map(stem).collect();
+    let found: Vec<PathBuf> = tree.files.into_iter().filter(|f| f.file_stem() == Some(name)).collect();
+    if found.is_empty() {
+        let why = format!(
+            "governor `{id}`: the kernel tree {} (Linux {}) has none of that name; it has: {}",
+            folder.display(),
+            tree.version,
+            names.join(", ")
+        );
+        return Err(GovernorError::KernelTree { why });
+    }
+    Ok(Some(found))
+}
+
 /// Whether `file`, a canonical path, is among the governors of the tree in `folder`.
 pub(crate) fn has(folder: &Path, file: &Path) -> bool {
     let governors = folder.join(GOVERNORS).canonicalize();

@@ -67,7 +67,7 @@ pub use error::GovernorError;
 pub use governor::Governor;
 pub use instance::{Instance, MAX_CPUS, Slot};
 pub use isolate::Loader;
-pub use kernel_tree::expand;
+pub use kernel_tree::{expand, files_in_folder};
 pub use memory::{Value, Variable};
 pub use object::{Choice, Seat};
 pub use param::Param;

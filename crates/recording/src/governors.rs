@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand};
+use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand, files_in_folder};
 use idlewise_model::{NotKnown, TickGrid};
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,46 @@ fn labelled(text: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// The governors that items of an option mean, folders of kernel trees by the files in them: `base@./linux/teo` is
+/// `base@./linux/drivers/cpuidle/governors/teo.c`, and `base@./linux` one of each of its governors, `base-menu@...` and so on.
+/// `~/` is the user's folder, also after a label, where no shell sees it.
+///
+/// # Errors
+/// [`CommandError::Governor`] where a tree has no such governor.
+pub fn with_trees(items: &[String]) -> Result<Vec<String>, CommandError> {
+    let mut out = Vec::new();
+    for item in items {
+        let (label, named) = labelled(item);
+        let named = at_home(named);
+        let (id, parameters) = Spec::split(&named);
+        let whole = |label: Option<String>, id: &str| {
+            let label = label.map_or_else(String::new, |l| l + "@");
+            let parameters = parameters.map_or_else(String::new, |p| format!(":{p}"));
+            format!("{label}{id}{parameters}")
+        };
+        let Some(files) = files_in_folder(id)? else {
+            out.push(whole(label.map(str::to_owned), id));
+            continue;
+        };
+        let several = files.len() > 1;
+        for file in &files {
+            let name = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            let label = label.map(|l| if several { format!("{l}-{name}") } else { l.to_owned() });
+            out.push(whole(label, &file.to_string_lossy()));
+        }
+    }
+    Ok(out)
+}
+
+/// `path` with `~/` in full, where it is known.
+fn at_home(path: &str) -> String {
+    let home = std::env::var("HOME").ok().filter(|h| !h.is_empty());
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => format!("{home}/{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
 /// All governors that `text`, of an option of this invocation, means; several where it names a whole kernel tree
 /// (`linux:6.12`).
 ///
@@ -132,7 +172,12 @@ fn check_no_oracle(text: &str) -> Result<(), CommandError> {
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
     check_trees(trees)?;
     check_no_oracle(text)?;
-    let mut sources = expand(&text.parse()?, trees)?;
+    let named = with_trees(&[text.to_owned()])?;
+    let one = match named.as_slice() {
+        [one] => one.as_str(),
+        _ => text,
+    };
+    let mut sources = expand(&one.parse()?, trees)?;
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(Governor::open(&source)?),
         _ => {

@@ -55,6 +55,14 @@ pub fn split_governors(option: &'static str, list: &str) -> Result<Vec<String>, 
     Ok(out)
 }
 
+/// The governors of `list`: [`split_governors`], with those of kernel trees that are named by their folder, as `./linux/teo`.
+///
+/// # Errors
+/// As [`split_governors`]; and [`CommandError::Governor`] where a tree has no such governor.
+pub fn listed_governors(option: &'static str, list: &str) -> Result<Vec<String>, CommandError> {
+    governors::with_trees(&split_governors(option, list)?)
+}
+
 /// Replays what `request` asks for. `progress` hears of every finished step: done and of how many.
 ///
 /// # Errors
