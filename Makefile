@@ -34,7 +34,7 @@ uninstall: ## removes what make install put there
 	@tools/install.sh uninstall
 
 package: ## a Debian package and archives for x86_64 and aarch64 into target/package; tried in a fresh root (10 minutes)
-	@tools/need.sh cargo cc dpkg-deb lintian debootstrap aarch64-linux-gnu-gcc qemu-aarch64-static
+	@tools/need.sh cargo cc python3 dpkg-deb lintian debootstrap aarch64-linux-gnu-gcc qemu-aarch64-static
 	tools/package.sh
 
 site: ## the documentation as a site in target/site; warnings and dead links are errors
@@ -61,7 +61,7 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 	@$(IDLEWISE) explain $(RECORDING) --platform pixel6 --governor teo-util --after 0.03 --others $(OTHERS)
 
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
-	@tools/need.sh cargo cc trace-cmd perf babeltrace2 cyclictest $(KERNEL)
+	@tools/need.sh cargo cc python3 trace-cmd perf babeltrace2 cyclictest $(KERNEL)
 	@LINT=$(LINT) tools/test.sh
 
 boot: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)

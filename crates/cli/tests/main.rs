@@ -23,6 +23,7 @@ mod house;
 mod inputs;
 mod installing;
 mod killed;
+mod licences;
 mod mishaps;
 mod misuse;
 mod pages;

@@ -4,6 +4,7 @@
 //! [`Summary`], [`PairedChange`] and [`two_modes`] are for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
 //! [`signed_rank`] are for measurements, whose noise is not.
 
+mod distribution;
 mod median;
 mod modes;
 #[cfg(test)]
@@ -15,8 +16,8 @@ mod trend;
 mod verdict;
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+use distribution::t_quantile;
 pub use median::{Median, median};
 pub use modes::{Mode, two_modes};
 pub use paired::PairedChange;
@@ -30,16 +31,6 @@ pub use verdict::{Change, mean_change};
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-}
-
-/// The probability that a standard normal number exceeds `z`.
-fn normal_tail(z: f64) -> f64 {
-    Normal::standard().sf(z)
-}
-
-/// Below which a standard normal number lies with `probability`.
-fn normal_quantile(probability: f64) -> f64 {
-    Normal::standard().inverse_cdf(probability)
 }
 
 /// Several values of one thing.
@@ -77,8 +68,7 @@ fn half_width(values: &[f64]) -> Option<f64> {
     let (n, mean) = (values.len(), mean(values)?);
     (n > 1).then(|| {
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-        let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
-        t * (variance / n as f64).sqrt()
+        t_quantile(n - 1, 0.975) * (variance / n as f64).sqrt()
     })
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::Interval;
+use crate::distribution::heads_at_most;
 
 /// Those of `values` that are numbers, in order.
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
@@ -44,8 +44,7 @@ impl Median {
         let n = values.len();
         let (min, max) = (*values.first()?, *values.last()?);
         // The k-th value from either end: fewer than k of n values fall below the median with at most 2.5 %.
-        let fewer = Binomial::new(0.5, n as u64).ok();
-        let k = fewer.map_or(0, |b| (0..n as u64).take_while(|k| b.cdf(*k) <= 0.025).count());
+        let k = (0..n).take_while(|k| heads_at_most(*k, n) <= 0.025).count();
         let interval = k
             .checked_sub(1)
             .and_then(|i| Some(Interval { low: *values.get(i)?, high: *values.get(n.checked_sub(k)?)? }));

@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Interval;
+use crate::distribution::{normal_quantile, normal_tail};
 use crate::median::{median, sorted};
-use crate::{Interval, normal_quantile, normal_tail};
 
 /// Above this many pairs the normal approximation is used: it is good to three digits there.
 const EXACT: usize = 50;

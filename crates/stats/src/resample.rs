@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::Random;
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-use crate::{Interval, normal_tail};
+use crate::Interval;
+use crate::distribution::{normal_tail, t_quantile};
 
 /// Resamples of one interval. Its ends then vary by some hundredths of its width.
 const RESAMPLES: usize = 5000;
@@ -34,7 +34,7 @@ pub fn resampled_mean(groups: &[Vec<f64>], level: f64) -> Option<Interval> {
     let mut means: Vec<f64> = (0..RESAMPLES).map(|_| mean(&mut random)).collect();
     means.sort_by(f64::total_cmp);
     let n = groups.len() as f64;
-    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf((1.0 + level) / 2.0);
+    let t = t_quantile(groups.len() - 1, (1.0 + level) / 2.0);
     let tail = normal_tail((n / (n - 1.0)).sqrt() * t);
     let at = |share: f64| means[((RESAMPLES - 1) as f64 * share).round() as usize];
     Some(Interval { low: at(tail), high: at(1.0 - tail) })

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::normal_tail;
 use crate::median::median;
-use crate::normal_tail;
 
 /// Whether values grow or fall in the order in which they were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, RankTest, normal_quantile, paired_shift, signed_rank};
+use crate::distribution::normal_quantile;
+use crate::{Interval, RankTest, paired_shift, signed_rank};
 
 /// A difference as a factor needs all values above zero.
 fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
