@@ -67,7 +67,9 @@ pub struct MissCounts {
 }
 
 impl MissCounts {
-    fn of(score: &Score) -> Self {
+    /// Of what a governor did.
+    #[must_use]
+    pub fn of(score: &Score) -> Self {
         let sum = |of: fn(&StateScore) -> u64| score.states.iter().map(of).sum();
         Self { idles: score.wakeups, aboves: sum(|s| s.above), belows: sum(|s| s.below) }
     }

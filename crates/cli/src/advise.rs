@@ -9,7 +9,7 @@ use idlewise_machine::record::RecordReport;
 use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
-use crate::args::{OutputArgs, RecordingArgs};
+use crate::args::{DetailsArgs, OutputArgs, RecordingArgs};
 use crate::output::{Done, Failure, Progress, deliver, interrupted, warn};
 use crate::record::show;
 
@@ -91,6 +91,8 @@ pub(crate) struct AdviseArgs {
     #[command(flatten)]
     recording: RecordingArgs,
     #[command(flatten)]
+    all: DetailsArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -124,7 +126,9 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     }
     let host = Host::below(a.root.as_deref().unwrap_or(Path::new("/")));
     let advice = advise(&host, &request, &ENDING, &StandardError)?;
-    deliver(&a.output, &view::advise(&advice), &advice)
+    let everything = || view::advise(&advice);
+    let shown = a.all.shown(&a.output, everything, |layout| view::advise_answer(&advice, layout));
+    deliver(&a.output, &shown, &advice)
 }
 
 /// The user at standard error.

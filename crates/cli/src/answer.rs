@@ -3,19 +3,19 @@
 
 use std::io::IsTerminal;
 
-use idlewise_chart::Hash;
 use idlewise_model::near;
 use idlewise_report::{Format, Report};
 use idlewise_score::Measure;
 use idlewise_score::measure::{DECIDING, MEASURES};
-use idlewise_view::{Layout, MAIL_WIDTH, Provenance};
+use idlewise_view::{Layout, MAIL_WIDTH};
 
 use crate::args::{AnswerArgs, DetailsArgs, OutputArgs};
 use crate::output::{Failure, is_stdout};
-use crate::page::command_line;
 
 /// Lines of what goes to no terminal.
 const USUAL_WIDTH: usize = 80;
+/// Browsers lay Markdown out: nothing is shortened.
+const MARKDOWN_WIDTH: usize = 1000;
 /// Longer lines are hard to read, shorter ones hold no table.
 const WIDTHS: [usize; 2] = [40, 120];
 
@@ -39,12 +39,11 @@ impl AnswerArgs {
     pub(crate) fn shown(
         &self,
         to: &OutputArgs,
-        inputs: Vec<Hash>,
         everything: impl FnOnce() -> Report,
         answer: impl FnOnce(&Layout) -> Report,
     ) -> Report {
         let sorted = |layout: &Layout| answer(&Layout { sort: self.sort.clone(), ..layout.clone() });
-        self.all.shown(to, inputs, everything, sorted)
+        self.all.shown(to, everything, sorted)
     }
 }
 
@@ -53,21 +52,22 @@ impl DetailsArgs {
     pub(crate) fn shown(
         &self,
         to: &OutputArgs,
-        inputs: Vec<Hash>,
         everything: impl FnOnce() -> Report,
         answer: impl FnOnce(&Layout) -> Report,
     ) -> Report {
         if to.form() == Format::Mail {
-            let inputs = inputs.into_iter().map(|h| (h.name, h.hash)).collect();
-            let mail = Some(Provenance { command: command_line(), inputs });
-            return answer(&Layout { width: MAIL_WIDTH, sort: None, mail });
+            return answer(&Layout { width: MAIL_WIDTH, sort: None, mail: true });
         }
         if self.details || !matches!(to.form(), Format::Table | Format::Markdown) {
             return everything();
         }
         let on_terminal = to.output.as_deref().is_none_or(is_stdout) && std::io::stdout().is_terminal();
-        let width = if on_terminal { terminal_width() } else { USUAL_WIDTH };
-        let mut out = answer(&Layout { width, sort: None, mail: None });
+        let width = match to.form() {
+            Format::Markdown => MARKDOWN_WIDTH,
+            _ if on_terminal => terminal_width(),
+            _ => USUAL_WIDTH,
+        };
+        let mut out = answer(&Layout { width, sort: None, mail: false });
         out.colour = on_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
         out
     }

@@ -10,11 +10,12 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::output::{Done, Failure, Progress, deliver, warn_lines};
+use crate::invocation::command_line;
+use crate::output::{Done, Failure, Progress, deliver_of, warn_lines};
 use crate::page;
 
 pub(crate) fn run(a: &CompareArgs) -> Done {
-    a.output.check_place()?;
+    a.output.check()?;
     a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
@@ -36,11 +37,10 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
-        pages::compare_hashes(&report),
         || view::compare(&report),
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );
-    deliver(&a.output, &shown, &report)?;
+    deliver_of(&pages::compare_hashes(&report), &a.output, &shown, &report)?;
     if a.page.is_asked() {
         a.page.write(&pictured(&report)?)?;
     }
@@ -61,7 +61,7 @@ fn pictured(report: &CompareReport) -> Result<PageData, Failure> {
     };
     let everything = view::compare(report);
     let json = page::json(report)?;
-    let command = page::command_line();
+    let command = command_line();
     let mut data = pages::page(Kind::Compare, Some(&report.answer), &everything, json, &command);
     data.hashes = pages::compare_hashes(report);
     pages::add_divergence(&mut data, report);

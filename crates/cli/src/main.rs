@@ -18,6 +18,7 @@ mod explain;
 mod governors;
 mod help;
 mod info;
+mod invocation;
 mod load;
 mod output;
 mod page;

@@ -7,12 +7,14 @@ use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
+use idlewise_chart::Hash;
 use idlewise_experiment::ExperimentError;
 use idlewise_files::new_file::{self, WriteError, end_without_unfinished};
 use idlewise_live::LiveError;
 use idlewise_machine::MachineError;
 use idlewise_recording::CommandError;
 use idlewise_report::{Format, Report, lines, message, one_line};
+use idlewise_view::{Provenance, mailed};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -21,6 +23,7 @@ pub(crate) use idlewise_files::new_file::{
 };
 
 use crate::args::OutputArgs;
+use crate::invocation::command_text;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -169,16 +172,6 @@ impl OutputArgs {
 
     /// Whether the result can go where it is asked for; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.form() == Format::Mail {
-            let why = "--format mail is for replay, compare, score and simulate (without --beside and --tasks); use table or \
-                       markdown here";
-            return Err(Failure::Error(why.to_owned()));
-        }
-        self.check_place()
-    }
-
-    /// The same for a result that can be mailed.
-    pub(crate) fn check_place(&self) -> Result<(), Failure> {
         let Some(path) = self.output.as_deref() else { return Ok(()) };
         check_new(path, false)?;
         Ok(check_writable(path)?)
@@ -187,6 +180,16 @@ impl OutputArgs {
 
 /// Prints a result in the form and to the place asked for.
 pub(crate) fn deliver<T: Serialize>(to: &OutputArgs, view: &Report, result: &T) -> Done {
+    deliver_of(&[], to, view, result)
+}
+
+/// The same of a result that came of `inputs`, which a mail names.
+pub(crate) fn deliver_of<T: Serialize>(inputs: &[Hash], to: &OutputArgs, view: &Report, result: &T) -> Done {
+    let mail = (to.form() == Format::Mail).then(|| {
+        let inputs = inputs.iter().map(|h| (h.name.clone(), h.hash.clone())).collect();
+        mailed(view.clone(), &Provenance { command: command_text(), inputs })
+    });
+    let view = mail.as_ref().unwrap_or(view);
     let text = view.render(to.form(), result).map_err(|e| e.to_string())?;
     match &to.output {
         Some(path) if !is_stdout(path) => write_new(path, text.as_bytes(), false)?,

@@ -56,9 +56,3 @@ impl PageArgs {
 pub(crate) fn json(result: &impl Serialize) -> Result<serde_json::Value, Failure> {
     serde_json::to_value(result).map_err(|e| Failure::Error(e.to_string()))
 }
-
-/// The command as it was given, the program by its name alone.
-pub(crate) fn command_line() -> Vec<String> {
-    let given = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
-    std::iter::once("idlewise".to_owned()).chain(given).collect()
-}

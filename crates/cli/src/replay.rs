@@ -10,11 +10,12 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{PerChoice, ReplayArgs};
-use crate::output::{Done, Progress, deliver, none_failed, warn};
+use crate::invocation::command_line;
+use crate::output::{Done, Progress, deliver_of, none_failed, warn};
 use crate::page;
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
-    a.output.check_place()?;
+    a.output.check()?;
     a.page.check()?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
@@ -42,16 +43,14 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     }
     let shown = a.answer.shown(
         &a.output,
-        pages::replay_hashes(&report),
         || view::replay(&report),
-        |layout| view::answer(&answer(&report, &measures), layout),
+        |layout| view::replay_answer(&report, &answer(&report, &measures), layout),
     );
-    deliver(&a.output, &shown, &report)?;
+    deliver_of(&pages::replay_hashes(&report), &a.output, &shown, &report)?;
     if let Some(detail) = detail {
         let everything = view::replay(&report);
         let json = page::json(&report)?;
-        let mut data =
-            pages::page(Kind::Replay, Some(&report.answer), &everything, json, &page::command_line());
+        let mut data = pages::page(Kind::Replay, Some(&report.answer), &everything, json, &command_line());
         data.hashes = pages::replay_hashes(&report);
         pages::add_detail(&mut data, &detail);
         a.page.write(&data)?;

@@ -4,10 +4,10 @@ use idlewise_study::score;
 use idlewise_view as view;
 
 use crate::args::{PerChoice, ScoreArgs};
-use crate::output::{Done, Progress, deliver};
+use crate::output::{Done, Progress, deliver_of};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
-    a.output.check_place()?;
+    a.output.check()?;
     let measures = a.answer.measures()?;
     let PerChoice(per) = a.per.into();
     let report = {
@@ -20,11 +20,10 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     };
     let shown = a.answer.shown(
         &a.output,
-        pages::recording_hashes(&report.head),
         || view::score(&report, per),
         |layout| view::answer(&score::answer(&report, &measures), layout),
     );
-    deliver(&a.output, &shown, &report)?;
+    deliver_of(&pages::recording_hashes(&report.head), &a.output, &shown, &report)?;
     // Those that the recording brings along are shown; the question was not whether they are the same.
     Ok(a.counters.is_empty() || report.counters.is_none_or(|c| c.same()))
 }

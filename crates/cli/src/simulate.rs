@@ -12,8 +12,9 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::SimulateArgs;
+use crate::invocation::command_line;
 use crate::output::{
-    Done, Failure, Progress, check_apart, check_new, deliver, none_failed, say_line, write_new,
+    Done, Failure, Progress, check_apart, check_new, deliver, deliver_of, none_failed, say_line, write_new,
     write_new_file,
 };
 use crate::page;
@@ -22,14 +23,11 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     if a.list {
         return list();
     }
-    if a.tasks || !a.beside.is_empty() {
-        a.output.check()?;
-    }
-    a.output.check_place()?;
+    a.output.check()?;
     a.page.check()?;
     if let (Some(trace), Some(output)) = (&a.trace, &a.output.output) {
-        check_apart(("--trace", trace), ("--output", output))?;
-        check_apart(("the side-car of --trace,", &trace.with_extension("toml")), ("--output", output))?;
+        check_apart(("--write-trace", trace), ("--output", output))?;
+        check_apart(("the side-car of --write-trace,", &trace.with_extension("toml")), ("--output", output))?;
     }
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
@@ -69,14 +67,14 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     let shown = if a.tasks {
         everything()
     } else {
-        let inputs = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
-        a.all.shown(&a.output, inputs, everything, |layout| view::answer(&report.answer, layout))
+        a.all.shown(&a.output, everything, |layout| view::answer(&report.answer, layout))
     };
-    deliver(&a.output, &shown, &report)?;
+    let inputs = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
+    deliver_of(&inputs, &a.output, &shown, &report)?;
     if a.page.is_asked() {
         let everything = view::simulate(&report, true);
         let json = page::json(&report)?;
-        let command = page::command_line();
+        let command = command_line();
         let mut data = pages::page(Kind::Simulate, Some(&report.answer), &everything, json, &command);
         pages::add_runs(&mut data, &report);
         data.hashes = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());

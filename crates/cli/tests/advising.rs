@@ -124,7 +124,7 @@ fn collect_keys(value: &serde_json::Value, keys: &mut Vec<String>) {
 #[test]
 fn with_the_machines_files_it_knows_what_the_kernel_offers() {
     let tree = tree();
-    let page = words(&advice(&["--root", tree.path().to_str().unwrap()]).stdout);
+    let page = words(&advice(&["-v", "--root", tree.path().to_str().unwrap()]).stdout);
     for wanted in [
         "offers ladder, menu, haltpoll",
         "haltpoll:guest_halt_poll_ns=200000  yes",

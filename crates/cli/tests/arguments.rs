@@ -79,7 +79,7 @@ fn two_results_that_are_one_file_are_refused_before_the_work() {
         ("f.perfetto-trace", "f.toml"),
     ] {
         let args = [&simulate[..], &["--trace", trace, "-o", output]].concat();
-        desk.refused(&args, &["--trace", &format!("--output {output} are the same file"), "name two"]);
+        desk.refused(&args, &["--write-trace", &format!("--output {output} are the same file"), "name two"]);
         assert!(!desk.path(trace).exists() && !desk.path(output).exists(), "{trace} {output}");
     }
     for json in ["r.dat", "./r.dat", "r.toml", "r.inputs.csv"] {

@@ -181,7 +181,8 @@ fn the_kernels_governor_is_a_known_one_or_said_to_be_another() {
     );
     // Files of a machine that do not say which governor it ran.
     fs::create_dir(desk.path("root")).unwrap();
-    let advise = ["advise", "--root", "root", "--trace", "bare.dat", "--recorded-on", "kvm-guest", "--no-ab"];
+    let advise =
+        ["advise", "-v", "--root", "root", "--trace", "bare.dat", "--recorded-on", "kvm-guest", "--no-ab"];
     desk.refused(&advise, &["Give it with --kernel-governor"]);
     let said = desk.done(&[&advise[..], &["--kernel-governor", "menu"]].concat());
     assert!(said.contains("machine kernel not known, governor menu") && !said.contains("(offers"), "{said}");

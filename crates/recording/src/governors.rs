@@ -117,10 +117,9 @@ pub fn with_trees(items: &[String]) -> Result<Vec<String>, CommandError> {
             continue;
         };
         let several = files.len() > 1;
-        for file in &files {
-            let name = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            let label = label.map(|l| if several { format!("{l}-{name}") } else { l.to_owned() });
-            out.push(whole(label, &file.to_string_lossy()));
+        for (file, name) in files.iter().filter_map(|f| Some((f, f.file_stem()?))) {
+            let own = |l: &str| if several { format!("{l}-{}", name.display()) } else { l.to_owned() };
+            out.push(whole(label.map(own), &file.to_string_lossy()));
         }
     }
     Ok(out)

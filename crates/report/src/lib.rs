@@ -9,9 +9,10 @@ mod escape;
 mod units;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::str::FromStr;
 
-use comfy_table::{CellAlignment, presets};
+use comfy_table::{CellAlignment, ContentArrangement, presets};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -76,6 +77,20 @@ pub struct Table {
     pub tones: Vec<Vec<Tone>>,
     /// One blank between columns instead of two.
     pub compact: bool,
+    /// Characters of a line: the text of cells is broken where it would be longer. `None` for no limit.
+    pub wrap: Option<usize>,
+}
+
+/// Cells of text are cut to no more than this first, and to no less than that.
+const MOST_TEXT: usize = 40;
+const LEAST_TEXT: usize = 8;
+
+/// `text` with its end left out where it has more than `most` characters.
+fn cut_text(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 /// What the colour of a cell says.
@@ -103,6 +118,58 @@ impl Table {
         self.drawn(Form::Text, false).lines().map(|l| l.chars().count()).max().unwrap_or(0)
     }
 
+    /// The same in one or several tables no wider than `width`: with less space between columns, then with the columns of
+    /// numbers in parts, each beside the columns of text, which are cut where they leave no room.
+    #[must_use]
+    pub fn fitted(self, width: usize) -> Vec<Self> {
+        if self.width() <= width {
+            return vec![self];
+        }
+        let mut table = Self { compact: true, ..self };
+        if table.text_columns >= table.head.len() {
+            return vec![Self { wrap: Some(width), ..table }];
+        }
+        let columns = table.head.len();
+        // A column of numbers has room beside those of text.
+        let mut cut = usize::MAX;
+        while cut > LEAST_TEXT && table.part(table.text_columns..table.text_columns + 1).width() > width {
+            cut = if cut == usize::MAX { MOST_TEXT } else { cut - 1 };
+            let texts = table.text_columns;
+            for row in &mut table.rows {
+                row.iter_mut().take(texts).for_each(|cell| *cell = cut_text(cell, cut));
+            }
+        }
+        let mut out: Vec<Self> = Vec::new();
+        let mut from = table.text_columns;
+        while from < columns {
+            let mut to = from + 1;
+            while to < columns && table.part(from..to + 1).width() <= width {
+                to += 1;
+            }
+            let mut part = table.part(from..to);
+            if !out.is_empty() {
+                part.title.clear();
+            }
+            out.push(part);
+            from = to;
+        }
+        out
+    }
+
+    /// The columns of text, and `numbers`.
+    fn part(&self, numbers: Range<usize>) -> Self {
+        let take = |row: &Vec<String>| {
+            let texts = row.iter().take(self.text_columns);
+            texts.chain(row.get(numbers.clone()).unwrap_or_default()).cloned().collect::<Vec<String>>()
+        };
+        Self {
+            head: take(&self.head),
+            rows: self.rows.iter().map(take).collect(),
+            tones: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     fn drawn(&self, form: Form, colour: bool) -> String {
         let mut t = comfy_table::Table::new();
         if colour && form == Form::Text {
@@ -128,6 +195,10 @@ impl Table {
             if self.compact && form == Form::Text {
                 column.set_padding((1, 0));
             }
+        }
+        if let Some(width) = self.wrap.filter(|_| form == Form::Text) {
+            t.set_content_arrangement(ContentArrangement::Dynamic);
+            t.set_width(u16::try_from(width).unwrap_or(u16::MAX));
         }
         let lines = t.to_string();
         lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
@@ -291,7 +362,10 @@ impl Report {
         let strong = form.strong();
         for table in &self.tables {
             let drawn = table.drawn(form, self.colour);
-            let title = form.one_line(&table.title);
+            let title = match form {
+                Form::Text => Cow::Owned(textwrap::fill(&form.one_line(&table.title), whole_words(width))),
+                Form::Markdown => form.one_line(&table.title),
+            };
             parts.push(match &*title {
                 "" => drawn,
                 title if table.head.is_empty() => format!("{strong}{title}{strong}"),
@@ -325,6 +399,31 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_is_too_wide_is_shown_in_parts_that_hold_all_of_it() {
+        let heads = ["governor", "idles", "misses", "ratio", "belows", "aboves"];
+        let mut table = Table::new("counts", heads.map(str::to_owned).to_vec());
+        for name in ["teo", "teo-util:util_threshold_shift=5"] {
+            let numbers = ["1234567", "12345", "12.34%", "12344", "1"].map(str::to_owned);
+            table.rows.push(std::iter::once(name.to_owned()).chain(numbers).collect());
+        }
+        let whole = table.width();
+        assert_eq!(table.clone().fitted(whole), vec![table.clone()]);
+        for width in 24..whole {
+            let parts = table.clone().fitted(width);
+            assert!(parts.iter().all(|t| t.width() <= width), "{width}: {parts:?}");
+            let numbers: Vec<&String> = parts.iter().flat_map(|t| t.rows[1].iter().skip(1)).collect();
+            assert_eq!(numbers, table.rows[1].iter().skip(1).collect::<Vec<_>>(), "{width}");
+            assert!(parts.iter().all(|t| t.rows[0][0] == "teo" && t.head[0] == "governor"));
+        }
+        let prose = "what a kernel would have said of this visit, and why it chose the state that it chose";
+        let mut words = Table::new("", vec!["line".to_owned(), "said".to_owned()]);
+        words.text_columns = 2;
+        words.rows.push(vec!["1".to_owned(), prose.to_owned()]);
+        let [told] = words.fitted(40).try_into().unwrap();
+        assert!(told.width() <= 40 && told.drawn(Form::Text, false).lines().count() > 3);
+    }
 
     fn report() -> Report {
         let mut table = Table::new("Idle", vec!["metric".into(), "menu".into()]);

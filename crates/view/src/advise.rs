@@ -6,6 +6,7 @@ use idlewise_report::{
     Line, Report, Table, duration, number, percent, percent_of, share, signed_duration, signed_percent,
 };
 
+use crate::Layout;
 use crate::cells::shown_or_unknown;
 use crate::csv::plain;
 
@@ -45,6 +46,39 @@ pub fn advise(a: &Advice) -> Report {
     let untested = a.untested.iter().map(|u| format!("{}: {}", u.what, u.why)).collect();
     list(&mut out.footer, "untested", untested);
     list(&mut out.footer, "kept", a.kept.clone());
+    out
+}
+
+/// The advice in a few lines: what to do, why, what it is worth, and what a replay comes to.
+#[must_use]
+pub fn advise_answer(a: &Advice, layout: &Layout) -> Report {
+    let mut out = match &a.replayed {
+        Some(replayed) => crate::answer(replayed, layout),
+        None => Report { width: Some(layout.width), ..Report::default() },
+    };
+    let warnings = a.machine_warnings.iter().chain(&a.warnings).map(|w| Line::new("WARNING", w));
+    let mut top: Vec<Line> = warnings.collect();
+    top.push(Line::new("advice", answer(a)));
+    top.push(Line::new("because", &a.answer.because));
+    list(&mut top, "worth", worth(a));
+    if let Some(setting) = &a.setting {
+        list(&mut top, "set now", setting.now.clone());
+        list(&mut top, "at boot", setting.at_boot.clone());
+    }
+    top.extend(a.trying.first().map(|t| Line::new("may try", format!("{}: {}", t.governor, t.because))));
+    if a.replayed.is_some() {
+        top.push(Line::plain(""));
+    }
+    top.append(&mut out.preamble);
+    out.preamble = top;
+    // A recording that was given is where it was.
+    if a.kept.len() > 1 {
+        out.footer.push(Line::plain(format!("kept: {}", a.kept.join(", "))));
+    }
+    if a.replayed.is_none() {
+        list(&mut out.footer, "how sure", sure(a));
+        out.footer.extend((!layout.mail).then(|| Line::plain("-v: everything")));
+    }
     out
 }
 

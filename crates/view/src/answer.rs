@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The answer first: what was compared, how far it can be trusted, the numbers that decide, a sentence for each governor.
 
-use idlewise_answer::{Answer, Cell, Column, Contender, Group, Quantity, Role, Shown, Spread};
+use idlewise_answer::{Answer, Cell, Column, Contender, Group, MissCounts, Quantity, Role, Shown, Spread};
 use idlewise_report::{Line, Report, Table, Tone, UNKNOWN, duration, number, share, signed};
 use idlewise_stats::Interval;
 
@@ -12,20 +12,9 @@ pub struct Layout {
     pub width: usize,
     /// The column by which governors are sorted, by name; in the order asked if there is none.
     pub sort: Option<String>,
-    /// For a mailing list: with the counts that postings have, and where it all comes from.
-    pub mail: Option<Provenance>,
+    /// For a mailing list: with the counts that postings have.
+    pub mail: bool,
 }
-
-/// What a posting says of the origin of its numbers.
-#[derive(Clone, Debug, Default)]
-pub struct Provenance {
-    pub command: Vec<String>,
-    /// Names of inputs with their hashes.
-    pub inputs: Vec<(String, String)>,
-}
-
-/// Columns of a mail that nobody's mailer wraps.
-pub const MAIL_WIDTH: usize = 76;
 
 /// An answer as text.
 #[must_use]
@@ -53,7 +42,7 @@ pub fn answer(a: &Answer, layout: &Layout) -> Report {
             }
         }
     }
-    if layout.mail.is_some() && a.groups.iter().flat_map(|g| &g.contenders).any(|c| c.counts.is_some()) {
+    if layout.mail && a.groups.iter().flat_map(|g| &g.contenders).any(|c| c.counts.is_some()) {
         show(&|cut| counts(a, cut));
     }
     out.footer.extend(a.verdicts.iter().map(|v| Line::new(&shortened(&v.governor, names), &v.words)));
@@ -61,21 +50,13 @@ pub fn answer(a: &Answer, layout: &Layout) -> Report {
         out.footer.push(Line::plain(format!("no room for {}", left_out.join(", "))));
     }
     out.footer.push(Line::plain(caption(a, layout)));
-    if let Some(from) = &layout.mail {
-        out.footer.extend(from.lines());
-    }
     out
 }
 
-impl Provenance {
-    fn lines(&self) -> Vec<Line> {
-        let version = format!("--\nidlewise {}", env!("CARGO_PKG_VERSION"));
-        let inputs: Vec<String> = self.inputs.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
-        let mut out: Vec<Line> = version.lines().map(Line::plain).collect();
-        out.push(Line::plain(format!("command: {}", self.command.join(" "))));
-        out.push(Line::plain(format!("inputs (XXH3): {}", inputs.join(", "))));
-        out
-    }
+/// Idle periods, misses, their share, too shallow, too deep: as postings count them.
+pub(crate) fn count_cells(n: MissCounts) -> [String; 5] {
+    let ratio = share(idlewise_report::percent_of(n.misses(), n.idles), 2) + "%";
+    [n.idles.to_string(), n.misses().to_string(), ratio, n.belows.to_string(), n.aboves.to_string()]
 }
 
 /// Idle periods and misses, a row for each recording and governor.
@@ -90,11 +71,8 @@ fn counts(a: &Answer, cut: Cut) -> Table {
     t.text_columns = if several { 2 } else { 1 };
     for (g, c) in a.groups.iter().flat_map(|g| g.contenders.iter().map(move |c| (g, c))) {
         let Some(n) = c.counts else { continue };
-        let ratio = share(idlewise_report::percent_of(n.misses(), n.idles), 2) + "%";
-        let numbers =
-            [n.idles.to_string(), n.misses().to_string(), ratio, n.belows.to_string(), n.aboves.to_string()];
         let names = several.then(|| shortened(&g.name, cut.name)).into_iter().chain([title(c, cut.name)]);
-        t.rows.push(names.chain(numbers).take(head.len()).collect());
+        t.rows.push(names.chain(count_cells(n)).take(head.len()).collect());
     }
     t
 }
@@ -149,7 +127,7 @@ fn caption(a: &Answer, layout: &Layout) -> String {
             parts.push(format!("changes against {}", a.baseline));
         }
     }
-    if layout.mail.is_none() {
+    if !layout.mail {
         parts.push("-v: everything".to_owned());
     }
     parts.join("; ")
@@ -263,7 +241,7 @@ fn is_best(group: &Group, column: usize, about: &Column, contender: &Contender) 
 }
 
 /// `idle energy`, `latency`, `p99`: what stands over a column of cells that say their unit.
-fn short_label(c: &Column) -> String {
+pub(crate) fn short_label(c: &Column) -> String {
     match c.label.strip_prefix("latency ") {
         Some("mean") => "latency".to_owned(),
         Some(rest) => rest.to_owned(),
@@ -284,7 +262,7 @@ fn words(column: &Column, cell: &Cell, c: &Contender) -> String {
     if unclear { "~".to_owned() } else { change_words(column, cell.change) }
 }
 
-fn value_words(column: &Column, value: f64) -> String {
+pub(crate) fn value_words(column: &Column, value: f64) -> String {
     if value.is_nan() {
         return UNKNOWN.to_owned();
     }
@@ -419,7 +397,9 @@ fn one_by_recording(a: &Answer, what: &str, picks: &[Pick<'_>], cut: Cut) -> Tab
     let end = |of: fn(Interval) -> f64| {
         move |c: &Column, s: &Spread| s.interval.map_or_else(unknown, |i| change_words(c, of(i)))
     };
-    row("95 % from", &end(|i| i.low));
-    row("95 % to", &end(|i| i.high));
+    if picks.iter().any(|p| spread(p).is_some_and(|s| s.interval.is_some())) {
+        row("95 % from", &end(|i| i.low));
+        row("95 % to", &end(|i| i.high));
+    }
     t
 }

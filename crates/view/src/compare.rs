@@ -10,6 +10,7 @@ use crate::Layout;
 use crate::answer::{Cut, fitting, shortened};
 use crate::cells::{is_where_any, label};
 use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
+use crate::parts::compare_parts;
 use crate::{csv, unknown};
 use idlewise_score::measure::{DIFFER, MEASURES, TOO_SHALLOW};
 use idlewise_score::{Measure, Place, Unit};
@@ -69,6 +70,7 @@ pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
     if let Some(all) = r.all().filter(|_| !r.verdict.same_decisions) {
         out.tables.push(fitting(layout.width, &|cut| largest_table(all, cut)).0);
     }
+    compare_parts(&mut out, r, layout);
     if r.verdict.same_decisions {
         out.footer.insert(0, Line::new(&r.b, "the same decisions at all wake events"));
     }

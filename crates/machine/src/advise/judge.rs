@@ -47,6 +47,8 @@ pub struct Advice {
     pub trying: Vec<Trying>,
     /// The governors that were asked about, the one in force first.
     pub rows: Vec<Row>,
+    /// What the replay comes to, in the shape that all comparisons have.
+    pub replayed: Option<idlewise_answer::Answer>,
     /// What the replay depends on; why there is none.
     pub replay: Result<ReplayBasis, NotKnown>,
     /// What the comparison on the running kernel depends on; why there is none.
@@ -160,6 +162,7 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
         answer,
         setting,
         rows,
+        replayed: e.replay.as_ref().ok().map(|r| r.answer.clone()),
         replay: e.replay.clone().map(ReplayBasis::of),
         ab: e.ab.clone().map(AbBasis::of),
         machine_warnings: machine_warnings(e),
