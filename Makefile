@@ -94,6 +94,9 @@ browser: ## the report page in Chromium: numbers, keyboard, phone, dark, print; 
 	cd web && npm ci --ignore-scripts
 	IDLEWISE_PAGES=$(CURDIR)/target/browser/pages cargo test --locked -p idlewise-chart --test chart -- pages::
 	cd web && node tests/browser.mjs ../target/browser/pages ../target/browser
+	IDLEWISE_REPORTS=$(CURDIR)/target/browser/reports cargo test --workspace --locked --test cli -- \
+		reports::a_page_holds
+	cd web && node tests/browser.mjs ../target/browser/reports ../target/browser
 
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc

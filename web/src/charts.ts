@@ -2,6 +2,7 @@
 // All charts, in the order of the page. crates/chart/src/charts.rs lists the same names for the command line.
 
 import type { Chart } from './chart';
+import { changes } from './charts/changes';
 import { divergence } from './charts/divergence';
 import { front, frontP99 } from './charts/front';
 import { latency } from './charts/latency';
@@ -9,6 +10,7 @@ import { measures } from './charts/measures';
 import { misses } from './charts/misses';
 import { periods } from './charts/periods';
 import { points } from './charts/points';
+import { published } from './charts/published';
 import { residency, residencyCpu } from './charts/residency';
 import { response } from './charts/response';
 import { timeline } from './charts/timeline';
@@ -25,5 +27,7 @@ export const CHARTS: readonly Chart[] = [
   divergence,
   timeline,
   response,
+  changes,
+  published,
   points,
 ];

@@ -104,6 +104,37 @@ export interface Rows {
   };
   response: { subject: string; kind: 'step' | 'ramp'; time_ns: number; value: number | null; unit: string };
   points: { series: string; group: string; x: number | null; y: number | null; unit: string };
+  medians: {
+    series: string;
+    group: string;
+    median: number | null;
+    low: number | null;
+    high: number | null;
+    unit: string;
+  };
+  changes: {
+    recording: string;
+    series: string;
+    group: string;
+    change: number | null;
+    low: number | null;
+    high: number | null;
+    margin: number | null;
+    unit: string;
+    better: 'less' | 'more' | null;
+    verdict: string | null;
+  };
+  published: {
+    recording: string;
+    row: string;
+    column: string;
+    unit: string;
+    published_from: number | null;
+    published_to: number | null;
+    ours: number | null;
+    half_width: number | null;
+    grade: string;
+  };
 }
 
 export type TableName = keyof Rows;
@@ -149,6 +180,11 @@ export class Tables {
     return (this.table(name)?.rows.length ?? 0) > 0;
   }
 
+  /** How a table calls a column. */
+  label(name: TableName, column: string): string {
+    return this.table(name)?.columns.find((c) => c.name === column)?.label ?? column;
+  }
+
   unit(name: TableName, column: string): string {
     return this.table(name)?.columns.find((c) => c.name === column)?.unit ?? '';
   }
@@ -171,11 +207,27 @@ export class Tables {
           !governors.has(String(row['governor']))
         )
           continue;
+        // A group may be a governor or an idle state.
+        if (governors && this.#isGovernor(row['group']) && !governors.has(String(row['group']))) continue;
         rows.push(row as unknown as Rows[N]);
       }
       this.#rows.set(name, rows);
     }
     return rows;
+  }
+
+  #names: Set<Cell> | null = null;
+
+  #isGovernor(name: Cell | undefined): boolean {
+    this.#names ??= new Set(this.governors().map((g) => g.name));
+    return name !== undefined && this.#names.has(name);
+  }
+
+  /** What the report calls its recordings, its governors. */
+  called(name: 'recording' | 'governor'): string {
+    for (const table of this.#page.tables)
+      for (const column of table.columns) if (column.name === name) return column.label;
+    return name;
   }
 
   /** All governors of the report in its order, whatever is chosen, with their roles. */

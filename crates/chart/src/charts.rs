@@ -16,7 +16,7 @@ const fn chart(name: &'static str, title: &'static str, table: &'static str) -> 
 }
 
 /// Every chart, in the order of the page.
-pub const CHARTS: [Chart; 12] = [
+pub const CHARTS: [Chart; 14] = [
     chart("measures", "The comparison", "measures"),
     chart("front", "Energy against mean wakeup latency", "front"),
     chart("front-p99", "Energy against the 99th percentile of wakeup latency", "front"),
@@ -28,6 +28,8 @@ pub const CHARTS: [Chart; 12] = [
     chart("divergence", "Where the governors diverge, by cause", "divergence"),
     chart("timeline", "One CPU over time", "timeline"),
     chart("response", "Responses to a step and to a ramp", "response"),
+    chart("changes", "Changes", "changes"),
+    chart("published", "Published and ours", "published"),
     chart("points", "Every measured point", "points"),
 ];
 

@@ -13,7 +13,7 @@ struct Shape {
 use ColumnType::{Integer, Number, Text};
 const LESS: Option<Better> = Some(Better::Less);
 
-const SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 14] = [
     Shape {
         name: "measures",
         title: "The comparison",
@@ -148,6 +148,49 @@ const SHAPES: [Shape; 11] = [
             ("x", "run", Number, "", None),
             ("y", "value", Number, "", None),
             ("unit", "unit", Text, "", None),
+        ],
+    },
+    Shape {
+        name: "medians",
+        title: "Medians",
+        columns: &[
+            ("series", "series", Text, "", None),
+            ("group", "group", Text, "", None),
+            ("median", "median", Number, "", None),
+            ("low", "95 % from", Number, "", None),
+            ("high", "95 % to", Number, "", None),
+            ("unit", "unit", Text, "", None),
+        ],
+    },
+    Shape {
+        name: "changes",
+        title: "Changes",
+        columns: &[
+            ("recording", "recording", Text, "", None),
+            ("series", "of", Text, "", None),
+            ("group", "under", Text, "", None),
+            ("change", "change", Number, "", None),
+            ("low", "95 % from", Number, "", None),
+            ("high", "95 % to", Number, "", None),
+            ("margin", "margin", Number, "", None),
+            ("unit", "unit", Text, "", None),
+            ("better", "better", Text, "", None),
+            ("verdict", "verdict", Text, "", None),
+        ],
+    },
+    Shape {
+        name: "published",
+        title: "Published and ours",
+        columns: &[
+            ("recording", "experiment", Text, "", None),
+            ("row", "row", Text, "", None),
+            ("column", "column", Text, "", None),
+            ("unit", "unit", Text, "", None),
+            ("published_from", "published, from", Number, "", None),
+            ("published_to", "to", Number, "", None),
+            ("ours", "ours", Number, "", None),
+            ("half_width", "95 % \u{b1}", Number, "", None),
+            ("grade", "grade", Text, "", None),
         ],
     },
 ];

@@ -6,11 +6,13 @@ use idlewise_ab::{self as ab, AbRequest, Benchmark, ResumeRequest, Stop, Work};
 use idlewise_live::Host;
 use idlewise_live::load::LOADS;
 use idlewise_machine::ab::{AbAnswer, run as measure_kept, understand};
+use idlewise_page as pages;
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, PageArgs};
 use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
+use crate::page;
 use crate::restore::tell;
 
 const EXAMPLES: &str = "\
@@ -166,6 +168,8 @@ pub(crate) struct AbArgs {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -197,12 +201,17 @@ pub(crate) fn run(a: &AbArgs) -> Done {
         return Ok(true);
     }
     a.output.check()?;
+    a.page.check()?;
     let folder = match &a.show {
         Some(folder) => folder.clone(),
         None => measure(a)?,
     };
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
     deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
+    if a.page.is_asked() {
+        let everything = view::ab(&answer, true);
+        a.page.write(&pages::ab(&answer, page::source(&answer, &everything)?))?;
+    }
     if !a.output.is_shown() {
         warn_lines(&view::checks(&answer.checks));
     }

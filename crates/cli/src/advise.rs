@@ -6,11 +6,13 @@ use idlewise_ab::Benchmark;
 use idlewise_live::Host;
 use idlewise_machine::advise::{self, AdviseRequest, Attendant, Ending, advise};
 use idlewise_machine::record::RecordReport;
+use idlewise_page as pages;
 use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
-use crate::args::{DetailsArgs, OutputArgs, RecordingArgs};
+use crate::args::{DetailsArgs, OutputArgs, PageArgs, RecordingArgs};
 use crate::output::{Done, Failure, Progress, deliver, interrupted, warn};
+use crate::page;
 use crate::record::show;
 
 const EXAMPLES: &str = "\
@@ -93,6 +95,8 @@ pub(crate) struct AdviseArgs {
     #[command(flatten)]
     all: DetailsArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -115,6 +119,7 @@ fn on_ctrl_c() {
 
 pub(crate) fn run(a: &AdviseArgs) -> Done {
     a.output.check()?;
+    a.page.check()?;
     // Where no handler can be set, a signal ends the command as it always does, and the guard restores the machine.
     let _ = ctrlc::set_handler(on_ctrl_c);
     let request = request(a)?;
@@ -126,9 +131,14 @@ pub(crate) fn run(a: &AdviseArgs) -> Done {
     }
     let host = Host::below(a.root.as_deref().unwrap_or(Path::new("/")));
     let advice = advise(&host, &request, &ENDING, &StandardError)?;
-    let everything = || view::advise(&advice);
-    let shown = a.all.shown(&a.output, everything, |layout| view::advise_answer(&advice, layout));
-    deliver(&a.output, &shown, &advice)
+    let everything = view::advise(&advice);
+    let all = || everything.clone();
+    let shown = a.all.shown(&a.output, all, |layout| view::advise_answer(&advice, layout));
+    deliver(&a.output, &shown, &advice)?;
+    if a.page.is_asked() {
+        a.page.write(&pages::advise(&advice, page::source(&advice, &everything)?))?;
+    }
+    Ok(true)
 }
 
 /// The user at standard error.

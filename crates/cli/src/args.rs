@@ -204,6 +204,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "FILE", requires = "names")]
     pub(crate) trust: Vec<PathBuf>,
     #[command(flatten)]
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -662,7 +664,7 @@ pub(crate) struct PageArgs {
     /// Also draw a chart, as SVG or PNG; may be repeated
     ///
     /// By the ending of FILE. Charts: measures, front, front-p99, misses, residency, residency-cpu, periods,
-    /// latency, divergence, timeline, response, points.
+    /// latency, divergence, timeline, response, changes, published, points.
     #[arg(long, value_name = "CHART=FILE")]
     pub(crate) plot: Vec<PlotArg>,
 }
@@ -832,6 +834,8 @@ pub(crate) struct BootRunArgs {
     pub(crate) machine: BootMachineArgs,
     #[command(flatten)]
     pub(crate) build: BootBuildArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

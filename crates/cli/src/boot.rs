@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
 use idlewise_machine::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
+use idlewise_page as pages;
 use idlewise_report::{Format, Report, Table};
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
@@ -14,6 +15,7 @@ use crate::args::{
     BootBuildArgs, BootCommand, BootMachineArgs, BootRunArgs, BootSelfTestArgs, DriverArg, PerChoice,
 };
 use crate::output::{Done, Failure, Progress, deliver, say, say_line, warn};
+use crate::page;
 
 pub(crate) fn run(what: BootCommand) -> Done {
     match what {
@@ -111,11 +113,16 @@ fn self_test(a: BootSelfTestArgs) -> Done {
 
 fn matrix(a: &BootRunArgs) -> Done {
     a.output.check()?;
+    a.page.check()?;
     let request = run_request(a)?;
     let watcher = Watcher::new()?;
     let report = boot::run(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::boot(&report, request.per), &report)?;
+    if a.page.is_asked() {
+        let everything = view::boot(&report, request.per);
+        a.page.write(&pages::boot(&report, page::source(&report, &everything)?))?;
+    }
     Ok(report.cells.iter().all(|c| c.complaints.is_empty() && c.checks.iter().all(|check| check.holds())))
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_chart::{Kind, PageData};
+use idlewise_chart::PageData;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
 use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare};
@@ -10,7 +10,6 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{CompareArgs, PerArg, PerChoice};
-use crate::invocation::command_line;
 use crate::output::{Done, Failure, Progress, deliver_of, warn_lines};
 use crate::page;
 
@@ -60,17 +59,12 @@ fn pictured(report: &CompareReport) -> Result<PageData, Failure> {
         ..ReplayRequest::default()
     };
     let everything = view::compare(report);
-    let json = page::json(report)?;
-    let command = command_line();
-    let mut data = pages::page(Kind::Compare, Some(&report.answer), &everything, json, &command);
-    data.hashes = pages::compare_hashes(report);
-    pages::add_divergence(&mut data, report);
     // Of a governor with itself there is no second one.
-    if report.a != report.b {
-        let (_, detail) = replay_in_detail(&request, &|done, of| progress.step("drawing", done, of))?;
-        pages::add_detail(&mut data, &detail);
-    }
-    Ok(data)
+    let detail = (report.a != report.b)
+        .then(|| replay_in_detail(&request, &|done, of| progress.step("drawing", done, of)))
+        .transpose()?
+        .map(|(_, detail)| detail);
+    Ok(pages::compare(report, detail.as_ref(), page::source(report, &everything)?))
 }
 
 fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {

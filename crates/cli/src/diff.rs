@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use idlewise_machine::diff::{DiffRequest, Meaning, diff};
+use idlewise_page as pages;
 use idlewise_platform::{CpuListError, parse_cpu_list};
+use idlewise_recording::placement::Per;
 use idlewise_view as view;
 
-use crate::args::{OutputArgs, PerArg, PerChoice, RecordingArgs};
+use crate::args::{OutputArgs, PageArgs, PerArg, PerChoice, RecordingArgs};
 use crate::output::{Done, Progress, deliver};
+use crate::page;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,6 +37,8 @@ pub(crate) struct DiffArgs {
     per: Option<PerArg>,
     #[command(flatten)]
     recording: RecordingArgs,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -86,6 +91,7 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
 
 pub(crate) fn run(a: DiffArgs) -> Done {
     a.output.check()?;
+    a.page.check()?;
     let PerChoice(per) = a.per.into();
     let request = DiffRequest {
         recording: a.recording.options(),
@@ -101,5 +107,10 @@ pub(crate) fn run(a: DiffArgs) -> Done {
         let _progress = Progress::new("reading");
         diff(&request)?
     };
-    deliver(&a.output, &view::diff(&report, per), &report)
+    let shown = deliver(&a.output, &view::diff(&report, per), &report)?;
+    if a.page.is_asked() {
+        let everything = view::diff(&report, Per::All);
+        a.page.write(&pages::diff(&report, page::source(&report, &everything)?))?;
+    }
+    Ok(shown)
 }

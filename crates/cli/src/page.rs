@@ -4,9 +4,12 @@
 use std::path::PathBuf;
 
 use idlewise_chart::{PageData, Theme, page, png, svg};
+use idlewise_page::Source;
+use idlewise_report::Report;
 use serde::Serialize;
 
 use crate::args::PageArgs;
+use crate::invocation::command_line;
 use crate::output::{Failure, check_new, check_writable, refuse_stdout, write_new};
 use crate::plot::Form;
 
@@ -52,7 +55,8 @@ impl PageArgs {
     }
 }
 
-/// The result as a page holds it.
-pub(crate) fn json(result: &impl Serialize) -> Result<serde_json::Value, Failure> {
-    serde_json::to_value(result).map_err(|e| Failure::Error(e.to_string()))
+/// What the page of every command has: `everything` that the text can show of `result`, and its JSON.
+pub(crate) fn source<'a>(result: &impl Serialize, everything: &'a Report) -> Result<Source<'a>, Failure> {
+    let json = serde_json::to_value(result).map_err(|e| Failure::Error(e.to_string()))?;
+    Ok(Source { everything, json, command: command_line() })
 }

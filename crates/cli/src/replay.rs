@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_chart::Kind;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
 use idlewise_recording::CommandError;
@@ -10,7 +9,6 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::{PerChoice, ReplayArgs};
-use crate::invocation::command_line;
 use crate::output::{Done, Progress, deliver_of, none_failed, warn};
 use crate::page;
 
@@ -49,11 +47,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     deliver_of(&pages::replay_hashes(&report), &a.output, &shown, &report)?;
     if let Some(detail) = detail {
         let everything = view::replay(&report);
-        let json = page::json(&report)?;
-        let mut data = pages::page(Kind::Replay, Some(&report.answer), &everything, json, &command_line());
-        data.hashes = pages::replay_hashes(&report);
-        pages::add_detail(&mut data, &detail);
-        a.page.write(&data)?;
+        a.page.write(&pages::replay(&report, &detail, page::source(&report, &everything)?))?;
     }
     all_came_through(&report)?;
     let broken = report.traces.iter().flat_map(|t| &t.parity).filter(|p| p.is_broken());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_chart::Kind;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_experiment::beside::beside;
 use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
@@ -12,7 +11,6 @@ use idlewise_view as view;
 
 use crate::again::asked_by;
 use crate::args::SimulateArgs;
-use crate::invocation::command_line;
 use crate::output::{
     Done, Failure, Progress, check_apart, check_new, deliver, deliver_of, none_failed, say_line, write_new,
     write_new_file,
@@ -73,12 +71,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     deliver_of(&inputs, &a.output, &shown, &report)?;
     if a.page.is_asked() {
         let everything = view::simulate(&report, true);
-        let json = page::json(&report)?;
-        let command = command_line();
-        let mut data = pages::page(Kind::Simulate, Some(&report.answer), &everything, json, &command);
-        pages::add_runs(&mut data, &report);
-        data.hashes = pages::hashes(&report.platform.id, &report.platform.hash, std::iter::empty());
-        a.page.write(&data)?;
+        a.page.write(&pages::simulate(&report, page::source(&report, &everything)?))?;
     }
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
     none_failed(&failures)

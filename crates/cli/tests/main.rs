@@ -30,6 +30,7 @@ mod pages;
 mod platform_page;
 mod recording;
 mod reference;
+mod reports;
 mod surroundings;
 mod untrusted;
 mod watching;

@@ -177,8 +177,8 @@ function cell(
     axis: {
       grid: true,
       labelExpr: NS_LABEL,
-      minExtent: 46,
-      maxExtent: 46,
+      minExtent: 58,
+      maxExtent: 58,
       ...(y.log ? { values: decades(y.domain[0], y.domain[1], height * 1.4) } : { tickCount: 5 }),
     },
   };
@@ -245,7 +245,7 @@ function drawn(which: 'latency_mean_ns' | 'latency_p99_ns', yTitle: string) {
     if (rows.length === 0) return null;
     const { names, title } = recordingsOf(rows);
     const columns = names.length > 1 && look.width >= 640 ? 2 : 1;
-    const width = Math.floor((room(look) - (columns - 1) * 24) / columns) - 66;
+    const width = Math.floor((room(look) - (columns - 1) * 24) / columns) - 78;
     const height = columns === 1 ? Math.max(220, Math.min(340, Math.round(width * 0.5))) : 230;
     const crowded =
       Math.max(...names.map((name) => rows.filter((r) => r.recording === name).length)) > 10 ? 1.5 : 1;

@@ -15,7 +15,7 @@ export const points: Chart = {
   name: 'points',
   title: 'Every measured point',
   about:
-    'One point is one run. Within a row, later runs stand lower, so that a drift shows as a slope. The bar is the median.',
+    'One point is one run. Within a row, later runs stand lower, so that a drift shows as a slope. The bar is the median, the line its 95 % interval where one is known.',
   tables: ['points'],
   draw(tables, look): Spec | null {
     const rows = tables.rows('points').filter((r) => finite(r.y));
@@ -47,6 +47,10 @@ export const points: Chart = {
         group,
         v: median(of.map((r) => r.y as number)),
       }));
+      const intervals = tables
+        .rows('medians')
+        .filter((r) => r.series === series && finite(r.low) && finite(r.high))
+        .map((r) => ({ group: r.group, low: r.low, high: r.high }));
       const y = {
         field: 'group',
         type: 'nominal',
@@ -67,9 +71,14 @@ export const points: Chart = {
       };
       return {
         width,
-        height: { step: 34 },
+        height: 34 * here.length,
         title: partTitle(look, series, width),
         layer: [
+          {
+            data: { values: intervals },
+            mark: { type: 'rule', strokeWidth: 5, opacity: 0.35, color: ink.quiet },
+            encoding: { y, x: { ...x, field: 'low' }, x2: { field: 'high' } },
+          },
           {
             data: { values: medians },
             mark: { type: 'tick', orient: 'vertical', thickness: 2.5, size: 26, color: ink.quiet },

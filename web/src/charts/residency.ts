@@ -52,7 +52,7 @@ export const residency: Chart = {
   name: 'residency',
   title: 'Residency in idle states, by cluster',
   about:
-    'Share of idle time in each state; deeper states have the stronger colour. Where a report knows CPUs only, a cluster is the mean of its CPUs.',
+    'Share of time in each state; deeper states have the stronger colour. Where a report knows CPUs only, a cluster is the mean of its CPUs.',
   tables: ['residency'],
   draw(tables, look): Spec | null {
     const rows = ofClusters(tables.rows('residency')).filter((r) => finite(r.share_pct));
@@ -116,7 +116,7 @@ export const residency: Chart = {
               tooltip: [
                 { field: 'governor', type: 'nominal' },
                 { field: 'label', type: 'nominal', title: 'state' },
-                { field: 'share', type: 'nominal', title: 'share of idle time' },
+                { field: 'share', type: 'nominal', title: tables.label('residency', 'share_pct') },
               ],
             },
           },
@@ -155,7 +155,7 @@ export const residencyCpu: Chart = {
   name: 'residency-cpu',
   title: 'Residency in idle states, by CPU',
   about:
-    'One column is one CPU, in the order of clusters. Share of idle time in each state; deeper states have the stronger colour.',
+    'One column is one CPU, in the order of clusters. Share of time in each state; deeper states have the stronger colour.',
   tables: ['residency'],
   draw(tables, look): Spec | null {
     const rows = tables.rows('residency').filter((r) => r.cpu !== null && finite(r.share_pct));
@@ -238,7 +238,7 @@ export const residencyCpu: Chart = {
                 { field: 'cpu', type: 'nominal', title: 'CPU' },
                 { field: 'cluster', type: 'nominal' },
                 { field: 'label', type: 'nominal', title: 'state' },
-                { field: 'share', type: 'nominal', title: 'share of idle time' },
+                { field: 'share', type: 'nominal', title: tables.label('residency', 'share_pct') },
               ],
             },
           },

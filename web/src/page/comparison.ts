@@ -40,7 +40,7 @@ export function comparison(tables: Tables): HTMLElement | null {
     }),
   );
   const governor: Head<Line> = {
-    label: 'governor',
+    label: tables.label('measures', 'governor'),
     unit: '',
     better: null,
     numeric: false,
@@ -54,7 +54,7 @@ export function comparison(tables: Tables): HTMLElement | null {
     },
   };
   const recording: Head<Line> = {
-    label: 'recording',
+    label: tables.label('measures', 'recording'),
     unit: '',
     better: null,
     numeric: false,
@@ -77,7 +77,8 @@ export function comparison(tables: Tables): HTMLElement | null {
         cell.dataset['measure'] = m;
         cell.dataset['value'] = row?.value === null || row === undefined ? '?' : String(row.value);
         if (!row || row.value === null) {
-          cell.append(UNKNOWN);
+          // What a governor does not have is not the same as what nobody knows.
+          cell.append(row ? UNKNOWN : '\u2013');
           return;
         }
         cell.title = String(row.value);

@@ -34,7 +34,9 @@ const FIGURES: { id: string; charts: [string, string][]; behind: string[]; wide?
   { id: 'periods', charts: [['', 'periods']], behind: ['periods', 'targets'] },
   { id: 'latency', charts: [['', 'latency']], behind: ['latency'] },
   { id: 'response', charts: [['', 'response']], behind: ['response'], wide: true },
-  { id: 'points', charts: [['', 'points']], behind: ['points'], wide: true },
+  { id: 'changes', charts: [['', 'changes']], behind: ['changes'], wide: true },
+  { id: 'published', charts: [['', 'published']], behind: ['published'], wide: true },
+  { id: 'points', charts: [['', 'points']], behind: ['points', 'medians'], wide: true },
   { id: 'divergence', charts: [['', 'divergence']], behind: ['divergence'], wide: true },
 ];
 
@@ -279,18 +281,24 @@ function controls(
   return el(
     'section',
     { class: 'filters', 'aria-label': 'What is shown' },
-    recordings.length < 2 ? null : el('label', { for: 'recording' }, 'Recording ', select),
+    recordings.length < 2
+      ? null
+      : el('label', { for: 'recording' }, `${upper(all.called('recording'))} `, select),
     governors.length < 2
       ? null
       : el(
           'fieldset',
           {},
-          el('legend', {}, 'Governors'),
+          el('legend', {}, `${upper(all.called('governor'))}s`),
           ...boxes.map((b) => b.label),
           el('button', { type: 'button', class: 'quiet', click: () => set(true) }, 'all'),
           el('button', { type: 'button', class: 'quiet', click: () => set(false) }, 'none'),
         ),
   );
+}
+
+function upper(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Tables that no figure has behind it. */

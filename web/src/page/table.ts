@@ -142,6 +142,7 @@ function heads(table: Table): Head<Cell[]>[] {
     fill: (row, cell) => {
       const value = row[i] ?? null;
       cell.textContent = shownCell(value, column);
+      if (column.name === 'grade') cell.classList.add('grade', String(value).replaceAll(' ', '-'));
       if (typeof value === 'number') cell.dataset['value'] = cell.title = String(value);
       else if (value === null) cell.dataset['value'] = '?';
     },
