@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_chart::PageData;
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
-use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare};
-use idlewise_study::replay::{ReplayRequest, listed_governors, replay_in_detail};
+use idlewise_study::compare::{CompareRequest, SCHEMA, answer, compare, compare_in_detail};
+use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
 use crate::again::asked_by;
@@ -26,9 +25,15 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         }
         None => (request(a)?, None),
     };
-    let report = {
+    let (report, detail) = {
         let progress = Progress::new("reading");
-        compare(&request, &|done, of| progress.step("comparing", done, of)).map_err(|e| asked_by(again, e))?
+        let step = |done, of| progress.step("comparing", done, of);
+        let done = if a.page.is_asked() {
+            compare_in_detail(&request, &step).map(|(report, detail)| (report, Some(detail)))
+        } else {
+            compare(&request, &step).map(|report| (report, None))
+        };
+        done.map_err(|e| asked_by(again, e))?
     };
     if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);
@@ -40,31 +45,14 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         |layout| view::compare_answer(&report, &answer(&report, &measures), layout),
     );
     deliver_of(&pages::compare_hashes(&report), &a.output, &shown, &report)?;
-    if a.page.is_asked() {
-        a.page.write(&pictured(&report)?)?;
+    if let Some(detail) = detail {
+        let everything = view::compare(&report);
+        a.page.write(&pages::compare(&report, &detail, page::source(&report, &everything)?))?;
     }
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }
     Ok(!report.failed())
-}
-
-/// What charts show of `report`: the two governors are replayed once more, for their distributions and timelines.
-fn pictured(report: &CompareReport) -> Result<PageData, Failure> {
-    let progress = Progress::new("drawing");
-    let request = ReplayRequest {
-        traces: report.request.traces.clone(),
-        setup: report.request.setup.clone(),
-        governors: vec![report.request.a.clone(), report.request.b.clone()],
-        ..ReplayRequest::default()
-    };
-    let everything = view::compare(report);
-    // Of a governor with itself there is no second one.
-    let detail = (report.a != report.b)
-        .then(|| replay_in_detail(&request, &|done, of| progress.step("drawing", done, of)))
-        .transpose()?
-        .map(|(_, detail)| detail);
-    Ok(pages::compare(report, detail.as_ref(), page::source(report, &everything)?))
 }
 
 fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {

@@ -310,6 +310,37 @@ fn a_page_without_latencies_says_that_it_knows_none() {
     assert!(unknown > 0, "{measures}");
 }
 
+/// A decision of the timeline is explained by what `idlewise explain` says about it.
+#[test]
+fn a_decision_of_the_timeline_has_the_reasons_that_explain_gives() {
+    let page = data("replay");
+    let tables = page["tables"].as_array().unwrap();
+    let timeline = tables.iter().find(|t| t["name"] == "timeline").unwrap()["rows"].as_array().unwrap();
+    for (governor, decision) in [("teo-util", 3), ("menu", 0), ("teo", 40)] {
+        let lane: Vec<&Value> = timeline.iter().filter(|row| row[3] == governor).collect();
+        let cpu = lane[0][1].to_string();
+        let output = idlewise()
+            .arg("explain")
+            .arg(root().join("tests/data/mixed.dat"))
+            .args(["--platform", "pixel6", "--governor", governor, "--cpu", &cpu, "--format", "json"])
+            .args(["--decision", &decision.to_string()])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+        let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let reasons = explained["explanation"]["reasons"].as_array().unwrap();
+        let reasons: Vec<&str> = reasons.iter().map(|r| r.as_str().unwrap()).collect();
+        assert!(reasons.len() > 2, "{governor}: {reasons:?}");
+        let row = lane[decision];
+        assert_eq!(row[4], explained["explanation"]["at_ns"], "{governor}");
+        let why = row[10].as_str().unwrap();
+        assert!(
+            why.contains("\nInputs: sleep length ") && why.ends_with(&reasons.join("\n")),
+            "{governor}: {why}"
+        );
+    }
+}
+
 #[test]
 fn charts_are_drawn_of_every_command_that_has_pages() {
     let desk = tempfile::tempdir().unwrap();

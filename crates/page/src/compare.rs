@@ -8,16 +8,14 @@ use idlewise_study::replay::ReplayDetail;
 use crate::replay::add_detail;
 use crate::{Source, answer, hashes, title};
 
-/// The page of a comparison; `detail` is of its two governors, nothing where both are the same.
+/// The page of a comparison.
 #[must_use]
-pub fn compare(r: &CompareReport, detail: Option<&ReplayDetail>, of: Source<'_>) -> PageData {
+pub fn compare(r: &CompareReport, detail: &ReplayDetail, of: Source<'_>) -> PageData {
     let mut out = of.page(Kind::Compare, &title(&r.answer));
     answer::add(&mut out, &r.answer);
     out.hashes = compare_hashes(r);
     add_divergence(&mut out, r);
-    if let Some(detail) = detail {
-        add_detail(&mut out, detail);
-    }
+    add_detail(&mut out, detail);
     out
 }
 

@@ -20,13 +20,15 @@ pub struct Setting {
     pub seed: u64,
     /// What is taken from the governor beside what the recording tells.
     pub limits: Limits,
+    /// The run ends after so many events of the workload.
+    pub events: usize,
 }
 
 impl Setting {
-    /// A governor from which nothing is taken.
+    /// A governor from which nothing is taken, to the end of the workload.
     #[must_use]
     pub const fn new(same_machine: bool, seed: u64) -> Self {
-        Self { same_machine, seed, limits: Limits::NONE }
+        Self { same_machine, seed, limits: Limits::NONE, events: usize::MAX }
     }
 }
 
@@ -165,7 +167,9 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     #[inline]
     fn go_through(&mut self) -> Result<(), PiecesError> {
         let mut waiting = Waiting { event: 0, ready_ns: 0, since: Since::Awake };
-        while let Some(event) = self.events.now(waiting.event)? {
+        while waiting.event < self.setting.events
+            && let Some(event) = self.events.now(waiting.event)?
+        {
             let event: &WorkloadEvent = event.borrow();
             let mut as_recorded = false;
             if waiting.since != Since::Asked {

@@ -29,7 +29,7 @@ pub use verdict::{SMALL_LATENCY_NS, SMALL_PCT};
 pub use crate::condition::{Check, Measured};
 
 use crate::condition::{self, Condition};
-use crate::replay::PlatformHead;
+use crate::replay::{Pictures, PlatformHead, ReplayDetail, Tallies};
 use crate::waits::{WaitFiles, WaitPages, Waits};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_recording::candidate::{Candidate, Ran, SHARED_STATE, chunks};
@@ -48,6 +48,25 @@ pub fn compare(
     request: &CompareRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<CompareReport, CommandError> {
+    compared(request, progress, |_, _| Ok(())).map(|(report, ())| report)
+}
+
+/// The same, with what charts show of it; of a governor with itself that of one.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_in_detail(
+    request: &CompareRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(CompareReport, ReplayDetail), CommandError> {
+    compared(request, progress, |stage, runs| stage.detail(runs))
+}
+
+fn compared<T>(
+    request: &CompareRequest,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    more: impl FnOnce(&Stage<'_>, &[Vec<CpuPair<'_>>]) -> Result<T, CommandError>,
+) -> Result<(CompareReport, T), CommandError> {
     let metrics = condition::vocabulary();
     let conditions: Vec<Condition> =
         request.fail_if.iter().map(|c| Condition::read(c, &metrics)).collect::<Result<_, _>>()?;
@@ -67,7 +86,8 @@ pub fn compare(
     report.verdict.notes.extend(stage.shared_state(&runs));
     report.answer = answer(&report, &DECIDING);
     report.checks = conditions.iter().map(|c| report.check(c)).collect();
-    Ok(report)
+    let more = more(&stage, &runs)?;
+    Ok((report, more))
 }
 
 /// Everything that stays the same during the runs.
@@ -86,6 +106,13 @@ struct CpuPair<'s> {
     waits: SideBySide,
     /// Whether A and B changed memory that belongs to no CPU.
     shared_state: [bool; 2],
+}
+
+/// The tallies of A, and of B where it is another governor.
+fn both<'r>(pairs: &'r [CpuPair<'_>], different: bool) -> Vec<Tallies<'r>> {
+    let a = pairs.iter().map(|pair| (pair.cpu, &pair.a.tally)).collect();
+    let b = || Some(pairs.iter().map(|pair| (pair.cpu, &pair.b.tally)).collect());
+    std::iter::once(Some(a)).chain(different.then(b)).collect()
 }
 
 /// What is kept of one run.
@@ -154,6 +181,14 @@ impl<'s> Stage<'s> {
             pairs.push(CpuPair { cpu, a, b, waits, shared_state });
         }
         Ok(pairs)
+    }
+
+    /// What charts show of `runs`.
+    fn detail(&self, runs: &[Vec<CpuPair<'_>>]) -> Result<ReplayDetail, CommandError> {
+        let different = self.a.name() != self.b.name();
+        let candidates = std::iter::once(self.a).chain(different.then_some(self.b)).collect();
+        let pictures = Pictures { placement: self.placement, candidates, seed: self.request.setup.seed };
+        pictures.detail(&runs.iter().map(|pairs| both(pairs, different)).collect::<Vec<_>>())
     }
 
     /// What to know of governors whose CPUs share state.

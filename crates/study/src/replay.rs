@@ -5,12 +5,14 @@ mod answer;
 mod detail;
 mod report;
 mod sensitivity;
+mod spoken;
 mod stage;
 
 use idlewise_score::Score;
 
 pub use answer::answer;
 pub use detail::{CpuResidency, GovernorDetail, Lengths, RecordingDetail, ReplayDetail, ShownPeriod};
+pub(crate) use detail::{Pictures, Tallies};
 use idlewise_recording::CommandError;
 pub use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::governors;
@@ -21,7 +23,7 @@ pub use report::{
     ReplayRequest, SCHEMA, Sensitivity, TraceResult,
 };
 pub use sensitivity::TRIED;
-use stage::Stage;
+use stage::{CpuRuns, Stage};
 
 /// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item `name=value` goes to the governor before it.
 /// Folders in paths may have both characters, but no comma. `option` gives the list.
@@ -82,7 +84,16 @@ pub fn replay_in_detail(
     request: &ReplayRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(ReplayReport, ReplayDetail), CommandError> {
-    replayed(request, progress, |stage, runs| stage.detail(runs))
+    replayed(request, progress, |stage, runs| {
+        let pictures = Pictures {
+            placement: stage.placement,
+            candidates: stage.candidates.iter().collect(),
+            seed: request.setup.seed,
+        };
+        pictures.detail(
+            &runs.iter().map(|r| r.governors.iter().map(CpuRuns::tallies).collect()).collect::<Vec<_>>(),
+        )
+    })
 }
 
 fn replayed<T>(

@@ -7,12 +7,14 @@ use idlewise_model::{Counted, Entry, IdleTable, Ledger, Miss, Outcome, PiecesErr
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Book, Candidate};
 use idlewise_recording::entries::recorded_entry;
+use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, Recording};
 use idlewise_replay::{Setting, Workload};
 use idlewise_report::percent_of;
+use idlewise_score::Tally;
 use rayon::prelude::*;
 
-use super::stage::{CpuRuns, Stage, TraceRuns};
+use super::spoken::{Spoken, spoken};
 
 /// The recordings of a replay, for charts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +86,10 @@ const TIMELINES: usize = 4;
 const TIMELINE_EVENTS: usize = 160;
 /// A governor that keeps the tick has more periods until then; no lane has more than this.
 const TIMELINE_PERIODS: usize = 600;
+/// So many decisions come with their inputs and reasons, over all lanes: a page has room for them.
+const EXPLAINED: usize = 3_000;
+/// But so many of each lane in any case.
+const EXPLAINED_AT_LEAST: usize = 40;
 /// Points of a distribution.
 const POINTS: usize = 160;
 /// Bins of lengths for each factor of ten.
@@ -110,82 +116,109 @@ impl Book for First {
     }
 }
 
-impl Stage<'_> {
-    /// What charts show of `runs`, which are of this stage.
-    pub(super) fn detail(&self, runs: &[TraceRuns<'_>]) -> Result<ReplayDetail, CommandError> {
+/// The runs of one governor on the CPUs of a recording; nothing where it failed.
+pub(crate) type Tallies<'t> = Option<Vec<(u32, &'t Tally<'t>)>>;
+
+/// What pictures are made of: machines and governors, besides the tallies of the runs.
+pub(crate) struct Pictures<'a> {
+    pub(crate) placement: &'a Placement,
+    pub(crate) candidates: Vec<&'a Candidate>,
+    pub(crate) seed: u64,
+}
+
+impl Pictures<'_> {
+    /// What charts show of `runs`: for each recording those of each candidate.
+    pub(crate) fn detail(&self, runs: &[Vec<Tallies<'_>>]) -> Result<ReplayDetail, CommandError> {
         let each = self.placement.recordings.par_iter().zip(runs);
-        let recordings: Vec<RecordingDetail> =
-            each.map(|(recording, runs)| self.recording_detail(recording, runs)).collect::<Result<_, _>>()?;
-        let sampled = vec![format!(
+        let lanes = each.len() * self.candidates.len() * TIMELINES;
+        let explained = (EXPLAINED / lanes.max(1)).clamp(EXPLAINED_AT_LEAST, TIMELINE_PERIODS);
+        let recordings: Vec<RecordingDetail> = each
+            .map(|(recording, runs)| self.recording_detail(recording, runs, explained))
+            .collect::<Result<_, _>>()?;
+        let mut sampled = vec![format!(
             "A timeline shows the first {TIMELINE_EVENTS} wake events of at most {TIMELINES} CPUs of a recording."
         )];
+        // A lane is one CPU's.
+        let longer = |g: &GovernorDetail| {
+            g.timeline.chunk_by(|a, b| a.cpu == b.cpu).any(|lane| lane.len() > explained)
+        };
+        if recordings.iter().flat_map(|r| &r.governors).any(longer) {
+            sampled.push(format!(
+                "The first {explained} decisions of each governor on a CPU come with its inputs and reasons; idlewise \
+                 explain has those of every decision."
+            ));
+        }
         Ok(ReplayDetail { recordings, sampled })
     }
 
     fn recording_detail(
         &self,
         recording: &Recording,
-        runs: &TraceRuns<'_>,
+        runs: &[Tallies<'_>],
+        explained: usize,
     ) -> Result<RecordingDetail, CommandError> {
         let workloads = self.placement.workloads(recording)?;
         let mut shown: Vec<(&Workload, u64)> = Vec::new();
         for workload in workloads.iter().take(TIMELINES) {
             shown.push((workload, end_of_timeline(workload)?));
         }
-        let governor = |(candidate, runs): (&Candidate, &CpuRuns<'_>)| {
-            let timeline = if runs.failure.is_some() {
-                Vec::new()
-            } else {
-                self.timeline(candidate, &shown, self.placement.same_machine(recording))?
-            };
-            Ok(GovernorDetail {
-                governor: candidate.name().to_owned(),
-                residency: self.residency(runs),
-                latencies: curve(&Counted::ranks(runs.cpus.iter().map(|(_, t)| &t.counts.latencies_ns))),
-                timeline,
-            })
+        let setting = Setting {
+            events: TIMELINE_EVENTS,
+            ..Setting::new(self.placement.same_machine(recording), self.seed)
+        };
+        let governor = |(candidate, runs): (&&Candidate, &Tallies<'_>)| {
+            let (mut residency, mut latencies, mut timeline) = Default::default();
+            if let Some(runs) = runs {
+                residency = runs.iter().filter_map(|(cpu, tally)| self.residency(*cpu, tally)).collect();
+                latencies = curve(&Counted::ranks(runs.iter().map(|(_, t)| &t.counts.latencies_ns)));
+                timeline = self.timeline(candidate, &shown, setting, explained)?;
+            }
+            Ok(GovernorDetail { governor: candidate.name().to_owned(), residency, latencies, timeline })
         };
         Ok(RecordingDetail {
             name: recording.tape.source.name.clone(),
             lengths: self.lengths(&workloads)?,
-            governors: self
-                .candidates
-                .iter()
-                .zip(&runs.governors)
-                .map(governor)
-                .collect::<Result<_, CommandError>>()?,
+            governors: self.candidates.iter().zip(runs).map(governor).collect::<Result<_, CommandError>>()?,
             recorded: recorded(recording, &shown)?,
         })
     }
 
-    fn residency(&self, runs: &CpuRuns<'_>) -> Vec<CpuResidency> {
-        let cpu = |(cpu, tally): &(u32, idlewise_score::Tally<'_>)| {
-            let all: u64 = tally.counts.states.iter().map(|s| s.residency_ns).sum();
-            let states = tally.table().states().iter().zip(&tally.counts.states);
-            Some(CpuResidency {
-                cpu: *cpu,
-                cluster: self.placement.place(*cpu)?.name.clone(),
-                states: states.map(|(s, n)| (s.name.clone(), percent_of(n.residency_ns, all))).collect(),
-            })
-        };
-        if runs.failure.is_some() { Vec::new() } else { runs.cpus.iter().filter_map(cpu).collect() }
+    fn residency(&self, cpu: u32, tally: &Tally<'_>) -> Option<CpuResidency> {
+        let all: u64 = tally.counts.states.iter().map(|s| s.residency_ns).sum();
+        let states = tally.table().states().iter().zip(&tally.counts.states);
+        Some(CpuResidency {
+            cpu,
+            cluster: self.placement.place(cpu)?.name.clone(),
+            states: states.map(|(s, n)| (s.name.clone(), percent_of(n.residency_ns, all))).collect(),
+        })
     }
 
     fn timeline(
         &self,
         candidate: &Candidate,
         shown: &[(&Workload, u64)],
-        same_machine: bool,
+        setting: Setting,
+        explained: usize,
     ) -> Result<Vec<ShownPeriod>, CommandError> {
-        let workloads: Vec<&Workload> = shown.iter().map(|(w, _)| *w).collect();
         let until = |w: &Workload| shown.iter().find(|(s, _)| s.cpu == w.cpu).map_or(0, |(_, until)| *until);
-        let open = |w: &Workload, _: &Cluster| First { until_ns: until(w), entries: Vec::new() };
-        let setting = Setting::new(same_machine, self.request.setup.seed);
-        let runs = candidate.run(&workloads, self.placement, setting, open)?;
         let mut out = Vec::new();
-        for ran in runs.cpus {
-            let Some(place) = self.placement.place(ran.cpu) else { continue };
-            out.extend(ran.pages.iter().map(|e| ShownPeriod::of(e, &place.table)));
+        for (workload, _) in shown {
+            let Some(place) = self.placement.place(workload.cpu) else { continue };
+            let open = |w: &Workload, _: &Cluster| First { until_ns: until(w), entries: Vec::new() };
+            let (entries, said) = match candidate {
+                Candidate::Hosted { governor, limits, .. } => {
+                    let setting = Setting { limits: *limits, ..setting };
+                    let first = open(workload, place);
+                    spoken(governor, workload, place, setting, first, explained)?
+                }
+                Candidate::Oracle => {
+                    let runs = candidate.run(&[workload], self.placement, setting, open)?;
+                    (runs.cpus.into_iter().flat_map(|ran| ran.pages).collect(), Vec::new())
+                }
+            };
+            // An entry each decision, in their order.
+            let mut said = said.into_iter();
+            out.extend(entries.iter().map(|e| ShownPeriod::of(e, &place.table, said.next())));
         }
         Ok(out)
     }
@@ -252,13 +285,14 @@ fn recorded(recording: &Recording, shown: &[(&Workload, u64)]) -> Result<Vec<Sho
                 first.entry(&entry);
             }
         }
-        out.extend(first.entries.iter().map(|e| ShownPeriod::of(e, &place.table)));
+        out.extend(first.entries.iter().map(|e| ShownPeriod::of(e, &place.table, None)));
     }
     Ok(out)
 }
 
 impl ShownPeriod {
-    fn of(e: &Entry, table: &IdleTable) -> Self {
+    /// The period of `e`; `said` is what its governor was given and said about the decision.
+    fn of(e: &Entry, table: &IdleTable, said: Option<Spoken>) -> Self {
         let (state, verdict) = match e.outcome {
             Outcome::Stayed { entered, miss: Miss::Above } => (entered, "too deep"),
             Outcome::Stayed { entered, miss: Miss::Below } => (entered, "too shallow"),
@@ -284,10 +318,11 @@ impl ShownPeriod {
             end_ns: e.start_ns.saturating_add(asleep_ns).saturating_add(late_ns),
             state,
             why: format!(
-                "{name}{target}: {verdict}. The CPU slept {} until {} came{latency}. Tick: {:?}.",
+                "{name}{target}: {verdict}. The CPU slept {} until {} came{latency}. Tick: {:?}.{}",
                 duration(asleep_ns),
                 e.cause.name(),
-                e.tick
+                e.tick,
+                said.map_or_else(String::new, |said| said.lines())
             ),
             name,
             verdict,

@@ -20,6 +20,7 @@ use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 
 use super::answer::answer;
+use super::detail::Tallies;
 use super::report::{
     Change, GovernorResult, Group, PlatformHead, ReplayReport, ReplayRequest, SCHEMA, Sensitivity,
     TraceResult, relative,
@@ -65,6 +66,11 @@ impl CpuRuns<'_> {
     pub(super) fn score(&self) -> Score {
         let counted = if self.failure.is_none() { self.cpus.as_slice() } else { &[] };
         Score::of(&counted.iter().map(|(_, t)| t).collect::<Vec<_>>())
+    }
+
+    /// The tallies for pictures, none of a run that failed.
+    pub(super) fn tallies(&self) -> Tallies<'_> {
+        self.failure.is_none().then(|| self.cpus.iter().map(|(cpu, tally)| (*cpu, tally)).collect())
     }
 
     pub(super) fn merge(&mut self, other: Self) {
