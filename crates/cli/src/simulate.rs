@@ -3,7 +3,9 @@ use std::path::Path;
 
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_experiment::beside::beside;
-use idlewise_experiment::simulate::{SCHEMA, SimulateReport, SimulateRequest, TraceTo, sidecar, simulate};
+use idlewise_experiment::simulate::{
+    SCHEMA, SimulateReport, SimulateRequest, TraceTo, responses, sidecar, simulate,
+};
 use idlewise_explain::convert::Form;
 use idlewise_page as pages;
 use idlewise_study::replay::{listed_governors, split_governors};
@@ -71,7 +73,8 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
     deliver_of(&inputs, &a.output, &shown, &report)?;
     if a.page.is_asked() {
         let everything = view::simulate(&report, true);
-        a.page.write(&pages::simulate(&report, page::source(&report, &everything)?))?;
+        let responses = responses(&report.request)?;
+        a.page.write(&pages::simulate(&report, &responses, page::source(&report, &everything)?))?;
     }
     let failures: Vec<&str> = report.combinations.iter().filter_map(|c| c.failure.as_deref()).collect();
     none_failed(&failures)

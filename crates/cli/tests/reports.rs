@@ -59,7 +59,7 @@ const CASES: [Case; 15] = [
         "simulate",
         "simulate frames --platform pixel6 --governor menu-6.1,teo --signal pelt,walt --cpufreq schedutil \
          --seconds 1 --repeat 3",
-        &["measures", "points"],
+        &["measures", "points", "response"],
     ),
     ("ab", "ab --show session", &["measures", "changes", "points", "medians", "misses", "residency"]),
     ("advise", "advise --trace DATA/sleeploop.dat", &["measures", "front", "misses"]),

@@ -10,6 +10,7 @@ mod kernel;
 mod meters;
 mod ramps;
 mod report;
+mod responses;
 mod trace;
 
 use std::collections::BTreeSet;
@@ -43,6 +44,7 @@ pub(crate) use kernel::Kernel;
 pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
 pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};
+pub use responses::{Response, responses};
 use trace::Tracer;
 
 /// How long a workload runs that does not say it, ns.
@@ -152,9 +154,7 @@ pub(crate) fn simulate_on(
         let why = format!("--cpus: {n}, but {} has {own} CPUs; leave it out", platform.id);
         return Err(CommandError::conflict(&["--cpus", "--platform"], why).into());
     }
-    let mut machine = Machine::new(platform, hz, request.cpus);
-    machine.fair = kernel.fair(machine.cpus.len());
-    machine.placing.kick_for_next = kernel.kicks_for_next();
+    let machine = machine(request, platform, kernel, hz);
     if request.base_mw.is_some() && platform.battery.is_none() {
         let why = format!(
             "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
@@ -224,6 +224,14 @@ pub(crate) fn simulate_workload(
 ) -> Result<SimulateReport, ExperimentError> {
     let platform = idlewise_platform::find(&request.platform)?;
     simulate_on(&platform, request, workload, None, trace, progress)
+}
+
+/// The machine of a request under its kernel.
+fn machine<'p>(request: &SimulateRequest, platform: &'p Platform, kernel: Kernel, hz: u32) -> Machine<'p> {
+    let mut machine = Machine::new(platform, hz, request.cpus);
+    machine.fair = kernel.fair(machine.cpus.len());
+    machine.placing.kick_for_next = kernel.kicks_for_next();
+    machine
 }
 
 /// The governors of a request, each with a name of its own.
