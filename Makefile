@@ -20,7 +20,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce fuzz browser help
+.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -98,6 +98,11 @@ browser: ## the report page in Chromium: numbers, keyboard, phone, dark, print; 
 		reports::a_page_holds
 	cd web && node tests/browser.mjs ../target/browser/reports ../target/browser
 
+prometheus: build ## Prometheus and node_exporter scrape a made-up machine and this one: rules and dashboard have data, and the right values
+	@tools/need.sh cargo cc python3
+	@tools/prometheus.sh target/prometheus
+	python3 tools/prometheus-test.py target/prometheus $(BUILT)
+
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc
 	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --workspace --locked --test cli killed:: -- --nocapture
@@ -125,4 +130,4 @@ fuzz: ## broken files of every kind through their readers, every check on: INPUT
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test view hostile_files::
 
 help: ## this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 {
 	ls README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE benches/README.md
+	find contrib -type f
 	ls tests/stories/README.md tests/data/README.md tests/data/mixed.dat tests/data/mixed.toml
 	find docs governors signals kernel/modules -type f \( -name '*.md' -o -name '*.[ch]' -o -name '*.json' \
 		-o -name '*.png' -o -name '*.svg' -o -name 'K*' \) ! -path 'governors/shim/*' ! -name '*.mod.c'

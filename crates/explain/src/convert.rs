@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_model::{Entry, EventKind, Outcome};
 use idlewise_replay::{Setting, Workload};
+use idlewise_score::entry_fj;
 use idlewise_trace::TraceFile;
 use idlewise_trace::write::{FtraceText, Note, PerfettoWriter, Slice, Track, perfetto_has_clock};
 
@@ -282,7 +283,10 @@ impl Stage {
             let names: Vec<&str> = place.table.states().iter().map(|s| s.name.as_str()).collect();
             let name = format!("{} / CPU {}", drawn.governor, ran.cpu);
             let track = writer.track(&name, Some(parent)).map_err(failed)?;
-            draw(writer, track, &ran.pages, &names).map_err(failed)?;
+            let fj = |e: &Entry| i64::try_from(entry_fj(&place.table, &place.energy, e)).unwrap_or(i64::MAX);
+            let measured = place.energy.unit() == "mJ";
+            let energy = if measured { "energy_fj" } else { "energy_relative" };
+            draw(writer, track, &ran.pages, &names, (energy, &fj)).map_err(failed)?;
             drawn.cpus.push(ran.cpu);
             drawn.stays += ran.pages.len() as u64;
         }
@@ -290,12 +294,13 @@ impl Stage {
     }
 }
 
-/// Draws every stay as a slice that bears the state's number and name.
+/// Draws every idle period as a slice that bears the state's number and name; its energy is noted under the name that comes with it.
 fn draw<W: Write>(
     writer: &mut PerfettoWriter<W>,
     track: Track,
     entries: &[Entry],
     states: &[&str],
+    (energy_name, energy): (&str, &dyn Fn(&Entry) -> i64),
 ) -> io::Result<()> {
     let state = |i: u8| format!("{i} {}", states.get(usize::from(i)).unwrap_or(&"?"));
     let mut free_ns = 0;
@@ -313,10 +318,12 @@ fn draw<W: Write>(
         let notes = [
             ("chosen", Note::Text(&chosen)),
             ("tick", Note::Text(came.tick)),
-            ("woken by", Note::Text(came.cause)),
+            ("woken_by", Note::Text(came.cause)),
             ("verdict", Note::Text(came.verdict)),
             ("residency_ns", Note::Number(entry.residency_ns)),
+            ("wake_ns", Note::Number(entry.wake_ns)),
             ("latency_ns", Note::Number(entry.latency_ns)),
+            (energy_name, Note::Number(energy(entry))),
         ];
         let category = format!("tick {}", came.tick);
         let mark = (came.verdict != "right").then_some((wake_ns, came.verdict));

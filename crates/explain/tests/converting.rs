@@ -9,11 +9,11 @@ use idlewise_model::{Tape, TapeInput};
 use idlewise_recording::ReplaySetup;
 use idlewise_testkit::{error_text, known, open, recording, request, run};
 
-fn mixed() -> PathBuf {
+pub(crate) fn mixed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat")
 }
 
-fn conversion(trace: &Path, to: Form, governors: &[&str]) -> ConvertRequest {
+pub(crate) fn conversion(trace: &Path, to: Form, governors: &[&str]) -> ConvertRequest {
     ConvertRequest {
         trace: trace.to_owned(),
         to,
@@ -28,7 +28,21 @@ fn inputs(tape: &Tape) -> Vec<&TapeInput> {
     tape.inputs.iter().filter(|i| i.name != "machine").collect()
 }
 
-fn written(request: &ConvertRequest, to: &Path) -> ConvertReport {
+/// A Python that has Perfetto's own messages.
+pub(crate) fn python() -> Option<PathBuf> {
+    let folder = std::env::var_os("IDLEWISE_PYTHON_PERFETTO").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-perfetto"),
+        PathBuf::from,
+    );
+    let python = folder.join("bin/python");
+    if !python.is_file() {
+        println!("skipped: what Perfetto's own messages say (tools/python-perfetto.sh)");
+        return None;
+    }
+    Some(python)
+}
+
+pub(crate) fn written(request: &ConvertRequest, to: &Path) -> ConvertReport {
     let mut file = std::fs::File::create(to).unwrap();
     convert(request, &mut file, &|_, _| ()).unwrap()
 }
@@ -85,15 +99,7 @@ fn tracks_show_every_stay_and_every_miss_of_a_replay() {
         assert_eq!((&tracks.cpus, &tracks.failure), (&replayed.traces[0].head.cpus, &None));
     }
     assert_eq!(report.tracks.len(), 3);
-    let folder = std::env::var_os("IDLEWISE_PYTHON_PERFETTO").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-perfetto"),
-        PathBuf::from,
-    );
-    let python = folder.join("bin/python");
-    if !python.is_file() {
-        println!("skipped: what Perfetto's own messages say (tools/python-perfetto.sh)");
-        return;
-    }
+    let Some(python) = python() else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/perfetto/opinion.py");
     let opinion = |what: &str| {
         let o = Command::new(&python).arg(&script).arg(what).arg(&to).output().unwrap();

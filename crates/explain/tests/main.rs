@@ -12,3 +12,4 @@
 
 mod converting;
 mod long_recordings;
+mod perfetto_sql;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a watch tell what a machine did, whatever the machine does meanwhile?
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -258,4 +259,92 @@ fn a_look_at_512_cpus_has_all_of_them_and_its_cost_is_shown() {
     assert_eq!(s.cpus.len(), 512);
     assert_eq!(s.machine.wakeups_per_s, f64::from(511 * 512 / 2));
     assert_eq!(s.machine.states[3].time_pct, 100.0);
+}
+
+/// What `contrib/prometheus` has in `file`.
+fn contributed(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/prometheus").join(file);
+    fs::read_to_string(path).unwrap()
+}
+
+/// The metrics of idlewise that `text` names; not those that rules record, whose names have a level before them.
+fn metrics_in(text: &str) -> BTreeSet<String> {
+    let starts = text.match_indices("idlewise_").filter(|(at, _)| {
+        !text[..*at].ends_with(|c: char| c == ':' || c == '_' || c.is_ascii_alphanumeric())
+    });
+    let word = |at: usize| text[at..].split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).next().unwrap();
+    starts.map(|(at, _)| word(at).to_owned()).collect()
+}
+
+#[test]
+fn rules_and_dashboard_ask_for_metrics_that_are_written_and_for_all_of_them() {
+    let tree = Tree::new(2);
+    for (file, value) in [
+        ("powercap/intel-rapl:0/name", "package-0"),
+        ("powercap/intel-rapl:0/energy_uj", "1"),
+        ("hwmon/hwmon0/name", "ina3221"),
+        ("hwmon/hwmon0/power1_input", "2500000"),
+    ] {
+        tree.write(&format!("sys/class/{file}"), value);
+    }
+    let text = textfile(&Watch::open(&tree.host()).unwrap().look(at(0)).unwrap());
+    let types = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")?.split(' ').next());
+    let written: BTreeSet<String> = types.map(str::to_owned).collect();
+    assert_eq!(written.len(), 9, "{written:?}");
+    let dashboard: serde_json::Value = serde_json::from_str(&contributed("dashboard.json")).unwrap();
+    let mut asked = BTreeSet::new();
+    let mut taken = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        for x in place("x")..place("x") + place("w") {
+            for y in place("y")..place("y") + place("h") {
+                assert!(x < 24 && taken.insert((x, y)), "{} lies over another panel", panel["title"]);
+            }
+        }
+        for target in panel["targets"].as_array().unwrap() {
+            let query = target["expr"].as_str().unwrap();
+            let names = metrics_in(query);
+            assert!(!names.is_empty() || query.contains("node_textfile_mtime_seconds"), "{query}");
+            assert!(names.is_subset(&written), "{query}: written are {written:?}");
+            asked.extend(names);
+        }
+    }
+    assert_eq!(asked, written, "the dashboard shows all metrics");
+    let rules = contributed("idlewise.rules.yml");
+    let code = rules.lines().filter(|l| !l.trim_start().starts_with('#'));
+    let names = metrics_in(&code.collect::<Vec<_>>().join("\n"));
+    assert!(names.len() > 5 && names.is_subset(&written), "{names:?}");
+    // What an alert asks of a rule is recorded, and each alert has a test.
+    let recorded: Vec<&str> = rules.lines().filter_map(|l| l.trim().strip_prefix("- record: ")).collect();
+    for word in rules.split_whitespace().filter(|w| w.starts_with("instance_")) {
+        assert!(recorded.contains(&word), "no rule records {word}");
+    }
+    let tests = contributed("idlewise.rules.test.yml");
+    for alert in rules.lines().filter_map(|l| l.trim().strip_prefix("- alert: ")) {
+        assert!(tests.contains(&format!("alertname: {alert}")), "no test of {alert}");
+    }
+    for rule in recorded {
+        assert!(tests.contains(rule), "no test of {rule}");
+    }
+}
+
+#[test]
+fn the_rules_pass_promtool() {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/prometheus/promtool");
+    let program = if unpacked.is_file() { unpacked.canonicalize().unwrap() } else { "promtool".into() };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/prometheus");
+    for (what, file) in [("check", "idlewise.rules.yml"), ("test", "idlewise.rules.test.yml")] {
+        let run =
+            std::process::Command::new(&program).args([what, "rules", file]).current_dir(&folder).output();
+        let Ok(out) = run else {
+            println!("skipped: no promtool (Debian's package prometheus, or `make prometheus`)");
+            return;
+        };
+        assert!(
+            out.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&out.stdout),
+            String::from_utf8_lossy(&out.stderr)
+        );
+    }
 }
