@@ -82,6 +82,8 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
     #[command(flatten)]
+    pub(crate) decisions: DecisionsArgs,
+    #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -304,6 +306,8 @@ pub(crate) struct CompareArgs {
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
+    pub(crate) decisions: DecisionsArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]
@@ -667,6 +671,15 @@ pub(crate) struct PageArgs {
     /// latency, divergence, timeline, response, changes, published, points.
     #[arg(long, value_name = "CHART=FILE")]
     pub(crate) plot: Vec<PlotArg>,
+}
+
+/// Every decision of the governors.
+#[derive(Debug, Args)]
+pub(crate) struct DecisionsArgs {
+    /// Also write every decision as a row, with its inputs, what came of it and the oracle's choice, to a new file:
+    /// .parquet or .csv (docs/guide/decisions-as-data.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_decisions: Option<PathBuf>,
 }
 
 /// How much of a result is shown, and how.

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
-use idlewise_study::compare::{CompareRequest, SCHEMA, answer, compare, compare_in_detail};
-use idlewise_study::replay::listed_governors;
+use idlewise_study::compare::{CompareReport, CompareRequest, SCHEMA, answer, compare, compare_in_detail};
+use idlewise_study::replay::{DecisionsFile, ReplayRequest, Wanted, listed_governors, replay_with};
 use idlewise_view as view;
 
 use crate::again::asked_by;
@@ -15,6 +15,7 @@ use crate::page;
 pub(crate) fn run(a: &CompareArgs) -> Done {
     a.output.check()?;
     a.page.check()?;
+    a.decisions.check(&a.output, &a.page)?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
@@ -49,10 +50,30 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         let everything = view::compare(&report);
         a.page.write(&pages::compare(&report, &detail, page::source(&report, &everything)?))?;
     }
+    if a.decisions.write_decisions.is_some() {
+        a.decisions.write(|decisions| once_more(&report, decisions))?;
+    }
     if !a.output.is_shown() {
         warn_lines(&view::checks(&report.checks));
     }
     Ok(!report.failed())
+}
+
+/// The two governors are replayed once more, for every decision.
+fn once_more(report: &CompareReport, decisions: Option<&DecisionsFile<'_>>) -> Result<(), Failure> {
+    let progress = Progress::new("replaying");
+    let mut governors = vec![report.request.a.clone(), report.request.b.clone()];
+    // Of a governor with itself there is no second one.
+    governors.truncate(if report.a == report.b { 1 } else { 2 });
+    let request = ReplayRequest {
+        traces: report.request.traces.clone(),
+        setup: report.request.setup.clone(),
+        governors,
+        ..ReplayRequest::default()
+    };
+    let step = |done, of| progress.step("replaying", done, of);
+    replay_with(&request, &Wanted { detail: false, decisions }, &step)?;
+    Ok(())
 }
 
 fn request(a: &CompareArgs) -> Result<CompareRequest, Failure> {

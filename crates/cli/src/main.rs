@@ -10,6 +10,7 @@ mod boot;
 mod command;
 mod compare;
 mod convert;
+mod decisions;
 mod describe;
 mod diff;
 mod drive;

@@ -3,7 +3,7 @@ use idlewise_experiment::again::{request as recorded_request, same_inputs};
 use idlewise_page as pages;
 use idlewise_recording::CommandError;
 use idlewise_study::replay::{
-    ReplayReport, ReplayRequest, SCHEMA, answer, listed_governors, replay, replay_in_detail,
+    ReplayReport, ReplayRequest, SCHEMA, Wanted, answer, listed_governors, replay_with,
 };
 use idlewise_view as view;
 
@@ -15,6 +15,7 @@ use crate::page;
 pub(crate) fn run(a: ReplayArgs) -> Done {
     a.output.check()?;
     a.page.check()?;
+    a.decisions.check(&a.output, &a.page)?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();
     let offered = a.trust.offered(again)?;
@@ -28,12 +29,10 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
     let (report, detail) = {
         let progress = Progress::new("reading");
         let step = |done, of| progress.step("replaying", done, of);
-        let done = if a.page.is_asked() {
-            replay_in_detail(&request, &step).map(|(report, detail)| (report, Some(detail)))
-        } else {
-            replay(&request, &step).map(|report| (report, None))
-        };
-        done.map_err(|e| asked_by(again, e))?
+        a.decisions.write(|decisions| {
+            let wanted = Wanted { detail: a.page.is_asked(), decisions };
+            replay_with(&request, &wanted, &step).map_err(|e| asked_by(again, e))
+        })?
     };
     if let (Some(path), Some(recorded)) = (again, recorded) {
         let heads = report.traces.iter().map(|t| &t.head);

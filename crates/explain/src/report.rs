@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_governor::{Governor, Variable};
 use idlewise_idle::Limits;
-use idlewise_model::{Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice};
+use idlewise_model::{Entry, IdleTable, NO_LATENCY_LIMIT_NS, Outcome};
 use serde::Serialize;
 
 use crate::watch::{Asked, Observation};
@@ -194,20 +194,12 @@ impl Chosen {
 impl IdleOutcome {
     pub(crate) fn of(entry: &Entry) -> Self {
         let (entered, verdict) = match entry.outcome {
-            Outcome::Stayed { entered, miss: Miss::None } => (Some(entered), "right"),
-            Outcome::Stayed { entered, miss: Miss::Above } => (Some(entered), "too deep"),
-            Outcome::Stayed { entered, miss: Miss::Below } => (Some(entered), "too shallow"),
+            Outcome::Stayed { entered, .. } => (Some(entered), Outcome::VERDICTS[entry.outcome.verdict()]),
             Outcome::Rejected => (None, "refused by the driver"),
-        };
-        let tick = match entry.tick {
-            TickChoice::Kept => "kept",
-            TickChoice::Stopped => "stopped",
-            TickChoice::WasStopped => "was stopped",
-            TickChoice::Unknown => "unknown",
         };
         Self {
             entered,
-            tick,
+            tick: entry.tick.name(),
             cause: entry.cause.name(),
             wake_ns: Some(entry.wake_ns),
             residency_ns: entry.residency_ns,

@@ -314,10 +314,7 @@ impl<'a> OnCpu<'a> {
     /// How well the inputs of the decision that led to `entry` are known.
     fn known(&self, entry: &Entry) -> Result<InputConfidence, PiecesError> {
         let timers = self.timers_known(entry.start_ns)?.unwrap_or(Confidence::Assumed);
-        let weakest = |name: &str| {
-            let input = self.tape.inputs.iter().find(|i| i.name == name);
-            input.map_or(Confidence::Assumed, idlewise_model::TapeInput::weakest).name()
-        };
+        let weakest = |name: &str| self.tape.weakest(name).name();
         Ok(InputConfidence {
             timers: timers.name(),
             latency_limit: weakest("latency limit"),

@@ -19,7 +19,7 @@ mod ticks;
 pub use chooser::{Chooser, Hosted, TickAhead};
 pub use limits::Limits;
 pub use moment::{Moment, NEVER_AT_NS, Timers};
-pub use oracle::Oracle;
+pub use oracle::{Oracle, foresee};
 pub use ticks::{SleepQuery, Ticks};
 
 use idlewise_governor::Inputs;
@@ -119,6 +119,17 @@ impl<'t> IdleCpu<'t> {
             self.states = States::new(self.table, mask, self.states.limit_ns());
             chooser.set_disabled(mask);
         }
+    }
+
+    /// The disabled states, bit i for state i.
+    #[must_use]
+    pub fn disabled(&self) -> u16 {
+        self.disabled
+    }
+
+    #[must_use]
+    pub fn table(&self) -> &'t IdleTable {
+        self.table
     }
 
     /// The idle task is switched in at `now_ns`.

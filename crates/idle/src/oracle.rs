@@ -24,28 +24,35 @@ impl<'t> Oracle<'t> {
     }
 }
 
+/// What the oracle chooses at `moment` among the states of `table` that are not `disabled` (bit i for state i).
+#[inline]
+#[must_use]
+pub fn foresee(table: &IdleTable, disabled: u16, moment: &Moment, tick: TickAhead) -> Choice {
+    let wake_at_ns = if tick.may_stop { moment.wake_at_ns } else { moment.wake_at_ns.min(tick.due_ns) };
+    let until_ns = wake_at_ns.saturating_sub(moment.start_ns) as i64;
+    // It knows what will be refused.
+    let off = disabled | table.refused();
+    let fits = |i: usize| {
+        table.states().get(i).is_some_and(|s| {
+            off >> i & 1 == 0
+                && s.exit_latency_ns <= moment.latency_limit_ns
+                && s.target_residency_ns <= until_ns
+        })
+    };
+    let last_resort = || {
+        let on = || table.states().iter().enumerate().filter(|(i, _)| off >> i & 1 == 0);
+        // Where none pays, the limit still counts.
+        let quick = on().find(|(_, s)| s.exit_latency_ns <= moment.latency_limit_ns);
+        quick.or_else(|| on().next()).map_or(0, |(i, _)| i)
+    };
+    let index = (0..table.len()).rev().find(|&i| fits(i)).unwrap_or_else(last_resort);
+    Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick.due_ns, asked_sleep_length: true }
+}
+
 impl Chooser for Oracle<'_> {
     #[inline]
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
-        let wake_at_ns = if tick.may_stop { moment.wake_at_ns } else { moment.wake_at_ns.min(tick.due_ns) };
-        let until_ns = wake_at_ns.saturating_sub(moment.start_ns) as i64;
-        // It knows what will be refused.
-        let off = self.disabled | self.table.refused();
-        let fits = |i: usize| {
-            self.table.states().get(i).is_some_and(|s| {
-                off >> i & 1 == 0
-                    && s.exit_latency_ns <= inputs.latency_limit_ns
-                    && s.target_residency_ns <= until_ns
-            })
-        };
-        let last_resort = || {
-            let on = || self.table.states().iter().enumerate().filter(|(i, _)| off >> i & 1 == 0);
-            // Where none pays, the limit still counts.
-            let quick = on().find(|(_, s)| s.exit_latency_ns <= inputs.latency_limit_ns);
-            quick.or_else(|| on().next()).map_or(0, |(i, _)| i)
-        };
-        let index = (0..self.table.len()).rev().find(|&i| fits(i)).unwrap_or_else(last_resort);
-        Choice { index: index as i32, stop_tick: moment.wake_at_ns > tick.due_ns, asked_sleep_length: true }
+    fn select(&mut self, _inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
+        foresee(self.table, self.disabled, moment, tick)
     }
 
     #[inline]

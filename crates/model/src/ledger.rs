@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::WakeCause;
+use crate::{Confidence, WakeCause};
 
 /// What happened to the tick at one idle entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,22 @@ pub enum TickChoice {
     WasStopped,
     /// The recording does not tell.
     Unknown,
+}
+
+impl TickChoice {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Kept, Self::Stopped, Self::WasStopped, Self::Unknown];
+
+    /// The words that JSON uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Stopped => "stopped",
+            Self::WasStopped => "was stopped",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The verdict of the cpuidle core on one idle period (`governor-behaviour.md` 1.5).
@@ -55,6 +71,22 @@ pub enum Outcome {
     Rejected,
 }
 
+impl Outcome {
+    /// The words of all verdicts.
+    pub const VERDICTS: [&'static str; 4] = ["right", "too deep", "too shallow", "rejected"];
+
+    /// Which of [`Outcome::VERDICTS`] it is.
+    #[must_use]
+    pub fn verdict(self) -> usize {
+        match self {
+            Self::Stayed { miss: Miss::None, .. } => 0,
+            Self::Stayed { miss: Miss::Above, .. } => 1,
+            Self::Stayed { miss: Miss::Below, .. } => 2,
+            Self::Rejected => 3,
+        }
+    }
+}
+
 /// One line of the ledger: one idle entry, in a recording or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -81,10 +113,50 @@ pub struct Entry {
     pub breach: Breach,
 }
 
+/// One decision of a governor: what it was given, what it answered, and what it could not know. The [`Entry`] that follows says
+/// what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunDecision {
+    /// When the state will be entered, ns.
+    pub start_ns: u64,
+    /// Time to the next event if the tick is stopped, ns; [`crate::NEVER_NS`] for none.
+    pub sleep_length_ns: i64,
+    /// The same if it is kept.
+    pub delta_tick_ns: i64,
+    /// How well both are known.
+    pub timers: Confidence,
+    /// The tick had been stopped before.
+    pub tick_stopped: bool,
+    /// [`crate::NO_LATENCY_LIMIT_NS`] for none.
+    pub latency_limit_ns: i64,
+    /// Effective utilisation of the CPU, 0..=1024.
+    pub util: u32,
+    /// Tasks waiting for I/O on the CPU.
+    pub iowait: u32,
+    /// Bit i for a state that is off.
+    pub disabled: u16,
+    /// The governor's answer about the tick.
+    pub stop_tick: bool,
+    /// Whether it asked for the sleep length.
+    pub asked_sleep_length: bool,
+    /// What the oracle would choose here.
+    pub oracle_state: u8,
+    /// Its answer about the tick.
+    pub oracle_stop_tick: bool,
+}
+
 /// Takes a run's entries as they happen, in order of time for each CPU.
 pub trait Ledger {
+    /// Whether it wants to hear of decisions, too.
+    const DECISIONS: bool = false;
+
     /// Takes one idle period, in the order of time on its CPU.
     fn entry(&mut self, entry: &Entry);
+
+    /// Takes the decision that leads to the next entry; only of a run that has such decisions, and where it wants them.
+    fn decision(&mut self, decision: &RunDecision) {
+        let _ = decision;
+    }
 
     /// What follows belongs to the wait for the workload's event number `event`, where a run has such events.
     fn waits_for(&mut self, event: usize) {
@@ -99,10 +171,18 @@ pub trait Ledger {
 
 /// A pair of ledgers: each takes every entry.
 impl<A: Ledger, B: Ledger> Ledger for (A, B) {
+    const DECISIONS: bool = A::DECISIONS || B::DECISIONS;
+
     #[inline]
     fn entry(&mut self, entry: &Entry) {
         self.0.entry(entry);
         self.1.entry(entry);
+    }
+
+    #[inline]
+    fn decision(&mut self, decision: &RunDecision) {
+        self.0.decision(decision);
+        self.1.decision(decision);
     }
 
     #[inline]

@@ -31,7 +31,7 @@ pub use cpu_mask::CpuMask;
 pub use event::{Asked, Event, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector};
 pub use health::{Health, HealthCount, HealthKind};
 pub use idle_table::{IdleState, IdleTable, MAX_STATES, StateIndex, TableError};
-pub use ledger::{Breach, Entry, Ledger, Miss, Outcome, TickChoice};
+pub use ledger::{Breach, Entry, Ledger, Miss, Outcome, RunDecision, TickChoice};
 pub use near::{did_you_mean, near};
 pub use not_known::NotKnown;
 pub use piece::{Piece, PieceFlags};

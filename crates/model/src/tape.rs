@@ -18,6 +18,15 @@ pub struct Tape {
     pub cpus: Vec<CpuTape>,
 }
 
+impl Tape {
+    /// The weakest grade of the values of the input of this name; [`Confidence::Assumed`] where nothing is said about it.
+    #[must_use]
+    pub fn weakest(&self, input: &str) -> Confidence {
+        let input = self.inputs.iter().find(|i| i.name == input);
+        input.map_or(Confidence::Assumed, TapeInput::weakest)
+    }
+}
+
 /// Where a tape came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {

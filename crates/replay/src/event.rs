@@ -35,11 +35,13 @@ pub struct WorkloadEvent {
     pub visit_end: bool,
     /// Until then, from `start_ns` on, the kernel needed the tick for reasons of its own, ns; 0 if it did not.
     pub tick_needed_ns: u32,
+    /// How well the two timers are known.
+    pub timers: Confidence,
 }
 
 /// A timer that ends a wait was what the CPU waited for, whatever else is known.
-pub(crate) fn unsure(event: &WorkloadEvent, first: &Piece) -> bool {
-    first.timer_confidence() >= Confidence::Bounded && !event.cause.is_timer()
+pub(crate) fn unsure(event: &WorkloadEvent) -> bool {
+    event.timers >= Confidence::Bounded && !event.cause.is_timer()
 }
 
 /// Waits longer than this and times beyond this are no kernel's, ns: an hour, and 146 years. Replaying the ticks of such
@@ -89,6 +91,7 @@ impl WorkloadEvent {
             visit_start: p.flags.has(PieceFlags::VISIT_START),
             visit_end: p.flags.has(PieceFlags::VISIT_END),
             tick_needed_ns: if p.flags.has(PieceFlags::TICK_NEEDED) { clip(p.wake_ns) } else { 0 },
+            timers: p.timer_confidence(),
         }
     }
 

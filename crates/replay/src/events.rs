@@ -148,7 +148,7 @@ impl<'e> Iterator for EventBlocks<'e> {
         };
         let mut events = Vec::new();
         let read = waits.next_block(|mut event, first| {
-            if lengths != SleepLengths::Taped && unsure(&event, first) {
+            if lengths != SleepLengths::Taped && unsure(&event) {
                 lengths.apply(&mut event, first.flags.has(PieceFlags::TIMER_AT_MOST));
             }
             events.push(event);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::borrow::Borrow;
 
-use idlewise_idle::{Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, Timers};
-use idlewise_model::{IdleTable, Ledger, PiecesError, WakeCause};
+use idlewise_idle::{
+    Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, SleepQuery, TickAhead, Timers, foresee,
+};
+use idlewise_model::{IdleTable, Ledger, PiecesError, RunDecision, TickChoice, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
@@ -270,7 +272,39 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             self.out_of_range(&entered);
         }
         self.counts.decisions += 1;
+        if L::DECISIONS {
+            self.ledger.decision(&self.decided(event, &moment, &query, &entered));
+        }
         entered
+    }
+
+    /// What the governor was asked at `moment` and answered, and what the oracle would have.
+    fn decided(
+        &self,
+        event: &WorkloadEvent,
+        moment: &Moment,
+        query: &SleepQuery,
+        entered: &Entered,
+    ) -> RunDecision {
+        let was_stopped = entered.tick == TickChoice::WasStopped;
+        let due_ns = if was_stopped { NEVER_AT_NS } else { query.tick_at_ns };
+        let tick = TickAhead { due_ns, may_stop: query.may_stop };
+        let oracle = foresee(self.idle.table(), self.idle.disabled(), moment, tick);
+        RunDecision {
+            start_ns: moment.start_ns,
+            sleep_length_ns: query.sleep_length_ns,
+            delta_tick_ns: query.delta_tick_ns,
+            timers: event.timers,
+            tick_stopped: was_stopped,
+            latency_limit_ns: moment.latency_limit_ns,
+            util: moment.util,
+            iowait: moment.iowait,
+            disabled: self.idle.disabled(),
+            stop_tick: entered.stop_tick,
+            asked_sleep_length: entered.asked_sleep_length,
+            oracle_state: oracle.index as u8,
+            oracle_stop_tick: oracle.stop_tick,
+        }
     }
 
     /// How long it takes until the entry into `state` at `start_ns` is refused, ns, where it is: always on this machine, or

@@ -90,8 +90,8 @@ impl Workload {
 pub fn unsure_waits(tape: &CpuTape) -> Result<(u64, u64), PiecesError> {
     let (mut unsures, mut all) = (0, 0);
     let mut waits = Waits::new(&tape.pieces);
-    while let Some(read) = waits.next_block(|event, first| {
-        unsures += u64::from(unsure(&event, first));
+    while let Some(read) = waits.next_block(|event, _| {
+        unsures += u64::from(unsure(&event));
         all += 1;
     }) {
         read?;

@@ -4,7 +4,8 @@
 use idlewise_idle::{NEVER_AT_NS, Oracle};
 use idlewise_madeinput::idle_loop::{GRID, Script, T, TICK, state, table};
 use idlewise_model::{
-    Change, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, WakeCause,
+    Change, Confidence, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice,
+    WakeCause,
 };
 use idlewise_replay::{Refusal, RunCounts, Setting, Workload, WorkloadEvent, run};
 use proptest::prelude::*;
@@ -37,6 +38,7 @@ fn event(start: u64, at: u64) -> WorkloadEvent {
         visit_start: true,
         visit_end: true,
         tick_needed_ns: 0,
+        timers: Confidence::Recorded,
     }
 }
 

@@ -2,7 +2,9 @@
 //! Is a workload what happens whatever governor runs: every event kept, every tick, poll limit and refused entry gone?
 
 use idlewise_idle::NEVER_AT_NS;
-use idlewise_model::{Change, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause};
+use idlewise_model::{
+    Change, Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause,
+};
 use idlewise_replay::{Workload, WorkloadEvent};
 use proptest::prelude::*;
 
@@ -76,6 +78,7 @@ fn one_stay_of_a_visit_is_one_event() {
         visit_start: true,
         visit_end: true,
         tick_needed_ns: 0,
+        timers: Confidence::Recorded,
     };
     assert_eq!(e, expected);
 }

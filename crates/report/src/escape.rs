@@ -92,7 +92,8 @@ pub(crate) fn markdown(text: &str) -> String {
 
 /// `text` as a cell of CSV. A spreadsheet computes a cell that begins with `=`, `+`, `-` or `@`; such a cell gets a `'`
 /// in front of it, unless it is a number, with its unit or as an interval, or a dash.
-pub(crate) fn csv(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn csv(text: &str) -> Cow<'_, str> {
     let text = one_line(text);
     let computed = match text.chars().next() {
         Some('=' | '@') => true,

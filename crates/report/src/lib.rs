@@ -16,7 +16,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use serde::Serialize;
 use thiserror::Error;
 
-pub use escape::{lines, message, one_line};
+pub use escape::{csv as csv_text, lines, message, one_line};
 pub use units::{
     UNKNOWN, duration, number, percent, percent_of, share, signed, signed_duration, signed_percent,
     signed_points, span,

@@ -2,6 +2,7 @@
 //! Recordings, governors, one answer: `idlewise replay`.
 
 mod answer;
+mod decisions;
 mod detail;
 mod report;
 mod sensitivity;
@@ -11,6 +12,8 @@ mod stage;
 use idlewise_score::Score;
 
 pub use answer::answer;
+use decisions::Decisions;
+pub use decisions::{DECISION_COLUMNS, DECISIONS_SCHEMA, DecisionColumn, DecisionsFile};
 pub use detail::{CpuResidency, GovernorDetail, Lengths, RecordingDetail, ReplayDetail, ShownPeriod};
 pub(crate) use detail::{Pictures, Tallies};
 use idlewise_recording::CommandError;
@@ -23,7 +26,7 @@ pub use report::{
     ReplayRequest, SCHEMA, Sensitivity, TraceResult,
 };
 pub use sensitivity::TRIED;
-use stage::{CpuRuns, Stage};
+use stage::Stage;
 
 /// Splits `menu-6.1,teo-util:util_threshold_shift=5,a=1,oracle`: an item `name=value` goes to the governor before it.
 /// Folders in paths may have both characters, but no comma. `option` gives the list.
@@ -73,45 +76,41 @@ pub fn replay(
     request: &ReplayRequest,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<ReplayReport, CommandError> {
-    replayed(request, progress, |_, _| Ok(())).map(|(report, ())| report)
+    replay_with(request, &Wanted::default(), progress).map(|(report, _)| report)
 }
 
-/// The same, with what charts show of it.
+/// What is wanted of a replay beside its report.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'w> {
+    pub detail: bool,
+    /// Every decision, in a file.
+    pub decisions: Option<&'w DecisionsFile<'w>>,
+}
+
+/// The same as [`replay`], with what is `wanted` beside.
 ///
 /// # Errors
-/// As [`replay`].
-pub fn replay_in_detail(
+/// As [`replay`], and when the decisions cannot be written.
+pub fn replay_with(
     request: &ReplayRequest,
+    wanted: &Wanted<'_>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<(ReplayReport, ReplayDetail), CommandError> {
-    replayed(request, progress, |stage, runs| {
-        let pictures = Pictures {
-            placement: stage.placement,
-            candidates: stage.candidates.iter().collect(),
-            seed: request.setup.seed,
-        };
-        pictures.detail(
-            &runs.iter().map(|r| r.governors.iter().map(CpuRuns::tallies).collect()).collect::<Vec<_>>(),
-        )
-    })
-}
-
-fn replayed<T>(
-    request: &ReplayRequest,
-    progress: &(dyn Fn(usize, usize) + Sync),
-    more: impl FnOnce(&Stage<'_>, &[stage::TraceRuns<'_>]) -> Result<T, CommandError>,
-) -> Result<(ReplayReport, T), CommandError> {
+) -> Result<(ReplayReport, Option<ReplayDetail>), CommandError> {
     let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
     let placement = Placement::open(&request.traces, &request.setup)?;
-    let stage = Stage { placement: &placement, candidates: &candidates, request };
+    let decisions =
+        wanted.decisions.map(|file| Decisions::begin(file, &placement, &candidates)).transpose()?;
+    let stage =
+        Stage { placement: &placement, candidates: &candidates, request, decisions: decisions.as_ref() };
     let runs = stage.run_all(progress)?;
-    let more = more(&stage, &runs)?;
+    let detail = if wanted.detail { Some(stage.detail(&runs)?) } else { None };
     let mut report = stage.report(runs, baseline)?;
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
-    Ok((report, more))
+    decisions.map_or(Ok(()), Decisions::end)?;
+    Ok((report, detail))
 }
 
 /// What governors made the kernel itself do, as results of which the first is the baseline. There is no oracle.

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use idlewise_governor::{Instance, Spec};
     use idlewise_idle::{Hosted, NEVER_AT_NS};
-    use idlewise_model::{IdleState, TickGrid};
+    use idlewise_model::{Confidence, IdleState, TickGrid};
     use idlewise_platform::Fall;
     use idlewise_replay::{Setting, Workload, WorkloadEvent, run};
 
@@ -270,6 +270,7 @@ mod tests {
                 visit_start: true,
                 visit_end: true,
                 tick_needed_ns: 0,
+                timers: Confidence::Recorded,
             }
         };
         Workload {

@@ -12,6 +12,8 @@
 
 mod against_the_kernels_counters;
 mod bad_recordings;
+mod decision_columns_page;
+mod decisions_as_rows;
 mod every_format;
 mod kernel_sources;
 mod lttng;

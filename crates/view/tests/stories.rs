@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use idlewise_governor::{Choice, Device, Inputs, Instance, Slot, Spec, catalog};
 use idlewise_idle::{Chooser, Moment, NEVER_AT_NS, TickAhead};
 use idlewise_model::{
-    Change, Entry, IdleTable, Ledger, NO_LATENCY_LIMIT_NS, Piece, TickChoice, TickGrid, WakeCause,
+    Change, Confidence, Entry, IdleTable, Ledger, NO_LATENCY_LIMIT_NS, Piece, TickChoice, TickGrid, WakeCause,
 };
 use idlewise_replay::{Events, Setting, Workload, WorkloadEvent, run};
 use idlewise_view::explain::readable;
@@ -223,6 +223,7 @@ impl Scene {
                     visit_start,
                     visit_end: !row.wakes_nobody,
                     tick_needed_ns: 0,
+                    timers: Confidence::Recorded,
                 });
                 now_ns += row.woken_ns;
                 visit_start = !row.wakes_nobody;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Counted, Entry, IdleTable, Ledger, Miss, Outcome, PiecesError, TapeCpu};
+use idlewise_model::{Counted, Entry, IdleTable, Ledger, Outcome, PiecesError, TapeCpu};
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Book, Candidate};
 use idlewise_recording::entries::recorded_entry;
@@ -293,11 +293,10 @@ fn recorded(recording: &Recording, shown: &[(&Workload, u64)]) -> Result<Vec<Sho
 impl ShownPeriod {
     /// The period of `e`; `said` is what its governor was given and said about the decision.
     fn of(e: &Entry, table: &IdleTable, said: Option<Spoken>) -> Self {
-        let (state, verdict) = match e.outcome {
-            Outcome::Stayed { entered, miss: Miss::Above } => (entered, "too deep"),
-            Outcome::Stayed { entered, miss: Miss::Below } => (entered, "too shallow"),
-            Outcome::Stayed { entered, miss: Miss::None } => (entered, "right"),
-            Outcome::Rejected => (e.selected, "rejected"),
+        let verdict = Outcome::VERDICTS[e.outcome.verdict()];
+        let state = match e.outcome {
+            Outcome::Stayed { entered, .. } => entered,
+            Outcome::Rejected => e.selected,
         };
         let about = table.states().get(usize::from(state));
         let name = about.map_or_else(String::new, |s| s.name.clone());

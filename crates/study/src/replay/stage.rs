@@ -10,17 +10,18 @@ use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 use idlewise_governor::Governor;
 use idlewise_model::PiecesError;
 use idlewise_platform::Cluster;
-use idlewise_recording::candidate::{Candidate, SHARED_STATE, chunks};
+use idlewise_recording::candidate::{Book, Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, Recording, TraceHead};
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_score::measure::DECIDING;
-use idlewise_score::{Score, Tally};
+use idlewise_score::{Counts, Score, Tally};
 use rayon::prelude::*;
 
 use super::answer::answer;
-use super::detail::Tallies;
+use super::decisions::{DecisionPages, Decisions};
+use super::detail::{Pictures, ReplayDetail, Tallies};
 use super::report::{
     Change, GovernorResult, Group, PlatformHead, ReplayReport, ReplayRequest, SCHEMA, Sensitivity,
     TraceResult, relative,
@@ -31,6 +32,17 @@ pub(super) struct Stage<'a> {
     pub(super) placement: &'a Placement,
     pub(super) candidates: &'a [Candidate],
     pub(super) request: &'a ReplayRequest,
+    /// Where every decision of the candidates is written, if anywhere.
+    pub(super) decisions: Option<&'a Decisions<'a>>,
+}
+
+/// Some CPUs of a trace under a candidate.
+struct Job<'j> {
+    trace: usize,
+    /// The oracle for regret has the number after the last.
+    number: usize,
+    candidate: &'j Candidate,
+    cpus: Vec<&'j Workload>,
 }
 
 /// What came out for one trace: by candidate, then the oracle's tallies for regret, then the fidelity and the kernel's governor.
@@ -82,6 +94,18 @@ impl CpuRuns<'_> {
 }
 
 impl<'a> Stage<'a> {
+    /// What charts show of `runs`.
+    pub(super) fn detail(&self, runs: &[TraceRuns<'_>]) -> Result<ReplayDetail, CommandError> {
+        let pictures = Pictures {
+            placement: self.placement,
+            candidates: self.candidates.iter().collect(),
+            seed: self.request.setup.seed,
+        };
+        pictures.detail(
+            &runs.iter().map(|r| r.governors.iter().map(CpuRuns::tallies).collect()).collect::<Vec<_>>(),
+        )
+    }
+
     pub(super) fn run_all(
         &self,
         progress: &(dyn Fn(usize, usize) + Sync),
@@ -117,24 +141,51 @@ impl<'a> Stage<'a> {
         candidates: &[&Candidate],
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Vec<(usize, usize, CpuRuns<'a>)>, CommandError> {
-        let mut jobs = Vec::new();
+        let mut jobs: Vec<Job<'_>> = Vec::new();
         for (t, w) in workloads.iter().enumerate() {
             for (c, candidate) in candidates.iter().enumerate() {
                 let parts = chunks(w, candidate.is_foreign());
-                jobs.extend(parts.into_iter().map(|cpus| (t, c, *candidate, cpus)));
+                let job = |cpus| Job { trace: t, number: c, candidate, cpus };
+                jobs.extend(parts.into_iter().map(job));
             }
         }
         let done = AtomicUsize::new(0);
         let total = jobs.len();
         jobs.par_iter()
-            .map(|(t, c, candidate, cpus)| {
-                let recording = self.placement.recordings.get(*t);
-                let same_machine = recording.is_some_and(|r| self.placement.same_machine(r));
-                let runs = self.run_cpus(candidate, cpus, same_machine)?;
+            .enumerate()
+            .map(|(n, job)| {
+                let runs = self.run_job(n, job)?;
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                Ok((*t, *c, runs))
+                Ok((job.trace, job.number, runs))
             })
             .collect()
+    }
+
+    /// Runs job number `n`.
+    fn run_job(&self, n: usize, job: &Job<'_>) -> Result<CpuRuns<'a>, CommandError> {
+        let recording = self.placement.recordings.get(job.trace);
+        let same_machine = recording.is_some_and(|r| self.placement.same_machine(r));
+        let Some(decisions) = self.decisions else {
+            return self.run_cpus(job.candidate, &job.cpus, same_machine);
+        };
+        if job.number == self.candidates.len() {
+            decisions.done(n, None)?;
+            return self.run_cpus(job.candidate, &job.cpus, same_machine);
+        }
+        let rows = decisions.job(job.trace, job.number)?;
+        let last = job.cpus.last().map(|w| w.cpu);
+        let open = |workload: &Workload, place: &'a Cluster| {
+            let tally = Tally::new(&place.table, &place.energy);
+            (tally, rows.book(place, last == Some(workload.cpu)))
+        };
+        let mut pages = DecisionPages::default();
+        let close = |(counts, of_cpu): (Counts, DecisionPages)| {
+            pages.merge(of_cpu);
+            counts
+        };
+        let runs = self.run_books(job.candidate, &job.cpus, same_machine, open, close)?;
+        decisions.done(n, runs.failure.is_none().then_some((rows, pages)))?;
+        Ok(runs)
     }
 
     pub(super) fn run_cpus(
@@ -143,8 +194,20 @@ impl<'a> Stage<'a> {
         cpus: &[&Workload],
         same_machine: bool,
     ) -> Result<CpuRuns<'a>, CommandError> {
-        let setting = Setting::new(same_machine, self.request.setup.seed);
         let open = |_: &Workload, place: &'a Cluster| Tally::new(&place.table, &place.energy);
+        self.run_books(candidate, cpus, same_machine, open, |counts| counts)
+    }
+
+    /// The same with the book that `open` opens; `close` gives the counts of its pages.
+    fn run_books<B: Book>(
+        &self,
+        candidate: &Candidate,
+        cpus: &[&Workload],
+        same_machine: bool,
+        open: impl Fn(&Workload, &'a Cluster) -> B,
+        mut close: impl FnMut(B::Pages) -> Counts,
+    ) -> Result<CpuRuns<'a>, CommandError> {
+        let setting = Setting::new(same_machine, self.request.setup.seed);
         let runs = match candidate.run(cpus, self.placement, setting, open) {
             Ok(runs) => runs,
             // It takes no other's result away.
@@ -159,7 +222,7 @@ impl<'a> Stage<'a> {
                 unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
             };
             let mut tally = Tally::new(&place.table, &place.energy);
-            tally.counts = ran.pages;
+            tally.counts = close(ran.pages);
             out.counts.merge(&ran.counts);
             out.cpus.push((ran.cpu, tally));
         }
