@@ -71,7 +71,7 @@ fn forms_hold_the_same_numbers() {
     let args = ["replay", &data("mixed.dat"), "-g", "menu,oracle", "--per", "state", "--format"];
     let with = |form: &str| out(&idlewise(&[&args[..], &[form]].concat()));
     let json: serde_json::Value = serde_json::from_str(&with("json")).unwrap();
-    assert_eq!(json["schema"], "idlewise.replay/1");
+    assert_eq!(json["schema"], "idlewise.replay/2");
     let wakeups = json["traces"][0]["governors"][0]["score"]["wakeups"].as_u64().unwrap();
     assert!(wakeups > 100);
     for form in ["table", "markdown", "csv"] {
@@ -107,12 +107,23 @@ fn a_json_result_can_be_asked_again() {
     let again = idlewise(&["replay", "--again", &first, "-f", "json"]);
     assert_eq!(again.status.code(), Some(0), "{}", err(&again));
     assert_eq!(out(&again), fs::read_to_string(&first).unwrap());
+    assert!(!out(&again).contains("\"Ok\"") && !out(&again).contains("\"Err\""), "{}", out(&again));
     refused(&["replay", &data("mixed.dat"), "-f", "json", "-o", &first], &["exists"]);
+    // As version 0.1.0 wrote it, and as nobody has yet.
+    let mut old: serde_json::Value = serde_json::from_str(&out(&again)).unwrap();
+    old["schema"] = "idlewise.replay/1".into();
+    old["traces"][0]["fidelity"] = serde_json::json!({"Err": "why not"});
+    let older = dir.path().join("older.json").display().to_string();
+    fs::write(&older, old.to_string()).unwrap();
+    assert_eq!(out(&idlewise(&["replay", "--again", &older, "-f", "json"])), out(&again));
+    old["schema"] = "idlewise.replay/3".into();
+    fs::write(&older, old.to_string()).unwrap();
+    refused(&["replay", "--again", &older], &["idlewise.replay/3", "idlewise.replay/2"]);
     let changed = fs::read_to_string(&first).unwrap().replace("\"hash\": \"", "\"hash\": \"0");
     fs::write(&first, changed).unwrap();
     refused(&["replay", "--again", &first], &["changed since"]);
     fs::write(&first, "{}").unwrap();
-    refused(&["replay", "--again", &first], &["schema", "idlewise.replay/1"]);
+    refused(&["replay", "--again", &first], &["schema", "idlewise.replay/2"]);
 }
 
 #[test]
@@ -214,7 +225,7 @@ fn a_comparison_can_be_asked_again() {
     assert_eq!(again.status.code(), o.status.code(), "{}", err(&again));
     assert_eq!(out(&again), fs::read_to_string(&first).unwrap());
     assert_eq!(err(&again), err(&o));
-    refused(&["replay", "--again", &first], &["idlewise.compare/1", "idlewise.replay/1"]);
+    refused(&["replay", "--again", &first], &["idlewise.compare/2", "idlewise.replay/2"]);
 }
 
 #[test]
@@ -322,7 +333,7 @@ fn a_trace_tells_what_it_holds_and_what_can_be_done_with_it() {
     }
     let json = out(&idlewise(&["info", &data("mixed.dat"), "--format", "json"]));
     let info: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(info["schema"], "idlewise.info/1");
+    assert_eq!(info["schema"], "idlewise.info/2");
     assert_eq!(
         (info["cpus"][0]["idle_entries"].as_u64(), info["cpus"][1]["switches_to_idle"].as_u64()),
         (Some(8239), Some(8582))

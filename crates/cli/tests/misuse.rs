@@ -218,7 +218,7 @@ fn a_result_is_asked_again_only_as_it_was_and_the_error_names_the_file() {
         ),
         (
             vec!["compare", "--again", "r.json"],
-            vec!["r.json", "idlewise.replay/1", "idlewise replay --again"],
+            vec!["r.json", "idlewise.replay/2", "idlewise replay --again"],
         ),
         (vec!["replay", "--again", &mixed], vec!["mixed.dat: is a binary file", "--format json"]),
         (vec!["replay", "--again", "mine.c"], vec!["mine.c: is not JSON", "--format json"]),

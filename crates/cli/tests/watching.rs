@@ -188,7 +188,7 @@ fn a_dash_is_standard_output_wherever_a_file_is_written() {
     let json = ok(&["info", trace, "-f", "json", "-o", "-"]);
     assert_eq!(
         serde_json::from_slice::<serde_json::Value>(&json.stdout).unwrap()["schema"],
-        "idlewise.info/1"
+        "idlewise.info/2"
     );
     let text = ok(&["convert", trace, "--to", "text", "-o", "-"]);
     assert!(out(&text).contains("cpu_idle: state=1") && err(&text).contains("-: "), "{}", err(&text));

@@ -2,7 +2,7 @@
 //! Agreements as JSON has them (`docs/reference/json.md`): the names there stay when those in the code change.
 
 use idlewise_governor::Inputs;
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, known};
 use serde::{Serialize, Serializer};
 
 use crate::agreement::{Agreement, Divergence};
@@ -22,7 +22,7 @@ struct Counts {
     lines: Vec<String>,
 }
 
-/// `parity[].result.Ok.first[]` in JSON.
+/// `parity[].result.first[]` in JSON.
 #[derive(Serialize)]
 struct Event {
     cpu: u32,
@@ -51,7 +51,7 @@ struct Row {
 
 /// For `#[serde(serialize_with)]`: what came of a recorded governor, or why nothing did.
 pub(crate) fn result<S: Serializer>(result: &Result<Agreement, NotKnown>, to: S) -> Result<S::Ok, S::Error> {
-    result.as_ref().map(counts).serialize(to)
+    known::put("result", "result_not_known", result.as_ref().map(counts), to)
 }
 
 fn counts(a: &Agreement) -> Counts {

@@ -46,7 +46,7 @@ pub struct RecordedGovernor {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
     /// What came of it, or why nothing did.
-    #[serde(serialize_with = "published::result")]
+    #[serde(flatten, serialize_with = "published::result")]
     pub result: Result<Agreement, NotKnown>,
 }
 

@@ -58,7 +58,7 @@ pub fn request<R: DeserializeOwned + NamesGovernors>(
     let Some(found) = value.get("schema").and_then(|s| s.as_str()) else {
         return Err(fail(format!("is JSON without a schema; {wanted}")));
     };
-    if found != schema {
+    if !is_or_was(found, schema) {
         let of = ["replay", "compare", "simulate"]
             .into_iter()
             .find(|c| found.starts_with(&format!("idlewise.{c}/")));
@@ -74,6 +74,15 @@ pub fn request<R: DeserializeOwned + NamesGovernors>(
         .allow(offered)
         .map_err(|why| ExperimentError::OfResult { path: path.to_owned(), why: Box::new(why) })?;
     Ok((request, value))
+}
+
+/// Whether `found` is `schema` or one of its older numbers: requests have not changed since the first.
+fn is_or_was(found: &str, schema: &str) -> bool {
+    let parts = |s: &str| Some((s.split_once('/')?.0.to_owned(), s.split_once('/')?.1.parse::<u32>().ok()?));
+    match (parts(found), parts(schema)) {
+        (Some((found, number)), Some((schema, newest))) => found == schema && (1..=newest).contains(&number),
+        _ => false,
+    }
 }
 
 /// The same question is only the same run if traces and machine are the same as when the result at `path` was made;

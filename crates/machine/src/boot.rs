@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use idlewise_boot::{
     Build, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
 };
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, known};
 use idlewise_platform::Platform;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub use guest::guest;
 pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
 
 /// Version of the JSON that booted runs give.
-pub const SCHEMA: &str = "idlewise.lab/1";
+pub const SCHEMA: &str = "idlewise.lab/2";
 
 /// The guests to boot: machines, governors, loads, and where recordings go.
 #[derive(Clone, Debug, Default)]
@@ -107,6 +107,7 @@ pub struct RecordingCheck {
     /// `None` where true inputs were not recorded.
     pub parity: Option<RecordedGovernor>,
     /// The same governor replayed from the stock events alone.
+    #[serde(flatten, serialize_with = "known::fidelity")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// The trace against the kernel's own counters.
     pub counters: Option<CounterCheck>,

@@ -12,6 +12,7 @@ mod event;
 mod health;
 mod idle_table;
 mod kernel_events;
+pub mod known;
 mod ledger;
 mod near;
 mod not_known;

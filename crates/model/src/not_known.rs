@@ -3,8 +3,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a value is not known, in words. A report has `Result<T, NotKnown>` where it has a value or says why there is none; in
-/// JSON that is `{"Ok": value}` or `{"Err": "why"}`.
+/// Why a value is not known, in words. A report has `Result<T, NotKnown>` where it has a value or says why there is none; how that
+/// is JSON, [`crate::known`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NotKnown(String);

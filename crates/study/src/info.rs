@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Span};
+use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Span, known};
 use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
 use serde::Serialize;
@@ -22,7 +22,7 @@ use idlewise_recording::trace_head::{HealthHead, health_heads};
 use idlewise_recording::{CommandError, FidelityHead, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that an info gives.
-pub const SCHEMA: &str = "idlewise.info/1";
+pub const SCHEMA: &str = "idlewise.info/2";
 
 /// What a trace holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -140,6 +140,7 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parity: Vec<RecordedGovernor>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
+    #[serde(flatten, serialize_with = "known::fidelity")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Entries that could not last.
     pub doomed: Doomed,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
-use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu};
+use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu, known};
 use idlewise_score::Score;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
@@ -43,6 +43,7 @@ pub struct Row {
     /// Whether the kernel has it; nothing where that is not known.
     pub in_kernel: Option<bool>,
     /// What the replay says of it; why it says nothing.
+    #[serde(flatten, serialize_with = "known::replay_if_asked")]
     pub replay: Option<Result<Replayed, NotKnown>>,
     /// What the comparison on the running kernel says, against the governor in force; empty where there was none.
     pub compared: Vec<Compared>,

@@ -5,7 +5,7 @@
 mod tests;
 
 use idlewise_ab::{AbReport, Verdict};
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, known};
 use idlewise_report::percent;
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use super::situation::Situation;
 use super::untested::{self, Untested};
 
 /// Version of the JSON.
-pub const SCHEMA: &str = "idlewise.advise/1";
+pub const SCHEMA: &str = "idlewise.advise/2";
 
 /// A replay prefers a governor that takes so much less energy, %,
 const LESS_ENERGY_PCT: f64 = 2.0;
@@ -50,8 +50,10 @@ pub struct Advice {
     /// What the replay comes to, in the shape that all comparisons have.
     pub replayed: Option<idlewise_answer::Answer>,
     /// What the replay depends on; why there is none.
+    #[serde(flatten, serialize_with = "known::replay")]
     pub replay: Result<ReplayBasis, NotKnown>,
     /// What the comparison on the running kernel depends on; why there is none.
+    #[serde(flatten, serialize_with = "known::ab")]
     pub ab: Result<AbBasis, NotKnown>,
     /// What could not be tested, and why.
     pub untested: Vec<Untested>,
@@ -103,6 +105,7 @@ pub struct Trying {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayBasis {
     /// How far the kernel's own governor makes the kernel's choices; why that is not known.
+    #[serde(flatten, serialize_with = "known::fidelity")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Inputs that the recording neither shows nor determines by the kernel's rules: name, % of values.
     pub guessed: Vec<(String, f64)>,

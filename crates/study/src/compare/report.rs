@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a comparison is asked, and what it answers.
 
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, known};
 use std::path::PathBuf;
 
 use idlewise_answer::Answer;
@@ -18,7 +18,7 @@ use crate::condition::{self, Check, Condition};
 use crate::replay::PlatformHead;
 
 /// Version of the JSON that a comparison gives.
-pub const SCHEMA: &str = "idlewise.compare/1";
+pub const SCHEMA: &str = "idlewise.compare/2";
 
 /// The two governors to compare, on which traces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -77,6 +77,7 @@ pub struct TraceComparison {
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
     /// How far replay makes the kernel's own choices.
+    #[serde(flatten, serialize_with = "known::fidelity")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     pub comparison: Comparison,
     /// How much the CPUs agree, where there are several.

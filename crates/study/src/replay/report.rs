@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use idlewise_answer::Answer;
 use idlewise_conform::recorded_governors::RecordedGovernor;
-use idlewise_model::{NotKnown, PiecesError, TapeCpu};
+use idlewise_model::{NotKnown, PiecesError, TapeCpu, known};
 use idlewise_platform::{EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
@@ -16,7 +16,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Version of the JSON that a replay gives; it changes when a field changes its meaning or goes away.
-pub const SCHEMA: &str = "idlewise.replay/1";
+pub const SCHEMA: &str = "idlewise.replay/2";
 
 /// The traces, the governors and the machine of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,7 @@ pub struct TraceResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parity: Vec<RecordedGovernor>,
     /// How far replay makes the kernel's own choices.
+    #[serde(flatten, serialize_with = "known::fidelity")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Sleep lengths that are not certain, and what depends on them.
     pub sensitivity: Sensitivity,
