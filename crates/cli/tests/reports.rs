@@ -143,7 +143,7 @@ fn periods(cpus: u32, each: u64, ticks: bool) -> String {
             at_us = if ticks {
                 at_us / 4000 * 4000 + 4000
             } else {
-                at_us + [60, 310, 1900, 8200][(i * i % 4) as usize]
+                at_us + [60, 310, 1900, 8200][((i * 7 + i / 3) % 4) as usize]
             };
             if ticks {
                 let now_ns = at_us * 1000;

@@ -2,7 +2,7 @@
 //! Advice: the answer, what it is worth, the settings, the evidence.
 
 use idlewise_answer::{Answer, Cell as Value, Column as Measured, Contender, Group, Role};
-use idlewise_chart::{Column, Kind, PageData, Table};
+use idlewise_chart::{Cell, Column, Kind, PageData, Table};
 use idlewise_machine::advise::{Advice, Replayed};
 
 use crate::{Source, answer, call, put_first};
@@ -15,30 +15,20 @@ const SETTINGS: [&str; 4] = ["set now", "at boot", "may try", "may build"];
 /// The page of advice.
 #[must_use]
 pub fn advise(a: &Advice, of: Source<'_>) -> PageData {
-    let lines = || of.everything.preamble.iter();
-    // A line without a label goes on with the one before.
-    let mut label = String::new();
-    let mut labelled: Vec<(String, String)> = Vec::new();
-    for line in lines() {
-        if let Some(own) = line.label().filter(|l| !l.is_empty()) {
-            own.clone_into(&mut label);
-        }
-        labelled.push((label.clone(), line.text().to_owned()));
-    }
     let of_load = if a.load.is_empty() { "this machine".to_owned() } else { a.load.clone() };
     let mut out = of.page(Kind::Advise, &format!("Advice for {of_load}"));
-    let answer = labelled.iter().filter(|(label, _)| ANSWER.contains(&label.as_str()));
-    out.verdicts = answer.map(|(label, text)| format!("{label}: {text}")).collect();
     out.warnings = a.machine_warnings.iter().chain(&a.warnings).cloned().collect();
-    let shown = |text: &String| {
-        out.warnings.contains(text)
-            || labelled
-                .iter()
-                .any(|(l, t)| t == text && [&ANSWER[..], &SETTINGS].concat().contains(&l.as_str()))
-    };
-    let notes = std::mem::take(&mut out.notes).into_iter().filter(|n| !shown(&n.text)).collect();
-    out.notes = notes;
-    let mut tables = vec![settings(&labelled)];
+    let mut set = Vec::new();
+    for note in std::mem::take(&mut out.notes) {
+        if ANSWER.contains(&note.label.as_str()) {
+            out.verdicts.push(format!("{}: {}", note.label, note.text));
+        } else if SETTINGS.contains(&note.label.as_str()) {
+            set.push(vec![note.label.into(), note.text.into()]);
+        } else if !out.warnings.contains(&note.text) {
+            out.notes.push(note);
+        }
+    }
+    let mut tables = vec![settings(set)];
     tables.extend(answer::tables(&replayed(a)));
     tables.push(changes(a));
     put_first(&mut out, tables);
@@ -46,13 +36,12 @@ pub fn advise(a: &Advice, of: Source<'_>) -> PageData {
     out
 }
 
-fn settings(labelled: &[(String, String)]) -> Table {
-    let rows = labelled.iter().filter(|(label, _)| SETTINGS.contains(&label.as_str()));
+fn settings(rows: Vec<Vec<Cell>>) -> Table {
     Table {
         name: "settings".to_owned(),
         title: "Settings".to_owned(),
         columns: vec![Column::text("when", "when"), Column::text("what", "what")],
-        rows: rows.map(|(label, text)| vec![label.as_str().into(), text.as_str().into()]).collect(),
+        rows,
     }
 }
 

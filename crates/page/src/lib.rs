@@ -40,9 +40,13 @@ impl Source<'_> {
         let mut out = PageData::new(kind, title, env!("CARGO_PKG_VERSION"), self.json);
         out.command = self.command;
         let lines = self.everything.preamble.iter().chain(&self.everything.footer);
-        out.notes = lines
-            .map(|l| Note { label: l.label().unwrap_or("").to_owned(), text: l.text().to_owned() })
-            .collect();
+        for line in lines {
+            // A line without a label goes on with the one before, as the text shows it.
+            let own = line.label().filter(|l| !l.is_empty());
+            let before = out.notes.last().filter(|_| line.label().is_some()).map(|n| n.label.clone());
+            let label = own.map(str::to_owned).or(before).unwrap_or_else(String::new);
+            out.notes.push(Note { label, text: line.text().to_owned() });
+        }
         out.tables.extend(self.everything.tables.iter().enumerate().map(|(i, t)| as_shown(i, t)));
         out
     }

@@ -28,21 +28,21 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
     out
 }
 
-/// `rk3399-timer: of 12 cells 5 match, 3 differ`.
+/// `rk3399-timer, 12 cells: matches 5, differs 3`.
 fn verdict(one: &Reproduced) -> String {
     let grades = [
-        (Grade::Matches, "match"),
-        (Grade::SameSign, "have the published order and sign"),
-        (Grade::Differs, "differ"),
-        (Grade::Missing, "have no number"),
-        (Grade::Fit, "were fitted"),
-        (Grade::Baseline, "are the baseline"),
-        (Grade::Unpublished, "were not published"),
+        Grade::Matches,
+        Grade::SameSign,
+        Grade::Differs,
+        Grade::Missing,
+        Grade::Fit,
+        Grade::Baseline,
+        Grade::Unpublished,
     ];
-    let counts = grades.map(|(g, words)| (one.count(g), words));
+    let counts = grades.map(|g| (one.count(g), g.words()));
     let words: Vec<String> =
-        counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
-    format!("{}: of {} cells {}", one.experiment.id, one.cells.len(), words.join(", "))
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{words} {n}")).collect();
+    format!("{}, {} cells: {}", one.experiment.id, one.cells.len(), words.join(", "))
 }
 
 fn point(one: &Reproduced, c: &Compared) -> Vec<Cell> {

@@ -21,7 +21,10 @@ export const periods: Chart = {
     const targets = tables.rows('targets');
     const width = room(look) - 62;
     // A logarithm has no zero: the first bin begins a little below its end.
-    const low = least(rows.map((r) => (r.from_ns > 0 ? r.from_ns : r.to_ns / 2)));
+    const low = least(
+      rows.map((r) => (r.from_ns > 0 ? r.from_ns : r.to_ns / 2)),
+      least(targets.filter((t) => t.target_residency_ns > 0).map((t) => t.target_residency_ns * 0.8)),
+    );
     const high = greatest(
       rows.map((r) => r.to_ns),
       greatest(targets.map((t) => t.target_residency_ns * 1.2)),
@@ -50,14 +53,14 @@ export const periods: Chart = {
         .map((t) => {
           const text = `${t.state} ${duration(t.target_residency_ns)}`;
           const w = look.measure(text, 10.5) + 8;
-          const at = pixel(Math.max(low, t.target_residency_ns));
+          const at = pixel(t.target_residency_ns);
           const turned = at + w > width;
           const start = turned ? at - w : at;
           let row = 0;
           while ((ends[row] ?? -1) > start) row += 1;
           ends[row] = start + w;
           return {
-            at: Math.max(low, t.target_residency_ns),
+            at: t.target_residency_ns,
             text,
             row,
             align: turned ? 'right' : 'left',

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Counted, Entry, IdleTable, Ledger, Outcome, PiecesError, TapeCpu};
+use idlewise_model::{Counted, Entry, IdleTable, Ledger, Outcome, PiecesError, TapeCpu, TickChoice};
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Book, Candidate};
 use idlewise_recording::entries::recorded_entry;
@@ -303,6 +303,12 @@ impl ShownPeriod {
         let asleep_ns = e.wake_ns.max(0).unsigned_abs();
         let late_ns = e.latency_ns.max(0).unsigned_abs();
         let duration = |ns: u64| idlewise_report::duration(ns as f64);
+        let tick = match e.tick {
+            TickChoice::Kept => "is kept",
+            TickChoice::Stopped => "is stopped",
+            TickChoice::WasStopped => "was stopped before",
+            TickChoice::Unknown => "is not known",
+        };
         let target = about.map_or_else(String::new, |s| {
             format!(", which pays from {} on", duration(s.target_residency_ns.max(0).unsigned_abs()))
         });
@@ -317,10 +323,9 @@ impl ShownPeriod {
             end_ns: e.start_ns.saturating_add(asleep_ns).saturating_add(late_ns),
             state,
             why: format!(
-                "{name}{target}: {verdict}. The CPU slept {} until {} came{latency}. Tick: {:?}.{}",
+                "{name}{target}: {verdict}. The CPU slept {} until {} came{latency}. The tick {tick}.{}",
                 duration(asleep_ns),
                 e.cause.name(),
-                e.tick,
                 said.map_or_else(String::new, |said| said.lines())
             ),
             name,
