@@ -15,7 +15,7 @@ use crate::{Source, answer, call, put_first};
 pub fn boot(r: &BootReport, of: Source<'_>) -> PageData {
     let answer = judged(r);
     let on: Vec<String> = r.cells.iter().map(name).collect();
-    let mut out = of.page(Kind::Boot, &format!("{} in Linux {}", on.join("; "), r.kernel));
+    let mut out = of.page(Kind::Boot, &format!("{} under Linux {}", on.join(", "), r.kernel));
     out.hashes = vec![Hash { name: format!("kernel {}", r.kernel), hash: r.kernel_id.clone() }];
     out.warnings = r.cells.iter().flat_map(|c| c.complaints.iter().cloned()).collect();
     out.verdicts = r.cells.iter().filter_map(agreement).collect();
@@ -28,7 +28,7 @@ pub fn boot(r: &BootReport, of: Source<'_>) -> PageData {
 }
 
 fn name(c: &Booted) -> String {
-    format!("{}, {}", c.platform, c.workload)
+    format!("{} on {}", c.workload, c.platform)
 }
 
 fn known(g: &GovernorResult) -> Option<&Score> {
