@@ -209,7 +209,8 @@ pub(crate) fn run(a: &AbArgs) -> Done {
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
     deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
     if a.page.is_asked() {
-        let everything = view::ab(&answer, true);
+        // Each value is among the points of the page, of however many runs.
+        let everything = view::ab(&answer, a.every);
         a.page.write(&pages::ab(&answer, page::source(&answer, &everything)?))?;
     }
     if !a.output.is_shown() {

@@ -364,6 +364,25 @@ fn charts_are_drawn_of_every_command_that_has_pages() {
     }
 }
 
+#[test]
+fn a_page_of_a_very_large_machine_says_what_it_leaves_out() {
+    let desk = tempfile::tempdir().unwrap();
+    for (name, more) in [("a.txt", 0), ("b.txt", 7)] {
+        fs::write(desk.path().join(name), counters(4096, more)).unwrap();
+    }
+    let page = desk.path().join("page.html");
+    let output = idlewise()
+        .args(["diff", "a.txt", "b.txt", "--as", "runs", "--report", "page.html"])
+        .current_dir(desk.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.len() <= idlewise_chart::LIMIT, "{} bytes", html.len());
+    assert!(html.contains("The residencies of single CPUs, which --format json has."));
+    assert!(html.contains("The JSON result is not in this page; --format json prints it."));
+}
+
 /// `make browser` has all views of all pages; this has every page once, each number, and each on a phone.
 #[test]
 fn a_browser_shows_every_page_without_an_error() {

@@ -25,7 +25,9 @@ pub fn diff(r: &DiffReport, of: Source<'_>) -> PageData {
     out.verdicts = pair.map_or_else(Vec::new, |(a, b)| verdict(a, b));
     let mut tables = answer::tables(&measured(r));
     tables.extend(pair.map(|(a, b)| changes(a, b)));
-    tables.push(residency(r));
+    let (residency, left_out) = residency(r);
+    tables.push(residency);
+    out.sampled.extend(left_out);
     put_first(&mut out, tables);
     call(&mut out, "recording", "part");
     call(&mut out, "governor", "run");
@@ -163,13 +165,19 @@ fn changes(a: &Run, b: &Run) -> Table {
     t
 }
 
-/// Clusters, where the machine has several, and CPUs.
-fn residency(r: &DiffReport) -> Table {
+/// So many states of CPUs have room in a page.
+const MOST: usize = 16_000;
+
+/// All CPUs together, clusters where the machine has several, and each CPU; what is left out of a large machine, in a
+/// sentence.
+fn residency(r: &DiffReport) -> (Table, Option<String>) {
+    let states: usize = r.runs.iter().map(|run| run.all.states.len() * run.cpus.len()).sum();
+    let cpus_have_room = states <= MOST;
     let mut t = Table::of_charts("residency");
     for (n, run) in r.runs.iter().enumerate() {
         let clusters = parts(run).map(|p| (p, None));
         let number = |p: &Part| p.name.trim_start_matches("cpu ").parse::<u32>().ok();
-        let cpus = run.cpus.iter().filter_map(|p| Some((p, Some(number(p)?))));
+        let cpus = run.cpus.iter().filter(|_| cpus_have_room).filter_map(|p| Some((p, Some(number(p)?))));
         for (part, cpu) in clusters.chain(cpus) {
             for (i, s) in part.states.iter().enumerate() {
                 t.rows.push(vec![
@@ -184,5 +192,6 @@ fn residency(r: &DiffReport) -> Table {
             }
         }
     }
-    t
+    let left_out = || "The residencies of single CPUs, which --format json has.".to_owned();
+    (t, (!cpus_have_room).then(left_out))
 }
