@@ -130,7 +130,8 @@ impl Pictures<'_> {
     /// What charts show of `runs`: for each recording those of each candidate.
     pub(crate) fn detail(&self, runs: &[Vec<Tallies<'_>>]) -> Result<ReplayDetail, CommandError> {
         let each = self.placement.recordings.par_iter().zip(runs);
-        let lanes = each.len() * self.candidates.len() * TIMELINES;
+        let cpus = self.placement.recordings.iter().map(|r| r.tape.cpus.len().min(TIMELINES));
+        let lanes = cpus.sum::<usize>() * self.candidates.len();
         let explained = (EXPLAINED / lanes.max(1)).clamp(EXPLAINED_AT_LEAST, TIMELINE_PERIODS);
         let recordings: Vec<RecordingDetail> = each
             .map(|(recording, runs)| self.recording_detail(recording, runs, explained))
