@@ -74,8 +74,7 @@ impl DetailsArgs {
 }
 
 fn terminal_width() -> usize {
-    let columns = ratatui::crossterm::terminal::size().map_or(USUAL_WIDTH, |(columns, _)| columns.into());
-    columns.clamp(WIDTHS[0], WIDTHS[1])
+    idlewise_screen::columns().unwrap_or(USUAL_WIDTH).clamp(WIDTHS[0], WIDTHS[1])
 }
 
 /// The measure of a single score with this name.

@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-mod bar;
-mod help;
-mod keys;
-mod screen;
-mod terminal;
-#[cfg(test)]
-mod tests;
-mod watched;
-
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -17,9 +8,8 @@ use clap::{Args, ValueEnum};
 use idlewise_live::Host;
 use idlewise_live::watch::{Snapshot, is_ours, textfile};
 use idlewise_report::Format;
+use idlewise_screen::{self as screen, Watched};
 use idlewise_view::{self as view, Grouping};
-
-use watched::Watched;
 
 use crate::args::{OutputArgs, seconds};
 use crate::output::{Done, Failure, deliver, is_stdout, warn, write_new};
@@ -114,7 +104,8 @@ pub(crate) fn run(a: &TopArgs) -> Done {
                        --prometheus FILE";
             return Err(Failure::Error(why.to_owned()));
         }
-        return terminal::run(Watched::new(&host)?, a.interval, a.group.into());
+        let shown = screen::run(Watched::new(&host)?, a.interval, a.group.into());
+        return shown.map(|()| true).map_err(|e| Failure::Error(e.to_string()));
     }
     a.output.check()?;
     let mut watched = Watched::new(&host)?;
@@ -140,8 +131,8 @@ fn prometheus(a: &TopArgs, host: &Host, path: &Path) -> Done {
         if a.once {
             return Ok(true);
         }
-        next = (next + a.interval).max(watched.began.elapsed());
-        thread::sleep(next.saturating_sub(watched.began.elapsed()));
+        next = (next + a.interval).max(watched.elapsed());
+        thread::sleep(next.saturating_sub(watched.elapsed()));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 /// Keys and what they do, for the help.
-pub(super) const KEYS: [(&str, &str); 9] = [
+pub(crate) const KEYS: [(&str, &str); 9] = [
     ("q  Esc  Ctrl-C", "quit"),
     ("Space  f", "freeze, without reading; go on"),
     ("g", "rows: CPUs, clusters, the machine"),

@@ -15,12 +15,12 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use super::bar::{ASLEEP, BUSY, asleep_style, bar, busy_style, state_sign, state_style};
-use super::help::KEYS;
+use crate::bar::{ASLEEP, BUSY, asleep_style, bar, busy_style, state_sign, state_style};
+use crate::help::KEYS;
 
 /// What rows are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(crate) enum Column {
     Name,
     Wakeups,
     TooDeep,
@@ -30,7 +30,7 @@ pub(super) enum Column {
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Name, Self::Wakeups, Self::TooDeep, Self::TooShallow, Self::Rejected, Self::Busy];
 
     fn head(self, group: Grouping) -> &'static str {
@@ -72,24 +72,24 @@ const STATE: usize = 7;
 const BAR_MIN: usize = 30;
 
 /// What the view knows.
-pub(super) struct Screen {
-    pub(super) snapshot: Option<Snapshot>,
-    pub(super) interval: Duration,
-    pub(super) cost: Duration,
-    pub(super) group: Grouping,
-    pub(super) sort: Column,
-    pub(super) reversed: bool,
-    pub(super) frozen: bool,
-    pub(super) help: bool,
-    pub(super) no_colour: bool,
+pub(crate) struct Screen {
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) interval: Duration,
+    pub(crate) cost: Duration,
+    pub(crate) group: Grouping,
+    pub(crate) sort: Column,
+    pub(crate) reversed: bool,
+    pub(crate) frozen: bool,
+    pub(crate) help: bool,
+    pub(crate) no_colour: bool,
     /// The first row shown.
-    pub(super) scroll: usize,
+    pub(crate) scroll: usize,
     /// How many rows there was place for.
-    pub(super) page: usize,
+    pub(crate) page: usize,
 }
 
 impl Screen {
-    pub(super) fn new(interval: Duration, group: Grouping) -> Self {
+    pub(crate) fn new(interval: Duration, group: Grouping) -> Self {
         Self {
             snapshot: None,
             interval,
@@ -134,7 +134,7 @@ impl Screen {
 }
 
 /// Draws everything. Where rows begin, and how many there is place for, is kept for the keys.
-pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
+pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let area = frame.area();
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let mut lines = vec![title(screen, width)];

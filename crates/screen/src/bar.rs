@@ -20,29 +20,29 @@ const COLOURS: [Color; 10] = [
 ];
 
 /// What stands for work, and for a stay that goes on.
-pub(super) const BUSY: char = '#';
-pub(super) const ASLEEP: char = 'z';
+pub(crate) const BUSY: char = '#';
+pub(crate) const ASLEEP: char = 'z';
 
-pub(super) fn state_style(index: usize, no_colour: bool) -> Style {
+pub(crate) fn state_style(index: usize, no_colour: bool) -> Style {
     let colour = COLOURS.get(index).copied().unwrap_or(Color::White);
     if no_colour { Style::new() } else { Style::new().fg(Color::Black).bg(colour) }
 }
 
-pub(super) fn busy_style(no_colour: bool) -> Style {
+pub(crate) fn busy_style(no_colour: bool) -> Style {
     if no_colour { Style::new() } else { Style::new().fg(Color::Red).add_modifier(Modifier::BOLD) }
 }
 
-pub(super) fn asleep_style(no_colour: bool) -> Style {
+pub(crate) fn asleep_style(no_colour: bool) -> Style {
     if no_colour { Style::new() } else { Style::new().fg(Color::DarkGray) }
 }
 
 /// What a state is drawn with: its number.
-pub(super) fn state_sign(index: usize) -> char {
+pub(crate) fn state_sign(index: usize) -> char {
     u32::try_from(index).ok().and_then(|i| char::from_digit(i % 10, 10)).unwrap_or('*')
 }
 
 /// The time of a row: deep states to the left, then shallower ones, stays that go on, work.
-pub(super) fn bar(row: &Row, width: usize, no_colour: bool) -> Vec<Span<'static>> {
+pub(crate) fn bar(row: &Row, width: usize, no_colour: bool) -> Vec<Span<'static>> {
     let states = row.states.iter().enumerate().rev();
     let mut parts: Vec<(f64, char, Style)> =
         states.map(|(i, s)| (s.time_pct, state_sign(i), state_style(i, no_colour))).collect();

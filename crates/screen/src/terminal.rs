@@ -6,15 +6,28 @@ use std::process;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use idlewise_live::LiveError;
 use idlewise_live::watch::{CounterSample, Snapshot};
 use idlewise_view::Grouping;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::terminal::size;
+use thiserror::Error;
 
-use super::keys::{Action, press};
-use super::screen::{Screen, draw};
-use super::watched::Watched;
-use crate::output::{Done, Failure};
+use crate::keys::{Action, press};
+use crate::screen::{Screen, draw};
+use crate::watched::Watched;
+
+/// Why the machine is not shown any longer.
+#[derive(Debug, Error)]
+pub enum ScreenError {
+    /// The terminal cannot be used.
+    #[error("terminal: {0}")]
+    Terminal(#[from] io::Error),
+    /// The machine cannot be watched.
+    #[error(transparent)]
+    Machine(#[from] LiveError),
+}
 
 /// Held while something is drawn, so that a signal does not give the terminal back in the middle of it.
 static DRAWING: Mutex<()> = Mutex::new(());
@@ -32,12 +45,20 @@ impl Drop for Restored {
     }
 }
 
-/// Shows the machine until `q`.
-pub(super) fn run(mut watched: Watched, interval: Duration, group: Grouping) -> Done {
+/// How many characters a line of the terminal has; nothing where there is none.
+#[must_use]
+pub fn columns() -> Option<usize> {
+    size().ok().map(|(columns, _)| columns.into())
+}
+
+/// Shows the machine until `q`, a new sample every `interval`. A signal ends the process, with the terminal given back.
+///
+/// # Errors
+/// [`ScreenError`] when the terminal or the machine cannot be read.
+pub fn run(mut watched: Watched, interval: Duration, group: Grouping) -> Result<(), ScreenError> {
     let before = watched.look()?;
     let mut screen = Screen::new(interval, group);
     screen.no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let failed = |e: io::Error| Failure::Error(format!("terminal: {e}"));
     // Where no handler can be set, a signal ends the command without it.
     let _ = ctrlc::set_handler(|| {
         // The lock is kept: nothing is drawn between this and the end.
@@ -45,17 +66,17 @@ pub(super) fn run(mut watched: Watched, interval: Duration, group: Grouping) -> 
         let _ = ratatui::try_restore();
         process::exit(INTERRUPTED);
     });
-    let mut terminal = ratatui::try_init().map_err(failed)?;
+    let mut terminal = ratatui::try_init()?;
     let _restored = Restored;
     let mut next = before.at + interval;
     let mut last = before;
     loop {
-        show(&mut terminal, &mut screen).map_err(failed)?;
-        let wait = if screen.frozen { FOREVER } else { next.saturating_sub(watched.began.elapsed()) };
-        if event::poll(wait).map_err(failed)? {
-            match event::read().map_err(failed)? {
+        show(&mut terminal, &mut screen)?;
+        let wait = if screen.frozen { FOREVER } else { next.saturating_sub(watched.elapsed()) };
+        if event::poll(wait)? {
+            match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match press(&mut screen, key) {
-                    Action::Quit => return Ok(true),
+                    Action::Quit => return Ok(()),
                     // What passed meanwhile is not of interest: the next numbers are of the next interval.
                     Action::Anew => {
                         last = watched.look()?;
@@ -72,7 +93,11 @@ pub(super) fn run(mut watched: Watched, interval: Duration, group: Grouping) -> 
     }
 }
 
-fn sample(watched: &mut Watched, last: CounterSample, screen: &mut Screen) -> Result<CounterSample, Failure> {
+fn sample(
+    watched: &mut Watched,
+    last: CounterSample,
+    screen: &mut Screen,
+) -> Result<CounterSample, LiveError> {
     let now = watched.look()?;
     screen.snapshot = Some(Snapshot::between(&last, &now));
     screen.cost = watched.cost;

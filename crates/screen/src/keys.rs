@@ -5,11 +5,11 @@ use std::time::Duration;
 use idlewise_view::Grouping;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::screen::{Column, Screen};
+use crate::screen::{Column, Screen};
 
 /// What a key asks of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     None,
     /// Begin a new interval.
     Anew,
@@ -20,7 +20,7 @@ pub(super) enum Action {
 const INTERVALS_MS: [u64; 11] =
     [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 600_000, 3_600_000];
 
-pub(super) fn press(screen: &mut Screen, key: KeyEvent) -> Action {
+pub(crate) fn press(screen: &mut Screen, key: KeyEvent) -> Action {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     if screen.help && !(control || key.code == KeyCode::Char('q')) {
         screen.help = false;

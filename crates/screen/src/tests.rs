@@ -9,8 +9,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys::{Action, press};
-use super::screen::{Column, Screen, draw};
+use crate::keys::{Action, press};
+use crate::screen::{Column, Screen, draw};
 
 const NAMES: [&str; 4] = ["POLL", "haltpoll idle", "C3", "C6"];
 
