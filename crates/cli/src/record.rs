@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use clap::Args;
 use idlewise_live::Host;
+use idlewise_live::perfetto_config::{BUFFER_MIB, LENGTH, perfetto_config};
 use idlewise_machine::record::{RecordRequest, overhead, record};
+use idlewise_platform::find;
 use idlewise_recorder::record::{Stop, messages};
 use idlewise_recording::DatForm;
 use idlewise_report::{Format, Report};
 use idlewise_view as view;
 
 use crate::output::{
-    Failure, Progress, interrupted, refuse_stdout, show_progress, warn, warn_lines, write_new,
+    Failure, Progress, interrupted, refuse_stdout, say, show_progress, warn, warn_lines, write_new,
 };
 use crate::restore;
 
@@ -68,6 +70,17 @@ pub(crate) struct RecordArgs {
     /// The built-in load of --overhead
     #[arg(long, hide = true)]
     play_messages: bool,
+    /// Print the configuration for Perfetto on a phone; record nothing
+    ///
+    /// With it Perfetto records all of this on an Android device; --seconds and --buffer are the device's [default: 10 s,
+    /// 16 MiB].
+    #[arg(long, requires = "platform", conflicts_with_all = ["output", "inputs", "force", "json", "plain", "overhead", "command"])]
+    perfetto_config: bool,
+    /// The device of --perfetto-config
+    ///
+    /// A name of `idlewise platform list`, a platform file or a sysfs dump.
+    #[arg(short, long, value_name = "PLATFORM", requires = "perfetto_config")]
+    platform: Option<String>,
     /// A folder with sys, proc, dev and run, instead of this machine
     ///
     /// It looks like the root of a machine.
@@ -86,8 +99,10 @@ With the inputs that the kernel's governor had:
   idlewise record -o trace.dat --inputs -- ./load
 How much does recording slow the load?
   idlewise record --overhead -- ./load
+A phone, by Perfetto:
+  idlewise record --perfetto-config --platform pixel6 > idle.cfg
 
-Needs root. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without \
+Needs root, the configuration does not. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without \
 one; 2 if nothing was recorded.
 Messages go to standard error. See docs/guide/recording.md.";
 
@@ -99,7 +114,11 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
         messages();
         return ExitCode::SUCCESS;
     }
-    match recorded(a) {
+    let done = match a.platform.as_deref().filter(|_| a.perfetto_config) {
+        Some(platform) => configuration(a, platform),
+        None => recorded(a),
+    };
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Error(why)) => {
@@ -107,6 +126,14 @@ pub(crate) fn run(a: &RecordArgs) -> ExitCode {
             ExitCode::from(NOT_DONE)
         }
     }
+}
+
+/// Prints what Perfetto takes on a device like `platform`.
+fn configuration(a: &RecordArgs, platform: &str) -> Result<u8, Failure> {
+    let device = find(platform).map_err(|e| Failure::Error(e.to_string()))?;
+    let length = a.seconds.map_or(LENGTH, Duration::from_nanos);
+    say(&perfetto_config(&device, length, a.buffer.unwrap_or(BUFFER_MIB)))?;
+    Ok(0)
 }
 
 fn recorded(a: &RecordArgs) -> Result<u8, Failure> {

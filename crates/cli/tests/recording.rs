@@ -370,3 +370,135 @@ fn what_cannot_be_written_is_refused_before_anything_is_recorded() {
     refused(&["-o", &at("x.dat"), "--json", "/proc/x.json"], "nothing can be written there");
     refused(&["-o", "/proc/x.dat"], "nothing can be written there");
 }
+
+#[test]
+fn the_configuration_for_a_phone_needs_no_root_and_its_device() {
+    let run = |arguments: &[&str]| {
+        let output = idlewise().arg("record").args(arguments).output().unwrap();
+        (output.status.code(), words(&output.stdout), words(&output.stderr))
+    };
+    let (code, text, said) =
+        run(&["--perfetto-config", "--platform", "pixel6", "--seconds", "30", "--buffer", "8"]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    for line in [
+        "pixel6: 8 CPUs, 30 s",
+        "duration_ms: 30000",
+        "buffer_size_kb: 8192",
+        "ftrace_events: \"power/cpu_idle\"",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    for (arguments, why) in [
+        (&["--perfetto-config"][..], "--platform"),
+        (&["--platform", "pixel6"], "--perfetto-config"),
+        (&["--perfetto-config", "--platform", "pixel66"], "pixel6"),
+        (&["--perfetto-config", "--platform", "pixel6", "-o", "x.dat"], "--output"),
+        (&["--perfetto-config", "--platform", "pixel6", "--", "true"], "COMMAND"),
+    ] {
+        let (code, text, said) = run(arguments);
+        assert!(code == Some(2) && text.is_empty() && said.contains(why), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_trace_of_perfetto_without_idle_events_names_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("it.txt");
+    let event = |at: u32| {
+        format!("  a-7  [000] d..1  10.{at:06}: sched_waking: comm=b pid=8 prio=120 target_cpu=000\n")
+    };
+    fs::write(&text, format!("# tracer: nop\n{}{}", event(1), event(2))).unwrap();
+    let run = |arguments: &[&str]| idlewise().args(arguments).current_dir(folder.path()).output().unwrap();
+    let converted = run(&["convert", "it.txt", "-o", "it.perfetto-trace"]);
+    assert!(converted.status.success(), "{}", words(&converted.stderr));
+    let said =
+        |file: &str| words(&run(&["replay", file, "--recorded-on", "pixel6", "--governor", "menu"]).stderr);
+    let of_perfetto = said("it.perfetto-trace");
+    assert!(
+        of_perfetto.contains("no cpu_idle events")
+            && of_perfetto.contains("record --perfetto-config --platform"),
+        "{of_perfetto}"
+    );
+    assert!(!said("it.txt").contains("perfetto"), "other recorders have no such configuration");
+}
+
+#[test]
+fn a_recording_of_a_guest_names_its_hosts_part_once() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+    let mixed = data.join("mixed.dat");
+    let said = |arguments: &[&str], file: &Path| {
+        let output = idlewise().args(arguments).arg(file).output().unwrap();
+        assert!(output.status.success(), "{}", words(&output.stderr));
+        words(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for arguments in [&["info"][..], &["score", "-v"], &["replay", "--governor", "menu", "-v"]] {
+        let text = said(arguments, &mixed);
+        assert_eq!(text.matches("recorded in a guest of KVM").count(), 1, "{arguments:?}: {text}");
+        assert!(text.contains("kvm:kvm_halt_poll_ns"), "{text}");
+    }
+    // What the recorder says of the machine decides: its driver, or its hypervisor.
+    let folder = tempfile::tempdir().unwrap();
+    let (copy, sidecar) = (folder.path().join("mixed.dat"), folder.path().join("mixed.toml"));
+    fs::copy(&mixed, &copy).unwrap();
+    for (made, expected) in [
+        ("driver = \"intel_idle\"", None),
+        ("driver = \"intel_idle\"\nhypervisor = \"Xen\"", Some("recorded in a guest of Xen, which")),
+        ("hypervisor = \"\"", Some("recorded in a guest, which")),
+    ] {
+        fs::write(&sidecar, format!("platform = \"kvm-guest\"\ngovernor = \"menu\"\n[made]\n{made}\n"))
+            .unwrap();
+        let text = said(&["info"], &copy);
+        assert_eq!(text.contains("recorded in a guest"), expected.is_some(), "{text}");
+        assert!(expected.is_none_or(|words| text.contains(words)), "{text}");
+    }
+}
+
+#[test]
+fn without_a_cpuidle_driver_it_says_what_can_still_be_learnt() {
+    let machine = Machine::stand_in(2);
+    let cpus = machine.path("sys/devices/system/cpu");
+    fs::write(cpus.join("cpuidle/current_driver"), "none\n").unwrap();
+    for cpu in 0..2 {
+        fs::remove_dir_all(cpus.join(format!("cpu{cpu}/cpuidle"))).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("it.dat");
+    let output = record(&machine, &["-o", to.to_str().unwrap(), "-s", "0.2"]);
+    let said = words(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("no cpuidle driver: no governor is asked") && said.contains("HLT or MWAIT"),
+        "{said}"
+    );
+    let names_one = words(&output.stderr).lines().any(|l| l.starts_with("governor "));
+    assert!(!names_one, "the kernel's default governor is not asked: {said}");
+    // A trace of a machine that was busy all the time shows no idle time.
+    let shows = said.contains("what it shows: when each CPU was idle")
+        && said.contains("--recorded-on kvm-guest --platform");
+    assert!(shows || said.contains("it does not show when each CPU was idle"), "{said}");
+}
+
+#[test]
+fn a_guest_is_known_by_what_its_kernel_shows() {
+    let of = |files: &[(&str, &str)]| {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Host::below(tree.path()).hypervisor()
+    };
+    let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let bare = [
+        (clocks, "tsc hpet acpi_pm \n"),
+        ("proc/cpuinfo", "flags\t\t: fpu vme\nmodel name : a hypervisor\n"),
+    ];
+    assert_eq!(of(&bare), None);
+    assert_eq!(of(&[(clocks, "tsc kvm-clock \n")]), Some("KVM"));
+    assert_eq!(of(&[("sys/hypervisor/type", "xen\n"), (clocks, "xen tsc\n")]), Some("Xen"));
+    assert_eq!(of(&[(clocks, "hyperv_clocksource_tsc_page acpi_pm\n")]), Some("Hyper-V"));
+    assert_eq!(of(&[("sys/class/dmi/id/sys_vendor", "QEMU\n"), (clocks, "arch_sys_counter\n")]), Some("KVM"));
+    assert_eq!(of(&[("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n")]), Some(""), "nobody says which");
+    assert_eq!(of(&[]), None);
+}

@@ -27,6 +27,30 @@ impl Host {
         }
     }
 
+    /// The hypervisor whose guest this machine is, "" where its name is not known; nothing on a machine of its own.
+    #[must_use]
+    pub fn hypervisor(&self) -> Option<&'static str> {
+        let read = |path: PathBuf| idlewise_files::read_to_string(&path).unwrap_or_default();
+        let dmi = |file: &str| read(self.sys.join("class/dmi/id").join(file));
+        let xen = read(self.sys.join("hypervisor/type"));
+        let clocks = read(self.sys.join("devices/system/clocksource/clocksource0/available_clocksource"));
+        let (vendor, product) = (dmi("sys_vendor"), dmi("product_name"));
+        let known = [
+            ("Xen", xen.trim() == "xen"),
+            ("KVM", clocks.contains("kvm-clock")),
+            ("Hyper-V", clocks.contains("hyperv")),
+            ("VMware", vendor.starts_with("VMware")),
+            ("KVM", product.contains("KVM") || vendor.starts_with("QEMU")),
+        ];
+        let known = known.iter().find(|(_, is)| *is).map(|(name, _)| *name);
+        // x86 has a flag for it, a device tree a node.
+        let flags = read(self.proc.join("cpuinfo"));
+        let flagged =
+            flags.lines().any(|l| l.starts_with("flags") && l.split_whitespace().any(|f| f == "hypervisor"));
+        let node = self.proc.join("device-tree/hypervisor").is_dir();
+        known.or_else(|| (flagged || node).then_some(""))
+    }
+
     /// The tracing file system.
     #[must_use]
     pub fn tracefs(&self) -> PathBuf {

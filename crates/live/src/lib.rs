@@ -9,6 +9,7 @@ pub mod files;
 mod host;
 pub mod journal;
 pub mod load;
+pub mod perfetto_config;
 pub mod power;
 pub mod tracefs;
 pub mod watch;

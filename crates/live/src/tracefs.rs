@@ -44,6 +44,12 @@ const NOT_WANTED: [(&str, &str); 9] = [
     ("power", "wakeup_source_activate"),
     ("power", "wakeup_source_deactivate"),
 ];
+/// Whether the event `name` of `system` is recorded.
+pub(crate) fn is_wanted(system: &str, name: &str) -> bool {
+    let whole = GROUPS.iter().any(|(group, _)| *group == system) && !NOT_WANTED.contains(&(system, name));
+    whole || EVENTS.contains(&(system, name))
+}
+
 /// The clock that timers expire by.
 pub const CLOCK: &str = "mono";
 /// A buffer that is fuller than this, in percent, wakes its reader.

@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+mod perfetto_config;
 mod power;
 mod watch;

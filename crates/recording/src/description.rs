@@ -9,6 +9,7 @@ use idlewise_platform::Platform;
 
 use crate::counter_snapshots::CounterSnapshots;
 use crate::error::CommandError;
+use crate::guest::unseen_in_guest;
 use crate::options::RecordingOptions;
 use crate::sidecar::{InputsBeside, Sidecar};
 
@@ -169,6 +170,18 @@ impl Description {
         }
         let Some(inside) = &self.inside else { return Ok(None) };
         inside.machine(&format!("{}: the description inside it", self.trace.display()))
+    }
+
+    /// Where it was recorded in a guest: what it cannot show. A recorder says so; the driver `haltpoll` is for guests of KVM.
+    #[must_use]
+    pub fn guest(&self) -> Option<String> {
+        let of = |s: &Option<Sidecar>| {
+            let made = s.as_ref()?.made.as_ref()?;
+            let word = |key: &str| made.get(key).and_then(toml::Value::as_str);
+            let of_driver = || word("driver").filter(|driver| *driver == "haltpoll").map(|_| "KVM");
+            word("hypervisor").or_else(of_driver).map(unseen_in_guest)
+        };
+        of(&self.beside).or_else(|| of(&self.inside))
     }
 
     /// The idle governor that it names.

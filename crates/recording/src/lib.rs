@@ -14,6 +14,7 @@ pub mod entries;
 pub mod error;
 pub mod file_state;
 pub mod governors;
+pub mod guest;
 pub mod input_files;
 pub mod json_paths;
 pub mod kernel_governor;

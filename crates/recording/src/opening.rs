@@ -61,6 +61,7 @@ impl Recording {
             idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
         let mut machine = machine;
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref())?);
+        tape.notes.extend(description.guest());
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
         trace.check_read()?;

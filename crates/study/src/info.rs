@@ -13,6 +13,7 @@ use crate::doomed::Doomed;
 use idlewise_conform::input_accuracy::{self, InputAccuracy};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_recording::description::Description;
 use idlewise_recording::file_state::FileState;
 use idlewise_recording::governors::{check_trees, offered};
 use idlewise_recording::input_files::is_tape;
@@ -179,7 +180,9 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     let replayed = if replay.yes { replayed(path, options, trees)? } else { None };
     let meta = trace.meta();
     let (first_ns, last_ns) = seen.span.ends_ns().unwrap_or_default();
-    let notes = meta.notes.iter().cloned().chain(seen.span.note()).collect();
+    // A description that cannot be read says nothing here; what needs it says why.
+    let guest = Description::of(path, meta.description.as_deref()).ok().and_then(|d| d.guest());
+    let notes = meta.notes.iter().cloned().chain(seen.span.note()).chain(guest).collect();
     let known: BTreeMap<&str, u64> =
         counts.iter().map(|c| (c.name.split_once(':').map_or(c.name.as_str(), |n| n.1), c.count)).collect();
     Ok(Info {

@@ -91,7 +91,11 @@ pub fn make_within(
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
     if !survey.any_idle() {
-        return Err(TapeError::NoIdle { name, advice: way_out(&health), events: most_frequent(&events) });
+        return Err(TapeError::NoIdle {
+            name,
+            advice: way_out(&health, &trace.meta().format),
+            events: most_frequent(&events),
+        });
     }
     let total = events.counts().values().sum();
     let facts = survey.finish(machine);
@@ -121,7 +125,7 @@ pub fn make_within(
 }
 
 /// What to do about a recording without idle stays: it may be that a part of it is missing.
-fn way_out(health: &Health) -> String {
+fn way_out(health: &Health, format: &str) -> String {
     let first = |found: fn(HealthKind) -> bool| health.iter().find(|(kind, _)| found(*kind));
     let words =
         |kind: HealthKind, c: &HealthCount| format!("{} {} (first: {})", c.count, kind.describe(), c.first);
@@ -130,6 +134,9 @@ fn way_out(health: &Health) -> String {
         Some((kind @ HealthKind::BadEvent, c)) => format!("record again; the recording leaves out \
             {}", words(kind, c)),
         Some((kind, c)) => format!("copy the file again, a part of it is missing: {}", words(kind, c)),
+        None if format.starts_with("Perfetto") => "record with the configuration that `idlewise record --perfetto-config \
+                 --platform PLATFORM` prints"
+            .to_owned(),
         None => "record with the events of the `power` and `sched` groups, for example `trace-cmd record -e power \
                  -e sched -e timer -e irq`"
             .to_owned(),

@@ -12,6 +12,7 @@ use super::request::kept_aside;
 use super::taken::Taken;
 use idlewise_recording::counters::{CounterCheck, CpuCheck};
 use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_study::info::info;
 
 /// Version of the JSON of a recording's report.
 pub(super) const SCHEMA: &str = "idlewise.record/1";
@@ -86,8 +87,27 @@ impl RecordReport {
                 report.cpus = Self::none_usable(taken);
                 report.notes.push(e.to_string());
             }
+        } else {
+            report.notes.extend(Self::without_states(path));
         }
         report
+    }
+
+    /// What the recording of a machine without idle states shows all the same.
+    fn without_states(path: &Path) -> Option<String> {
+        let read = info(path, &RecordingOptions::default(), &[]).ok()?;
+        let shown = "when each CPU was idle, what ended that, and which timer was next";
+        let example = "--recorded-on kvm-guest --platform skylake-sp --governor menu,teo";
+        Some(if read.replay.yes {
+            format!(
+                "what it shows: {shown} ({}). What it does not: states, and choices to be scored. What governors would have \
+                 chosen with the idle states of another machine: `idlewise replay {} {example}`",
+                read.replay.words,
+                path.display()
+            )
+        } else {
+            format!("it does not show {shown}: {}", read.replay.words)
+        })
     }
 
     /// Where no tape could be made of the trace.

@@ -5,6 +5,8 @@ use idlewise_platform::{Platform, cpu_list};
 use idlewise_recorder::record::{Ended, Recorded};
 use serde::Serialize;
 
+use idlewise_recording::guest::unseen_in_guest;
+
 use super::inputs::{InputsMade, TakenInputs};
 use super::request::RecordRequest;
 
@@ -22,6 +24,8 @@ pub(super) struct Made {
     hz: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hypervisor: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cpufreq_governor: Option<String>,
     cpus_online: String,
@@ -47,6 +51,10 @@ pub(super) struct Made {
     inputs: Option<InputsMade>,
 }
 
+/// What there is without a driver.
+const NO_DRIVER: &str = "this machine has no cpuidle driver: no governor is asked, and an idle CPU runs the one idle routine of its \
+    architecture (x86: HLT or MWAIT; arm: WFI)";
+
 impl Made {
     pub(super) fn of(
         recorded: &Recorded,
@@ -66,8 +74,11 @@ impl Made {
                     .to_owned(),
             );
         }
-        if machine.is_none() {
-            notes.push("the kernel has no idle states here: name the machine with --recorded-on".to_owned());
+        if facts.driver.is_none() {
+            notes.push(NO_DRIVER.to_owned());
+        } else if machine.is_none() {
+            notes
+                .push("the kernel shows no idle states here: name the machine with --recorded-on".to_owned());
         }
         let unvisited: Vec<u32> = recorded.before.not_visited.clone();
         if !unvisited.is_empty() {
@@ -87,6 +98,7 @@ impl Made {
             machine: facts.machine.clone(),
             hz: machine.and_then(|m| m.hz),
             driver: facts.driver.clone(),
+            hypervisor: facts.hypervisor,
             cpufreq_governor: facts.cpufreq.clone(),
             cpus_online: cpu_list(&facts.cpus),
             guest_halt_poll_ns: facts.haltpoll.get("guest_halt_poll_ns").copied(),
@@ -116,6 +128,7 @@ impl Made {
     /// What a user should hear at once.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut out = self.notes.clone();
+        out.extend(self.hypervisor.map(unseen_in_guest));
         out.extend(
             self.missing.iter().map(|m| format!("not recorded, as this kernel does not have it: {m}")),
         );

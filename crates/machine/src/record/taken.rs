@@ -33,7 +33,8 @@ impl Taken {
     /// The kernel's idle governor, with the parameters by which it ruled.
     pub(super) fn governor(&self) -> Option<String> {
         let facts = &self.recorded.facts;
-        let name = facts.governor.clone()?;
+        // A kernel without a driver names a governor that it never asks.
+        let name = facts.governor.clone().filter(|_| facts.driver.is_some())?;
         let parameters: Vec<String> = match name.as_str() {
             "haltpoll" => facts.haltpoll.iter().map(|(name, value)| format!("{name}={value}")).collect(),
             _ => Vec::new(),

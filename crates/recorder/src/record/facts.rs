@@ -9,6 +9,9 @@ use rustix::fs::OFlags;
 
 use idlewise_live::Host;
 
+/// What the kernel calls it where it has no cpuidle driver.
+const NO_DRIVER: &str = "none";
+
 /// What is to be known of a machine to understand its recording, beside its idle states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -21,6 +24,8 @@ pub struct Facts {
     /// The CPUs that are online.
     pub cpus: Vec<u32>,
     pub topology: Topology,
+    /// The hypervisor whose guest it is, "" where its name is not known.
+    pub hypervisor: Option<&'static str>,
     /// The parameters of the governor `haltpoll`, where the kernel has it; yes is 1.
     pub haltpoll: BTreeMap<String, u64>,
     /// The limit on wakeup latencies that somebody holds for all CPUs, us.
@@ -68,7 +73,8 @@ impl Facts {
             machine: uname.machine().to_string_lossy().into_owned(),
             governor: word(&idle.join("current_governor"))
                 .or_else(|| word(&idle.join("current_governor_ro"))),
-            driver: word(&idle.join("current_driver")),
+            driver: word(&idle.join("current_driver")).filter(|name| name != NO_DRIVER),
+            hypervisor: host.hypervisor(),
             cpus: cpus.to_vec(),
             topology: Topology {
                 package: place("topology/physical_package_id"),
