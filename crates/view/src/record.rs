@@ -44,7 +44,7 @@ pub fn record(r: &RecordReport) -> Report {
             "`idlewise replay {path}` compares governors on it, `idlewise score {path}` scores the kernel's \
              own choices"
         )
-    } else if r.machine_known {
+    } else if r.machine_known || !r.cpus.is_empty() {
         format!("no CPU is usable for replay here; `idlewise info {path}` says what the trace does show")
     } else {
         format!("`idlewise replay {path} --recorded-on PLATFORM` compares governors on it")

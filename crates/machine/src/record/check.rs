@@ -88,26 +88,28 @@ impl RecordReport {
                 report.notes.push(e.to_string());
             }
         } else {
-            report.notes.extend(Self::without_states(path));
+            report.without_states(taken);
         }
         report
     }
 
-    /// What the recording of a machine without idle states shows all the same.
-    fn without_states(path: &Path) -> Option<String> {
-        let read = info(path, &RecordingOptions::default(), &[]).ok()?;
+    /// Notes what the recording of a machine without idle states shows all the same.
+    fn without_states(&mut self, taken: &Taken) {
         let shown = "when each CPU was idle, what ended that, and which timer was next";
         let example = "--recorded-on kvm-guest --platform skylake-sp --governor menu,teo";
-        Some(if read.replay.yes {
-            format!(
+        match info(&self.path, &RecordingOptions::default(), &[]).map(|read| read.replay) {
+            Ok(replay) if replay.yes => self.notes.push(format!(
                 "what it shows: {shown} ({}). What it does not: states, and choices to be scored. What governors would have \
                  chosen with the idle states of another machine: `idlewise replay {} {example}`",
-                read.replay.words,
-                path.display()
-            )
-        } else {
-            format!("it does not show {shown}: {}", read.replay.words)
-        })
+                replay.words,
+                self.path.display()
+            )),
+            replay => {
+                let why = replay.map_or_else(|e| e.to_string(), |replay| replay.words);
+                self.notes.push(format!("it does not show {shown}: {why}"));
+                self.cpus = Self::none_usable(taken);
+            }
+        }
     }
 
     /// Where no tape could be made of the trace.
