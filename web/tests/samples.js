@@ -420,7 +420,7 @@
     const notes = [
       {
         label: 'fidelity',
-        text: `replay of ${trace.fidelity.Ok.governor} repeats the kernel's choices: state ${trace.fidelity.Ok.same_state_pct.toFixed(2)} %`,
+        text: `replay of ${trace.fidelity.governor} repeats the kernel's choices: state ${trace.fidelity.same_state_pct.toFixed(2)} %`,
       },
       ...trace.head.left_out.map((l) => ({ label: 'left out', text: `CPU ${l.cpu}: ${l.why}` })),
       ...trace.head.health.map((h) => ({

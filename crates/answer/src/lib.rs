@@ -8,6 +8,7 @@ mod table;
 mod trust;
 mod verdict;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use small::{SMALL_LATENCY_NS, SMALL_PCT};
@@ -17,7 +18,7 @@ pub use trust::{Grade, Reason, Trust};
 pub use verdict::{Subjects, USUAL, Verdict, verdict, verdicts_over};
 
 /// What a comparison comes to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Answer {
     pub governors: Vec<String>,
     /// On what: recordings or a workload, and the machine.

@@ -2,13 +2,14 @@
 use std::collections::BTreeMap;
 
 use idlewise_stats::{Interval, median, resampled_mean};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::small::SMALL_PCT;
 use crate::table::{Column, Group, Quantity, Role};
 
 /// How a governor changes a column over several recordings. No recording counts for more than another, however long it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     pub governor: String,
     pub role: Role,
@@ -34,7 +35,7 @@ pub struct Spread {
 }
 
 /// What the recordings show together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shown {
     /// It falls: the interval is below 0.

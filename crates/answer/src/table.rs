@@ -2,10 +2,11 @@
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Better, Measure, Score, StateScore, Unit};
 use idlewise_stats::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A measure that decides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Column {
     /// As in `--fail-if` and `--columns`.
     pub name: String,
@@ -18,7 +19,7 @@ pub struct Column {
 }
 
 /// What a column counts; it decides how cells look and how changes are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     Count,
@@ -35,7 +36,7 @@ pub enum Quantity {
 }
 
 /// The governors on one recording, or in all runs of one workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Group {
     pub name: String,
     /// Groups of one machine are alike.
@@ -44,7 +45,7 @@ pub struct Group {
 }
 
 /// What one governor comes to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Contender {
     pub governor: String,
     pub role: Role,
@@ -59,7 +60,7 @@ pub struct Contender {
 }
 
 /// Idle periods and misses, as sysfs and postings count them: `aboves` were too deep, `belows` too shallow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct MissCounts {
     pub idles: u64,
     pub aboves: u64,
@@ -82,7 +83,7 @@ impl MissCounts {
 }
 
 /// What a governor is in a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The others are compared with it.
@@ -93,7 +94,7 @@ pub enum Role {
 }
 
 /// A value and its change from the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cell {
     /// Not a number where it is not known.
     pub value: f64,

@@ -3,10 +3,11 @@ use idlewise_model::NotKnown;
 use idlewise_recording::trace_head::InputHead;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_report::share;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How far numbers can be trusted, in a word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     #[default]
@@ -16,7 +17,7 @@ pub enum Grade {
 }
 
 /// How far numbers can be trusted, and why.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Trust {
     pub grade: Grade,
     /// What speaks against them, the worst first, then what speaks for them.
@@ -24,7 +25,7 @@ pub struct Trust {
 }
 
 /// Why a grade is what it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reason {
     /// A name that does not change with its numbers.
     pub id: &'static str,

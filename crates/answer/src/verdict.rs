@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_stats::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::small::{SMALL_LATENCY_NS, SMALL_PCT};
@@ -7,7 +8,7 @@ use crate::spread::{Shown, Spread};
 use crate::table::{Column, Contender, Quantity, Role};
 
 /// What a governor comes to against the baseline, in a sentence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Verdict {
     pub governor: String,
     pub words: String,

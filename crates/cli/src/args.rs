@@ -884,6 +884,14 @@ pub(crate) struct BootShellArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = examples::SCHEMA)]
+pub(crate) struct SchemaArgs {
+    /// The command that gives the result [default: list them]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) report: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SelfDescribeArgs {
     /// The folder to write to; existing files are overwritten
     #[arg(value_name = "DIR")]

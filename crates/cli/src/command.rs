@@ -6,7 +6,7 @@ use crate::ab::AbArgs;
 use crate::advise::AdviseArgs;
 use crate::args::{
     BootArgs, CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs,
-    ReplayArgs, ReproduceArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
+    ReplayArgs, ReproduceArgs, SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
@@ -147,6 +147,8 @@ pub(crate) enum Command {
     ///
     /// `scan` describes the running machine.
     Platform(PlatformArgs),
+    /// Print the JSON Schema of a result, or list the results that have one
+    Schema(SchemaArgs),
     /// A load of `ab`
     #[command(hide = true)]
     Load(LoadArgs),
@@ -171,6 +173,7 @@ impl Command {
                 | Self::Restore(_)
                 | Self::Governors(_)
                 | Self::Platform(_)
+                | Self::Schema(_)
         )
     }
 }

@@ -50,6 +50,12 @@ A row of a golden file:
 
 Exit status: 0 success, 2 failure.";
 
+pub(crate) const SCHEMA: &str = "\
+What fields does a result have, and of which types?
+  idlewise schema replay
+The same as a file, for a validator of JSON Schema 2020-12:
+  idlewise schema replay > replay.schema.json";
+
 pub(crate) const SCORE: &str = "\
 How good were the kernel's own choices, by CPU?
   idlewise score trace.dat --per cpu

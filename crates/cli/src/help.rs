@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("This machine", &["advise", "ab", "top", "diff", "restore"]),
     ("Machines that are not here", &["simulate", "reproduce", "boot"]),
     ("Recordings and files", &["info", "tape", "convert"]),
-    ("What there is", &["governors", "platform", "drive"]),
+    ("What there is", &["governors", "platform", "drive", "schema"]),
 ];
 
 /// Examples of a short help.
@@ -80,4 +80,21 @@ fn first_examples(long: &str) -> String {
         out.push(line);
     }
     out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let root = crate::command::Arguments::command();
+        let mut shown: Vec<&str> =
+            root.get_subcommands().filter(|c| !c.is_hide_set()).map(Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
+    }
 }

@@ -29,6 +29,7 @@ mod record;
 mod replay;
 mod reproduce;
 mod restore;
+mod schema;
 mod score;
 mod simulate;
 mod surroundings;
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
         Command::Load(a) => load::run(&a),
         Command::Restore(a) => restore::run(&a),
         Command::Record(a) => return record::run(&a),
+        Command::Schema(a) => schema::run(&a),
         Command::SelfDescribe(a) => describe::run(&a),
     };
     status(result)

@@ -32,6 +32,7 @@ mod platform_page;
 mod recording;
 mod reference;
 mod reports;
+mod schemas;
 mod surroundings;
 mod untrusted;
 mod watching;

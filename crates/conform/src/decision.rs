@@ -208,7 +208,7 @@ impl KernelChoice {
 }
 
 /// What a governor answers here, as far as the recording shows it of the kernel's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, Serialize, Deserialize)]
 pub struct Answer {
     pub state: i32,
     /// The tick is to be stopped.

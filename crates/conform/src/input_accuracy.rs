@@ -4,6 +4,7 @@
 use idlewise_governor::Inputs;
 use idlewise_model::{Asked, CpuTape, PiecesError, TapeCpu};
 use idlewise_platform::Cluster;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::decision::Decision;
@@ -19,7 +20,7 @@ const NEAR_NS: u64 = 50_000;
 const NEAR_UTIL: u64 = 8;
 
 /// One input of governors: how right the tape's values are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct InputAccuracy {
     pub name: String,
     /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has.

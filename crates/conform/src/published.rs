@@ -3,14 +3,15 @@
 
 use idlewise_governor::Inputs;
 use idlewise_model::{NotKnown, known};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::agreement::{Agreement, Divergence};
 use crate::decision::{Answer, Source};
 
 /// `parity[].result` in JSON.
-#[derive(Serialize)]
-struct Counts {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Counts {
     decisions: u64,
     same: u64,
     other_state: u64,
@@ -23,7 +24,7 @@ struct Counts {
 }
 
 /// `parity[].result.first[]` in JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Event {
     cpu: u32,
     at_ns: u64,
@@ -36,7 +37,7 @@ struct Event {
 }
 
 /// `files[].first[]` of `idlewise.drive/1`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Row {
     step: u64,
     line: u64,
@@ -51,7 +52,7 @@ struct Row {
 
 /// For `#[serde(serialize_with)]`: what came of a recorded governor, or why nothing did.
 pub(crate) fn result<S: Serializer>(result: &Result<Agreement, NotKnown>, to: S) -> Result<S::Ok, S::Error> {
-    known::put("result", "result_not_known", result.as_ref().map(counts), to)
+    known::result(&result.as_ref().map(counts).map_err(Clone::clone), to)
 }
 
 fn counts(a: &Agreement) -> Counts {

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{NotKnown, TapeCpu, TickGrid};
+use idlewise_model::{NotKnown, TapeCpu, TickGrid, known};
 use idlewise_platform::Platform;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agreement::Agreement;
@@ -27,7 +28,7 @@ const USERS: &str = "my";
 const NAME_MAX: usize = 15;
 
 /// One governor of a recording with recorded inputs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RecordedGovernor {
     /// What the kernel called it; empty where it was in charge before the recording began.
     pub kernel_governor: String,
@@ -47,6 +48,7 @@ pub struct RecordedGovernor {
     pub cpus: Vec<u32>,
     /// What came of it, or why nothing did.
     #[serde(flatten, serialize_with = "published::result")]
+    #[schemars(with = "known::ResultOrWhy<published::Counts>")]
     pub result: Result<Agreement, NotKnown>,
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
 
 use idlewise_model::{IdleTable, MAX_STATES, StateIndex};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
@@ -14,7 +15,7 @@ pub(crate) const ABI_VERSION: u32 = 3;
 const FLAG_POLLING: c_uint = 1;
 
 /// What a governor may ask during one decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Inputs {
     /// The CPU's clock, ns (`local_clock()`).

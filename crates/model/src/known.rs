@@ -3,24 +3,39 @@
 //!
 //! For `#[serde(flatten, serialize_with = "known::fidelity")]`: each function is called as the field that it is for.
 
+use schemars::JsonSchema;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::NotKnown;
 
 macro_rules! fields {
-    ($($name:ident)*) => {$(
+    ($($name:ident $why:ident $schema:ident)*) => {$(
         /// The field of this name, or why it is not known.
         ///
         /// # Errors
         /// What the serialiser says.
         pub fn $name<T: Serialize, S: Serializer>(value: &Result<T, NotKnown>, to: S) -> Result<S::Ok, S::Error> {
-            put(stringify!($name), concat!(stringify!($name), "_not_known"), value.as_ref(), to)
+            put(stringify!($name), stringify!($why), value.as_ref(), to)
+        }
+
+        /// What is written so, for its JSON Schema alone.
+        #[derive(JsonSchema, Serialize)]
+        #[schemars(inline)]
+        pub struct $schema<T> {
+            $name: Option<T>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $why: Option<String>,
         }
     )*};
 }
 
-fields! { ab fidelity replay }
+fields! {
+    ab ab_not_known AbOrWhy
+    fidelity fidelity_not_known FidelityOrWhy
+    replay replay_not_known ReplayOrWhy
+    result result_not_known ResultOrWhy
+}
 
 /// The same of a `replay` that may not have been asked for: then it is null, and no reason is given.
 ///

@@ -9,6 +9,7 @@ use idlewise_model::{
 };
 use idlewise_platform::{StateCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::counter_snapshots::CounterSnapshots;
@@ -22,7 +23,7 @@ const FEW_ENTRIES: u64 = 2;
 const MISCOUNTED_IN: u64 = 100;
 
 /// Two looks at the counters, and the trace in between.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CounterCheck {
     /// CPUs that both snapshots and the trace have.
     pub cpus: Vec<CpuCheck>,
@@ -31,7 +32,7 @@ pub struct CounterCheck {
 }
 
 /// One CPU between the two looks at its counters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CpuCheck {
     pub cpu: u32,
     /// When its counters were read, ns on the trace's clock.
@@ -45,7 +46,7 @@ pub struct CpuCheck {
 }
 
 /// One state: what the kernel counted and what the trace tells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct StateCheck {
     pub name: String,
     pub usage: Both,
@@ -65,7 +66,7 @@ pub struct StateCheck {
 }
 
 /// The same count from two places. What a kernel does not count is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Both {
     pub kernel: Option<u64>,
     pub trace: u64,

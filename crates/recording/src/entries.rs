@@ -5,10 +5,11 @@ use idlewise_model::{
     Breach, CpuTape, Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags, TickChoice,
     WakeCause, at,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct VerdictCheck {
     /// "Too deep" by the kernel.
     pub kernel_above: u64,

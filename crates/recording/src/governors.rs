@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand, files_in_folder};
 use idlewise_model::{NotKnown, TickGrid};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
@@ -16,7 +17,7 @@ use crate::limits;
 use crate::recording::Recording;
 
 /// Where a governor that is none of ours came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ForeignHead {
     /// What it is called here.
     pub governor: String,
@@ -31,7 +32,7 @@ pub struct ForeignHead {
 }
 
 /// A file that a governor is made of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SourceHead {
     pub file: String,
     /// XXH3-128 of it.

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use idlewise_governor::{Governor, Spec};
 use idlewise_tape::Limits;
 use idlewise_trace::{Choice, TraceError, TraceFile};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CommandError;
 use crate::kernel_governor::{OTHER, other};
 
 /// What to know about a recording besides its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RecordingOptions {
     /// The machine that was recorded: a platform's id, a platform file or a sysfs dump; `same`: that of `replayed_on`.
     pub recorded_on: Option<String>,
@@ -42,7 +43,7 @@ pub struct RecordingOptions {
 }
 
 /// What a replay runs with besides its traces and governors. Every request that replays has these fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ReplaySetup {
     /// What is known about the traces beside their files.
     pub recording: RecordingOptions,
@@ -52,6 +53,7 @@ pub struct ReplaySetup {
     pub cluster: Option<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "crate::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
     pub kernel_trees: Vec<PathBuf>,
     /// Seed of the random numbers that a governor may ask for.
     pub seed: u64,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use idlewise_model::{CpuTape, PiecesError, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
 use idlewise_replay::{SleepLengths, Workload};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CommandError, Named};
@@ -16,7 +17,7 @@ use crate::trace_head::TraceHead;
 use crate::what_if;
 
 /// How a result is broken down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
     #[default]

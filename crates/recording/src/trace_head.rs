@@ -5,13 +5,14 @@ use std::path::Path;
 
 use idlewise_model::{Confidence, Health, HealthCount, HealthKind, NotKnown, TapeCpu};
 use idlewise_report::percent;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::recording::Recording;
 
 /// The recording behind a result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TraceHead {
     pub name: String,
     /// XXH3-128 of the trace.
@@ -52,14 +53,14 @@ pub struct TraceHead {
 }
 
 /// A CPU that is left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LeftOut {
     pub cpu: u32,
     pub why: String,
 }
 
 /// One kind of input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct InputHead {
     pub name: String,
     /// Values recorded, derived, bounded, assumed.
@@ -75,7 +76,7 @@ pub struct InputHead {
 }
 
 /// One kind of dirt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct HealthHead {
     /// Which, as in [`idlewise_model::HealthKind::name`].
     pub kind: String,
@@ -85,7 +86,7 @@ pub struct HealthHead {
 }
 
 /// How far replay makes the kernel's own choices.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FidelityHead {
     /// The governor that was replayed for it.
     pub governor: String,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use idlewise_model::{Counted, TickChoice, WakeCause, nth};
-use serde::ser::SerializeStruct;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::{Breaches, Tally, Unplaced};
 
 /// What a table shows of a run, a CPU, a cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Score {
     /// Idle periods that ended: the denominator of the two shares below.
     pub wakeups: u64,
@@ -50,7 +51,7 @@ pub struct Score {
 }
 
 /// One state's share of a [`Score`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct StateScore {
     /// The state's name; several where clusters name it differently.
     pub name: String,
@@ -80,15 +81,37 @@ pub struct Latency {
     pub max_ns: u64,
 }
 
+/// [`Latency`] in JSON.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Latency")]
+struct Known {
+    wakes: u64,
+    mean_ns: Option<f64>,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut out = s.serialize_struct("Latency", 5)?;
-        out.serialize_field("wakes", &self.wakes)?;
-        out.serialize_field("mean_ns", &self.known(self.mean_ns))?;
-        out.serialize_field("p50_ns", &self.known(self.p50_ns))?;
-        out.serialize_field("p99_ns", &self.known(self.p99_ns))?;
-        out.serialize_field("max_ns", &self.known(self.max_ns))?;
-        out.end()
+        let known = Known {
+            wakes: self.wakes,
+            mean_ns: self.known(self.mean_ns),
+            p50_ns: self.known(self.p50_ns),
+            p99_ns: self.known(self.p99_ns),
+            max_ns: self.known(self.max_ns),
+        };
+        known.serialize(s)
+    }
+}
+
+impl JsonSchema for Latency {
+    fn schema_name() -> Cow<'static, str> {
+        Known::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Known::json_schema(generator)
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use idlewise_model::{Breach, Counted, Entry, IdleTable, Ledger, MAX_STATES, Miss, Outcome, WakeCause};
 use idlewise_platform::EnergyTable;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was counted in one idle state.
@@ -35,7 +36,7 @@ impl StateTally {
 }
 
 /// How many choices the core carried out although something was wrong with them ([`idlewise_model::Breach`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Breaches {
     /// Of a state that was switched off, although another was on.
     pub disabled: u64,
@@ -62,7 +63,7 @@ impl Breaches {
 }
 
 /// Idle periods in a state that the table does not have, or that nobody knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Unplaced {
     pub entries: u64,
     /// How long together, ns.

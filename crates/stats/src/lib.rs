@@ -15,6 +15,7 @@ mod resample;
 mod trend;
 mod verdict;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use distribution::t_quantile;
@@ -27,14 +28,14 @@ pub use trend::Trend;
 pub use verdict::{Change, mean_change};
 
 /// Where something lies with a stated probability.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
 }
 
 /// Several values of one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Summary {
     pub n: usize,
     pub mean: f64,

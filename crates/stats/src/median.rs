@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Interval;
@@ -23,7 +24,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The middle of several values and what is known of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Median {
     pub n: usize,
     pub median: f64,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mean;
@@ -11,7 +12,7 @@ const GROUP: usize = 2;
 const SHARE: usize = 5;
 
 /// A group of values that lie together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Mode {
     pub n: usize,
     pub mean: f64,

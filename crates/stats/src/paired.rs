@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{half_width, mean};
 
 /// The change from the first to the second value of pairs that share their chance (a simulation's seed), so that what is
 /// common to both of a pair does not hide it. Intervals are of 95 %, by Student's t.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PairedChange {
     pub n: usize,
     /// Mean of the differences.

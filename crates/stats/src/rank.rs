@@ -5,6 +5,7 @@
 //! Wilcoxon 1945 for the test; Hodges and Lehmann 1963 for the shift and Tukey for its interval, as in Hollander and
 //! Wolfe, Nonparametric Statistical Methods, chapter 3.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Interval;
@@ -15,7 +16,7 @@ use crate::median::{median, sorted};
 const EXACT: usize = 50;
 
 /// Whether the second values of pairs differ from the first, by rank.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RankTest {
     pub pairs: usize,
     /// Sum of the ranks of the differences above zero, by size without sign; differences of zero have no rank.
@@ -69,7 +70,7 @@ pub fn signed_rank(differences: &[f64]) -> Option<RankTest> {
 }
 
 /// How large differences are: the median of all means of two, and its distribution-free interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Shift {
     /// Hodges and Lehmann's estimate.
     pub estimate: f64,

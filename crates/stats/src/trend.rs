@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::normal_tail;
 use crate::median::median;
 
 /// Whether values grow or fall in the order in which they were taken.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Trend {
     /// Growth from the first to the last value by Theil and Sen's slope, in the values' unit.
     pub growth: f64,

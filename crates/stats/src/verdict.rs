@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::normal_quantile;
@@ -12,7 +13,7 @@ fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
 }
 
 /// What pairs of positive numbers, each of one round, say about the factor between them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Change {
     /// From the baseline, as a factor less one: 0.05 is 5 % more. The shift of the logarithms of the ratios.
     pub relative: f64,

@@ -4,6 +4,7 @@
 
 use idlewise_report::{duration, percent, signed_duration, signed_percent, signed_points};
 use idlewise_score::{Measure, Place, Unit};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use idlewise_recording::CommandError;
@@ -55,7 +56,7 @@ enum Of {
 }
 
 /// A condition, compared with what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Check {
     /// The condition as asked.
     pub expression: String,
@@ -71,7 +72,7 @@ pub struct Check {
 }
 
 /// What a condition met in one place.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Measured {
     /// Name of the trace; "all traces"; the benchmark and the arm.
     pub place: String,

@@ -2,12 +2,13 @@
 //! Idle entries that could not last: another CPU's interrupt was on its way, and ended the stay.
 
 use idlewise_model::{Confidence, MAX_STATES, Piece, PieceFlags, PiecesError, TapeCpu};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use idlewise_recording::Recording;
 
 /// Doomed entries of a recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Doomed {
     /// Whether the recording shows, for any CPU, when others sent it an interrupt: without that none can be known.
     pub known: bool,
@@ -27,7 +28,7 @@ pub struct Doomed {
 }
 
 /// Doomed entries of one CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DoomedCpu {
     pub cpu: u32,
     pub entries: u64,
@@ -39,7 +40,7 @@ pub struct DoomedCpu {
 }
 
 /// Doomed entries of one CPU into one state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DoomedState {
     /// Index of the state.
     pub state: u8,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Span, known};
 use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::doomed::Doomed;
@@ -26,12 +27,13 @@ use idlewise_recording::{CommandError, FidelityHead, Recording, RecordingOptions
 pub const SCHEMA: &str = "idlewise.info/2";
 
 /// What a trace holds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Info {
     /// [`SCHEMA`].
     pub schema: String,
     pub version: String,
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
+    #[schemars(with = "PathBuf")]
     pub path: PathBuf,
     pub format: String,
     /// How the file as a whole is packed, if it is.
@@ -74,7 +76,7 @@ pub struct Info {
 }
 
 /// One CPU's part of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CpuInfo {
     pub cpu: u32,
     pub events: u64,
@@ -98,14 +100,14 @@ pub struct CpuInfo {
 }
 
 /// How often an event came.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct EventCount {
     pub name: String,
     pub count: u64,
 }
 
 /// Decisions of a governor of which the trace holds the true inputs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DecisionCount {
     /// What the kernel calls it; empty where it was switched on before the recording began.
     pub governor: String,
@@ -113,7 +115,7 @@ pub struct DecisionCount {
 }
 
 /// What an input of a replay would depend on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct InputInfo {
     pub name: String,
     /// The events here that it depends on.
@@ -125,7 +127,7 @@ pub struct InputInfo {
 }
 
 /// Whether something can be done with a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Verdict {
     pub yes: bool,
     /// How, or why not.
@@ -133,7 +135,7 @@ pub struct Verdict {
 }
 
 /// A trace whose machine is known, understood as replay would.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Replayed {
     /// As at the top of a replay.
     pub head: TraceHead,
@@ -142,6 +144,7 @@ pub struct Replayed {
     pub parity: Vec<RecordedGovernor>,
     /// How far the kernel's own governor makes the kernel's choices; or why that is not known.
     #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Entries that could not last.
     pub doomed: Doomed,

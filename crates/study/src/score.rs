@@ -8,6 +8,7 @@ use idlewise_model::{Ledger, Piece, PiecesError, TapeCpu};
 use idlewise_report::percent;
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Score, Tally};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::on;
@@ -25,7 +26,7 @@ use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
 pub const SCHEMA: &str = "idlewise.score/1";
 
 /// The scores of the choices that the kernel itself made.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ScoreReport {
     /// [`SCHEMA`].
     pub schema: String,

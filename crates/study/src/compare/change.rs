@@ -3,6 +3,7 @@
 
 use idlewise_report::{UNKNOWN, duration, percent, signed_duration, signed_percent, signed_points, span};
 use idlewise_score::{Measure, Place, Score, Unit};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::condition::ComparedMetric;
@@ -21,9 +22,10 @@ pub fn cell(unit: Unit, value: f64) -> String {
 }
 
 /// A measure of A and of B.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MeasureChange {
     #[serde(rename = "metric", serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub measure: &'static Measure,
     pub a: f64,
     pub b: f64,

@@ -71,7 +71,7 @@ impl Parting {
 }
 
 /// What one governor did in some waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 pub struct Side {
     pub decisions: u64,
     pub above: u64,
@@ -83,7 +83,7 @@ pub struct Side {
 }
 
 /// Some waits, and what they cost with either governor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 pub struct Cost {
     pub waits: u64,
     /// Their length in the recording, from the start of the wait to the event, sum, ns.

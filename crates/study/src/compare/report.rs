@@ -10,6 +10,7 @@ use idlewise_recording::placement::Per;
 use idlewise_recording::{FidelityHead, ReplaySetup, TraceHead};
 use idlewise_score::measure::DIFFER;
 use idlewise_score::{Measure, Score};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::MeasureChange;
@@ -21,9 +22,10 @@ use crate::replay::PlatformHead;
 pub const SCHEMA: &str = "idlewise.compare/2";
 
 /// The two governors to compare, on which traces.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CompareRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
     pub traces: Vec<PathBuf>,
     #[serde(flatten)]
     pub setup: ReplaySetup,
@@ -38,7 +40,7 @@ pub struct CompareRequest {
 }
 
 /// How two governors differ on one or several traces, and what each difference costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CompareReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -71,13 +73,14 @@ pub struct CompareReport {
 }
 
 /// The comparison on one trace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TraceComparison {
     pub head: TraceHead,
     /// Whether it was replayed on the machine that was recorded.
     pub same_machine: bool,
     /// How far replay makes the kernel's own choices.
     #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     pub comparison: Comparison,
     /// How much the CPUs agree, where there are several.
@@ -85,7 +88,7 @@ pub struct TraceComparison {
 }
 
 /// A and B on some CPUs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
     /// "all", "cpu 3", "BIG".
     pub part: String,
@@ -109,7 +112,7 @@ pub struct Comparison {
 }
 
 /// In how many waits the choices part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct WaitCounts {
     /// Waits of the recording: events that wake a CPU whatever governor runs.
     pub all: u64,
@@ -131,7 +134,7 @@ pub struct WaitCounts {
 }
 
 /// One governor's run over a trace, scored.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunScore {
     /// Times it was asked.
     pub decisions: u64,
@@ -142,7 +145,7 @@ pub struct RunScore {
 }
 
 /// The waits in which the choices part in one way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PartingCost {
     /// "state", "tick", "later", "only-a", "only-b", "same", "neither".
     pub kind: String,
@@ -191,7 +194,7 @@ fn short_name(name: &str) -> String {
 }
 
 /// The waits that one kind of event ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseCost {
     /// The kind of event.
     pub cause: String,
@@ -250,7 +253,7 @@ impl Comparison {
 }
 
 /// Which way something went from A to B.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     Lower,
@@ -265,7 +268,7 @@ pub enum Direction {
 }
 
 /// What a comparison comes to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Verdict {
     /// Every decision in every wait is the same.
     pub same_decisions: bool,
@@ -279,7 +282,7 @@ pub struct Verdict {
 }
 
 /// How much the parts of a comparison, its traces or CPUs, agree.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     pub parts: usize,
     pub latency_mean: Range,
@@ -287,7 +290,7 @@ pub struct Spread {
 }
 
 /// How a metric's change differs between parts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Range {
     /// Smallest change, %; none where no change is known.
     pub min_pct: Option<f64>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a replay is asked, and what it answers.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use idlewise_answer::Answer;
@@ -12,6 +13,7 @@ use idlewise_recording::placement::{Per, Placement};
 use idlewise_recording::{FidelityHead, Recording, ReplaySetup, TraceHead};
 use idlewise_replay::unsure_waits;
 use idlewise_score::{Measure, Place, Score, Unit};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -19,9 +21,10 @@ use serde::{Deserialize, Serialize, Serializer};
 pub const SCHEMA: &str = "idlewise.replay/2";
 
 /// The traces, the governors and the machine of a replay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReplayRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
     pub traces: Vec<PathBuf>,
     #[serde(flatten)]
     pub setup: ReplaySetup,
@@ -37,7 +40,7 @@ pub struct ReplayRequest {
 }
 
 /// The score of every governor on every trace, with what is known of the traces.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ReplayReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -59,7 +62,7 @@ pub struct ReplayReport {
 }
 
 /// The machine that was replayed on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlatformHead {
     pub id: String,
     pub name: String,
@@ -73,7 +76,7 @@ pub struct PlatformHead {
 }
 
 /// The results of one trace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TraceResult {
     pub head: TraceHead,
     /// Whether it was replayed on the machine that was recorded.
@@ -83,6 +86,7 @@ pub struct TraceResult {
     pub parity: Vec<RecordedGovernor>,
     /// How far replay makes the kernel's own choices.
     #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Sleep lengths that are not certain, and what depends on them.
     pub sensitivity: Sensitivity,
@@ -91,7 +95,7 @@ pub struct TraceResult {
 }
 
 /// How many waits have a sleep length that is not certain, and, where that was asked for, what depends on it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Sensitivity {
     /// Waits with a sleep length that the recording only bounds, or does not tell at all.
     pub unsure_waits: u64,
@@ -101,7 +105,7 @@ pub struct Sensitivity {
 }
 
 /// One metric under all sleep lengths that were tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MetricSensitivity {
     /// The name of a measure.
     pub metric: &'static str,
@@ -112,7 +116,7 @@ pub struct MetricSensitivity {
 }
 
 /// A governor's value of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct GovernorSensitivity {
     /// The governor with its parameters.
     pub governor: String,
@@ -121,7 +125,7 @@ pub struct GovernorSensitivity {
 }
 
 /// The result of one governor.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct GovernorResult {
     /// The governor with its parameters.
     pub governor: String,
@@ -147,7 +151,7 @@ pub struct GovernorResult {
 }
 
 /// A part of a result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Group {
     /// "cpu 3", "BIG".
     pub name: String,
@@ -217,10 +221,31 @@ impl Serialize for Change {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut out = s.serialize_map(Some(self.0.len()))?;
         for (measure, change) in &self.0 {
-            let suffix = if measure.unit == Unit::Share { "pp" } else { "pct" };
-            out.serialize_entry(&format!("{}_{suffix}", measure.name), change)?;
+            out.serialize_entry(&Self::name(measure), change)?;
         }
         out.end()
+    }
+}
+
+impl Change {
+    /// The names of measures in JSON, with what the difference is counted in.
+    fn name(measure: &Measure) -> String {
+        let suffix = if measure.unit == Unit::Share { "pp" } else { "pct" };
+        format!("{}_{suffix}", measure.name)
+    }
+}
+
+impl JsonSchema for Change {
+    fn schema_name() -> Cow<'static, str> {
+        "Change".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let number = generator.subschema_for::<f64>();
+        let names: Vec<String> = Measure::all_in(Place::Baseline).map(Self::name).collect();
+        let properties: serde_json::Map<String, serde_json::Value> =
+            names.iter().map(|name| (name.clone(), number.clone().to_value())).collect();
+        json_schema!({"type": "object", "properties": properties, "required": names})
     }
 }
 
