@@ -675,9 +675,11 @@ pub(crate) struct PageArgs {
 
 /// Every decision of the governors.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct DecisionsArgs {
-    /// Also write every decision as a row, with its inputs, what came of it and the oracle's choice, to a new file:
-    /// .parquet or .csv (docs/guide/decisions-as-data.md)
+    /// Also write every decision as a row: FILE.parquet, FILE.csv
+    ///
+    /// With its inputs, what came of it and the oracle's choice, to a new file (docs/guide/decisions-as-data.md).
     #[arg(long, value_name = "FILE")]
     pub(crate) write_decisions: Option<PathBuf>,
 }
