@@ -45,6 +45,9 @@ const REPEATS_FAIR_PCT: f64 = idlewise_recording::trace_head::LEAST_AGREEMENT_PC
 const BOUNDED_GOOD_PCT: f64 = 5.0;
 const BOUNDED_FAIR_PCT: f64 = 25.0;
 
+/// Fewer wakeups than this say nothing about a governor.
+pub const FEW_WAKEUPS: u64 = 100;
+
 impl Grade {
     /// As tables and JSON name it.
     #[must_use]
@@ -69,10 +72,15 @@ impl Reason {
         Self { weight, ..self }
     }
 
-    /// The same of one of several recordings.
+    /// What speaks against a run of so few wakeups.
     #[must_use]
-    pub fn of_one(self, recording: &str) -> Self {
-        Self { words: format!("{} in {recording}", self.words), ..self }
+    pub fn of_wakeups(wakeups: u64) -> Option<Self> {
+        let words = || match wakeups {
+            1 => "only 1 wakeup".to_owned(),
+            n => format!("only {n} wakeups"),
+        };
+        (wakeups < FEW_WAKEUPS)
+            .then(|| Self::new(Grade::Poor, "few-wakeups", words()).weighing(-(wakeups as f64)))
     }
 }
 
@@ -89,6 +97,26 @@ impl Trust {
         }
         let grade = kept.first().map_or(Grade::Good, |r| r.grade);
         Self { grade, reasons: kept }
+    }
+
+    /// The grade of several recordings: of reasons alike the worst is kept, with the recordings that have it.
+    #[must_use]
+    pub fn of_several(recordings: &[(&str, Vec<Reason>)]) -> Self {
+        let places = |r: &Reason| -> Vec<&str> {
+            let alike = |own: &Reason| own.id == r.id && own.words == r.words;
+            let there = recordings.iter().filter(|(_, all)| all.iter().any(alike));
+            there.map(|(name, _)| *name).collect()
+        };
+        let placed = |r: &Reason| {
+            let words = match places(r).as_slice() {
+                all if all.len() == recordings.len() => r.words.clone(),
+                [one] => format!("{} in {one}", r.words),
+                [first, more @ ..] => format!("{} in {first} and {} more", r.words, more.len()),
+                [] => r.words.clone(),
+            };
+            Reason { words, ..r.clone() }
+        };
+        Self::from(recordings.iter().flat_map(|(_, all)| all).map(placed).collect())
     }
 
     /// That of a replay of the recording `head`; `same_machine` if the machine is the recorded one.
@@ -160,9 +188,11 @@ const LOSSES: [&str; 6] =
 /// How many of the kernel's own choices a replay of its governor repeats.
 fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
     let id = "fidelity";
-    let Some(pct) = fidelity.as_ref().ok().and_then(|f| f.same_state_pct) else {
+    let Some((f, state)) = fidelity.as_ref().ok().and_then(|f| Some((f, f.same_state_pct?))) else {
         return Reason::new(Grade::Fair, id, "fidelity not known");
     };
+    // A choice is a state and whether the tick goes on: that which is repeated less often counts.
+    let pct = f.same_tick_pct.map_or(state, |tick| state.min(tick));
     let grade = match pct {
         p if p >= REPEATS_GOOD_PCT => Grade::Good,
         p if p >= REPEATS_FAIR_PCT => Grade::Fair,

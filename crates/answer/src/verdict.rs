@@ -102,10 +102,25 @@ pub fn verdicts_over(columns: &[Column], spreads: &[Spread]) -> Vec<Verdict> {
             });
             About { column: columns.iter().find(|c| c.name == name), effect }
         };
-        let words = sentence(first.role, USUAL.map(find), None);
+        let words = sentence(first.role, USUAL.map(find), None) + &disagreement(&first.governor, spreads);
         out.push(Verdict { governor: first.governor.clone(), words });
     }
     out
+}
+
+/// `; recordings disagree: idle energy fell in 1 and rose in 1`, of what decides.
+fn disagreement(governor: &str, spreads: &[Spread]) -> String {
+    let of = |name: &str, what: &str| {
+        let s = spreads.iter().find(|s| s.governor == governor && s.column == name)?;
+        (s.fell > 0 && s.rose > 0).then(|| format!("{what} fell in {} and rose in {}", s.fell, s.rose))
+    };
+    let said = [of(USUAL.latency, "mean latency"), of(USUAL.energy, "idle energy")];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    let shown = spreads.iter().any(|s| s.governor == governor && s.shown.is_some());
+    if said.is_empty() && !shown {
+        return " (so far: too few recordings to show it)".to_owned();
+    }
+    if said.is_empty() { String::new() } else { format!("; recordings disagree: {}", said.join(", ")) }
 }
 
 impl<'n> Subjects<'n> {
@@ -213,7 +228,8 @@ fn ratio_words(ratio: f64, what: &str) -> String {
     let pct = (ratio - 1.0).abs() * 100.0;
     let pct = if pct < 9.95 { format!("{pct:.1}") } else { format!("{pct:.0}") };
     match ratio {
-        r if r < 0.095 => format!("1/{:.0} of the {what}", 1.0 / r.max(1e-9)),
+        r if r < 0.001 => format!("next to no {what}"),
+        r if r < 0.095 => format!("1/{:.0} of the {what}", 1.0 / r),
         _ if near(0.5) => format!("about half the {what}"),
         _ if near(1.0 / 3.0) => format!("about a third of the {what}"),
         _ if near(0.25) => format!("about a quarter of the {what}"),

@@ -87,8 +87,13 @@ impl From<String> for Failure {
 /// Writes text of one or several lines to standard output. What a terminal would obey in it is shown instead. Whoever closed the
 /// other end has seen enough; the exit status still says what was found.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    say_rendered(&lines(text))
+}
+
+/// The same of text in which everything of others is escaped already; what remains are our own colours.
+fn say_rendered(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(lines(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Error(format!("standard output: {e}")))
         }
@@ -193,6 +198,7 @@ pub(crate) fn deliver_of<T: Serialize>(inputs: &[Hash], to: &OutputArgs, view: &
     let text = view.render(to.form(), result).map_err(|e| e.to_string())?;
     match &to.output {
         Some(path) if !is_stdout(path) => write_new(path, text.as_bytes(), false)?,
+        _ if view.colour => say_rendered(&text)?,
         _ => say(&text)?,
     }
     Ok(true)
@@ -271,15 +277,15 @@ impl Progress {
     }
 
     /// `done` of `of` parts of `what` are done.
-    pub(crate) fn step(&self, what: &'static str, done: usize, of: usize) {
-        if self.0.length().is_none() {
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {bar:40} {pos}/{len} {elapsed}")
-            {
-                self.0.set_style(style);
-            }
-            self.0.set_message(what);
-            self.0.set_length(of as u64);
+    pub(crate) fn step(&self, what: &str, done: usize, of: usize) {
+        let bar = "{spinner} {msg} {bar:30} {percent} % {elapsed}, {eta} left";
+        if self.0.length().is_none()
+            && let Ok(style) = ProgressStyle::with_template(bar)
+        {
+            self.0.set_style(style);
         }
+        self.0.set_message(one_line(what).into_owned());
+        self.0.set_length(of as u64);
         self.0.set_position(done as u64);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pages and charts of a result: `--report`, `--plot`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use idlewise_chart::{PageData, Theme, page, png, svg};
 use idlewise_page::Source;
@@ -27,6 +27,10 @@ impl PageArgs {
     /// Whether the files can be written; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let files: Vec<&PathBuf> = self.report.iter().chain(self.plot.iter().map(|p| &p.file)).collect();
+        if let Some(file) = self.report.as_ref().filter(|f| !ends_as_a_page(f)) {
+            let why = "is written for a browser: end its name with .html";
+            return Err(Failure::Error(format!("--report {}: {why}", file.display())));
+        }
         for (i, file) in files.iter().enumerate() {
             refuse_stdout(file, "it is a page or a picture")?;
             check_new(file, false)?;
@@ -53,6 +57,11 @@ impl PageArgs {
         }
         Ok(())
     }
+}
+
+/// Whether a browser would take it for a page.
+fn ends_as_a_page(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"))
 }
 
 /// What the page of every command has: `everything` that the text can show of `result`, and its JSON.

@@ -100,7 +100,8 @@ With the inputs that the kernel's governor had:
 How much does recording slow the load?
   idlewise record --overhead -- ./load
 A phone, by Perfetto:
-  idlewise record --perfetto-config --platform pixel6 > idle.cfg
+  idlewise record --perfetto-config \\
+      --platform pixel6 > idle.cfg
 
 Needs root, the configuration does not. Exit status: that of COMMAND (128 and the signal's number if one ended it); 0 without \
 one; 2 if nothing was recorded.
@@ -141,6 +142,10 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
         return Err(Failure::Error(
             "-f is --format in all commands; to overwrite FILE write --force".to_owned(),
         ));
+    }
+    if a.platform.is_some() {
+        let why = "--platform is for --perfetto-config, and a recording is of this machine; leave it out";
+        return Err(Failure::Error(why.to_owned()));
     }
     let host = Host::below(&a.root);
     refuse_stdout(&a.output, "a recording and its description are two files")?;

@@ -18,9 +18,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     let report = {
         let progress = Progress::new("preparing");
         let offered = offered(&a.trust)?;
-        reproduce_with(&request, &offered, &|what, done, of| {
-            progress.say(&format!("{what}: {done} of {of}"));
-        })?
+        reproduce_with(&request, &offered, &|what, done, of| progress.step(what, done, of))?
     };
     deliver(&a.output, &view::reproduce(&report, a.names.is_empty()), &report)?;
     if a.page.is_asked() {

@@ -56,6 +56,9 @@ impl Transform for Strict {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
+        if let Some(Value::String(text)) = object.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`");
+        }
         if object.contains_key("properties") && !object.contains_key("additionalProperties") {
             object.insert("additionalProperties".to_owned(), false.into());
         }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests start the command")]
 
+use std::process::Command;
+
 use crate::commands::{data, err, idlewise, out, refused};
 
 const SIX: &str = "menu,teo-6.1,teo-util:util_threshold_shift=5,shallow,teo,oracle";
@@ -111,4 +113,18 @@ fn a_mail_is_plain_and_is_not_wrapped() {
         let counted = ["replay", "compare", "score", "advise"].contains(&args[0]);
         assert!(!counted || text.contains(" belows"), "{text}");
     }
+}
+
+#[test]
+fn a_terminal_gets_colours_and_none_of_their_codes_as_text() {
+    let mixed = data("mixed.dat");
+    let command = format!("{} replay '{mixed}' -p pixel6 -g menu,teo,oracle", env!("CARGO_BIN_EXE_idlewise"));
+    let shown = |colours: &str| {
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").env("NO_COLOR", colours);
+        String::from_utf8(script.output().unwrap().stdout).unwrap()
+    };
+    let (coloured, plain) = (shown(""), shown("1"));
+    assert!(coloured.contains("\u{1b}[") && !coloured.contains("u001b"), "{coloured:?}");
+    assert!(!plain.contains('\u{1b}') && plain.contains("oracle (bound)"), "{plain:?}");
 }

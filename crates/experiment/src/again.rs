@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::SimulateRequest;
-use idlewise_recording::governors::{ForeignHead, ORACLE};
+use idlewise_recording::governors::{ForeignHead, ORACLE, labelled};
 use idlewise_recording::kernel_governor::other;
 use idlewise_recording::{CommandError, TraceHead, limits};
 use idlewise_study::compare::CompareRequest;
@@ -190,7 +190,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
         for name in
             self.request.governors().into_iter().filter(|name| *name != ORACLE && other(name).is_none())
         {
-            let spec: Spec = limits::split(name)?.0.parse()?;
+            let spec: Spec = limits::split(labelled(name).1)?.0.parse()?;
             out.extend(expand(&spec, self.request.kernel_trees())?);
         }
         Ok(out)

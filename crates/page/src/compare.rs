@@ -6,7 +6,7 @@ use idlewise_study::compare::{CompareReport, Comparison, FJ_PER_UNIT};
 use idlewise_study::replay::ReplayDetail;
 
 use crate::replay::add_detail;
-use crate::{Source, answer, hashes, title};
+use crate::{Source, answer, hashes, source_hashes, title};
 
 /// The page of a comparison.
 #[must_use]
@@ -22,7 +22,8 @@ pub fn compare(r: &CompareReport, detail: &ReplayDetail, of: Source<'_>) -> Page
 /// The inputs of a comparison.
 #[must_use]
 pub fn compare_hashes(r: &CompareReport) -> Vec<Hash> {
-    hashes(&r.platform.id, &r.platform.hash, r.traces.iter().map(|t| &t.head))
+    let inputs = hashes(&r.platform.id, &r.platform.hash, r.traces.iter().map(|t| &t.head));
+    inputs.into_iter().chain(source_hashes(&r.foreign)).collect()
 }
 
 /// Adds where two governors diverge, by how and by what ended the idle period.

@@ -14,6 +14,7 @@ mod simulate;
 use idlewise_answer::Answer;
 use idlewise_chart::{Column, Hash, Kind, Note, PageData, Table};
 use idlewise_recording::TraceHead;
+use idlewise_recording::governors::ForeignHead;
 use idlewise_report::Report;
 
 pub use ab::ab;
@@ -75,10 +76,31 @@ pub fn hashes<'h>(platform: &str, hash: &str, heads: impl Iterator<Item = &'h Tr
     heads.map(|h| Hash { name: h.name.clone(), hash: h.hash.clone() }).chain([machine]).collect()
 }
 
+/// The C files of governors that are none of ours.
+pub(crate) fn source_hashes(foreign: &[ForeignHead]) -> impl Iterator<Item = Hash> {
+    foreign.iter().map(|f| {
+        let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" (Linux {k})"));
+        Hash { name: format!("{} {}{kernel}", f.governor, f.file), hash: f.hash.clone() }
+    })
+}
+
 /// The input of what needs no machine but the recorded one.
 #[must_use]
 pub fn recording_hashes(head: &TraceHead) -> Vec<Hash> {
     vec![Hash { name: head.name.clone(), hash: head.hash.clone() }]
+}
+
+/// A table's own title, else what its first column holds.
+fn title_of(t: &idlewise_report::Table) -> String {
+    let first = t.head.first().map_or("", String::as_str);
+    match (t.title.as_str(), first) {
+        ("", "" | "metric") => "Everything".to_owned(),
+        ("", first) => {
+            let mut letters = first.chars();
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+        }
+        (title, _) => title.to_owned(),
+    }
 }
 
 /// A table of the text as it is: its numbers have their units with them.
@@ -86,7 +108,7 @@ fn as_shown(i: usize, t: &idlewise_report::Table) -> Table {
     let columns = t.head.iter().enumerate().map(|(n, head)| Column::text(&format!("c{n}"), head));
     Table {
         name: format!("text-{i}"),
-        title: if t.title.is_empty() { "Everything".to_owned() } else { t.title.clone() },
+        title: title_of(t),
         columns: columns.collect(),
         rows: t.rows.iter().map(|row| row.iter().map(|cell| cell.as_str().into()).collect()).collect(),
     }

@@ -4,7 +4,7 @@
 use idlewise_chart::{Cell, Hash, Kind, PageData, Table};
 use idlewise_study::replay::{ReplayDetail, ReplayReport, ShownPeriod};
 
-use crate::{Source, answer, hashes};
+use crate::{Source, answer, hashes, source_hashes};
 
 /// The page of a replay.
 #[must_use]
@@ -19,7 +19,8 @@ pub fn replay(r: &ReplayReport, detail: &ReplayDetail, of: Source<'_>) -> PageDa
 /// The inputs of a replay.
 #[must_use]
 pub fn replay_hashes(r: &ReplayReport) -> Vec<Hash> {
-    hashes(&r.platform.id, &r.platform.hash, r.traces.iter().map(|t| &t.head))
+    let inputs = hashes(&r.platform.id, &r.platform.hash, r.traces.iter().map(|t| &t.head));
+    inputs.into_iter().chain(source_hashes(&r.foreign)).collect()
 }
 
 /// Adds what charts show of a replay: distributions, residencies, timelines.

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use idlewise_governor::{Governor, GovernorError, Offered, RecordedName, Spec, expand, files_in_folder};
+use idlewise_governor::{
+    Governor, GovernorError, Offered, RecordedName, Spec, catalog, expand, files_in_folder,
+};
 use idlewise_model::{NotKnown, TickGrid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,13 +87,16 @@ pub fn not_selected(name: &RecordedName, why: &GovernorError, folder: Option<&Pa
 }
 
 /// `LABEL@GOVERNOR` in two: what the governor is to be called, where that is said, and which it is. A path that holds an `@`
-/// has a `/` before it, as in `./a@b.c`.
-fn labelled(text: &str) -> (Option<&str>, &str) {
+/// has a `/` before it, as in `./a@b.c`, or names what is there.
+#[must_use]
+pub fn labelled(text: &str) -> (Option<&str>, &str) {
     let is_label = |l: &str| {
         !l.is_empty() && l.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+'))
     };
     match text.split_once('@') {
-        Some((label, governor)) if is_label(label) && !governor.is_empty() => (Some(label), governor),
+        Some((label, governor)) if is_label(label) && !governor.is_empty() && !Path::new(text).exists() => {
+            (Some(label), governor)
+        }
         _ => (None, text),
     }
 }
@@ -171,6 +176,7 @@ fn check_no_oracle(text: &str) -> Result<(), CommandError> {
 /// As [`find_all`], and where it means several.
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
     check_trees(trees)?;
+    let (_, text) = labelled(text);
     check_no_oracle(text)?;
     let named = with_trees(&[text.to_owned()])?;
     let one = match named.as_slice() {
@@ -224,6 +230,14 @@ pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candida
         let (given, name) = labelled(name);
         check_no_oracle(name)?;
         let (spec, limits) = limits::split(name)?;
+        // Nobody reads another governor's numbers under its name.
+        let ships = |id: &str| catalog().iter().any(|g| g.id == id);
+        let own = Spec::split(&spec).0;
+        let is_another = |l: &&str| *l == ORACLE || (*l != own && ships(l) && ships(own));
+        if let Some(label) = given.filter(is_another) {
+            let why = format!("`{label}` is the name of another governor; choose a label that is none");
+            return Err(CommandError::argument("--governor", name, why));
+        }
         let found = find_all(&spec, trees)?;
         let several = found.len() > 1;
         for governor in found {

@@ -261,7 +261,8 @@ impl Form {
         };
         let label = self.one_line(label);
         if self == Self::Text {
-            let first = format!("{label:<column$}");
+            // A label that fills its column is not glued to its text.
+            let first = format!("{label:<0$}", column.max(label.chars().count() + 1));
             let rest = " ".repeat(column);
             let options = whole_words(width).initial_indent(&first).subsequent_indent(&rest);
             return textwrap::fill(&escape::lines(&line.text), options);

@@ -2,7 +2,7 @@
 //! What replayed governors come to: one shape for replays and comparisons.
 
 use idlewise_answer::{
-    Answer, Column, Contender, Group, Role, Trust, USUAL, Verdict, spreads, verdict, verdicts_over,
+    Answer, Column, Contender, Group, Reason, Role, Trust, USUAL, Verdict, spreads, verdict, verdicts_over,
 };
 use idlewise_model::NotKnown;
 use idlewise_recording::candidate::ORACLE;
@@ -44,9 +44,11 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
     let unit = runs().map(|r| r.score.energy_unit.as_str()).next().unwrap_or("rel");
     let columns = Column::of(measures.iter().copied(), unit);
     let groups: Vec<Group> = seen.iter().map(|s| group(s, measures)).collect();
-    let reasons = seen.iter().flat_map(|s| {
-        let all = Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons.into_iter();
-        all.map(|r| if seen.len() > 1 { r.of_one(&s.head.name) } else { r })
+    let reasons = seen.iter().map(|s| {
+        let mut reasons = Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons;
+        let wakeups = s.runs.iter().filter_map(|r| Some(r.known()?.wakeups)).max();
+        reasons.extend(wakeups.and_then(Reason::of_wakeups));
+        (s.head.name.as_str(), reasons)
     });
     let spreads = spreads(&columns, &groups);
     let first = seen.first().map_or(&[][..], |s| s.runs.as_slice());
@@ -54,7 +56,7 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
     Answer {
         governors: first.iter().map(|r| r.governor.to_owned()).collect(),
         on: on(seen.iter().map(|s| s.head), machine, same),
-        trust: Trust::from(reasons.collect()),
+        trust: Trust::of_several(&reasons.collect::<Vec<_>>()),
         warnings: warnings(seen),
         baseline: first
             .iter()

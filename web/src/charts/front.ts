@@ -22,6 +22,9 @@ interface Scale {
   value(pixels: number, size: number): number;
 }
 
+/** The least of a value that an axis covers. */
+const NEARLY_SAME = 0.02;
+
 function scale(values: number[], may_log: boolean): Scale {
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -30,8 +33,11 @@ function scale(values: number[], may_log: boolean): Scale {
   const back = log ? (v: number) => 10 ** v : (v: number) => v;
   let span = f(high) - f(low);
   if (!(span > 0)) span = log ? 1 : Math.abs(high) || 1;
-  let from = f(low) - 0.12 * span;
-  const to = f(high) + 0.12 * span;
+  // What is nearly the same stands nearly together.
+  const least = log ? 0 : NEARLY_SAME * Math.abs(high);
+  const beyond = Math.max(0.12 * span, (least - span) / 2);
+  let from = f(low) - beyond;
+  const to = f(high) + beyond;
   // Below zero is nothing that energy or latency could be.
   if (!log && low >= 0 && from < 0) from = 0;
   return {

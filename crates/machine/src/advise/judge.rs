@@ -5,6 +5,7 @@
 mod tests;
 
 use idlewise_ab::{AbReport, Verdict};
+use idlewise_answer::FEW_WAKEUPS;
 use idlewise_model::{NotKnown, known};
 use idlewise_report::percent;
 use serde::Serialize;
@@ -27,9 +28,6 @@ const LESS_ENERGY_PCT: f64 = 2.0;
 /// or wakes so much faster on average, %, and by so many ns, and is not worse in the other by as much.
 const LESS_LATENCY_PCT: f64 = 10.0;
 const LESS_LATENCY_NS: f64 = 100.0;
-
-/// Fewer wakeups than this say nothing about a governor.
-const FEW_WAKEUPS: u64 = 100;
 
 /// The advice, and what it depends on.
 #[derive(Clone, Debug, Serialize)]
