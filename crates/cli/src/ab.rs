@@ -201,7 +201,7 @@ pub(crate) fn run(a: &AbArgs) -> Done {
         return Ok(true);
     }
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     let folder = match &a.show {
         Some(folder) => folder.clone(),
         None => measure(a)?,

@@ -119,7 +119,7 @@ fn on_ctrl_c() {
 
 pub(crate) fn run(a: &AdviseArgs) -> Done {
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     // Where no handler can be set, a signal ends the command as it always does, and the guard restores the machine.
     let _ = ctrlc::set_handler(on_ctrl_c);
     let request = request(a)?;

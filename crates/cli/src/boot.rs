@@ -113,7 +113,7 @@ fn self_test(a: BootSelfTestArgs) -> Done {
 
 fn matrix(a: &BootRunArgs) -> Done {
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     let request = run_request(a)?;
     let watcher = Watcher::new()?;
     let report = boot::run(&request, &watcher)?;

@@ -20,9 +20,7 @@ impl DecisionsArgs {
         refuse_stdout(path, "it is a file of columns")?;
         check_new(path, false)?;
         check_writable(path)?;
-        let pictures = page.plot.iter().map(|p| ("--plot", p.file.as_path()));
-        let page = page.report.iter().map(|p| ("--report", p.as_path()));
-        let mut others = output.output.iter().map(|p| ("--output", p.as_path())).chain(page).chain(pictures);
+        let mut others = output.output.iter().map(|p| ("--output", p.as_path())).chain(page.files());
         Ok(others.try_for_each(|other| check_apart((OPTION, path), other))?)
     }
 

@@ -91,7 +91,7 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
 
 pub(crate) fn run(a: DiffArgs) -> Done {
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     let PerChoice(per) = a.per.into();
     let request = DiffRequest {
         recording: a.recording.options(),

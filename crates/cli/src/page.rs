@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pages and charts of a result: `--report`, `--plot`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use idlewise_chart::{PageData, Theme, page, png, svg};
 use idlewise_page::Source;
 use idlewise_report::Report;
 use serde::Serialize;
 
-use crate::args::PageArgs;
+use crate::args::{OutputArgs, PageArgs};
 use crate::invocation::command_line;
-use crate::output::{Failure, check_new, check_writable, refuse_stdout, write_new};
+use crate::output::{Failure, check_apart, check_new, check_writable, refuse_stdout, write_new};
 use crate::plot::Form;
 
 /// Pixels of a chart in a document.
@@ -24,20 +24,26 @@ impl PageArgs {
         self.report.is_some() || !self.plot.is_empty()
     }
 
-    /// Whether the files can be written; asked before the work begins.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        let files: Vec<&PathBuf> = self.report.iter().chain(self.plot.iter().map(|p| &p.file)).collect();
+    /// The files, each with the option that names it.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let plots = self.plot.iter().map(|p| ("--plot", p.file.as_path()));
+        self.report.iter().map(|p| ("--report", p.as_path())).chain(plots)
+    }
+
+    /// Whether the files can be written, beside what goes to `output`; asked before the work begins.
+    pub(crate) fn check(&self, output: &OutputArgs) -> Result<(), Failure> {
         if let Some(file) = self.report.as_ref().filter(|f| !ends_as_a_page(f)) {
             let why = "is written for a browser: end its name with .html";
             return Err(Failure::Error(format!("--report {}: {why}", file.display())));
         }
-        for (i, file) in files.iter().enumerate() {
+        let mut others: Vec<(&str, &Path)> =
+            output.output.iter().map(|p| ("--output", p.as_path())).collect();
+        for (option, file) in self.files() {
             refuse_stdout(file, "it is a page or a picture")?;
             check_new(file, false)?;
             check_writable(file)?;
-            if files.iter().take(i).any(|other| other == file) {
-                return Err(Failure::Error(format!("{}: named twice; name a file for each", file.display())));
-            }
+            others.iter().try_for_each(|other| check_apart((option, file), *other))?;
+            others.push((option, file));
         }
         Ok(())
     }

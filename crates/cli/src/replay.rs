@@ -14,7 +14,7 @@ use crate::page;
 
 pub(crate) fn run(a: ReplayArgs) -> Done {
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     a.decisions.check(&a.output, &a.page)?;
     let measures = a.answer.measures()?;
     let again = a.again.as_deref();

@@ -13,7 +13,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
         return list();
     }
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     let request = ReproduceRequest { experiments: a.names.clone(), fit: a.fit };
     let report = {
         let progress = Progress::new("preparing");

@@ -24,7 +24,7 @@ pub(crate) fn run(a: &SimulateArgs) -> Done {
         return list();
     }
     a.output.check()?;
-    a.page.check()?;
+    a.page.check(&a.output)?;
     if let (Some(trace), Some(output)) = (&a.trace, &a.output.output) {
         check_apart(("--write-trace", trace), ("--output", output))?;
         check_apart(("the side-car of --write-trace,", &trace.with_extension("toml")), ("--output", output))?;

@@ -111,10 +111,9 @@ fn only_a_new_file_is_written_and_only_when_all_is_done() {
     refused(&[&trace, "--write-decisions", "-"], "expected .parquet or .csv");
     refused(&[&trace, "--write-decisions", "no/d.csv"], "no/d.csv: its directory does not exist");
     refused(&[&trace, "--write-decisions", "d.csv", "-o", "./d.csv"], "are the same file; name two");
-    refused(
-        &[&trace, "--write-decisions", "d.parquet", "--report", "d.parquet"],
-        "are the same file; name two",
-    );
+    refused(&[&trace, "--report", "d.csv"], "--report d.csv: is written for a browser");
+    refused(&[&trace, "--report", "d.html", "-o", "./d.html"], "are the same file; name two");
+    refused(&[&trace, "--plot", "front=d.svg", "--plot", "misses=./d.svg"], "are the same file; name two");
     fs::write(folder.path().join("broken.dat"), "no trace").unwrap();
     refused(&["broken.dat", "--write-decisions", "d.parquet"], "broken.dat");
     assert_eq!(names(folder.path()), [PathBuf::from("broken.dat")]);

@@ -82,7 +82,8 @@ fn subject(a: &Answer, width: usize) -> Line {
     let text = if all.chars().count() <= width {
         all
     } else {
-        format!("{} governors on {}", a.governors.len(), a.on)
+        let n = a.governors.len();
+        format!("{n} governor{} on {}", if n == 1 { "" } else { "s" }, a.on)
     };
     Line::plain(text)
 }
