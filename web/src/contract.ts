@@ -52,6 +52,7 @@ export interface Rows {
     baseline_value: number | null;
     change: number | null;
     change_unit: string;
+    shown: 'change' | 'nothing';
   };
   front: {
     recording: string;

@@ -32,6 +32,7 @@
         NUMBER('baseline_value', 'value of the baseline'),
         NUMBER('change', 'change'),
         TEXT('change_unit', 'unit of the change'),
+        TEXT('shown', 'shown'),
       ],
     ],
     front: [
@@ -206,6 +207,7 @@
         before,
         change,
         relative ? '%' : 'pp',
+        'change',
       ]);
     };
     put('energy', 'idle energy', s.energy_unit, 'less', (x) => x.energy, true);
@@ -601,9 +603,22 @@
         report: null,
         tables: [
           table('measures', [
-            ['', 'menu', 'baseline', 'energy', 'idle energy', 'mJ', 'less', null, null, null, '%'],
-            ['', 'teo', 'governor', 'energy', 'idle energy', 'mJ', 'less', 0, null, null, '%'],
-            ['', 'teo', 'governor', 'score', 'score', '', 'more', 1e-9, 123456789012, -99.999, '%'],
+            ['', 'menu', 'baseline', 'energy', 'idle energy', 'mJ', 'less', null, null, null, '%', 'change'],
+            ['', 'teo', 'governor', 'energy', 'idle energy', 'mJ', 'less', 0, null, null, '%', 'change'],
+            [
+              '',
+              'teo',
+              'governor',
+              'score',
+              'score',
+              '',
+              'more',
+              1e-9,
+              123456789012,
+              -99.999,
+              '%',
+              'nothing',
+            ],
           ]),
           table('front', [
             ['', 'menu', 'baseline', 0, '', 0, 0],

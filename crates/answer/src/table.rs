@@ -105,6 +105,14 @@ pub struct Cell {
     pub interval: Option<Interval>,
 }
 
+impl Cell {
+    /// Whether the interval of the change holds none, too: nothing is shown.
+    #[must_use]
+    pub fn is_unclear(&self) -> bool {
+        self.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
+    }
+}
+
 impl Column {
     /// The columns of `measures`, with energies in `energy_unit`.
     pub fn of<'m>(measures: impl IntoIterator<Item = &'m Measure>, energy_unit: &str) -> Vec<Self> {

@@ -29,6 +29,7 @@ const SHAPES: [Shape; 14] = [
             ("baseline_value", "value of the baseline", Number, "", None),
             ("change", "change", Number, "", None),
             ("change_unit", "unit of the change", Text, "", None),
+            ("shown", "shown", Text, "", None),
         ],
     },
     Shape {

@@ -30,7 +30,7 @@ impl PageArgs {
         self.report.iter().map(|p| ("--report", p.as_path())).chain(plots)
     }
 
-    /// Whether the files can be written, beside what goes to `output`; asked before the work begins.
+    /// Whether the files can be written together with what goes to `output`; asked before the work begins.
     pub(crate) fn check(&self, output: &OutputArgs) -> Result<(), Failure> {
         if let Some(file) = self.report.as_ref().filter(|f| !ends_as_a_page(f)) {
             let why = "is written for a browser: end its name with .html";
@@ -48,20 +48,21 @@ impl PageArgs {
         Ok(())
     }
 
-    /// Writes what is asked for of `data`.
+    /// Writes what is asked for of `data`: all of it, or nothing where a part cannot be drawn.
     pub(crate) fn write(&self, data: &PageData) -> Result<(), Failure> {
         let failed = |e: idlewise_chart::ChartError| Failure::Error(e.to_string());
+        let mut drawn: Vec<(&Path, Vec<u8>)> = Vec::new();
         if let Some(file) = &self.report {
-            write_new(file, page(data).map_err(failed)?.as_bytes(), false)?;
+            drawn.push((file, page(data).map_err(failed)?.into_bytes()));
         }
         for plot in &self.plot {
             let bytes = match plot.form {
                 Form::Svg => svg(plot.chart, data, WIDTH, Theme::Light).map_err(failed)?.into_bytes(),
                 Form::Png => png(plot.chart, data, WIDTH, Theme::Light, SCALE).map_err(failed)?,
             };
-            write_new(&plot.file, &bytes, false)?;
+            drawn.push((&plot.file, bytes));
         }
-        Ok(())
+        drawn.iter().try_for_each(|(file, bytes)| write_new(file, bytes, false))
     }
 }
 

@@ -151,9 +151,8 @@ pub fn files_in_folder(id: &str) -> Result<Option<Vec<PathBuf>>, GovernorError> 
         return Ok(None);
     }
     let tree = Tree::open(folder)?;
-    let stem =
-        |file: &PathBuf| file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    let names: Vec<String> = tree.files.iter().map(stem).collect();
+    let stems = tree.files.iter().filter_map(|f| f.file_stem());
+    let names: Vec<String> = stems.map(|s| s.to_string_lossy().into_owned()).collect();
     let found: Vec<PathBuf> = tree.files.into_iter().filter(|f| f.file_stem() == Some(name)).collect();
     if found.is_empty() {
         let why = format!(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Live comparisons: every run as a point, medians and differences with their intervals, what the idle states did.
 
-use idlewise_ab::{AbReport, BenchmarkReport, Cell as ArmCell, MetricReport};
+use idlewise_ab::{AbReport, BenchmarkReport, Cell as ArmCell, MetricReport, Verdict};
 use idlewise_chart::{Cell, Kind, PageData, Table};
 use idlewise_machine::ab::AbAnswer;
 use idlewise_stats::Interval;
@@ -72,9 +72,15 @@ fn measures(r: &AbReport) -> Table {
             base.into(),
             c.change.map(|change| 100.0 * change.relative).into(),
             "%".into(),
+            if i == 0 || is_shown(c) { "change" } else { "nothing" }.into(),
         ]);
     }
     t
+}
+
+/// Whether the arm differs from the baseline, and it is no accident.
+fn is_shown(c: &ArmCell) -> bool {
+    matches!(c.verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
 fn changes(r: &AbReport) -> Table {

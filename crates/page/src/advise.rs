@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Advice: the answer, what it is worth, the settings, the evidence.
 
-use idlewise_answer::{Answer, Cell as Value, Column as Measured, Contender, Group, Role};
 use idlewise_chart::{Cell, Column, Kind, PageData, Table};
-use idlewise_machine::advise::{Advice, Replayed};
+use idlewise_machine::advise::Advice;
 
 use crate::{Source, answer, call, put_first};
 
@@ -17,7 +16,13 @@ const SETTINGS: [&str; 4] = ["set now", "at boot", "may try", "may build"];
 pub fn advise(a: &Advice, of: Source<'_>) -> PageData {
     let of_load = if a.load.is_empty() { "this machine".to_owned() } else { a.load.clone() };
     let mut out = of.page(Kind::Advise, &format!("Advice for {of_load}"));
-    out.warnings = a.machine_warnings.iter().chain(&a.warnings).cloned().collect();
+    if let Some(replayed) = &a.replayed {
+        answer::add(&mut out, replayed);
+    }
+    // The advice comes before what the replay's governors come to.
+    let of_replay = std::mem::take(&mut out.verdicts);
+    let own = a.machine_warnings.iter().chain(&a.warnings);
+    out.warnings.extend(own.filter(|w| !out.warnings.contains(w)).cloned().collect::<Vec<_>>());
     let mut set = Vec::new();
     for note in std::mem::take(&mut out.notes) {
         if ANSWER.contains(&note.label.as_str()) {
@@ -28,10 +33,8 @@ pub fn advise(a: &Advice, of: Source<'_>) -> PageData {
             out.notes.push(note);
         }
     }
-    let mut tables = vec![settings(set)];
-    tables.extend(answer::tables(&replayed(a)));
-    tables.push(changes(a));
-    put_first(&mut out, tables);
+    out.verdicts.extend(of_replay);
+    put_first(&mut out, [settings(set), changes(a)]);
     call(&mut out, "recording", "evidence");
     out
 }
@@ -43,56 +46,6 @@ fn settings(rows: Vec<Vec<Cell>>) -> Table {
         columns: vec![Column::text("when", "when"), Column::text("what", "what")],
         rows,
     }
-}
-
-/// The governors in the replay of the load.
-fn replayed(a: &Advice) -> Answer {
-    let known: Vec<(&str, &Replayed)> = a
-        .rows
-        .iter()
-        .filter_map(|r| Some((r.governor.as_str(), r.replay.as_ref()?.as_ref().ok()?)))
-        .collect();
-    let Some(base) = a.rows.first().and_then(|r| r.replay.as_ref()?.as_ref().ok()) else {
-        return Answer::default();
-    };
-    let columns = Measured::deciding(&base.energy_unit);
-    let value = |r: &Replayed, column: &str| match column {
-        "energy" => r.energy,
-        "latency_mean" => r.latency_mean_ns,
-        "latency_p99" => r.latency_p99_ns as f64,
-        "too_deep" => r.too_deep_pct,
-        "too_shallow" => r.too_shallow_pct,
-        "wakeups" => r.wakeups as f64,
-        other => unreachable!("advice has no {other}"),
-    };
-    let contender = |(governor, r): &(&str, &Replayed)| Contender {
-        governor: (*governor).to_owned(),
-        role: match r.oracle {
-            true => Role::Bound,
-            false if std::ptr::eq(*r, base) => Role::Baseline,
-            false => Role::Governor,
-        },
-        failure: None,
-        cells: columns
-            .iter()
-            .map(|c| {
-                let now = value(r, &c.name);
-                let change = c.change(value(base, &c.name), now);
-                Value {
-                    value: now,
-                    change: if change.is_finite() { change } else { f64::NAN },
-                    interval: None,
-                }
-            })
-            .collect(),
-        counts: None,
-    };
-    let group = Group {
-        name: "replay".to_owned(),
-        machine: String::new(),
-        contenders: known.iter().map(contender).collect(),
-    };
-    Answer { columns, groups: vec![group], ..Answer::default() }
 }
 
 /// What the comparison on the running kernel found.

@@ -65,6 +65,7 @@ fn measures(a: &Answer) -> Table {
                     base.and_then(|b| b.cells.get(i)).map(|b| b.value).into(),
                     cell.change.into(),
                     change_unit.into(),
+                    if cell.is_unclear() { "nothing" } else { "change" }.into(),
                 ]);
             }
         }

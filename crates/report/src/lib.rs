@@ -119,7 +119,7 @@ impl Table {
     }
 
     /// The same in one or several tables no wider than `width`: with less space between columns, then with the columns of
-    /// numbers in parts, each beside the columns of text, which are cut where they leave no room.
+    /// numbers in parts, each next to the columns of text, which are cut where they leave no room.
     #[must_use]
     pub fn fitted(self, width: usize) -> Vec<Self> {
         if self.width() <= width {
@@ -130,7 +130,7 @@ impl Table {
             return vec![Self { wrap: Some(width), ..table }];
         }
         let columns = table.head.len();
-        // A column of numbers has room beside those of text.
+        // A column of numbers has room next to those of text.
         let mut cut = usize::MAX;
         while cut > LEAST_TEXT && table.part(table.text_columns..table.text_columns + 1).width() > width {
             cut = if cut == usize::MAX { MOST_TEXT } else { cut - 1 };

@@ -236,8 +236,12 @@ fn is_best(group: &Group, column: usize, about: &Column, contender: &Contender) 
         values.filter_map(|c| Some(c.cells.get(column)?.value * sign)).filter(|v| v.is_finite()).collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     // What is no shown change is no best value either.
-    let unclear = |c: &Cell| c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high);
-    let own = contender.cells.get(column).filter(|c| !unclear(c)).map(|c| c.value * sign);
+    // Nor is the baseline where that of another is none.
+    let unclear = |c: &Contender| c.cells.get(column).is_some_and(Cell::is_unclear);
+    if contender.role == Role::Baseline && group.contenders.iter().any(unclear) {
+        return false;
+    }
+    let own = contender.cells.get(column).filter(|c| !c.is_unclear()).map(|c| c.value * sign);
     own == Some(least) && values.iter().any(|v| *v > least)
 }
 
@@ -259,8 +263,7 @@ fn words(column: &Column, cell: &Cell, c: &Contender) -> String {
     if c.role == Role::Baseline || cell.change.is_nan() {
         return value_words(column, cell.value);
     }
-    let unclear = cell.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high);
-    if unclear { "~".to_owned() } else { change_words(column, cell.change) }
+    if cell.is_unclear() { "~".to_owned() } else { change_words(column, cell.change) }
 }
 
 pub(crate) fn value_words(column: &Column, value: f64) -> String {

@@ -68,7 +68,7 @@ pub fn compare(r: &CompareReport) -> Report {
 pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
     let mut out = crate::answer(a, layout);
     if let Some(all) = r.all().filter(|_| !r.verdict.same_decisions) {
-        out.tables.push(fitting(layout.width, &|cut| largest_table(all, cut)).0);
+        out.tables.push(fitting(layout.width, &|cut| largest_table(all, [&r.a, &r.b], cut)).0);
     }
     compare_parts(&mut out, r, layout);
     if r.verdict.same_decisions {
@@ -82,8 +82,10 @@ pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
 const LARGEST: usize = 3;
 
 /// The ways of choosing differently that change most energy or, where none does, latency.
-fn largest_table(c: &Comparison, cut: Cut) -> Table {
-    let head = ["where they differ: A -> B", "wake events", "of all", "latency, sum", "energy of A's"];
+fn largest_table(c: &Comparison, governors: [&str; 2], cut: Cut) -> Table {
+    let [a, b] = governors.map(|g| shortened(g, cut.name));
+    let first = format!("where {a} -> {b} differ");
+    let head = [&*first, "wake events", "of all", "latency, sum", "energy"];
     let head: Vec<&str> = head.into_iter().take(cut.columns.saturating_add(1)).collect();
     let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
     let mut ways: Vec<&PartingCost> =

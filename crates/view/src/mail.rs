@@ -15,7 +15,7 @@ pub struct Provenance {
 /// Columns of a mail that nobody's mailer wraps.
 pub const MAIL_WIDTH: usize = 76;
 
-/// Any result, for a mail: tables that are too wide in parts side by side, and its origin below.
+/// Any result, for a mail: tables that are too wide in parts, and its origin below.
 #[must_use]
 pub fn mailed(result: Report, from: &Provenance) -> Report {
     let mut out = result;
@@ -28,15 +28,14 @@ pub fn mailed(result: Report, from: &Provenance) -> Report {
 impl Provenance {
     /// Below a signature's mark: version, command, inputs.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        let inputs: Vec<String> = self.inputs.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
         let mut out = vec![
             Line::plain("--"),
             Line::plain(concat!("idlewise ", env!("CARGO_PKG_VERSION"))),
             Line::plain(format!("command: {}", self.command)),
         ];
-        if !inputs.is_empty() {
-            out.push(Line::plain(format!("inputs (XXH3): {}", inputs.join(", "))));
-        }
+        out.extend(
+            self.inputs.iter().map(|(name, hash)| Line::plain(format!("input (XXH3): {name} {hash}"))),
+        );
         out
     }
 }

@@ -18,7 +18,10 @@ export function bestOf(rows: Measure[]): Set<Measure> {
     const best = better === 'less' ? Math.min(...values) : Math.max(...values);
     // Where all are equal none is best.
     if (values.every((v) => v === best)) continue;
-    for (const r of real) if (r.value === best) out.add(r);
+    // What is no shown change is no best value either, nor is the baseline where that of another is none.
+    const unclear = real.some((r) => r.shown === 'nothing');
+    const competes = (r: Measure) => r.shown !== 'nothing' && !(unclear && r.role === 'baseline');
+    for (const r of real) if (r.value === best && competes(r)) out.add(r);
   }
   return out;
 }
