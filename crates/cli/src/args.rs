@@ -16,7 +16,7 @@ pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
 
 /// Headings of the help: what options are about.
 const AGAIN: &str = "Repeating a result";
-const MACHINE: &str = "Machine";
+pub(crate) const MACHINE: &str = "Machine";
 const RECORDING: &str = "Recording";
 const OUTPUT: &str = "Output";
 
@@ -738,154 +738,6 @@ impl From<Option<PerArg>> for PerChoice {
 pub(crate) struct PerChoice(pub(crate) Per);
 
 #[derive(Debug, Args)]
-#[command(after_help = examples::BOOT)]
-pub(crate) struct BootArgs {
-    #[command(subcommand)]
-    pub(crate) what: BootCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BootCommand {
-    /// Build the guest's kernel with the governors in it
-    Build(BootBuildArgs),
-    /// Boot a machine under each governor, and compare
-    ///
-    /// Runs a workload under each, and scores the kernel's choices.
-    Run(BootRunArgs),
-    /// As run, for every platform with every workload
-    Matrix(BootRunArgs),
-    /// Test `idlewise boot` here
-    ///
-    /// Runs the governors' KUnit tests in a guest, and compares two identical runs byte by byte.
-    SelfTest(BootSelfTestArgs),
-    /// Open a shell in a guest (poweroff -f ends it)
-    Shell(BootShellArgs),
-    /// Add the governors to a kernel tree, or remove them
-    Overlay {
-        /// The top folder of the tree
-        #[arg(value_name = "TREE")]
-        tree: PathBuf,
-        /// Remove them
-        #[arg(long)]
-        remove: bool,
-    },
-    /// List the workloads of guests
-    Workloads,
-}
-
-/// Which kernel, and where the lab keeps what it fetched and built.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Kernel")]
-pub(crate) struct BootBuildArgs {
-    /// The kernel tree to build [default: Debian's source]
-    ///
-    /// A tree to which `idlewise boot overlay` has added the governors. Debian's source of the version that
-    /// --linux names is downloaded if needed.
-    #[arg(long, value_name = "TREE")]
-    pub(crate) kernel_tree: Option<PathBuf>,
-    /// The version of Debian's kernel: 6.1, 7.3 [default: 6.12]
-    #[arg(long, value_name = "VERSION", conflicts_with = "kernel_tree")]
-    pub(crate) linux: Option<String>,
-    /// The folder for sources, builds and guests; some 3 GB
-    ///
-    /// [default: $IDLEWISE_LAB, else idlewise/lab in the cache folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Number of parallel compile jobs [default: one for each CPU]
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
-}
-
-/// The machine.
-#[derive(Debug, Args)]
-#[command(next_help_heading = MACHINE)]
-pub(crate) struct BootMachineArgs {
-    /// Platforms whose idle states and CPUs the guest gets
-    #[arg(short, long, value_name = "LIST", default_value = "pixel6")]
-    pub(crate) platform: String,
-    /// CPUs of the guest, at most 8 [default: the platform's]
-    #[arg(long, value_name = "N")]
-    pub(crate) cpus: Option<u32>,
-    /// The guest's cpuidle driver
-    #[arg(long, value_enum, default_value = "synth")]
-    pub(crate) driver: DriverArg,
-    /// Refuse every Nth entry into a deeper state (synth only)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) reject: u32,
-    /// A cpufreq governor for all CPUs
-    #[arg(long, value_name = "NAME")]
-    pub(crate) cpufreq: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BootRunArgs {
-    /// Governors to boot: linux/menu,teo-util,./mine.c
-    ///
-    /// Those of idlewise, with optional parameters; the kernel's own as linux/menu, linux/teo, linux/ladder;
-    /// your own by path.
-    #[arg(short, long, value_name = "LIST", default_value = "linux/menu,teo-6.1,teo-util")]
-    pub(crate) governor: String,
-    /// Workloads (see `idlewise boot workloads`)
-    #[arg(short, long, value_name = "LIST", default_value = "timer")]
-    pub(crate) workload: String,
-    /// Duration of each workload, in seconds of the guest
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
-    pub(crate) seconds: u32,
-    /// The file that the workload rt-app reads
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) rt_app_file: Option<PathBuf>,
-    /// Do not record the inputs of governors (the events idlewise:*)
-    #[arg(long)]
-    pub(crate) without_true_inputs: bool,
-    /// The folder for the recordings
-    ///
-    /// With a folder for each platform and workload, and in it one for each governor.
-    #[arg(long, value_name = "DIR", default_value = "lab-runs")]
-    pub(crate) to: PathBuf,
-    /// Break the result down
-    #[arg(long, value_enum)]
-    pub(crate) per: Option<PerArg>,
-    #[command(flatten)]
-    pub(crate) machine: BootMachineArgs,
-    #[command(flatten)]
-    pub(crate) build: BootBuildArgs,
-    #[command(flatten)]
-    pub(crate) page: PageArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BootSelfTestArgs {
-    /// Platforms, each booted twice under every idle driver
-    ///
-    /// Every one that it can have.
-    #[arg(short, long, value_name = "LIST", default_value = "pixel6,rk3399")]
-    pub(crate) platform: String,
-    /// The governor of these runs
-    #[arg(short, long, value_name = "GOVERNOR", default_value = "teo-util")]
-    pub(crate) governor: String,
-    /// Their workload
-    #[arg(short, long, value_name = "NAME", default_value = "timer")]
-    pub(crate) workload: String,
-    /// Duration of the workload, in seconds of the guest
-    #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3600))]
-    pub(crate) seconds: u32,
-    #[command(flatten)]
-    pub(crate) build: BootBuildArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BootShellArgs {
-    #[command(flatten)]
-    pub(crate) machine: BootMachineArgs,
-    #[command(flatten)]
-    pub(crate) build: BootBuildArgs,
-}
-
-#[derive(Debug, Args)]
 #[command(after_help = examples::SCHEMA)]
 pub(crate) struct SchemaArgs {
     /// The command that gives the result [default: list them]
@@ -898,17 +750,4 @@ pub(crate) struct SelfDescribeArgs {
     /// The folder to write to; existing files are overwritten
     #[arg(value_name = "DIR")]
     pub(crate) to: PathBuf,
-}
-
-/// An idle driver.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DriverArg {
-    /// The driver of idlewise: any idle states
-    ///
-    /// The guest spends their latencies.
-    Synth,
-    /// The kernel's driver for arm64 firmware
-    ///
-    /// Latencies are declared only.
-    Psci,
 }

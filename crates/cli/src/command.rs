@@ -5,9 +5,10 @@ use clap::{Parser, Subcommand};
 use crate::ab::AbArgs;
 use crate::advise::AdviseArgs;
 use crate::args::{
-    BootArgs, CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs,
-    ReplayArgs, ReproduceArgs, SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
+    CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs, ReplayArgs,
+    ReproduceArgs, SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
+use crate::boot::BootArgs;
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
 use crate::record::RecordArgs;
