@@ -27,7 +27,7 @@ pub(crate) fn run(a: &CompareArgs) -> Done {
         None => (request(a)?, None),
     };
     let (report, detail) = {
-        let progress = Progress::new("reading");
+        let progress = Progress::reading("reading", &request.setup.recording.meter);
         let step = |done, of| progress.step("comparing", done, of);
         let done = if a.page.is_asked() {
             compare_in_detail(&request, &step).map(|(report, detail)| (report, Some(detail)))

@@ -32,7 +32,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     };
     request.check()?;
     check_new_from(&a.output, a.force, &a.trace)?;
-    let progress = Progress::new("converting");
+    let progress = Progress::reading("converting", &request.setup.recording.meter);
     let report = write_new_with(&a.output, a.force, |out| {
         Ok(convert(&request, out, &|done, of| progress.step("replaying", done, of))?)
     })?;

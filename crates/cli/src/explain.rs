@@ -38,7 +38,7 @@ fn one(a: &ExplainArgs, governor: &str) -> Done {
         which,
     };
     let report = {
-        let _progress = Progress::new("replaying");
+        let _progress = Progress::reading("replaying", &request.setup.recording.meter);
         explain(&request)?
     };
     shown(a, &report)
@@ -88,7 +88,7 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
         cpu: a.cpu,
     };
     let report = {
-        let _progress = Progress::new("replaying");
+        let _progress = Progress::reading("replaying", &request.setup.recording.meter);
         why_differ(&request)?
     };
     deliver(&a.output, &view::why_differ(&report), &report)

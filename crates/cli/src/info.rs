@@ -8,8 +8,9 @@ use crate::output::{Done, Progress, deliver};
 pub(crate) fn run(a: &InfoArgs) -> Done {
     a.output.check()?;
     let info = {
-        let _progress = Progress::new("reading");
-        info::info(&a.trace, &a.recording.options(), &a.kernels.trees)?
+        let options = a.recording.options();
+        let _progress = Progress::reading("reading", &options.meter);
+        info::info(&a.trace, &options, &a.kernels.trees)?
     };
     deliver(&a.output, &view::info(&info), &info)
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,10 +13,10 @@ use idlewise_experiment::ExperimentError;
 use idlewise_files::new_file::{self, WriteError, end_without_unfinished};
 use idlewise_live::LiveError;
 use idlewise_machine::MachineError;
-use idlewise_recording::CommandError;
+use idlewise_recording::{CommandError, Meter};
 use idlewise_report::{Format, Report, lines, message, one_line};
 use idlewise_view::{Provenance, mailed};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 pub(crate) use idlewise_files::new_file::{
@@ -271,6 +272,14 @@ impl Progress {
         Self(bar)
     }
 
+    /// As [`Progress::new`] of `what` reads the traces that `meter` counts.
+    pub(crate) fn reading(what: &'static str, meter: &Meter) -> Self {
+        let progress = Self::new(what);
+        let meter = meter.clone();
+        progress.show_share("{spinner} {msg} {share}{elapsed}{left}", move |_| meter.share());
+        progress
+    }
+
     /// Something else is being done.
     pub(crate) fn say(&self, what: &str) {
         self.0.set_message(one_line(what).into_owned());
@@ -278,15 +287,35 @@ impl Progress {
 
     /// `done` of `of` parts of `what` are done.
     pub(crate) fn step(&self, what: &str, done: usize, of: usize) {
-        let bar = "{spinner} {msg} {bar:30} {percent} % {elapsed}, {eta} left";
-        if self.0.length().is_none()
-            && let Ok(style) = ProgressStyle::with_template(bar)
-        {
-            self.0.set_style(style);
+        if self.0.length().is_none() {
+            let share = |state: &ProgressState| Some(state.pos() as f64 / state.len()?.max(1) as f64);
+            self.show_share("{spinner} {msg} {bar:30} {share}{elapsed}{left}", share);
         }
         self.0.set_message(one_line(what).into_owned());
         self.0.set_length(of as u64);
         self.0.set_position(done as u64);
+    }
+
+    /// From now on, shows how far it is by `share`, and the time left.
+    fn show_share(
+        &self,
+        form: &str,
+        share: impl Fn(&ProgressState) -> Option<f64> + Clone + Send + Sync + 'static,
+    ) {
+        let begun = self.0.elapsed();
+        let known = share.clone();
+        let per_cent = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = known(state).map_or(Ok(()), |share| write!(out, "{:.0} % ", 100.0 * share));
+        };
+        let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // The first hundredth says nothing of the rest.
+            let Some(share) = share(state).filter(|share| *share > 0.01) else { return };
+            let left = state.elapsed().saturating_sub(begun).mul_f64((1.0 - share).max(0.0) / share);
+            let _ = write!(out, ", {:#} left", HumanDuration(left));
+        };
+        if let Ok(style) = ProgressStyle::with_template(form) {
+            self.0.set_style(style.with_key("share", per_cent).with_key("left", left));
+        }
     }
 }
 

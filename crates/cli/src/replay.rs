@@ -27,7 +27,7 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
         None => (request(&a)?, None),
     };
     let (report, detail) = {
-        let progress = Progress::new("reading");
+        let progress = Progress::reading("reading", &request.setup.recording.meter);
         let step = |done, of| progress.step("replaying", done, of);
         a.decisions.write(|decisions| {
             let wanted = Wanted { detail: a.page.is_asked(), decisions };

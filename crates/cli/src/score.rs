@@ -11,12 +11,13 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     let measures = a.answer.measures()?;
     let PerChoice(per) = a.per.into();
     let report = {
-        let _progress = Progress::new("reading");
+        let options = a.recording.options();
+        let _progress = Progress::reading("reading", &options.meter);
         let counters = match a.counters.as_slice() {
             [before, after] => Some([before.as_path(), after.as_path()]),
             _ => None,
         };
-        score::score(&a.trace, &a.recording.options(), per, counters)?
+        score::score(&a.trace, &options, per, counters)?
     };
     let shown = a.answer.shown(
         &a.output,

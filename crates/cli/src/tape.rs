@@ -8,8 +8,9 @@ use crate::output::{Done, Progress, check_new_from, say_beside, write_new_with};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
     check_new_from(&a.output, a.force, &a.trace)?;
-    let progress = Progress::new("reading");
-    let recording = Recording::open(&a.trace, &a.recording.options())?;
+    let options = a.recording.options();
+    let progress = Progress::reading("reading", &options.meter);
+    let recording = Recording::open(&a.trace, &options)?;
     let mut packed = recording.packed()?;
     let head = TraceHead::new(&recording, |_| None);
     drop(progress);

@@ -138,6 +138,7 @@ pub fn convert(
     let stage = (!request.governors.is_empty()).then(|| Stage::open(request)).transpose()?;
     let steady = FileState::of(&request.trace);
     let trace = request.setup.recording.open(&request.trace)?;
+    trace.count_into(&request.setup.recording.meter, 1);
     let failed = |e: io::Error| CommandError::file(&request.output, e);
     let mut report = ConvertReport {
         assumption: stage.as_ref().and_then(Stage::assumption),

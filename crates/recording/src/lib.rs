@@ -31,6 +31,7 @@ pub mod what_if;
 
 pub use error::CommandError;
 pub use idlewise_tape::Limits;
+pub use idlewise_trace::Meter;
 pub use idlewise_trace::write::DatForm;
 pub use options::{RecordingOptions, ReplaySetup};
 pub use recording::Recording;

@@ -47,7 +47,9 @@ impl Recording {
         let description = Description::of(path, trace.meta().description.as_deref())?;
         let RecordedMachine { machine, assumed, contradicted } = description.machine(options)?;
         let (looks, inputs) = (description.looks(), description.inputs());
-        let decisions = if may_hold(trace.meta().event_names.values()) {
+        let holds_decisions = may_hold(trace.meta().event_names.values());
+        trace.count_into(&options.meter, 2 + u64::from(holds_decisions));
+        let decisions = if holds_decisions {
             RecordedDecisions::of(trace.events()?)
         } else {
             RecordedDecisions::default()

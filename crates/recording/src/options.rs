@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, Spec};
 use idlewise_tape::Limits;
-use idlewise_trace::{Choice, TraceError, TraceFile};
+use idlewise_trace::{Choice, Meter, TraceError, TraceFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct RecordingOptions {
     /// How much of a trace's idle stays to hold in memory; no answer depends on it.
     #[serde(skip)]
     pub limits: Limits,
+    /// Counts what is read of traces, for whoever waits.
+    #[serde(skip)]
+    pub meter: Meter,
     /// Replay with so many ticks a second, whatever the recording shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,

@@ -169,6 +169,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     check_trees(trees)?;
     let steady = FileState::of(path);
     let trace = options.open(path).map_err(|why| no_trace(path).unwrap_or_else(|| why.into()))?;
+    trace.count_into(&options.meter, 1);
     let mut events = trace.events()?;
     let mut seen = Seen::default();
     for event in events.by_ref() {

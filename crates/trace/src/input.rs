@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{CUT_OFF, TraceError};
 use crate::kernel::order::{ByteOrder, Order};
+use crate::meter::Meter;
 use crate::packed::{NotUnpacked, Wrapping};
 
 enum Bytes {
@@ -32,6 +33,8 @@ pub(crate) struct Input {
     wrapping: Option<Wrapping>,
     /// The first place that could not be read. Who reads events takes it for the end.
     failed: OnceLock<FailedRead>,
+    /// Who counts what is read.
+    meter: OnceLock<Meter>,
 }
 
 /// A read that the system refused.
@@ -68,6 +71,7 @@ impl Input {
             len: info.len(),
             wrapping: None,
             failed: OnceLock::new(),
+            meter: OnceLock::new(),
         })
     }
 
@@ -79,6 +83,7 @@ impl Input {
             len,
             wrapping: None,
             failed: OnceLock::new(),
+            meter: OnceLock::new(),
         }
     }
 
@@ -102,6 +107,7 @@ impl Input {
             len,
             wrapping: Some(wrapping),
             failed: OnceLock::new(),
+            meter: OnceLock::new(),
         })
     }
 
@@ -123,8 +129,22 @@ impl Input {
         matches!(self.bytes, Bytes::Memory(_))
     }
 
+    /// Lets `meter` count from now on; it expects the input to be read so many times.
+    pub(crate) fn count_into(&self, meter: &Meter, times: u64) {
+        meter.expect(self.len.saturating_mul(times));
+        self.meter.get_or_init(|| meter.clone());
+    }
+
     /// Fills `buf` from `offset` on as far as the input reaches; says how many bytes there were.
     pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.fill(offset, buf)?;
+        if let Some(meter) = self.meter.get() {
+            meter.add(got as u64);
+        }
+        Ok(got)
+    }
+
+    fn fill(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         match &self.bytes {
             Bytes::Memory(all) => {
                 let rest = usize::try_from(offset).ok().and_then(|at| all.get(at..)).unwrap_or(&[]);

@@ -11,6 +11,7 @@ use crate::input::Input;
 use crate::kernel::order::{Big, ByteOrder, Little};
 use crate::kernel::ring_buffer::{RingEvents, RingTrace};
 use crate::meta::TraceMeta;
+use crate::meter::Meter;
 use crate::reader::Reader;
 use crate::{ctf, dat, perf, perfetto, ring, sniff, text};
 
@@ -134,9 +135,19 @@ impl TraceFile {
     /// # Errors
     /// [`TraceError::Read`] names the first such place.
     pub fn check_read(&self) -> Result<(), TraceError> {
+        self.inputs().into_iter().try_for_each(Input::check_read)
+    }
+
+    /// Lets `meter` count what is read from now on, and expect that [`TraceFile::events`] is walked through so many `times`.
+    pub fn count_into(&self, meter: &Meter, times: u64) {
+        self.inputs().into_iter().for_each(|input| input.count_into(meter, times));
+    }
+
+    /// The files that the events are read from.
+    fn inputs(&self) -> Vec<&Input> {
         match &self.format {
-            Format::Ring(ring) => ring.inputs.iter().try_for_each(Input::check_read),
-            Format::Other(reader) => reader.inputs().into_iter().try_for_each(Input::check_read),
+            Format::Ring(ring) => ring.inputs.iter().collect(),
+            Format::Other(reader) => reader.inputs(),
         }
     }
 

@@ -14,6 +14,7 @@ mod generated_tables;
 mod hostile_ctf;
 mod hostile_input;
 mod hostile_text;
+mod how_much_is_read;
 mod instances;
 mod perfetto_by_hand;
 mod raw_ring_buffers;
