@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
+use idlewise_model::Note;
 use idlewise_stats::{Change, Interval, Median, Shift};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::stored::Head;
@@ -9,10 +11,10 @@ use super::verdict::Verdict;
 use super::{Run, StateUse};
 
 /// Version of the JSON.
-pub const SCHEMA: &str = "idlewise.ab/2";
+pub const SCHEMA: &str = "idlewise.ab/3";
 
 /// What a session shows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AbReport {
     /// Version of this form.
     pub schema: &'static str,
@@ -23,7 +25,7 @@ pub struct AbReport {
     /// In which order the runs were made, and who drew it, in words.
     pub order: String,
     /// In plain words, what makes the result doubtful.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// The arms' names; the first is the baseline.
     pub arms: Vec<String>,
     pub benchmarks: Vec<BenchmarkReport>,
@@ -37,7 +39,7 @@ pub struct AbReport {
 }
 
 /// A benchmark under all arms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct BenchmarkReport {
     pub name: String,
     pub metrics: Vec<MetricReport>,
@@ -46,7 +48,7 @@ pub struct BenchmarkReport {
 }
 
 /// A metric under all arms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MetricReport {
     pub name: String,
     /// Its unit; empty where it is not known.
@@ -56,7 +58,7 @@ pub struct MetricReport {
 }
 
 /// A metric under an arm.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Cell {
     pub arm: String,
     pub values: Vec<f64>,
@@ -80,7 +82,7 @@ pub struct Cell {
 }
 
 /// What the idle states did under an arm.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Steady {
     pub arm: String,
     pub wakeups_per_s: Option<f64>,

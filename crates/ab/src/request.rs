@@ -2,10 +2,11 @@
 use std::path::Path;
 
 use idlewise_live::{LiveError, load};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is compared, how, how often.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct AbRequest {
     /// Governors with what else is particular to each: `haltpoll:guest_halt_poll_ns=200000`. The first is the baseline.
     pub arms: Vec<String>,
@@ -56,7 +57,7 @@ impl AbRequest {
 }
 
 /// A command that is run under each arm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Benchmark {
     /// Its name in the report.
     pub name: String,

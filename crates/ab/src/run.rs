@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::foreign::CpuTime;
@@ -18,7 +19,7 @@ use idlewise_live::watch::{Snapshot, Watch};
 use idlewise_live::{Host, LiveError, clock};
 
 /// One run of a benchmark under an arm: a line in the session's file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Run {
     /// In the order of time, from 1.
     pub number: u32,
@@ -63,7 +64,7 @@ pub struct Run {
 }
 
 /// What a run did with an idle state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct StateUse {
     pub name: String,
     /// Time in it, % of all time.

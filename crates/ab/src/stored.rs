@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::metric::TIME;
@@ -35,7 +36,7 @@ const LONGEST_WAIT_NS: u32 = u32::MAX;
 const MOST_STEPS: usize = (u32::BITS - (LONGEST_WAIT_NS / 1000).leading_zeros()) as usize + 1;
 
 /// The first line of a session's file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Head {
     /// Version of the file.
     pub schema: String,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use idlewise_model::NoteId;
 use idlewise_stats::{Change, Interval, Median, holm, mean_change, median, paired_shift, signed_rank};
 
 use super::metric::{Metric, meter_name};
@@ -54,7 +55,7 @@ pub fn report(at: &Path) -> Result<AbReport, LiveError> {
     let together = if benchmarks.len() > 1 { together(&benchmarks, &arms) } else { Vec::new() };
     let aa = request.aa.then(|| findings(&benchmarks));
     let mut warnings = warnings::all(&head, &runs, &benchmarks);
-    warnings.extend(odd);
+    warnings.extend(odd.map(|words| NoteId::OddLines.note(words)));
     let order = plan::words(&arms, request.seed);
     Ok(AbReport {
         schema: SCHEMA,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_stats::{Change, Interval};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the runs show about an arm and the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Better, and it is no accident.

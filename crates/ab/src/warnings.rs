@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_model::{Note, NoteId};
 use idlewise_report::share;
 use idlewise_stats::{Trend, median};
 
@@ -20,7 +21,7 @@ const TREND: f64 = 0.02;
 const FOREIGN: f64 = 8.0;
 
 /// What makes the result doubtful, in plain words.
-pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> Vec<String> {
+pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> Vec<Note> {
     let counted: Vec<&Run> = runs.iter().filter(|r| r.left_out.is_none()).collect();
     let mut out = Vec::new();
     for benchmark in benchmarks {
@@ -34,7 +35,7 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
     let repeated =
         runs.iter().filter(|r| r.left_out.as_deref().is_some_and(|l| l.starts_with("foreign"))).count();
     if repeated > 0 {
-        out.push(format!("{repeated} runs were repeated because of foreign load"));
+        out.push(NoteId::Repeated.note(format!("{repeated} runs were repeated because of foreign load")));
     }
     throttling(&counted, &mut out);
     if head.request.wakeups {
@@ -44,7 +45,7 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
 }
 
 /// Runs that count though others were at work: with the gate open, those that it would have kept out.
-fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
+fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<Note>) {
     let gate = f64::from(head.request.foreign_pct);
     let limit = gate.min(FOREIGN);
     let disturbed: Vec<&&Run> = counted.iter().filter(|r| r.foreign_pct + r.steal_pct > limit).collect();
@@ -55,7 +56,7 @@ fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
     } else {
         ", at each attempt".to_owned()
     };
-    out.push(format!(
+    out.push(NoteId::ForeignLoad.note(format!(
         "foreign load: {} of {} runs count although other processes, or the host, took more than {limit:.0} \
          % of the CPUs{why} (worst: {} % and {} %{}); end other programs, or measure later",
         disturbed.len(),
@@ -63,18 +64,18 @@ fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
         share(worst.foreign_pct, 0),
         share(worst.steal_pct, 0),
         worst.foreign_by.first().map(|n| format!("; {n}")).unwrap_or_default()
-    ));
+    )));
 }
 
 /// Runs in which CPUs were not as fast as they can be.
-fn throttling(counted: &[&Run], out: &mut Vec<String>) {
+fn throttling(counted: &[&Run], out: &mut Vec<Note>) {
     let all = counted.len();
     let throttled = counted.iter().filter(|r| r.throttled > 0).count();
     if throttled > 0 {
-        out.push(format!(
+        out.push(NoteId::Throttled.note(format!(
             "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down; cool the \
              machine, or pause longer between runs (--settle)"
-        ));
+        )));
     }
     let mut slowed: BTreeMap<&String, usize> = BTreeMap::new();
     for what in counted.iter().flat_map(|r| &r.slowed_by) {
@@ -82,73 +83,77 @@ fn throttling(counted: &[&Run], out: &mut Vec<String>) {
     }
     for (what, runs) in slowed {
         out.push(match runs {
-            n if n == all => {
-                format!("slowed down: {what}, after all runs: heat, or a limit that was set before")
-            }
-            n => format!(
+            n if n == all => NoteId::AlwaysSlow
+                .note(format!("slowed down: {what}, after all runs: heat, or a limit that was set before")),
+            n => NoteId::SlowedDown.note(format!(
                 "throttling: {what}, after {n} of {all} runs, not after the others; cool the machine, pause \
                  longer between runs (--settle), or find what sets the limit"
-            ),
+            )),
         });
     }
 }
 
 /// What the traced wakeups do not tell.
-fn wakeups(counted: &[&Run], out: &mut Vec<String>) {
+fn wakeups(counted: &[&Run], out: &mut Vec<Note>) {
     let traced: Vec<(&Run, &Wakeups)> =
         counted.iter().filter_map(|r| Some((*r, r.wakeups.as_ref()?))).collect();
     let fewer = |than: u64| traced.iter().filter(|(_, w)| w.all.count < than).count();
     let (no_p99, no_median) = (fewer(LEAST_FOR_P99), fewer(LEAST_FOR_MEDIAN));
     if no_p99 > 0 {
-        out.push(format!(
+        out.push(NoteId::FewWakeups.note(format!(
             "wakeup latency: in {no_p99} of {} runs fewer than {LEAST_FOR_P99} wakeups of the benchmark's own processes were \
              seen, which is too few for a p99, in {no_median} fewer than {LEAST_FOR_MEDIAN}, too few for a median",
             traced.len()
-        ));
+        )));
     }
     let cpus: BTreeSet<u32> = traced.iter().flat_map(|(_, w)| &w.hidden_cpus).copied().collect();
     if !cpus.is_empty() {
         let hidden: u64 = traced.iter().map(|(_, w)| w.hidden).sum();
         let all = hidden + traced.iter().map(|(_, w)| w.all.count).sum::<u64>();
         let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
-        out.push(format!(
+        out.push(NoteId::HiddenWakeups.note(format!(
             "wakeup latency: on CPU {} tracing hides when tasks begin to run, mostly after an idle period; \
              its wakeups are left out, {} % of all",
             cpus.join(", "),
             share(100.0 * hidden as f64 / all.max(1) as f64, 0)
-        ));
+        )));
     }
     let full: Vec<(f64, &Run)> = traced.iter().filter_map(|(r, w)| Some((w.until_s?, *r))).collect();
     if let Some((until, run)) = full.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
-        out.push(format!(
+        out.push(NoteId::BuffersFull.note(format!(
             "wakeup latency: in {} of {} runs the trace buffers were full before the end, at the earliest after {until:.2} s of \
              {:.2} s (run {}): later wakeups are not counted; shorter runs would fit",
             full.len(),
             traced.len(),
             run.seconds,
             run.number
-        ));
+        )));
     }
 }
 
-fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<String>) {
+fn few(head: &Head, benchmark: &BenchmarkReport, out: &mut Vec<Note>) {
     let cells = benchmark.metrics.first().map(|m| m.cells.as_slice()).unwrap_or_default();
     let least = cells.iter().map(|c| c.values.len()).min().unwrap_or(0);
     if least < FEW {
         let name = &benchmark.name;
-        out.push(format!(
+        out.push(NoteId::FewRuns.note(format!(
             "too few runs: {name} has {least} of an arm; with fewer than {FEW} no difference can be \
              significant (--repeat)"
-        ));
+        )));
     }
     let wanted = head.request.repeat as usize;
     if least < wanted {
-        out.push(format!("the session is not finished: {least} of {wanted} rounds of {}", benchmark.name));
+        out.push(
+            NoteId::Unfinished.note(format!(
+                "the session is not finished: {least} of {wanted} rounds of {}",
+                benchmark.name
+            )),
+        );
     }
 }
 
 /// So many rounds have a least p, 2 / 2^rounds; times the number of questions it may be too much to show anything.
-fn questions(benchmarks: &[BenchmarkReport], out: &mut Vec<String>) {
+fn questions(benchmarks: &[BenchmarkReport], out: &mut Vec<Note>) {
     let cells = benchmarks.iter().flat_map(|b| &b.metrics).flat_map(|m| &m.cells);
     let asked: Vec<usize> = cells.filter(|c| c.p.is_some()).map(|c| c.rounds).collect();
     let least = |rounds: usize| 2.0 * 0.5_f64.powi(rounds as i32) * asked.len() as f64;
@@ -157,21 +162,21 @@ fn questions(benchmarks: &[BenchmarkReport], out: &mut Vec<String>) {
         return;
     }
     let wanted = (most..).find(|rounds| least(*rounds) < SHOWN_P);
-    out.push(format!(
+    out.push(NoteId::ManyQuestions.note(format!(
         "too few rounds for so many questions: with {most} rounds no difference in {} can be significant; \
          {} rounds are enough (--repeat), or compare fewer arms and metrics",
         asked.len(),
         wanted.unwrap_or(most)
-    ));
+    )));
 }
 
-fn noise(benchmark: &BenchmarkReport, out: &mut Vec<String>) {
+fn noise(benchmark: &BenchmarkReport, out: &mut Vec<Note>) {
     for metric in &benchmark.metrics {
         for cell in &metric.cells {
             let Some(m) = cell.median.as_ref().filter(|m| m.median > 0.0) else { continue };
             let spread = (m.max - m.min) / m.median;
             if spread > NOISY {
-                out.push(format!(
+                out.push(NoteId::Noise.note(format!(
                     "noise: {} {} under {} runs from {:.4} to {:.4}, {:.0} % of its median",
                     benchmark.name,
                     metric.name,
@@ -179,14 +184,14 @@ fn noise(benchmark: &BenchmarkReport, out: &mut Vec<String>) {
                     m.min,
                     m.max,
                     100.0 * spread
-                ));
+                )));
             }
         }
     }
 }
 
 /// Each value as a factor of its arm's median, in the order of time: what is left is not the arms' doing.
-fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<String>) {
+fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<Note>) {
     for metric in &benchmark.metrics {
         let medians: Vec<Option<f64>> = metric.cells.iter().map(|c| median(&c.values)).collect();
         let of = |r: &&Run| {
@@ -196,20 +201,20 @@ fn drift(benchmark: &BenchmarkReport, counted: &[&Run], out: &mut Vec<String>) {
         let mine = counted.iter().filter(|r| r.benchmark == benchmark.name);
         let Some(trend) = Trend::of(&mine.filter_map(of).collect::<Vec<f64>>()) else { continue };
         if trend.p < TREND_P && trend.growth.abs() > TREND {
-            out.push(format!(
+            out.push(NoteId::Drift.note(format!(
                 "drift: {} {} {} by {:.0} % of its median from the first run to the last, under all arms; runs are compared \
                  within their round, so that it hides little, but find its cause",
                 benchmark.name,
                 metric.name,
                 if trend.growth > 0.0 { "grows" } else { "falls" },
                 100.0 * trend.growth.abs()
-            ));
+            )));
         }
     }
 }
 
 /// Loads that forbid every idle state but polling, so that the governor has no say.
-fn limits(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
+fn limits(head: &Head, counted: &[&Run], out: &mut Vec<Note>) {
     let held = |r: &&&Run| {
         let ours = head.request.latency_limit_us.is_some_and(|us| us == 0);
         r.limit_us == Some(0) && !(ours && r.limited_by.is_empty())
@@ -218,12 +223,12 @@ fn limits(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
     if let Some(first) = limited.first() {
         let who =
             if first.limited_by.is_empty() { "somebody".to_owned() } else { first.limited_by.join(", ") };
-        out.push(format!(
+        out.push(NoteId::LatencyLimitZero.note(format!(
             "latency limit: {who} holds a limit of 0 us in {} of {} runs (/dev/cpu_dma_latency): the CPUs only poll and the \
              governor is never asked, so this compares nothing; cyclictest does so unless it is given --laptop",
             limited.len(),
             counted.len()
-        ));
+        )));
     }
     let polled = |r: &&Run| {
         let all: f64 = r.states.iter().map(|s| s.entries_per_s).sum();
@@ -231,10 +236,10 @@ fn limits(head: &Head, counted: &[&Run], out: &mut Vec<String>) {
         r.states.len() > 1 && all > 10.0 && first > 0.999 * all && r.limit_us != Some(0)
     };
     if !counted.is_empty() && counted.iter().all(polled) {
-        out.push(
+        out.push(NoteId::OnlyFirstState.note(
             "the CPUs entered only the first idle state, in all runs under all arms: the governors had no choice, or none \
              that differed; is a state disabled, or a limit set (--disable-state, --latency-limit)?"
                 .to_owned(),
-        );
+        ));
     }
 }

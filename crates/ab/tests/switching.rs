@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_ab::{self as ab, AbRequest, Benchmark, Stop, Verdict, Waits, Wakeups, Work};
 use idlewise_live::Host;
+use idlewise_model::Note;
 
 struct Tree(tempfile::TempDir);
 
@@ -315,7 +316,7 @@ fn an_open_gate_lets_foreign_load_count_and_tells_of_it() {
     tree.run(Some(request), &tree.path("out")).unwrap();
     let report = ab::report(&tree.path("out")).unwrap();
     assert!(report.runs.iter().all(|r| r.left_out.is_none()), "{:?}", report.runs);
-    let told = |w: &&String| w.starts_with("foreign load: 2 of 2") && w.contains("--foreign 100");
+    let told = |w: &&Note| w.starts_with("foreign load: 2 of 2") && w.contains("--foreign 100");
     assert_eq!(report.warnings.iter().filter(told).count(), 1, "{:?}", report.warnings);
 }
 

@@ -8,6 +8,7 @@ mod table;
 mod trust;
 mod verdict;
 
+use idlewise_model::Note;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ pub struct Answer {
     pub trust: Trust,
     /// What changes the meaning of the numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// The governor that the others are compared with.
     pub baseline: String,
     pub columns: Vec<Column>,

@@ -740,8 +740,11 @@ pub(crate) struct PerChoice(pub(crate) Per);
 #[derive(Debug, Args)]
 #[command(after_help = examples::SCHEMA)]
 pub(crate) struct SchemaArgs {
-    /// The command that gives the result [default: list them]
-    #[arg(value_name = "COMMAND")]
+    /// The result: NAME in its field `schema`, idlewise.NAME/VERSION [default: list them]
+    ///
+    /// That is the command, except: `beside` of simulate --beside, `why-differ` of explain --why-differ, `lab` of boot run
+    /// and matrix, `lab-self-test` of boot self-test.
+    #[arg(value_name = "NAME")]
     pub(crate) report: Option<String>,
 }
 

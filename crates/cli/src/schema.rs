@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! JSON Schemas of results, made of the types that the results are.
 
+use idlewise_conform::drive::{self, DriveReport};
+use idlewise_experiment::beside::{self, BesideReport};
+use idlewise_experiment::reproduce::{self, ReproduceReport};
+use idlewise_experiment::simulate::{self, SimulateReport};
+use idlewise_explain::{self as explain, ExplainReport, WhyDiffer};
+use idlewise_live::watch::{self, Snapshot};
+use idlewise_machine::ab::AbAnswer;
+use idlewise_machine::advise::{self, Advice};
+use idlewise_machine::boot::{self, BootReport, SelfTest};
+use idlewise_machine::diff::{self, DiffReport};
+use idlewise_machine::record::{self, RecordReport};
 use idlewise_study::compare::{self, CompareReport};
 use idlewise_study::info::{self, Info};
 use idlewise_study::replay::{self, ReplayReport};
@@ -13,27 +24,46 @@ use serde_json::Value;
 use crate::args::SchemaArgs;
 use crate::output::{Done, Failure, say};
 
-/// A command, and the schema of its JSON.
-type Report = (&'static str, fn() -> Schema);
+/// A form, and what makes its schema.
+type Form = (&'static str, fn(&str) -> Schema);
 
-/// The commands whose JSON has a schema.
-const REPORTS: [Report; 4] = [
-    ("compare", || of::<CompareReport>(compare::SCHEMA)),
-    ("info", || of::<Info>(info::SCHEMA)),
-    ("replay", || of::<ReplayReport>(replay::SCHEMA)),
-    ("score", || of::<ScoreReport>(score::SCHEMA)),
+/// The forms of all results, by their names (`idlewise.NAME/VERSION`), each with its schema.
+const FORMS: [Form; 17] = [
+    (idlewise_ab::SCHEMA, of::<AbAnswer>),
+    (advise::SCHEMA, of::<Advice>),
+    (beside::SCHEMA, of::<BesideReport>),
+    (compare::SCHEMA, of::<CompareReport>),
+    (diff::SCHEMA, of::<DiffReport>),
+    (drive::SCHEMA, of::<DriveReport>),
+    (explain::SCHEMA, of::<ExplainReport>),
+    (info::SCHEMA, of::<Info>),
+    (boot::SCHEMA, of::<BootReport>),
+    (boot::SELF_TEST_SCHEMA, of::<SelfTest>),
+    (record::SCHEMA, of::<RecordReport>),
+    (replay::SCHEMA, of::<ReplayReport>),
+    (reproduce::SCHEMA, of::<ReproduceReport>),
+    (score::SCHEMA, of::<ScoreReport>),
+    (simulate::SCHEMA, of::<SimulateReport>),
+    (watch::SCHEMA, of::<Snapshot>),
+    (explain::WHY_DIFFER_SCHEMA, of::<WhyDiffer>),
 ];
 
+/// NAME of `idlewise.NAME/VERSION`.
+fn name(form: &'static str) -> &'static str {
+    form.trim_start_matches("idlewise.").split('/').next().unwrap_or(form)
+}
+
 pub(crate) fn run(a: &SchemaArgs) -> Done {
-    let names = || REPORTS.map(|(name, _)| name).join(", ");
+    let names = |between: &str| FORMS.map(|(form, _)| name(form)).join(between);
     let Some(asked) = &a.report else {
-        say(&format!("{}\n", REPORTS.map(|(name, _)| name).join("\n")))?;
+        say(&format!("{}\n", names("\n")))?;
         return Ok(true);
     };
-    let Some((_, schema)) = REPORTS.iter().find(|(name, _)| name == asked) else {
-        return Err(Failure::Error(format!("{asked}: no result with a schema; expected one of {}", names())));
+    let Some((form, schema)) = FORMS.iter().find(|(form, _)| name(form) == asked) else {
+        let names = names(", ");
+        return Err(Failure::Error(format!("{asked}: no result with a schema; expected one of {names}")));
     };
-    say(&format!("{:#}\n", schema().to_value()))?;
+    say(&format!("{:#}\n", schema(form).to_value()))?;
     Ok(true)
 }
 

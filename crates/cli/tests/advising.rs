@@ -13,6 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::schemas::fits;
 use common::{Machine, Need, on_every_machine, words};
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
@@ -216,6 +217,7 @@ fn all_of_it(machine: &Machine) {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(machine.state(), before);
     let a = json(&output);
+    fits(&a);
     assert_eq!(a["answer"]["what"], "keep", "two runs show nothing: {}", a["answer"]);
     assert_eq!(a["ab"]["runs"], 2);
     assert!(a["rows"][1]["compared"][0]["verdict"] == "too_few", "{}", a["rows"][1]);

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::schemas::fits;
+
 pub(crate) fn data(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
     path.canonicalize().unwrap_or(path).display().to_string()
@@ -307,6 +309,7 @@ fn driving_a_signal_has_the_same_forms() {
         idlewise(&["drive", "--signal", "pelt-5.6", "--golden", &file, "--show", "1", "--format", "json"]);
     assert_eq!(o.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_str(&out(&o)).unwrap();
+    fits(&json);
     let first = &json["files"][0]["first"];
     assert_eq!(first.as_array().unwrap().len(), 1);
     assert_eq!(first[0]["differ"][0]["column"], "runnable_sum");

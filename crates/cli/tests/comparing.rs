@@ -6,6 +6,7 @@ use crate::common;
 
 use std::process::{Command, Output};
 
+use crate::schemas::fits;
 use common::{Machine, Need, idlewise, on_every_machine};
 
 fn ab(machine: &Machine, arguments: &[&str]) -> (Output, serde_json::Value) {
@@ -19,6 +20,7 @@ fn ab(machine: &Machine, arguments: &[&str]) -> (Output, serde_json::Value) {
         .unwrap();
     let json = serde_json::from_slice(&out.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)));
+    fits(&json);
     (out, json)
 }
 
@@ -32,8 +34,7 @@ fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not
     assert_eq!(this.state(), before);
     assert_eq!(out.status.code(), Some(0));
     let cell = &json["benchmarks"][0]["metrics"][0]["cells"][1];
-    let disturbed =
-        json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains("foreign load:"));
+    let disturbed = json["warnings"].as_array().unwrap().iter().any(|w| w["id"] == "foreign-load");
     if disturbed {
         eprintln!("skipped: whether ab finds a faster governor on this kernel: it is busy with other things");
     } else {
@@ -164,7 +165,9 @@ fn a_load_that_never_asks_the_governor_is_told_and_its_tame_form_is_not() {
         assert_eq!(out.status.code(), Some(0));
         let limit = "latency limit: cyclictest holds a limit of 0 us in 2 of 2 runs";
         let warnings = json["warnings"].as_array().unwrap();
-        let found = warnings.iter().any(|w| w.as_str().unwrap().starts_with(limit));
+        let found = warnings
+            .iter()
+            .any(|w| w["words"].as_str().unwrap().starts_with(limit) && w["id"] == "latency-limit-zero");
         assert_eq!(found, warned, "{tame:?}: {warnings:?}");
         if let Some(run) = counted(&json).first() {
             assert_eq!(run["limit_us"] == 0, warned, "{run}");

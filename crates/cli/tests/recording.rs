@@ -13,6 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::schemas::fits;
 use common::{Machine, Need, idlewise, on_every_machine, words};
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
@@ -41,13 +42,15 @@ fn a_second_of_sleeps(machine: &Machine) {
     let path = folder.path().join("sleeps.dat");
     machine.wait_for_others();
     let before = machine.state();
-    let output = record(
-        machine,
-        &["-o", path.to_str().unwrap(), "--", "sh", "-c", &format!("echo heard; {SLEEPS}; exit 3")],
-    );
+    let reports = tempfile::tempdir().unwrap();
+    let report = reports.path().join("report.json");
+    let command = format!("echo heard; {SLEEPS}; exit 3");
+    let (to, json) = (path.to_str().unwrap(), report.to_str().unwrap());
+    let output = record(machine, &["-o", to, "--json", json, "--", "sh", "-c", &command]);
     let said = words(&output.stderr);
     println!("{said}");
     assert_eq!((output.status.code(), words(&output.stdout).as_str()), (Some(3), "heard\n"), "{said}");
+    fits(&serde_json::from_slice(&fs::read(&report).unwrap()).unwrap());
     assert_eq!(machine.instances(), [""; 0]);
     assert_eq!(machine.state(), before);
     assert!(!folder.path().join("sleeps.dat.parts").exists());
@@ -164,6 +167,7 @@ fn on_a_quiet_machine_every_choice_is_proved_by_its_inputs() {
         assert!(said.contains("inputs    sleeps.inputs.csv: "), "{said}");
         assert_eq!((machine.instances(), machine.state()), (vec![], before.clone()));
         let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        fits(&report);
         let inputs = &report["inputs"];
         let decided = inputs["counts"]["entered"].as_u64().unwrap();
         if decided < ENOUGH || inputs["unproven"].is_string() || inputs["counts"]["dropped"] != 0 {

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::common::{idlewise, words};
 use crate::house::root;
+use crate::schemas::fits;
 
 /// A page: its name, the command without what writes it, and tables that it must have.
 type Case = (&'static str, &'static str, &'static [&'static str]);
@@ -111,6 +112,7 @@ fn make((name, command, _): Case, desk: &Path, folder: &Path) {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{name}: {}", words(&output.stderr));
+    fits(&serde_json::from_slice(&output.stdout).unwrap());
     fs::write(folder.join(format!("{name}.json")), output.stdout).unwrap();
 }
 

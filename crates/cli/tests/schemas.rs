@@ -5,6 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_conform::recorded_governors::RecordedGovernor;
+use idlewise_machine::boot::{self, BootReport, Cell, RecordingCheck, SelfTest};
+use idlewise_recording::RecordingOptions;
+use idlewise_recording::placement::Per;
+use idlewise_study::info::info;
+use idlewise_study::replay::results_of_scores;
+use idlewise_study::score::score;
 use serde_json::{Map, Value};
 
 use crate::common::{idlewise, words};
@@ -140,11 +147,58 @@ fn check(schema: &Value, value: &Value) -> Result<(), String> {
     Check { root: schema }.value(schema, value, "$")
 }
 
+/// Whether `result` is what its schema says, and is no longer when something is added, left out or another in it.
+pub(crate) fn fits(result: &Value) {
+    let form = result["schema"].as_str().unwrap();
+    let schema = schema(form.strip_prefix("idlewise.").unwrap().split('/').next().unwrap());
+    if let Err(why) = check(&schema, result) {
+        panic!("{form}: {why}");
+    }
+    assert_eq!(schema["title"], form);
+    for name in schema["required"].as_array().unwrap() {
+        let mut less = result.clone();
+        less.as_object_mut().unwrap().shift_remove(name.as_str().unwrap());
+        assert!(check(&schema, &less).unwrap_err().contains(&format!("no {name}")), "{form}");
+    }
+    let mut places = Vec::new();
+    objects(result, String::new(), &mut places);
+    for place in places {
+        let mut more = result.clone();
+        more.pointer_mut(&place).unwrap()["mood"] = true.into();
+        assert!(check(&schema, &more).is_err(), "{form}: {place}.mood is allowed");
+    }
+    let mut other = result.clone();
+    other["schema"] = "idlewise.other/1".into();
+    assert!(check(&schema, &other).unwrap_err().contains("$.schema: not"), "{form}");
+}
+
+/// Where a result has objects; of a list the first element speaks for all.
+fn objects(value: &Value, at: String, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                objects(field, format!("{at}/{name}"), into);
+            }
+            into.push(at);
+        }
+        Value::Array(all) => all.iter().take(1).for_each(|v| objects(v, format!("{at}/0"), into)),
+        _ => {}
+    }
+}
+
 #[test]
 fn results_are_what_their_schemas_say() {
     let (mixed, sleeps) = (data("mixed.dat"), data("sleeploop.dat"));
     let (with_decisions, of_guest) = (data("kvm-guest/idle_quiet.dat"), data("lab/teo-util-timer.dat"));
-    let runs: [&[&str]; 15] = [
+    let closed = data("golden/closed/teo-7.3");
+    let files = fs::read_dir(closed).unwrap().map(|e| e.unwrap().path().display().to_string());
+    let golden = files.filter(|f| f.ends_with(".csv.gz")).min().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = folder.path().join("simulated.txt").display().to_string();
+    let timer = ["simulate", "timer", "--platform", "rk3399", "--seconds", "1"];
+    printed(&[&timer[..], &["--governor", "menu", "--write-trace", &simulated]].concat());
+    let runs: [&[&str]; 22] = [
         &["replay", &mixed],
         &[
             "replay",
@@ -169,16 +223,91 @@ fn results_are_what_their_schemas_say() {
         &["replay", &with_decisions],
         &["replay", &of_guest],
         &["score", &of_guest],
+        &["explain", &mixed, "--governor", "menu", "--cpu", "0", "--decision", "40"],
+        &["explain", &mixed, "--governor", "teo-util", "--cpu", "0", "--after", "0.5", "--others", "none"],
+        &["explain", "--golden", &golden, "--row", "3", "--governor", "teo"],
+        &["explain", &mixed, "--why-differ", "menu,teo"],
+        &["drive", "--governor", "shallow", "--golden", &golden],
+        &[
+            "simulate",
+            "timer",
+            "--platform",
+            "rk3399",
+            "--governor",
+            "menu,teo",
+            "--seconds",
+            "1",
+            "--repeat",
+            "3",
+        ],
+        &["simulate", "timer", "--beside", &simulated, "--recorded-on", "rk3399"],
     ];
     for args in runs {
         let result = json(&printed(&[args, &["--format", "json"]].concat()));
-        let schema = schema(args[0]);
-        if let Err(why) = check(&schema, &result) {
-            panic!("{args:?}: {why}");
-        }
-        assert_eq!(result["schema"], schema["title"]);
+        fits(&result);
         assert_eq!(result["version"], env!("CARGO_PKG_VERSION"));
     }
+}
+
+/// A note cannot be made without an id, and the page has every id.
+#[test]
+fn the_page_has_the_ids_of_all_notes() {
+    const HEADING: &str = "## Notes and warnings\n";
+    let path = root().join("docs/reference/json.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, section) = page.split_once(HEADING).unwrap();
+    let intro = section.split("| id |").next().unwrap();
+    let ids = schema("replay")["$defs"]["NoteId"]["oneOf"].as_array().unwrap().clone();
+    let row = |id: &Value| {
+        let [id, what] = ["const", "description"].map(|k| id[k].as_str().unwrap().replace('\n', " "));
+        format!("| `{id}` | {} |\n", what.trim_end_matches('.'))
+    };
+    let rows: String = ids.iter().map(row).collect();
+    let now = format!("{before}{HEADING}{intro}| id | what it says |\n|---|---|\n{rows}");
+    if std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some() {
+        fs::write(&path, &now).unwrap();
+    }
+    let shown = fs::read_to_string(&path).unwrap();
+    assert!(shown == now, "{} is out of date: IDLEWISE_UPDATE_DOCS=1 writes it", path.display());
+}
+
+/// Nothing is booted here: a result is made of what a recording of a guest gives.
+#[test]
+fn results_of_the_boot_lab_are_what_their_schemas_say() {
+    let (path, options) = (PathBuf::from(data("lab/teo-util-timer.dat")), RecordingOptions::default());
+    let scored = score(&path, &options, Per::Cpu, None).unwrap();
+    let replayed = info(&path, &options, &[]).unwrap().replayed.unwrap();
+    let parity: Vec<RecordedGovernor> = replayed.parity;
+    let check = RecordingCheck {
+        governor: "teo-util".to_owned(),
+        parity: parity.into_iter().next(),
+        fidelity: replayed.fidelity,
+        counters: None,
+    };
+    assert!(check.parity.is_some() && check.fidelity.is_ok());
+    let lab = BootReport {
+        schema: boot::SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: "6.18.0".to_owned(),
+        kernel_id: "0".repeat(16),
+        qemu: "QEMU".to_owned(),
+        baseline: "teo-util".to_owned(),
+        cells: vec![Cell {
+            platform: "synth4".to_owned(),
+            driver: "synth".to_owned(),
+            cpus: 4,
+            workload: "timer".to_owned(),
+            seconds: 1,
+            folder: path,
+            governors: results_of_scores(vec![("teo-util".to_owned(), scored.score, scored.groups)]),
+            checks: vec![check],
+            complaints: vec!["timer under teo-util: no".to_owned()],
+        }],
+    };
+    fits(&serde_json::to_value(&lab).unwrap());
+    let found = boot::Check { what: "KUnit".to_owned(), holds: true, found: "all pass".to_owned() };
+    let schema = boot::SELF_TEST_SCHEMA.to_owned();
+    fits(&serde_json::to_value(SelfTest { schema, checks: vec![found] }).unwrap());
 }
 
 /// As well as the schema is strict.
@@ -211,7 +340,6 @@ fn a_result_that_is_changed_is_not_what_its_schema_says() {
 fn the_pages_hold_the_schemas_that_the_command_prints() {
     let folder = root().join("docs/reference/schemas");
     let reports = printed(&["schema"]);
-    assert_eq!(reports, "compare\ninfo\nreplay\nscore\n");
     for report in reports.lines() {
         let (path, now) = (folder.join(format!("{report}.json")), printed(&["schema", report]));
         if std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some() {
@@ -226,6 +354,6 @@ fn the_pages_hold_the_schemas_that_the_command_prints() {
     assert_eq!(o.status.code(), Some(2));
     assert!(
         words(&o.stderr)
-            .contains("mood: no result with a schema; expected one of compare, info, replay, score")
+            .contains("mood: no result with a schema; expected one of ab, advise, beside, compare")
     );
 }

@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::schemas::fits;
+
 fn idlewise(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).stdin(Stdio::null()).output().unwrap()
 }
@@ -116,6 +118,7 @@ fn top_prints_one_interval_in_every_form() {
     assert!(table.contains("wakeups/s") && table.contains("haltpoll idle %"), "{table}");
     assert!(table.contains(" cpu 1 ") && table.contains(" all "), "{table}");
     let json: serde_json::Value = serde_json::from_str(&with(&["--json"])).unwrap();
+    fits(&json);
     assert_eq!(json["schema"], "idlewise.top/1");
     assert_eq!(json["cpus"][1]["states"][1]["name"], "haltpoll idle");
     assert_eq!(json["machine"]["too_shallow_pct"], serde_json::Value::Null, "this kernel does not count it");

@@ -7,14 +7,15 @@ use idlewise_governor::Governor;
 use idlewise_platform::Platform;
 use idlewise_recording::{CommandError, RecordingOptions};
 use idlewise_signal::pelt::Pelt;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::agreement::Agreement;
 use crate::golden_file::GoldenError;
-use crate::pelt::drive_pelt;
+use crate::pelt::{PeltMismatch, drive_pelt};
+use crate::published::Row;
 use crate::recorded_governors::{self, RecordedGovernor};
-use crate::{decision_table, golden, published};
+use crate::{decision_table, golden};
 
 /// Version of the JSON that [`DriveReport`] gives.
 pub const SCHEMA: &str = "idlewise.drive/1";
@@ -30,20 +31,28 @@ pub enum Driven {
 }
 
 /// What came of one golden file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct GoldenResult {
     pub file: String,
     pub steps: u64,
     pub mismatches: u64,
     /// All that is known of the first that differ.
-    pub first: Vec<Value>,
+    pub first: Vec<Mismatch>,
     /// The same as lines.
     #[serde(skip)]
     pub lines: Vec<String>,
 }
 
+/// A step that differs: of a governor, of a signal.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(untagged)]
+pub enum Mismatch {
+    Governor(Row),
+    Pelt(PeltMismatch),
+}
+
 /// What came of all golden files.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct DriveReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -64,37 +73,33 @@ impl Driven {
         match self {
             Self::Governor(governor) => {
                 let done = golden::drive_governor(governor, path)?;
-                let json = done.first.iter().map(published::row);
-                Ok(GoldenResult::new(path, show, (done.decisions, done.diverging()), json, &done.first))
+                let first = done.first.iter().map(|d| Mismatch::Governor(Row::of(d)));
+                Ok(GoldenResult::new(path, show, (done.decisions, done.diverging()), first, &done.first))
             }
             Self::Pelt(pelt) => {
                 let done = drive_pelt(pelt, path)?;
                 let counts = (done.steps, done.mismatches);
-                Ok(GoldenResult::new(path, show, counts, done.first.iter(), &done.first))
+                let first = done.first.iter().cloned().map(Mismatch::Pelt);
+                Ok(GoldenResult::new(path, show, counts, first, &done.first))
             }
         }
     }
 }
 
 impl GoldenResult {
-    fn new<J: Serialize, M: ToString>(
+    fn new<M: ToString>(
         path: &Path,
         show: usize,
         (steps, mismatches): (u64, u64),
-        json: impl Iterator<Item = J>,
-        first: &[M],
+        first: impl Iterator<Item = Mismatch>,
+        lines: &[M],
     ) -> Self {
-        let value = |m: J| {
-            let value = serde_json::to_value(m);
-            let Ok(value) = value else { unreachable!("a mismatch is no JSON: {value:?}") };
-            value
-        };
         Self {
             file: path.display().to_string(),
             steps,
             mismatches,
-            first: json.take(show).map(value).collect(),
-            lines: first.iter().take(show).map(ToString::to_string).collect(),
+            first: first.take(show).collect(),
+            lines: lines.iter().take(show).map(ToString::to_string).collect(),
         }
     }
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use csv::StringRecord;
 use idlewise_model::{did_you_mean, near};
 use idlewise_signal::pelt::{Avg, Pelt, Speed, known_kernel};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::golden_file::{self, Cells, GoldenError};
@@ -31,7 +32,7 @@ const OUTPUTS: [&str; 9] = [
 ];
 
 /// A number that came out differently.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Difference {
     pub column: String,
     pub expected: u64,
@@ -39,7 +40,7 @@ pub struct Difference {
 }
 
 /// A row that came out differently.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PeltMismatch {
     /// The row's own number, or the line's from 0.
     pub step: u64,

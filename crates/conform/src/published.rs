@@ -36,9 +36,9 @@ struct Event {
     residency_ns: Option<u64>,
 }
 
-/// `files[].first[]` of `idlewise.drive/1`.
-#[derive(JsonSchema, Serialize)]
-struct Row {
+/// A row of a golden file that diverges: `files[].first[]` of `idlewise.drive/1`.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Row {
     step: u64,
     line: u64,
     expected_idx: i32,
@@ -84,19 +84,19 @@ fn event(d: &Divergence) -> Event {
     }
 }
 
-/// A row of a golden file that diverges.
-#[must_use]
-pub fn row(d: &Divergence) -> impl Serialize + use<> {
-    let (decision, kernel) = (&d.decision, d.kernels());
-    Row {
-        step: decision.step,
-        line: decision.line,
-        expected_idx: kernel.state,
-        found_idx: d.here.state,
-        expected_stop: kernel.stop_tick,
-        found_stop: d.here.stop_tick,
-        poll_limit_ns: d.poll_limits(),
-        inputs: decision.inputs,
-        disabled: decision.disabled,
+impl Row {
+    pub(crate) fn of(d: &Divergence) -> Self {
+        let (decision, kernel) = (&d.decision, d.kernels());
+        Self {
+            step: decision.step,
+            line: decision.line,
+            expected_idx: kernel.state,
+            found_idx: d.here.state,
+            expected_stop: kernel.stop_tick,
+            found_stop: d.here.stop_tick,
+            poll_limit_ns: d.poll_limits(),
+            inputs: decision.inputs,
+            disabled: decision.disabled,
+        }
     }
 }

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Counted, EventKind, HrtimerMode, Ledger as _, Piece, TapeCpu, nth};
+use idlewise_model::{Counted, EventKind, HrtimerMode, Ledger as _, Note, NoteId, Piece, TapeCpu, nth};
 use idlewise_score::{Score, Tally};
 use idlewise_workload::{Event, Workload};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ExperimentError;
@@ -21,7 +22,7 @@ use idlewise_recording::input_files::each_once;
 use idlewise_recording::{CommandError, Recording, RecordingOptions};
 
 /// Version of the JSON that this gives.
-pub const SCHEMA: &str = "idlewise.beside/1";
+pub const SCHEMA: &str = "idlewise.beside/2";
 
 /// Stays shorter than this, and this, and this, ns; and longer ones.
 pub const STAY_LIMITS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
@@ -34,7 +35,7 @@ const SLEEPER: &str = "hrtimer_wakeup";
 const KERNEL: &str = "6.12";
 
 /// Simulated runs compared with recordings of the same workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BesideReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -43,13 +44,13 @@ pub struct BesideReport {
     /// Seed of the simulated runs.
     pub seed: u64,
     /// What of the workload is not modelled, or only roughly.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// One for each recording.
     pub pairs: Vec<Pair>,
 }
 
 /// One recording, and the simulation of the same.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     pub recording: String,
     pub platform: String,
@@ -65,7 +66,7 @@ pub struct Pair {
 }
 
 /// What is seen in one trace of the workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TraceMeasures {
     /// From the first task's start to the last one's end, ns.
     pub window_ns: u64,
@@ -86,7 +87,7 @@ pub struct TraceMeasures {
 }
 
 /// A task, all its instances together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TaskMeasures {
     pub name: String,
     /// Times it was woken up, a second.
@@ -138,7 +139,7 @@ pub fn beside(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: workload.name.clone(),
         seed: request.seed,
-        notes: workload.notes.clone(),
+        notes: workload.notes.iter().map(|n| NoteId::Workload.note(n)).collect(),
         pairs: pairs.collect::<Result<_, _>>()?,
     })
 }

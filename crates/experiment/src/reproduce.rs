@@ -10,6 +10,7 @@ mod runs;
 use std::collections::BTreeMap;
 
 use idlewise_governor::Offered;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ExperimentError;
@@ -28,7 +29,7 @@ pub use runs::simulate_once;
 pub const SCHEMA: &str = "idlewise.reproduce/3";
 
 /// Which published experiment to repeat, and with which seeds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ReproduceRequest {
     /// Experiments by name or path; all that come with idlewise where none is named.
     pub experiments: Vec<String>,
@@ -37,7 +38,7 @@ pub struct ReproduceRequest {
 }
 
 /// The results of an experiment, each compared with the published number.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ReproduceReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -47,7 +48,7 @@ pub struct ReproduceReport {
 }
 
 /// A published table with ours beside it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reproduced {
     pub experiment: Experiment,
     /// All cells: also those without a published number, if the experiment has one for them.
@@ -61,7 +62,7 @@ pub struct Reproduced {
 }
 
 /// A cell of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cell {
     pub row: String,
     pub column: String,

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use idlewise_answer::Answer;
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_idle::Limits;
+use idlewise_model::{Note, NoteId};
 use idlewise_parts::{Machine, SimError};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::{Counts, Score};
@@ -206,7 +207,12 @@ pub(crate) fn simulate_on(
         hz,
         duration_ns: stage.duration_ns,
         foreign: governors::foreign(&candidates),
-        notes: workload.notes.iter().cloned().chain(without_clock(&stage.machine)).collect(),
+        notes: workload
+            .notes
+            .iter()
+            .map(|n| NoteId::Workload.note(n))
+            .chain(without_clock(&stage.machine))
+            .collect(),
         baseline,
         combinations,
         answer: Answer::default(),
@@ -259,16 +265,16 @@ fn baseline(name: Option<&str>, jobs: &[Job<'_>]) -> Result<usize, CommandError>
 }
 
 /// What to know of clusters of which no clock is known.
-fn without_clock(machine: &Machine<'_>) -> Option<String> {
+fn without_clock(machine: &Machine<'_>) -> Option<Note> {
     let fixed = |c: &&idlewise_parts::ClockSpec<'_>| c.points.len() < 2;
     let mut names: Vec<&str> =
         machine.clocks.iter().filter(fixed).map(|c| machine.clusters[c.cluster].name.as_str()).collect();
     names.dedup();
     (!names.is_empty()).then(|| {
-        format!(
+        NoteId::NoFrequencies.note(format!(
             "the clocks of {} are not known: it runs at one speed, whatever --cpufreq says",
             names.join(", ")
-        )
+        ))
     })
 }
 
@@ -439,11 +445,12 @@ impl Stage<'_> {
     }
 
     /// What to know of a run.
-    fn remarks(&self, out: &Outcome, score: &Score) -> Vec<String> {
+    fn remarks(&self, out: &Outcome, score: &Score) -> Vec<Note> {
         let mut notes = breach_words(&score.breaches, out.decisions);
         for task in &out.stuck {
             let name = self.workload.tasks.get(*task as usize).map_or("", |t| t.name.as_str());
-            notes.push(format!("task {name} loops without ever letting time pass; it was stopped"));
+            let words = format!("task {name} loops without ever letting time pass; it was stopped");
+            notes.push(NoteId::EndlessTask.note(words));
         }
         notes
     }

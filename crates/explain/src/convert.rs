@@ -97,7 +97,7 @@ pub struct ConvertReport {
     /// What was assumed about the trace by hand, on which the tracks rest.
     pub assumption: Option<String>,
     /// What speaks against the machine on which the tracks rest.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<idlewise_model::Note>,
     /// What is known of the trace besides its events, as a side-car of the new file.
     pub description: Option<Carried>,
     /// What the new file lacks, in sentences.
@@ -245,7 +245,7 @@ impl Stage {
         TraceHead::assumptions(&self.heads())
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<idlewise_model::Note> {
         TraceHead::warnings(&self.heads())
     }
 

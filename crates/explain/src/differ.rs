@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use idlewise_governor::Governor;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::report::Explanation;
@@ -18,13 +19,14 @@ use idlewise_study::compare::parting::{self as choices, SideBySide};
 use idlewise_study::waits::{WaitFiles, WaitPages, Waits};
 
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
-const SCHEMA: &str = "idlewise.why-differ/2";
+pub const SCHEMA: &str = "idlewise.why-differ/2";
 
 /// The two governors to compare, and the trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WhyDifferRequest {
     /// A trace or tape.
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
+    #[schemars(with = "PathBuf")]
     pub trace: PathBuf,
     #[serde(flatten)]
     pub setup: ReplaySetup,
@@ -34,7 +36,7 @@ pub struct WhyDifferRequest {
 }
 
 /// Decisions in which two governors differ, both sides explained.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WhyDiffer {
     /// "idlewise.why-differ/2".
     pub schema: String,
@@ -51,7 +53,7 @@ pub struct WhyDiffer {
 }
 
 /// One wait that two governors began differently.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Moment {
     /// Why it is shown.
     pub why: String,

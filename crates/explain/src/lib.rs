@@ -8,7 +8,7 @@ mod report;
 mod run;
 mod watch;
 
-pub use differ::{Moment, WhyDiffer, WhyDifferRequest, why_differ};
+pub use differ::{Moment, SCHEMA as WHY_DIFFER_SCHEMA, WhyDiffer, WhyDifferRequest, why_differ};
 pub use recorded::{LineRequest, RowRequest, explain_line, explain_row};
 pub use report::{Chosen, Explanation, IdleOutcome, InputValue, Other, StateHead, Unit};
 pub use run::{DecisionAddress, ExplainReport, ExplainRequest, SCHEMA, explain};

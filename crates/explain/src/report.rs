@@ -2,6 +2,7 @@
 use idlewise_governor::{Governor, Variable};
 use idlewise_idle::Limits;
 use idlewise_model::{Entry, IdleTable, NO_LATENCY_LIMIT_NS, Outcome};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::watch::{Asked, Observation};
@@ -9,7 +10,7 @@ use idlewise_recording::CommandError;
 use idlewise_recording::candidate::Candidate;
 
 /// One decision of one governor: what it knew, what it made of it, what came.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Explanation {
     /// The governor with its parameters.
     pub governor: String,
@@ -37,7 +38,7 @@ pub struct Explanation {
 }
 
 /// An idle state as a governor sees it at a decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct StateHead {
     pub name: String,
     /// Exit latency, ns.
@@ -48,7 +49,7 @@ pub struct StateHead {
 }
 
 /// What a number means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// A time, ns.
@@ -61,7 +62,7 @@ pub enum Unit {
 }
 
 /// One thing that the governor could ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct InputValue {
     pub name: &'static str,
     pub value: i64,
@@ -71,7 +72,7 @@ pub struct InputValue {
 }
 
 /// The choice that a governor made: its state, and whether to stop the tick.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Chosen {
     /// The state's index as answered.
     pub state: i32,
@@ -82,7 +83,7 @@ pub struct Chosen {
 }
 
 /// What came of a choice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IdleOutcome {
     /// The state that was entered; nothing for a refused entry.
     pub entered: Option<u8>,
@@ -101,7 +102,7 @@ pub struct IdleOutcome {
 }
 
 /// What another governor did at that time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Other {
     /// The governor with its parameters.
     pub governor: String,

@@ -7,6 +7,7 @@ use idlewise_model::{Confidence, CpuTape, Entry, PiecesError, Tape};
 use idlewise_platform::Cluster;
 use idlewise_replay::{Setting, Workload, run};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Chosen, Explanation, IdleOutcome, InputConfidence, InputValue, Other, StateHead};
@@ -19,10 +20,10 @@ use idlewise_recording::{CommandError, Recording, ReplaySetup, TraceHead};
 use idlewise_study::replay::split_governors;
 
 /// Version of the JSON; it changes when a field changes its meaning or goes away.
-pub const SCHEMA: &str = "idlewise.explain/1";
+pub const SCHEMA: &str = "idlewise.explain/2";
 
 /// How a decision is named on its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionAddress {
     /// By its number on its CPU, from 0.
@@ -34,10 +35,11 @@ pub enum DecisionAddress {
 }
 
 /// The decision to explain, and the governor that makes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ExplainRequest {
     /// A trace or tape.
     #[serde(serialize_with = "idlewise_recording::json_paths::path")]
+    #[schemars(with = "PathBuf")]
     pub trace: PathBuf,
     #[serde(flatten)]
     pub setup: ReplaySetup,
@@ -51,7 +53,7 @@ pub struct ExplainRequest {
 }
 
 /// One decision explained: inputs, state of the governor, reasons, and the choices of others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ExplainReport {
     /// [`SCHEMA`].
     pub schema: String,

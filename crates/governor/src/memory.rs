@@ -3,6 +3,7 @@
 
 use gimli::{AttributeValue, DebuggingInformationEntry, EndianSlice, NativeEndian, Unit, UnitOffset};
 use object::{Object as _, ObjectSection as _};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 type Bytes<'a> = EndianSlice<'a, NativeEndian>;
@@ -19,7 +20,7 @@ const PER_CPU: &str = "idlewise_percpu";
 const SHIM: &str = "idlewise_";
 
 /// A variable of a governor with what it holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Variable {
     /// Its name in the source.
     pub name: String,
@@ -27,7 +28,7 @@ pub struct Variable {
 }
 
 /// What a variable, or a part of it, holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Value {
     /// An integer of at most 64 bits, or an enumerator's number.
     Number(i128),

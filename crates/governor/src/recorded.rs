@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel_tree::{has, of_trees};
@@ -12,7 +13,7 @@ use crate::{Governor, GovernorError, Spec};
 
 /// A governor's name as a file has it: a recording, its description, a tape, an experiment, a result. It selects what ships
 /// with us, and what the user of this invocation offers; a path in it opens nothing by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordedName(String);
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Host;
@@ -43,7 +44,7 @@ pub enum Reading {
 }
 
 /// A meter between two readings.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Power {
     /// [`Meter::source`].
     pub source: &'static str,

@@ -20,7 +20,7 @@ use reader::CpuFiles;
 pub use place::Place;
 pub use prometheus::{is_ours, textfile};
 pub use share::Share;
-pub use snapshot::{Row, Snapshot, StateRow};
+pub use snapshot::{Row, SCHEMA, Snapshot, StateRow};
 
 /// A machine that is being watched.
 #[derive(Debug)]

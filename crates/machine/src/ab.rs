@@ -6,6 +6,7 @@ use std::path::Path;
 use idlewise_ab::{AbReport, Cell, MetricReport, Stop, Verdict, Work};
 use idlewise_live::Host;
 use idlewise_live::journal::Restoration;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::MachineError;
@@ -16,7 +17,7 @@ use idlewise_study::condition::{ComparedMetric, Condition, Counting};
 pub use idlewise_study::condition::{Check, Measured};
 
 /// A comparison's report, and what was asked of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AbAnswer {
     #[serde(flatten)]
     pub report: AbReport,

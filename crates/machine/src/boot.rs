@@ -15,6 +15,7 @@ use idlewise_boot::{
 };
 use idlewise_model::{NotKnown, known};
 use idlewise_platform::Platform;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::MachineError;
@@ -63,7 +64,7 @@ pub struct BootRequest {
 }
 
 /// What was recorded in each guest, and how replay agrees with it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct BootReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -80,7 +81,7 @@ pub struct BootReport {
 }
 
 /// One workload on one machine under every governor.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Cell {
     pub platform: String,
     pub driver: String,
@@ -100,7 +101,7 @@ pub struct Cell {
 }
 
 /// Three looks at one recording.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RecordingCheck {
     pub governor: String,
     /// The same governor in user space, fed with what the kernel's was given: as often as it was asked, the same choice.
@@ -108,6 +109,7 @@ pub struct RecordingCheck {
     pub parity: Option<RecordedGovernor>,
     /// The same governor replayed from the stock events alone.
     #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// The trace against the kernel's own counters.
     pub counters: Option<CounterCheck>,

@@ -26,7 +26,7 @@ use inputs::{TABLE, TakenInputs};
 use made::Made;
 use request::plan;
 
-pub use check::{CpuRecorded, RecordReport};
+pub use check::{CpuRecorded, RecordReport, SCHEMA};
 pub use inputs::{InputsRecorded, inputs_beside};
 pub use request::RecordRequest;
 pub use taken::Taken;

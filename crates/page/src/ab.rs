@@ -4,6 +4,7 @@
 use idlewise_ab::{AbReport, BenchmarkReport, Cell as ArmCell, MetricReport, Verdict};
 use idlewise_chart::{Cell, Kind, PageData, Table};
 use idlewise_machine::ab::AbAnswer;
+use idlewise_model::Note;
 use idlewise_stats::Interval;
 
 use crate::{Source, call, put_first};
@@ -14,8 +15,8 @@ pub fn ab(answer: &AbAnswer, of: Source<'_>) -> PageData {
     let r = &answer.report;
     let names: Vec<&str> = r.benchmarks.iter().map(|b| b.name.as_str()).collect();
     let mut out = of.page(Kind::Ab, &format!("{} on {}", r.arms.join(", "), names.join(", ")));
-    out.warnings.clone_from(&r.warnings);
-    out.notes.retain(|n| !r.warnings.contains(&n.text));
+    out.warnings = Note::words(&r.warnings);
+    out.notes.retain(|n| !out.warnings.contains(&n.text));
     out.verdicts = r.benchmarks.iter().flat_map(|b| verdicts(r, b)).collect();
     let checks = answer.checks.iter().filter(|c| c.failed);
     out.verdicts.extend(checks.map(|c| format!("FAILED: {}", c.expression)));

@@ -21,7 +21,7 @@ pub fn advise(a: &Advice, of: Source<'_>) -> PageData {
     }
     // The advice comes before what the replay's governors come to.
     let of_replay = std::mem::take(&mut out.verdicts);
-    let own = a.machine_warnings.iter().chain(&a.warnings);
+    let own = a.machine_warnings.iter().chain(&a.warnings).map(|w| &w.words);
     out.warnings.extend(own.filter(|w| !out.warnings.contains(w)).cloned().collect::<Vec<_>>());
     let mut set = Vec::new();
     for note in std::mem::take(&mut out.notes) {

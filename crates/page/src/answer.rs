@@ -3,6 +3,7 @@
 
 use idlewise_answer::{Answer, Contender, Quantity, Role};
 use idlewise_chart::{Cell, Column, PageData, Table, Trust};
+use idlewise_model::Note;
 use idlewise_score::Measure;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 
@@ -10,7 +11,7 @@ use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 pub(crate) fn add(page: &mut PageData, a: &Answer) {
     let why: Vec<&str> = a.trust.reasons.iter().map(|r| r.words.as_str()).collect();
     page.trust = Trust { grade: a.trust.grade.word().to_owned(), why: why.join("; ") };
-    page.warnings.clone_from(&a.warnings);
+    page.warnings = Note::words(&a.warnings);
     page.verdicts = a.verdicts.iter().map(|v| format!("{}: {}", v.governor, v.words)).collect();
     let mut tables = tables(a);
     tables.extend((!a.spreads.is_empty()).then(|| spreads(a)));

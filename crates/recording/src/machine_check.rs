@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{PiecesError, TapeCpu};
+use idlewise_model::{Note, NoteId, PiecesError, TapeCpu};
 use idlewise_report::{percent_of, span};
 
 use crate::arch::Arch;
@@ -43,48 +43,48 @@ impl MachineCheck {
 }
 
 /// The kernel's verdicts are not the table's.
-fn judged_otherwise(recording: &Recording, a: &VerdictCheck) -> Option<String> {
+fn judged_otherwise(recording: &Recording, a: &VerdictCheck) -> Option<Note> {
     let id = &recording.machine.id;
     let misses = a.kernel_above + a.kernel_below;
     let pct = percent_of(a.disagree, a.disagree + misses);
     (a.disagree >= MANY_JUDGED_OTHERWISE && pct >= JUDGED_OTHERWISE_PCT).then(|| {
-        format!(
+        NoteId::OtherVerdicts.note(format!(
             "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are \
              judged differently: {id} is probably not the machine that was recorded, and \"too deep\" and \
              \"too shallow\" by its table are not the \
              kernel's (--recorded-on or --sysfs name the machine)",
             a.disagree
-        )
+        ))
     })
 }
 
 /// The recorded kind of processor is not the machine's.
-fn other_kind(recording: &Recording) -> Option<String> {
+fn other_kind(recording: &Recording) -> Option<Note> {
     let (kernel, table) = (recording.arch?, Arch::of_platform(&recording.machine)?);
     (kernel != table).then(|| {
-        format!(
+        NoteId::OtherProcessor.note(format!(
             "the recording is of {}, and {} has idle states of {}: it is not the machine that was recorded",
             kernel.words(),
             recording.machine.id,
             table.words()
-        )
+        ))
     })
 }
 
 /// Idle periods in states that the machine does not have: by state, how many and their length, ns.
-fn without_state(recording: &Recording, lacking: &BTreeMap<u8, (u64, u64)>) -> Option<String> {
+fn without_state(recording: &Recording, lacking: &BTreeMap<u8, (u64, u64)>) -> Option<Note> {
     let entries: u64 = lacking.values().map(|(entries, _)| entries).sum();
     let ns = lacking.values().fold(0_u64, |sum, (_, ns)| sum.saturating_add(*ns));
     let states: Vec<String> =
         lacking.iter().map(|(state, (entries, _))| format!("state {state}: {entries}")).collect();
     (entries > 0).then(|| {
-        format!(
+        NoteId::LackingStates.note(format!(
             "{entries} idle periods, {} together, are not counted among the kernel's choices: {} does not \
              have their states \
              ({}); is it the machine that was recorded?",
             span(ns),
             recording.machine.id,
             states.join(", ")
-        )
+        ))
     })
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use idlewise_model::{PiecesError, Tape, TapeCpu};
+use idlewise_model::{Note, PiecesError, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_tape::file::{self as tape_file, Packed, TapeFileError};
 
@@ -52,7 +52,7 @@ pub struct MachineCheck {
     /// The table's verdicts and the kernel's own; nothing where the recording has no verdict of the kernel.
     pub agreement: Option<VerdictCheck>,
     /// What speaks against the machine, in sentences.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Note>,
 }
 
 /// The input of a tape that says that its machine is assumed, or that the recorded processor is none of its machine's; there is

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use idlewise_model::{Confidence, Health, HealthCount, HealthKind, NotKnown, TapeCpu};
+use idlewise_model::{Confidence, Health, HealthCount, HealthKind, NotKnown, Note, NoteId, TapeCpu};
 use idlewise_report::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub struct TraceHead {
     /// What makes all that is said of it doubtful, in sentences: what speaks against the machine that it is said to be of, and a
     /// replay that does not make its kernel's choices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// CPUs that are used.
     pub cpus: Vec<u32>,
     /// CPUs that are left out, and why.
@@ -162,16 +162,16 @@ impl TraceHead {
     }
 
     /// The warnings that are about the machine, of a result with which the kernel's own governor was replayed.
-    pub fn machine_warnings(&self, fidelity: &Result<FidelityHead, NotKnown>) -> Vec<String> {
+    pub fn machine_warnings(&self, fidelity: &Result<FidelityHead, NotKnown>) -> Vec<Note> {
         let replay = fidelity.as_ref().ok().and_then(FidelityHead::warning);
         self.warnings.iter().filter(|w| replay.as_ref() != Some(w)).cloned().collect()
     }
 
     /// The warnings of several recordings.
-    pub fn warnings<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Vec<String> {
+    pub fn warnings<'h>(heads: impl IntoIterator<Item = &'h Self>) -> Vec<Note> {
         let heads: Vec<&Self> = heads.into_iter().collect();
         let place = |h: &Self| if heads.len() > 1 { format!("{}: ", h.name) } else { String::new() };
-        heads.iter().flat_map(|h| h.warnings.iter().map(move |w| format!("{}{w}", place(h)))).collect()
+        heads.iter().flat_map(|h| h.warnings.iter().map(move |w| w.about(place(h)))).collect()
     }
 
     /// What was assumed about the recording by hand, as a condition of all that is said of it; nothing where nothing was.
@@ -214,13 +214,13 @@ pub const LEAST_AGREEMENT_PCT: f64 = 90.0;
 
 impl FidelityHead {
     /// That the replay is no basis for anything, where it is none.
-    fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<Note> {
         let pct = self.same_state_pct.filter(|pct| *pct < LEAST_AGREEMENT_PCT)?;
-        Some(format!(
+        Some(NoteId::LowFidelity.note(format!(
             "replay of {} repeats only {} % of the kernel's own choices (state), less than \
              {LEAST_AGREEMENT_PCT} %: do not trust the table for this recording",
             self.governor,
             percent(pct)
-        ))
+        )))
     }
 }

@@ -4,7 +4,7 @@
 use idlewise_answer::{
     Answer, Column, Contender, Group, Reason, Role, Trust, USUAL, Verdict, spreads, verdict, verdicts_over,
 };
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, Note, NoteId};
 use idlewise_recording::candidate::ORACLE;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_report::span;
@@ -108,18 +108,25 @@ pub(crate) fn role(governor: &str) -> Role {
 }
 
 /// What changes the meaning of numbers.
-fn warnings(seen: &[RecordingRuns<'_>]) -> Vec<String> {
+fn warnings(seen: &[RecordingRuns<'_>]) -> Vec<Note> {
     let place =
         |s: &RecordingRuns<'_>| if seen.len() > 1 { format!("{}: ", s.head.name) } else { String::new() };
     let mut out = TraceHead::warnings(seen.iter().map(|s| s.head));
     for s in seen {
         for r in s.runs.iter().filter(|r| r.failure.is_none()) {
             let said = breach_words(&r.score.breaches, r.decisions);
-            out.extend(said.into_iter().map(|w| format!("{}{} {w}", place(s), r.governor)));
+            out.extend(said.into_iter().map(|w| w.about(format!("{}{} ", place(s), r.governor))));
         }
-        out.extend(s.runs.iter().filter_map(|r| Some(format!("{}{}", place(s), r.failure?))));
+        out.extend(
+            s.runs
+                .iter()
+                .filter_map(|r| Some(NoteId::GovernorFailed.note(format!("{}{}", place(s), r.failure?)))),
+        );
     }
-    out.extend(TraceHead::assumptions(seen.iter().map(|s| s.head)).map(|a| format!("holds if {a}")));
+    out.extend(
+        TraceHead::assumptions(seen.iter().map(|s| s.head))
+            .map(|a| NoteId::Assumption.note(format!("holds if {a}"))),
+    );
     out
 }
 

@@ -10,6 +10,7 @@ mod verdict;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_answer::Answer;
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload};
 use idlewise_report::percent_of;
@@ -192,10 +193,12 @@ impl<'s> Stage<'s> {
     }
 
     /// What to know of governors whose CPUs share state.
-    fn shared_state(&self, runs: &[Vec<CpuPair<'s>>]) -> Vec<String> {
+    fn shared_state(&self, runs: &[Vec<CpuPair<'s>>]) -> Vec<Note> {
         let [a, b] = [0, 1].map(|side| runs.iter().flatten().any(|p| p.shared_state[side]));
         let sharing = [(a, self.a), (b, self.b)].into_iter().filter(|(shared, _)| *shared);
-        sharing.map(|(_, candidate)| format!("{} {SHARED_STATE}", candidate.name())).collect()
+        let note =
+            |(_, c): (bool, &Candidate)| NoteId::SharedState.note(format!("{} {SHARED_STATE}", c.name()));
+        sharing.map(note).collect()
     }
 
     fn report(&self, runs: &[Vec<CpuPair<'s>>]) -> Result<CompareReport, CommandError> {

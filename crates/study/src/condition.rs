@@ -2,6 +2,7 @@
 //! `--fail-if`: a limit that a comparison must not cross, and whether it did. One grammar for all comparisons; which metrics
 //! there are is for each to say.
 
+use idlewise_model::Note;
 use idlewise_report::{duration, percent, signed_duration, signed_percent, signed_points};
 use idlewise_score::{Measure, Place, Unit};
 use schemars::JsonSchema;
@@ -66,7 +67,7 @@ pub struct Check {
     pub assumes: Option<String>,
     /// What makes the recordings doubtful.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// Where it was looked at: each trace, and all together where there are several; each benchmark under each arm.
     pub measured: Vec<Measured>,
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use idlewise_answer::{Answer, Column, Contender, Grade, Group as Rows, Reason, Role, Trust, Verdict};
-use idlewise_model::{Ledger, Piece, PiecesError, TapeCpu};
+use idlewise_model::{Ledger, Note, Piece, PiecesError, TapeCpu};
 use idlewise_report::percent;
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Score, Tally};
@@ -23,7 +23,7 @@ use idlewise_recording::refused;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
 
 /// Version of the JSON that a score gives.
-pub const SCHEMA: &str = "idlewise.score/1";
+pub const SCHEMA: &str = "idlewise.score/2";
 
 /// The scores of the choices that the kernel itself made.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -119,7 +119,7 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
     );
     let mut warnings = r.head.warnings.clone();
     let said = breach_words(&r.score.breaches, r.score.wakeups + r.score.rejected);
-    warnings.extend(said.into_iter().map(|w| format!("{governor} {w}")));
+    warnings.extend(said.into_iter().map(|w| w.about(format!("{governor} "))));
     Answer {
         governors: vec![who],
         on: on([&r.head].into_iter(), &r.head.recorded_on, true),
@@ -167,7 +167,7 @@ pub struct ByCpu {
     /// What was assumed about the recording by hand.
     pub assumption: Option<String>,
     /// What speaks against its machine.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
 }
 
 /// Judges the recording at `path`, CPU by CPU.

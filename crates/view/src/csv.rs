@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports as one table of plain numbers: what `--format csv` gives to a spreadsheet or a program. Times are ns.
 
+use idlewise_model::Note;
 use idlewise_report::Table;
 use idlewise_score::{Measure, Number, Place, Score, Unit};
 
@@ -79,7 +80,7 @@ impl Said {
         let heads: Vec<&TraceHead> = heads.into_iter().collect();
         Self {
             assumed: heads.iter().filter_map(|h| h.assumption()).collect::<Vec<_>>().join(", and "),
-            warnings: TraceHead::warnings(heads).join("; "),
+            warnings: Note::words(&TraceHead::warnings(heads)).join("; "),
         }
     }
 

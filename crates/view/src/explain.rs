@@ -143,7 +143,7 @@ fn csv(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
             row("assumed", "recording", assumption);
         }
         for warning in head.iter().flat_map(|h| &h.warnings) {
-            row("warning", "recording", warning.clone());
+            row("warning", "recording", warning.words.clone());
         }
         for g in &e.inputs {
             row("input", g.name, g.value.to_string());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lines above the tables: the recording, its machine, what the numbers are worth.
 
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, Note};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::recording::MACHINE;
 use idlewise_recording::trace_head::HealthHead;
@@ -13,7 +13,7 @@ use idlewise_study::replay::PlatformHead;
 
 /// Choices of `who`, of so many, with which something was wrong: they change the meaning of every number below.
 pub(crate) fn breach_lines(who: &str, s: &Score, decisions: u64) -> Vec<Line> {
-    let line = |words: String| Line::new("WARNING", format!("{who} {words}"));
+    let line = |note: Note| Line::new("WARNING", note.about(format!("{who} ")));
     breach_words(&s.breaches, decisions).into_iter().map(line).collect()
 }
 

@@ -2,7 +2,7 @@
 //! Does the page of an advice begin with the answer, and warn before anything that depends on what it warns of?
 
 use idlewise_machine::advise::{Evidence, Situation, judge};
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, NoteId};
 use idlewise_report::Format;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_page_without_advice_says_so_first_and_sets_nothing() {
         replay: Err(NotKnown::because("no recording")),
         ab: Err(NotKnown::because("needs root")),
     });
-    a.machine_warnings = vec!["the recording is of Arm".to_owned()];
+    a.machine_warnings = vec![NoteId::OtherProcessor.note("the recording is of Arm")];
     let page = idlewise_view::advise(&a).render(Format::Table, &a).unwrap();
     assert!(page.starts_with("advice    none\n") && !page.contains("set now"), "{page}");
     let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("no {words:?} in {page}"));

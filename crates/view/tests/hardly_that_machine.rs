@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
 use idlewise_explain::{DecisionAddress, ExplainRequest, WhyDifferRequest, explain, why_differ};
 use idlewise_machine::diff::{DiffRequest, diff};
+use idlewise_model::Note;
 use idlewise_recording::{Recording, RecordingOptions, ReplaySetup, TraceHead};
 use idlewise_report::{Format, Report};
 use idlewise_study::compare::{CompareRequest, compare};
@@ -63,7 +64,7 @@ fn to_perfetto(trace: &Path, to: PathBuf) -> PathBuf {
 }
 
 fn warnings(path: &Path, machine: &str) -> Vec<String> {
-    TraceHead::new(&Recording::open(path, &known(machine, "")).unwrap(), |_| None).warnings
+    Note::words(&TraceHead::new(&Recording::open(path, &known(machine, "")).unwrap(), |_| None).warnings)
 }
 
 /// On one line, with single spaces.
@@ -111,7 +112,7 @@ fn another_machine_is_named_above_every_table() {
     let text = words(&page, &replayed);
     assert!(text.find(&warning) < text.find(" metric ") && text.contains(&warning), "{text}");
     let json: serde_json::Value = serde_json::to_value(&replayed).unwrap();
-    assert_eq!(json["traces"][0]["head"]["warnings"][0], OTHER_KIND);
+    assert_eq!(json["traces"][0]["head"]["warnings"][0]["words"], OTHER_KIND);
 
     let judged = score(&path, &known("pixel6", ""), Per::All, None).unwrap();
     assert!(words(&view::score(&judged, Per::All), &judged).contains(&warning));
@@ -188,7 +189,7 @@ fn another_machine_is_named_next_to_the_verdict_and_in_what_fails() {
         assert!(checks.contains(&format!("; WARNING: {name}: {OTHER_KIND}")), "{checks}");
     }
     let json = serde_json::to_value(&compared).unwrap();
-    assert_eq!(json["checks"][0]["warnings"][1], format!("second.dat: {OTHER_KIND}"));
+    assert_eq!(json["checks"][0]["warnings"][1]["words"], format!("second.dat: {OTHER_KIND}"));
     for (name, warned) in column(&page.render(Format::Csv, &compared).unwrap(), "warnings") {
         let both = format!("bare.dat: {OTHER_KIND}; second.dat: {OTHER_KIND}");
         assert_eq!(warned, if name == "all traces" { &both } else { OTHER_KIND }, "{name}");
@@ -216,7 +217,7 @@ fn a_replay_elsewhere_contradicts_nothing() {
         ..CompareRequest::default()
     };
     let compared = compare(&asked, &|_, _| ()).unwrap();
-    assert_eq!(compared.traces[0].head.warnings, Vec::<String>::new());
+    assert_eq!(compared.traces[0].head.warnings, [] as [&str; 0]);
     let page = view::compare(&compared);
     assert!(!words(&page, &compared).contains("WARNING"), "{}", words(&page, &compared));
     assert!(column(&page.render(Format::Csv, &compared).unwrap(), "warnings").iter().all(|c| c.1.is_empty()));
@@ -263,11 +264,11 @@ fn a_replay_that_does_not_make_the_kernels_choices_is_not_to_be_trusted() {
         })
     };
     let [right, wrong] = ["menu", "shallow"].map(replayed);
-    assert_eq!(right.traces[0].head.warnings, Vec::<String>::new());
+    assert_eq!(right.traces[0].head.warnings, [] as [&str; 0]);
     let pct = wrong.traces[0].fidelity.as_ref().unwrap().same_state_pct.unwrap();
     let [warned] = &wrong.traces[0].head.warnings[..] else { panic!("{:?}", wrong.traces[0].head.warnings) };
     assert_eq!(
-        *warned,
+        warned.words,
         format!(
             "replay of shallow repeats only {pct:.2} % of the kernel's own choices (state), less than 90 %: do not trust the \
              table for this recording"
@@ -276,5 +277,5 @@ fn a_replay_that_does_not_make_the_kernels_choices_is_not_to_be_trusted() {
     let page = view::replay(&wrong);
     assert!(words(&page, &wrong).contains(&format!("WARNING {warned}")));
     let csv = column(&page.render(Format::Csv, &wrong).unwrap(), "warnings");
-    assert!(csv.iter().all(|(_, cell)| cell == warned), "{csv:?}");
+    assert!(csv.iter().all(|(_, cell)| *cell == warned.words), "{csv:?}");
 }

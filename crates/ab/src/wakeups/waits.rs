@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the wakeups of a run come to.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// From waking to running, of the command's own processes in one run. Its threads and children count; what it wakes beyond
 /// them (kernel threads, servers) does not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Wakeups {
     pub all: Waits,
     /// Of these, the ones that found the CPU in its idle task: the governor's part is in these.
@@ -22,7 +23,7 @@ pub struct Wakeups {
 }
 
 /// A number of waits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Waits {
     pub count: u64,
     /// Median, us (nearest rank, as all of these); 0 without any.

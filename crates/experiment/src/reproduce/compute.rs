@@ -2,13 +2,14 @@
 //! Published numbers that no simulation is needed for.
 
 use idlewise_signal::pelt::{Avg, Pelt, Speed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ExperimentError;
 use crate::simulate::{Fact, FactSummary, FactUnit, Kernel};
 
 /// Values that follow from a formula, without a simulated run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Computed {
     /// How long PELT takes up and down: from the formula, and with the kernel's integers.

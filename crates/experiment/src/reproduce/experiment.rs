@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{GovernorError, GovernorSource, Offered, RecordedName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compute::Computed;
@@ -19,7 +20,7 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"
 const FORMAT: u32 = 1;
 
 /// A published table and our set-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// 1.
@@ -53,7 +54,7 @@ pub struct Experiment {
 }
 
 /// The published document that an experiment repeats.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Its number in `docs/reference/published-documents.md`: `1`.
@@ -66,7 +67,7 @@ pub struct Document {
 }
 
 /// What is simulated. Of a cell, the row's set-up overrides the table's, and the column's overrides both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Setup {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +108,7 @@ pub struct Setup {
 }
 
 /// What is compared: a governor, a signal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// As it was published.
@@ -123,7 +124,7 @@ pub struct Column {
 }
 
 /// One measured quantity, with its published value for each column.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// As it was published.
@@ -174,7 +175,7 @@ fn zero() -> Value {
 }
 
 /// A number, or a parameter by its name: `$name`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     Number(f64),
@@ -182,7 +183,7 @@ pub enum Value {
 }
 
 /// How the values of several runs become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
     #[default]
@@ -192,7 +193,7 @@ pub enum Over {
 }
 
 /// What is compared with what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compare {
     #[default]
@@ -202,7 +203,7 @@ pub enum Compare {
 }
 
 /// A published number, or the range that was published instead of one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Published {
     Number(f64),
@@ -228,7 +229,7 @@ impl Published {
 }
 
 /// How parameters were found: least squares of relative differences, on cells of the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
     /// The baseline's name: no other column may be fitted to.
@@ -241,7 +242,7 @@ pub struct Fit {
 }
 
 /// A parameter that was fitted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
     pub name: String,
@@ -252,7 +253,7 @@ pub struct Fitted {
 }
 
 /// Something of the published table that is not here.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotReproduced {
     pub what: String,

@@ -4,6 +4,7 @@
 use idlewise_answer::{
     Answer, Cell, Column, Contender, Grade, Group, Quantity, Reason, Role, Subjects, Trust, verdict,
 };
+use idlewise_model::NoteId;
 use idlewise_score::Better;
 use idlewise_stats::{Interval, PairedChange};
 
@@ -45,7 +46,11 @@ pub(super) fn answer(r: &SimulateReport) -> Answer {
             r.duration_ns as f64 / 1e9
         ),
         trust: trust(r),
-        warnings: r.combinations.iter().filter_map(|c| c.failure.clone()).collect(),
+        warnings: r
+            .combinations
+            .iter()
+            .filter_map(|c| Some(NoteId::GovernorFailed.note(c.failure.as_ref()?)))
+            .collect(),
         baseline: base.map_or_else(String::new, |b| b.governor.clone()),
         groups: vec![Group { name: r.request.workload.clone(), machine: r.platform.id.clone(), contenders }],
         columns,
@@ -63,7 +68,7 @@ fn trust(r: &SimulateReport) -> Trust {
     if !r.energy_measured {
         reasons.push(Reason::new(Grade::Fair, "energy", "energy is relative"));
     }
-    reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, "workload", n)));
+    reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, "workload", &**n)));
     Trust::from(reasons)
 }
 

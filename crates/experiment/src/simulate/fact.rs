@@ -2,10 +2,11 @@
 //! A number of a run.
 
 use idlewise_model::{Counted, nth};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a number is, for whoever prints or compares it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactUnit {
     Count,

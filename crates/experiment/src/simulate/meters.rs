@@ -4,6 +4,7 @@
 use idlewise_parts::{Machine, UPDATE_NS};
 use idlewise_platform::{Battery, EnergyGrade, EnergyTable, Platform, cpu_list};
 use idlewise_sim::Outcome;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fact::{FactUnit, Facts};
@@ -17,7 +18,7 @@ const COUNTS_IN_J: u128 = 1 << 14;
 const RELATIVE: &str = "relative: no joules";
 
 /// Which meters a machine has.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Meters {
     /// A count of the counters of energy, uJ.
     pub count_uj: f64,
@@ -30,7 +31,7 @@ pub struct Meters {
 }
 
 /// A RAPL-like counter of energy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PackageMeter {
     pub name: String,
     /// Its CPUs, as `0-3`.
@@ -50,7 +51,7 @@ pub struct PackageMeter {
 }
 
 /// A battery's fuel gauge.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BatteryMeter {
     pub voltage_mv: u64,
     /// Drawn beside the CPUs all the time, mW; 0 where nothing is known of it.

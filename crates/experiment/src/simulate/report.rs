@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use idlewise_answer::Answer;
+use idlewise_model::Note;
 use idlewise_stats::{Mode, PairedChange, Summary, two_modes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fact, FactUnit, Meters};
@@ -12,10 +14,10 @@ use idlewise_recording::governors::ForeignHead;
 use idlewise_study::replay::PlatformHead;
 
 /// Version of the JSON that a simulation gives.
-pub const SCHEMA: &str = "idlewise.simulate/1";
+pub const SCHEMA: &str = "idlewise.simulate/2";
 
 /// The workload, the machine and the governors to simulate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SimulateRequest {
     /// The workload: a name of `idlewise simulate --list`, or a file in rt-app's grammar.
     pub workload: String,
@@ -52,7 +54,7 @@ pub struct SimulateRequest {
 }
 
 /// What came of the simulated runs, one entry per combination of governors.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SimulateReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -76,7 +78,7 @@ pub struct SimulateReport {
     pub foreign: Vec<ForeignHead>,
     /// What of the workload is not modelled, or only roughly.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Which combination the others are compared with.
     pub baseline: usize,
     /// In the order of the request: idle governors, then frequency governors, then signals.
@@ -101,7 +103,7 @@ impl SimulateReport {
 }
 
 /// Idle governor, frequency governor and signal, and what came of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Combination {
     pub governor: String,
     pub cpufreq: String,
@@ -112,14 +114,14 @@ pub struct Combination {
     pub failure: Option<String>,
     /// What to know about the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What all runs say of each number.
     pub facts: Vec<FactSummary>,
     pub runs: Vec<SimulatedRun>,
 }
 
 /// A number over all runs of a combination.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FactSummary {
     /// What it is about.
     pub about: String,
@@ -159,7 +161,7 @@ const NOTHING: f64 = 0.02;
 const NOTHING_POINTS: f64 = 0.1;
 
 /// The runs of one combination of governors and settings.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SimulatedRun {
     pub seed: u64,
     /// Events that were processed.

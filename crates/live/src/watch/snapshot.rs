@@ -2,16 +2,17 @@
 use std::collections::BTreeMap;
 
 use idlewise_platform::{StateCounters, cpu_list, diff_cpu, share_pct};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CounterSample, Place, Share};
 use crate::power::Power;
 
 /// Version of the JSON that a snapshot gives.
-const SCHEMA: &str = "idlewise.top/1";
+pub const SCHEMA: &str = "idlewise.top/1";
 
 /// What a machine did between two looks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Snapshot {
     /// Version of this form.
     pub schema: &'static str,
@@ -36,7 +37,7 @@ pub struct Snapshot {
 }
 
 /// A machine, a part of it, a CPU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Row {
     /// `all`, `cluster 0-3`, `cpu 5`.
     pub name: String,
@@ -63,7 +64,7 @@ pub struct Row {
 }
 
 /// One idle state of a [`Row`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct StateRow {
     /// Its name; several, with `/` between, where CPUs name it differently.
     pub name: String,

@@ -8,6 +8,7 @@ use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu, known};
 use idlewise_score::Score;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::candidate::Candidate;
@@ -36,7 +37,7 @@ use idlewise_recording::candidate::ORACLE;
 use idlewise_study::replay::{GovernorResult, ReplayReport};
 
 /// A governor and the evidence about it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Row {
     /// It, with what is particular to it, as `idlewise ab` writes it.
     pub governor: String,
@@ -44,13 +45,14 @@ pub struct Row {
     pub in_kernel: Option<bool>,
     /// What the replay says of it; why it says nothing.
     #[serde(flatten, serialize_with = "known::replay_if_asked")]
+    #[schemars(with = "known::ReplayOrWhy<Replayed>")]
     pub replay: Option<Result<Replayed, NotKnown>>,
     /// What the comparison on the running kernel says, against the governor in force; empty where there was none.
     pub compared: Vec<Compared>,
 }
 
 /// A governor in a replay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Replayed {
     /// The governor that stood for it, with its parameters.
     pub spec: String,
@@ -86,7 +88,7 @@ pub struct Replayed {
 }
 
 /// A metric of a benchmark under a governor, against the governor in force.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Compared {
     pub benchmark: String,
     pub metric: String,

@@ -6,8 +6,9 @@ mod tests;
 
 use idlewise_ab::{AbReport, Verdict};
 use idlewise_answer::FEW_WAKEUPS;
-use idlewise_model::{NotKnown, known};
+use idlewise_model::{NotKnown, Note, NoteId, known};
 use idlewise_report::percent;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use idlewise_recording::FidelityHead;
@@ -30,7 +31,7 @@ const LESS_LATENCY_PCT: f64 = 10.0;
 const LESS_LATENCY_NS: f64 = 100.0;
 
 /// The advice, and what it depends on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Advice {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -49,22 +50,24 @@ pub struct Advice {
     pub replayed: Option<idlewise_answer::Answer>,
     /// What the replay depends on; why there is none.
     #[serde(flatten, serialize_with = "known::replay")]
+    #[schemars(with = "known::ReplayOrWhy<ReplayBasis>")]
     pub replay: Result<ReplayBasis, NotKnown>,
     /// What the comparison on the running kernel depends on; why there is none.
     #[serde(flatten, serialize_with = "known::ab")]
+    #[schemars(with = "known::AbOrWhy<AbBasis>")]
     pub ab: Result<AbBasis, NotKnown>,
     /// What could not be tested, and why.
     pub untested: Vec<Untested>,
     /// What speaks against the machine on which the replay rests.
-    pub machine_warnings: Vec<String>,
+    pub machine_warnings: Vec<Note>,
     /// What makes the answer doubtful.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// Files that hold the evidence.
     pub kept: Vec<String>,
 }
 
 /// The recommended action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recommendation {
     /// Change to another governor: shown to be better.
@@ -78,7 +81,7 @@ pub enum Recommendation {
 }
 
 /// A recommendation, with the sentence that justifies it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Answer {
     pub what: Recommendation,
     /// The governor to have then, with what is particular to it.
@@ -88,7 +91,7 @@ pub struct Answer {
 }
 
 /// A governor that is worth trying.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trying {
     /// It, with what is particular to it.
     pub governor: String,
@@ -100,10 +103,11 @@ pub struct Trying {
 }
 
 /// What a replay depends on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ReplayBasis {
     /// How far the kernel's own governor makes the kernel's choices; why that is not known.
     #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Inputs that the recording neither shows nor determines by the kernel's rules: name, % of values.
     pub guessed: Vec<(String, f64)>,
@@ -114,7 +118,7 @@ pub struct ReplayBasis {
 }
 
 /// What an A/B comparison depends on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AbBasis {
     /// Runs of each benchmark under each governor, the fewest.
     pub runs: usize,
@@ -135,23 +139,23 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     let setting = changed.then(|| Setting::of(&answer.governor));
     let mut warnings = e.ab.as_ref().map_or_else(|_| Vec::new(), |ab| ab.warnings.clone());
     if let Some(doubt) = doubt.as_ref().filter(|d| **d != answer.because) {
-        warnings.push(format!("the replay prefers nothing: {doubt}"));
+        warnings.push(NoteId::NoPreference.note(format!("the replay prefers nothing: {doubt}")));
     }
     if let Ok(replay) = &e.replay {
-        warnings
-            .extend(replay.traces.iter().flat_map(|t| t.governors.iter().filter_map(|g| g.failure.clone())));
+        let failed = replay.traces.iter().flat_map(|t| t.governors.iter().filter_map(|g| g.failure.as_ref()));
+        warnings.extend(failed.map(|why| NoteId::GovernorFailed.note(why)));
         let breaches = |g: &GovernorResult| {
-            let words = |what: String| format!("in the replay {} {what}", g.governor);
+            let words = |what: Note| what.about(format!("in the replay {} ", g.governor));
             breach_words(&g.score.breaches, g.decisions).into_iter().map(words).collect::<Vec<_>>()
         };
         let judged = replay.traces.iter().flat_map(|t| &t.governors).filter(|g| g.failure.is_none());
         warnings.extend(judged.flat_map(breaches));
     }
     if let Some(few) = rows.first().and_then(Row::replayed).map(|r| r.wakeups).filter(|n| *n < FEW_WAKEUPS) {
-        warnings.push(format!(
+        warnings.push(NoteId::FewReplayed.note(format!(
             "the replay has only {few} wakeups, too few to prefer a governor; record longer, or when less \
              runs"
-        ));
+        )));
     }
     Advice {
         schema: SCHEMA,
@@ -173,7 +177,7 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
 }
 
 /// What speaks against the machine that the recording is said to be of.
-fn machine_warnings(e: &Evidence<'_>) -> Vec<String> {
+fn machine_warnings(e: &Evidence<'_>) -> Vec<Note> {
     e.replay.as_ref().map_or_else(
         |_| Vec::new(),
         |replay| replay.traces.iter().flat_map(|t| t.head.machine_warnings(&t.fidelity)).collect(),

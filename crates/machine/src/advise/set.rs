@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How a governor is set, now and at boot; how one is had that the kernel lacks.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 const CPUIDLE: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
 
 /// How a governor is set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Setting {
     /// Commands, as root, until the next boot.
     pub now: Vec<String>,

@@ -6,10 +6,11 @@ use idlewise_live::Host;
 use idlewise_live::power::Meters;
 use idlewise_platform::{Cluster, Platform, Roots};
 use idlewise_recorder::record::Facts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The machine that advice is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Situation {
     /// Release of its kernel; empty where it is not known.
     pub kernel: String,

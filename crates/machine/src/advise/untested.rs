@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What could not be tested, and why: a reader of the advice must not take it for tested.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::{Evidence, Row};
 use idlewise_study::replay::TraceResult;
 
 /// Something that was not tested.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Untested {
     pub what: String,
     pub why: String,

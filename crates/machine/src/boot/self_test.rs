@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::build::{BuildRequest, check_version, tree};
@@ -18,7 +19,7 @@ use idlewise_recording::CommandError;
 pub const SELF_TEST_SCHEMA: &str = "idlewise.lab-self-test/1";
 
 /// The checks of a lab: each one with what it found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SelfTest {
     /// [`SELF_TEST_SCHEMA`].
     pub schema: String,
@@ -27,7 +28,7 @@ pub struct SelfTest {
 }
 
 /// One check of the self-test.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Check {
     pub what: String,
     pub holds: bool,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::request::Meaning;
@@ -7,7 +8,7 @@ use super::request::Meaning;
 pub const SCHEMA: &str = "idlewise.diff/1";
 
 /// Counters between two snapshots, or two runs next to each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct DiffReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -25,7 +26,7 @@ pub struct DiffReport {
 }
 
 /// What happened in a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Run {
     /// How it is called.
     pub name: String,
@@ -45,7 +46,7 @@ pub struct Run {
 }
 
 /// What some CPUs did: a machine's, a cluster's, one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Part {
     /// `all`, `cpu0-3`, `cpu 5`.
     pub name: String,
@@ -65,7 +66,7 @@ pub struct Part {
 }
 
 /// One idle state of a [`Part`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct StatePart {
     /// Its name; several, with `/` between, where CPUs name it differently.
     pub name: String,

@@ -2,10 +2,11 @@
 use std::path::PathBuf;
 
 use idlewise_recording::RecordingOptions;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What two files mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meaning {
     /// Two snapshots of one machine: show what happened between them.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_model::TapeCpu;
 use idlewise_platform::{SysfsCounters, diff};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::inputs::{InputsRecorded, TakenInputs};
@@ -15,10 +16,10 @@ use idlewise_recording::{CommandError, Recording, RecordingOptions};
 use idlewise_study::info::info;
 
 /// Version of the JSON of a recording's report.
-pub(super) const SCHEMA: &str = "idlewise.record/1";
+pub const SCHEMA: &str = "idlewise.record/1";
 
 /// What was recorded, and what it is good for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RecordReport {
     /// `idlewise.record/1`.
     pub schema: String,
@@ -45,7 +46,7 @@ pub struct RecordReport {
 }
 
 /// One CPU of a recording.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CpuRecorded {
     pub cpu: u32,
     /// It can be replayed: the trace has its idle stays.

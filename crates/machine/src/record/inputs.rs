@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use idlewise_recorder::bpf::{self, Counts};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use idlewise_recording::CommandError;
@@ -31,7 +32,7 @@ pub(super) struct TakenInputs {
 }
 
 /// What was recorded of the governor's inputs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InputsRecorded {
     /// The table of decisions.
     pub path: PathBuf,

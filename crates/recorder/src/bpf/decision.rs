@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a CPU's records to decisions: what differs from one to the next is what happened in between.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::layout::{Layout, MemoryLayout, MenuLayout, Place, head};
@@ -93,7 +94,7 @@ pub struct Outcome {
 }
 
 /// What was seen, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     pub entered: u64,
     /// Choices that a reschedule took back before the state was entered.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a comparison is asked, and what it answers.
 
-use idlewise_model::{NotKnown, known};
+use idlewise_model::{NotKnown, Note, known};
 use std::path::PathBuf;
 
 use idlewise_answer::Answer;
@@ -220,7 +220,7 @@ impl CompareReport {
     }
 
     /// What makes the recordings, and so the verdict, doubtful.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Note> {
         TraceHead::warnings(self.traces.iter().map(|t| &t.head))
     }
 
@@ -278,7 +278,7 @@ pub struct Verdict {
     pub energy: Direction,
     pub text: String,
     /// What to keep in mind: how few waits, how faithful the replay, whether traces and CPUs agree.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// How much the parts of a comparison, its traces or CPUs, agree.

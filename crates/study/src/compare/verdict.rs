@@ -2,6 +2,7 @@
 //! What a comparison comes to, in words that a sceptical reader can check against the tables.
 
 pub use idlewise_answer::{SMALL_LATENCY_NS, SMALL_PCT};
+use idlewise_model::{Note, NoteId};
 use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_score::{Measure, Unit};
@@ -151,25 +152,28 @@ fn energy_words(energy: Direction) -> &'static str {
     }
 }
 
-fn notes(r: &CompareReport, all: &Comparison) -> Vec<String> {
+fn notes(r: &CompareReport, all: &Comparison) -> Vec<Note> {
     let mut out = Vec::new();
     let other = all.waits.all - all.waits.same - all.waits.neither;
     if other < FEW {
-        out.push(format!("this depends on {other} wake events: another recording may give another result"));
+        let words = format!("this depends on {other} wake events: another recording may give another result");
+        out.push(NoteId::FewWakeEvents.note(words));
     }
     let latency = |c: &Cost| c.latency_ns();
-    out.extend(cancelling(all, "latency", all.latency(), latency, |ns| signed_duration(ns as f64)));
+    out.extend(cancelling(all, (NoteId::LatencyCancels, "latency"), all.latency(), latency, |ns| {
+        signed_duration(ns as f64)
+    }));
     let unit = &all.a.score.energy_unit;
     let shown = |fj: i128| format!("{:+.4} {unit}", fj as f64 / FJ_PER_UNIT);
-    out.extend(cancelling(all, "energy", all.energy(), Cost::energy_fj, shown));
+    out.extend(cancelling(all, (NoteId::EnergyCancels, "energy"), all.energy(), Cost::energy_fj, shown));
     out.extend(r.traces.iter().filter_map(below_fidelity));
     if let Some(across) = &r.across_traces {
-        out.push(across.words("traces", true));
+        out.push(NoteId::AcrossTraces.note(across.words("traces", true)));
     }
     for trace in &r.traces {
         let Some(across) = &trace.across_cpus else { continue };
         let name = if r.traces.len() > 1 { format!("{}: ", trace.head.name) } else { String::new() };
-        out.push(format!("{name}{}", across.words("CPUs", false)));
+        out.push(NoteId::AcrossCpus.note(format!("{name}{}", across.words("CPUs", false))));
     }
     out
 }
@@ -177,38 +181,38 @@ fn notes(r: &CompareReport, all: &Comparison) -> Vec<String> {
 /// Where a difference is what remains of larger ones in both directions.
 fn cancelling(
     all: &Comparison,
-    what: &str,
+    (id, what): (NoteId, &str),
     way: Direction,
     of: impl Fn(&Cost) -> i128,
     shown: impl Fn(i128) -> String,
-) -> Option<String> {
+) -> Option<Note> {
     let rows = || all.partings.iter().map(|p| of(&p.cost));
     let up: i128 = rows().filter(|d| *d > 0).sum();
     let down: i128 = rows().filter(|d| *d < 0).sum();
     let mostly_cancelled = 2 * (up + down).abs() < up - down;
     (way != Direction::Same && mostly_cancelled).then(|| {
-        format!(
+        id.note(format!(
             "the {what} is the difference of {} in some rows and {} in others: another recording may give \
              another result",
             shown(up),
             shown(down)
-        )
+        ))
     })
 }
 
 /// Where replay parts from the kernel more often than B from A.
-fn below_fidelity(trace: &TraceComparison) -> Option<String> {
+fn below_fidelity(trace: &TraceComparison) -> Option<Note> {
     let unlike = 100.0 - trace.fidelity.as_ref().ok()?.same_state_pct?;
     let waits = &trace.comparison.waits;
     let differ = percent_of(waits.other_state, waits.all);
     (differ < unlike).then(|| {
-        format!(
+        NoteId::BelowFidelity.note(format!(
             "{}: another state is chosen at {} % of the wake events, but replay itself differs from {} % of \
              the kernel's choices",
             trace.head.name,
             percent(differ),
             percent(unlike)
-        )
+        ))
     })
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 use idlewise_answer::{Answer, Grade, Reason, Role, Trust};
+use idlewise_model::NoteId;
 use idlewise_score::Measure;
 
 use super::report::ReplayReport;
@@ -30,7 +31,7 @@ pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
     for (t, p) in broken {
         let words =
             format!("{}: {} does not make the choices that the kernel recorded", t.head.name, p.governor);
-        out.warnings.push(words);
+        out.warnings.push(NoteId::BrokenParity.note(words));
         out.trust.reasons.insert(0, Reason::new(Grade::Poor, "parity", "recorded choices are not repeated"));
         out.trust = Trust::from(std::mem::take(&mut out.trust.reasons));
     }

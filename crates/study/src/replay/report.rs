@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use idlewise_answer::Answer;
 use idlewise_conform::recorded_governors::RecordedGovernor;
-use idlewise_model::{NotKnown, PiecesError, TapeCpu, known};
+use idlewise_model::{NotKnown, Note, PiecesError, TapeCpu, known};
 use idlewise_platform::{EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
@@ -134,7 +134,7 @@ pub struct GovernorResult {
     pub failure: Option<String>,
     /// What to know about the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Times it was asked.
     pub decisions: u64,
     /// Answers that were no state of the table.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The runs of all governors on all recordings, and the answer that they come to.
 
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, Note, NoteId};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_answer::Answer;
@@ -305,17 +305,17 @@ impl<'a> Stage<'a> {
 }
 
 /// What a run's reader has to know.
-fn notes(runs: &CpuRuns<'_>) -> Vec<String> {
+fn notes(runs: &CpuRuns<'_>) -> Vec<Note> {
     let mut out = Vec::new();
     if let Some(first) = runs.counts.first_out_of_range {
-        out.push(format!(
+        out.push(NoteId::ChoseNoState.note(format!(
             "returned {} on CPU {}, decision {}, which is not an idle state; {} such answers in all; the \
              nearest state was used",
             first.answer, first.cpu, first.decision, runs.counts.out_of_range
-        ));
+        )));
     }
     if runs.shared_state {
-        out.push(SHARED_STATE.to_owned());
+        out.push(NoteId::SharedState.note(SHARED_STATE));
     }
     out
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use idlewise_ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
+use idlewise_model::NoteId;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, signed_rank};
 
@@ -58,7 +59,7 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
             cpus: 2,
             governor: "menu".to_owned(),
         },
-        warnings: vec!["noise".to_owned()],
+        warnings: vec![NoteId::Noise.note("noise")],
         arms: ["menu", "ladder"].map(str::to_owned).into(),
         benchmarks: vec![BenchmarkReport { name: "timer".to_owned(), metrics, idle: Vec::new() }],
         together: Vec::new(),
@@ -246,7 +247,7 @@ fn choices_above_the_latency_limit_are_warned_of() {
     });
     let warned = "in the replay teo chose a state above the latency limit, although one that was on kept it: 5 of 50 choices \
                   (10.00 %)";
-    assert!(a.warnings.iter().any(|w| w == warned), "{:?}", a.warnings);
+    assert!(a.warnings.iter().any(|w| w.words == warned), "{:?}", a.warnings);
 }
 
 #[test]
@@ -299,7 +300,8 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     };
     let other_machine = |t: &mut TraceResult| {
         better(t);
-        t.head.warnings.push("the recording is of Arm, and kvm-guest has idle states of x86".to_owned());
+        let words = "the recording is of Arm, and kvm-guest has idle states of x86";
+        t.head.warnings.push(NoteId::OtherProcessor.note(words));
     };
     let elsewhere = Situation::recorded("6.1", "menu", "it was made on 6.1, and here is 6.18".to_owned());
     for (situation, change, why) in [
@@ -329,7 +331,10 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     let a = judged(&here, &other_machine, Some(&switch));
     assert_eq!(a.answer.what, Recommendation::Switch);
     let json = serde_json::to_value(&a).unwrap();
-    assert_eq!(json["machine_warnings"][0], "the recording is of Arm, and kvm-guest has idle states of x86");
+    assert_eq!(
+        json["machine_warnings"][0]["words"],
+        "the recording is of Arm, and kvm-guest has idle states of x86"
+    );
     // What is shown on the kernel itself stands.
     let session = session(&[("p50", Verdict::Better)]);
     let a = judged(&here, &agreement(0.98, 100.0), Some(&session));
