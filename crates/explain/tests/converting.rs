@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use idlewise_explain::convert::{ConvertReport, ConvertRequest, Form, convert};
-use idlewise_model::{Tape, TapeInput};
+use idlewise_model::{Note, Tape, TapeInput};
 use idlewise_recording::ReplaySetup;
 use idlewise_testkit::{error_text, known, open, recording, request, run};
 
@@ -43,7 +43,7 @@ pub(crate) fn python() -> Option<PathBuf> {
 }
 
 /// What is said of the events; not what a description says, which is not with what is written here.
-fn notes(tape: &Tape) -> Vec<&String> {
+fn notes(tape: &Tape) -> Vec<&Note> {
     tape.notes.iter().filter(|n| !n.starts_with("recorded in a guest")).collect()
 }
 

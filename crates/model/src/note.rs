@@ -12,86 +12,134 @@ pub struct Note {
     pub words: String,
 }
 
-/// What a note says, whatever its numbers and names are. Each variant's comment is its row in `docs/reference/json.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoteId {
+macro_rules! ids {
+    ($($(#[$what:meta])* $id:ident $name:literal)*) => {
+        /// What a note says, whatever its numbers and names are. Each variant's comment is its row in `docs/reference/json.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+        pub enum NoteId {
+            $($(#[$what])* #[serde(rename = $name)] $id,)*
+        }
+
+        impl NoteId {
+            /// As JSON and tapes have it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$id => $name,)*
+                }
+            }
+
+            /// The id of this name; nothing where there is none.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$id),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+ids! {
     /// The result holds only if what an option says about a recording is true.
-    Assumption,
+    Assumption "assumption"
     /// A replay makes less than 90 % of the choices of the recording's kernel.
-    LowFidelity,
+    LowFidelity "low-fidelity"
     /// Choices that the kernel recorded with their inputs are not repeated.
-    BrokenParity,
+    BrokenParity "broken-parity"
     /// The kernel's own misses contradict the table of the machine.
-    OtherVerdicts,
+    OtherVerdicts "other-verdicts"
     /// The recording is of another kind of processor than the machine.
-    OtherProcessor,
+    OtherProcessor "other-processor"
     /// The machine lacks idle states that the recording has.
-    LackingStates,
+    LackingStates "lacking-states"
     /// A governor crashed, did not come back or cannot be run: it has no result.
-    GovernorFailed,
+    GovernorFailed "governor-failed"
     /// A governor chose idle states that were disabled.
-    ChoseDisabled,
+    ChoseDisabled "chose-disabled"
     /// A governor chose idle states above the latency limit.
-    ChoseOverLimit,
+    ChoseOverLimit "chose-over-limit"
     /// A governor's choices are no idle states of the table: the nearest was taken.
-    ChoseNoState,
-    /// A governor has state that CPUs share, and each CPU ran with a copy of its own.
-    SharedState,
+    ChoseNoState "chose-no-state"
+    /// A governor keeps state that CPUs share; each CPU was replayed by itself.
+    SharedState "shared-state"
     /// A comparison depends on few wake events.
-    FewWakeEvents,
+    FewWakeEvents "few-wake-events"
     /// A difference of latencies is what remains of larger ones in both directions.
-    LatencyCancels,
+    LatencyCancels "latency-cancels"
     /// A difference of energies is what remains of larger ones in both directions.
-    EnergyCancels,
+    EnergyCancels "energy-cancels"
     /// The governors differ less often than replay differs from the kernel.
-    BelowFidelity,
+    BelowFidelity "below-fidelity"
     /// How the traces of a comparison agree.
-    AcrossTraces,
+    AcrossTraces "across-traces"
     /// How the CPUs of a comparison agree.
-    AcrossCpus,
+    AcrossCpus "across-cpus"
     /// A part of the workload is not modelled, or only roughly.
-    Workload,
+    Workload "workload"
     /// The clock frequencies of CPUs are not known: they run at one speed.
-    NoFrequencies,
+    NoFrequencies "no-frequencies"
     /// A simulated task never lets time pass and was stopped.
-    EndlessTask,
+    EndlessTask "endless-task"
     /// There are too few runs for any difference to be significant.
-    FewRuns,
+    FewRuns "few-runs"
     /// The session of `idlewise ab` is not finished.
-    Unfinished,
+    Unfinished "unfinished"
     /// There are too few rounds for so many questions.
-    ManyQuestions,
+    ManyQuestions "many-questions"
     /// The runs of an arm differ much.
-    Noise,
+    Noise "noise"
     /// Values grow or fall during the session, under all arms.
-    Drift,
+    Drift "drift"
     /// A process holds a latency limit of 0: no governor is asked.
-    LatencyLimitZero,
+    LatencyLimitZero "latency-limit-zero"
     /// The CPUs entered only the first idle state.
-    OnlyFirstState,
+    OnlyFirstState "only-first-state"
     /// Runs count although others used the CPUs.
-    ForeignLoad,
+    ForeignLoad "foreign-load"
     /// Runs were repeated because others used the CPUs.
-    Repeated,
+    Repeated "repeated"
     /// CPUs were slowed down because of heat.
-    Throttled,
+    Throttled "throttled"
     /// CPUs were below their highest frequency after some runs.
-    SlowedDown,
+    SlowedDown "slowed-down"
     /// CPUs were below their highest frequency after all runs.
-    AlwaysSlow,
+    AlwaysSlow "always-slow"
     /// There are too few traced wakeups for a percentile.
-    FewWakeups,
+    FewWakeups "few-wakeups"
     /// Tracing hides when tasks begin to run: wakeups are left out.
-    HiddenWakeups,
+    HiddenWakeups "hidden-wakeups"
     /// The trace buffers were full before the end of a run.
-    BuffersFull,
+    BuffersFull "buffers-full"
     /// Lines of a session's file are no runs and are left out.
-    OddLines,
+    OddLines "odd-lines"
     /// A replay prefers no governor, and why.
-    NoPreference,
+    NoPreference "no-preference"
     /// The replay has too few wakeups to prefer a governor.
-    FewReplayed,
+    FewReplayed "few-replayed"
+    /// What the reader of a trace left out, could not understand or assumed.
+    Reader "reader"
+    /// A mark of the recording is far from all that was recorded.
+    FarMark "far-mark"
+    /// The clocks of trace and timers change against each other.
+    ClockChanges "clock-changes"
+    /// The kernel stops the tick before it asks its idle governor.
+    TickBeforeGovernor "tick-before-governor"
+    /// There are no idle events: idle is the time of the idle task.
+    NoIdleEvents "no-idle-events"
+    /// Rejected entries are recognised by what the kernel did not count.
+    RejectedByCount "rejected-by-count"
+    /// There are idle periods without a governor.
+    NoGovernor "no-governor"
+    /// There are idle periods of a governor that was replaced.
+    OtherGovernor "other-governor"
+    /// An idle state is taken as always refused.
+    AlwaysRefused "always-refused"
+    /// A guest was recorded, which does not see its host's part.
+    Guest "guest"
+    /// The ticks are those of `--hz`, not the recorded ones.
+    WhatIf "what-if"
 }
 
 impl NoteId {
@@ -113,6 +161,15 @@ impl Note {
     #[must_use]
     pub fn words(notes: &[Self]) -> Vec<String> {
         notes.iter().map(|n| n.words.clone()).collect()
+    }
+}
+
+/// A note by the name of its id, and its words.
+impl TryFrom<(String, String)> for Note {
+    type Error = String;
+
+    fn try_from((id, words): (String, String)) -> Result<Self, String> {
+        NoteId::from_name(&id).map(|id| id.note(words)).ok_or_else(|| format!("unknown note {id:?}"))
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use crate::{Event, EventKind};
+use crate::{Event, EventKind, Note, NoteId};
 
 /// A mark that lies farther than this from everything that the kernel did is not of the recorded time, ns: an hour.
 const FAR_NS: u64 = 3_600_000_000_000;
@@ -36,15 +36,15 @@ impl Span {
 
     /// What was left out, in words.
     #[must_use]
-    pub fn note(&self) -> Option<String> {
+    pub fn note(&self) -> Option<Note> {
         let (all, kept) = (self.all?, self.ends_ns()?);
         let far = if all.0 == kept.0 { all.1 } else { all.0 };
         (all != kept).then(|| {
-            format!(
+            NoteId::FarMark.note(format!(
                 "a mark at {}.{:09} s lies more than an hour from all that happened: it is not of the recorded time",
                 far / 1_000_000_000,
                 far % 1_000_000_000
-            )
+            ))
         })
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use serde::{Deserialize, Serialize};
 
-use crate::{Confidence, Health, Piece, PieceFlags, Pieces, TickGrid};
+use crate::{Confidence, Health, Note, Piece, PieceFlags, Pieces, TickGrid};
 
 /// What a governor would have seen during a recording, and what the kernel chose.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Tape {
     /// Each input that governors read, with how well it is known and why.
     pub inputs: Vec<TapeInput>,
     /// Sentences that every result made from this tape shows.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What was lost or doubtful in the recording.
     pub health: Health,
     /// The CPUs in order of their numbers; unusable ones too, with the reason.

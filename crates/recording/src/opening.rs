@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use idlewise_model::{Confidence, Tape, TapeCpu, TapeInput};
+use idlewise_model::{Confidence, NoteId, Tape, TapeCpu, TapeInput};
 use idlewise_platform::{Platform, cpu_list};
 use rayon::prelude::*;
 
@@ -63,7 +63,7 @@ impl Recording {
             idlewise_tape::make_within(options.limits, &trace, &name, &machine, governor.as_str())?;
         let mut machine = machine;
         tape.notes.extend(refused::find(&mut machine, &tape, looks.as_ref())?);
-        tape.notes.extend(description.guest());
+        tape.notes.extend(description.guest().map(|w| NoteId::Guest.note(w)));
         steady.check()?;
         let arch = Arch::of_trace(&trace)?;
         trace.check_read()?;

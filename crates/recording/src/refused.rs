@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{MAX_STATES, Piece, PieceFlags, PiecesError, Tape, TapeCpu};
+use idlewise_model::{MAX_STATES, Note, NoteId, Piece, PieceFlags, PiecesError, Tape, TapeCpu};
 use idlewise_platform::{EntryKind, Platform};
 
 use crate::counter_snapshots::CounterSnapshots;
@@ -16,7 +16,7 @@ pub(crate) fn find(
     machine: &mut Platform,
     tape: &Tape,
     looks: Option<&CounterSnapshots>,
-) -> Result<Vec<String>, PiecesError> {
+) -> Result<Vec<Note>, PiecesError> {
     let recorded = entries(machine, tape)?;
     let mut notes = Vec::new();
     for (c, cluster) in machine.clusters.iter_mut().enumerate() {
@@ -36,10 +36,10 @@ pub(crate) fn find(
             };
             info.entry = EntryKind::Refused;
             mask |= 1 << i;
-            notes.push(format!(
+            notes.push(NoteId::AlwaysRefused.note(format!(
                 "state {i} {} of {}: {how}: taken as always refused",
                 state.name, cluster.name
-            ));
+            )));
         }
         cluster.table = cluster.table.clone().refusing(mask);
     }

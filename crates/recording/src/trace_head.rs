@@ -49,7 +49,7 @@ pub struct TraceHead {
     pub inputs: Vec<InputHead>,
     /// What was lost or doubtful.
     pub health: Vec<HealthHead>,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// A CPU that is left out.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `--hz`: what if the kernel that was recorded had ticked at another rate?
 
-use idlewise_model::{Confidence, TickGrid};
+use idlewise_model::{Confidence, NoteId, TickGrid};
 use idlewise_replay::Workload;
 
 use crate::error::CommandError;
@@ -31,9 +31,9 @@ pub(crate) fn ask(recording: &mut Recording, hz: u32) -> Result<(), CommandError
         input.how = format!("HZ {hz}, given by --hz; of the recording itself: {recorded}");
         tape.notes.insert(
             0,
-            format!(
+            NoteId::WhatIf.note(format!(
                 "what if: the ticks of every result here are those of HZ {hz} (--hz), not the recorded ones"
-            ),
+            )),
         );
     }
     Ok(())

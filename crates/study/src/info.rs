@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Span, known};
+use idlewise_model::{Event, EventKind, GovernorName, NotKnown, Note, NoteId, Span, known};
 use idlewise_platform::cpu_list;
 use idlewise_trace::Events;
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ pub struct Info {
     pub counts: Vec<EventCount>,
     /// What was lost or doubtful.
     pub health: Vec<HealthHead>,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What each input of a replay would depend on.
     pub inputs: Vec<InputInfo>,
     /// Decisions with the governor's true inputs, by governor.
@@ -186,7 +186,9 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     let (first_ns, last_ns) = seen.span.ends_ns().unwrap_or_default();
     // A description that cannot be read says nothing here; what needs it says why.
     let guest = Description::of(path, meta.description.as_deref()).ok().and_then(|d| d.guest());
-    let notes = meta.notes.iter().cloned().chain(seen.span.note()).chain(guest).collect();
+    let guest = guest.map(|w| NoteId::Guest.note(w));
+    let notes =
+        meta.notes.iter().map(|n| NoteId::Reader.note(n)).chain(seen.span.note()).chain(guest).collect();
     let known: BTreeMap<&str, u64> =
         counts.iter().map(|c| (c.name.split_once(':').map_or(c.name.as_str(), |n| n.1), c.count)).collect();
     Ok(Info {

@@ -8,8 +8,8 @@
 use std::io::{self, BufWriter, Read, Seek, Write};
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, Piece, PieceFlags, Pieces, PiecesError, Source, Tape,
-    TapeCpu, TapeInput, TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, Note, Piece, PieceFlags, Pieces, PiecesError, Source,
+    Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::{SpooledData, SpooledTempFile};
@@ -20,7 +20,7 @@ use crate::check::check;
 
 const MAGIC: &[u8; 6] = b"IWTAPE";
 /// Version that this program writes and reads.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
 /// A tape that unpacks to more than this many times its size is refused: real ones grow ten- to fortyfold.
@@ -70,7 +70,7 @@ pub enum TapeFileError {
 struct Stored {
     source: Source,
     inputs: Vec<TapeInput>,
-    notes: Vec<String>,
+    notes: Vec<(String, String)>,
     /// Name, count, first place.
     health: Vec<(String, u64, String)>,
     cpus: Vec<StoredCpu>,
@@ -210,8 +210,9 @@ impl Write for Checksum {
 
 /// Writes the message that [`Stored`] is read from.
 fn put_tape(tape: &Tape, out: &mut impl Write) -> Result<(), TapeFileError> {
+    let notes: Vec<_> = tape.notes.iter().map(|n| (n.id.name(), &n.words)).collect();
     let health: Vec<_> = tape.health.iter().map(|(kind, c)| (kind.name(), c.count, &c.first)).collect();
-    put(&(&tape.source, &tape.inputs, &tape.notes, health, tape.cpus.len()), out)?;
+    put(&(&tape.source, &tape.inputs, notes, health, tape.cpus.len()), out)?;
     for cpu in &tape.cpus {
         put(&(cpu.cpu, &cpu.usable, cpu.tick, cpu.tick_handler_ns), out)?;
         put(&(&cpu.latency, &cpu.disabled, cpu.sends), out)?;
@@ -311,10 +312,11 @@ impl Stored {
                 .ok_or_else(|| TapeFileError::Content(format!("unknown health counter {name:?}")))?;
             health.add(kind, count, || first);
         }
+        let notes: Result<_, String> = self.notes.into_iter().map(Note::try_from).collect();
         Ok(Tape {
             source: self.source,
             inputs: self.inputs,
-            notes: self.notes,
+            notes: notes.map_err(TapeFileError::Content)?,
             health,
             cpus: self.cpus.into_iter().map(StoredCpu::into_tape).collect::<Result<_, _>>()?,
         })

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Event, EventKind};
+use idlewise_model::{Event, EventKind, Note, NoteId};
 use idlewise_trace::TraceMeta;
 
 /// `prev_state` of a task that will not run again, as events report it: `EXIT_DEAD`, `EXIT_ZOMBIE`.
@@ -52,12 +52,12 @@ impl Kernel {
     }
 
     /// What a reader of a result should know.
-    pub(crate) fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<Note> {
         let (major, minor) = self.version.filter(|_| self.before((4, 17)))?;
-        Some(format!(
+        Some(NoteId::TickBeforeGovernor.note(format!(
             "Linux {major}.{minor} stops the tick before it asks its idle governor (since 4.17 the governor \
              decides): the kernel's keep-or-stop is not a governor's choice"
-        ))
+        )))
     }
 }
 

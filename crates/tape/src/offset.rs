@@ -62,8 +62,8 @@ impl Offsets {
     }
 
     /// What a reader of a result must know of the changes.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
+    pub(crate) fn notes(&self) -> Vec<idlewise_model::Note> {
+        let mut notes: Vec<String> = Vec::new();
         let told = self.parts.windows(2).take(MOST_TOLD);
         for pair in told {
             let [before, after] = pair else { continue };
@@ -87,7 +87,7 @@ impl Offsets {
                 seconds(ns),
             ));
         }
-        notes
+        notes.into_iter().map(|words| idlewise_model::NoteId::ClockChanges.note(words)).collect()
     }
 
     fn part(&self, n: usize) -> Part {

@@ -5,7 +5,7 @@
 
 use idlewise_model::{
     Change, Confidence, CpuTape, HIGHEST_CPU, Health, HealthKind, LATEST_NS, MAX_STATES, NEVER_NS,
-    NO_LATENCY_LIMIT_NS, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
+    NO_LATENCY_LIMIT_NS, NoteId, Piece, PieceFlags, Source, Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
 };
 use idlewise_tape::file::{TapeFileError, VERSION, is_tape, read, write};
 use proptest::prelude::*;
@@ -112,7 +112,9 @@ fn tapes() -> impl Strategy<Value = Tape> {
     let texts = prop::collection::vec("(?s).{0,12}", 7);
     let input = (".{0,9}", prop::array::uniform4(0u64..100), ".{0,9}");
     let inputs = prop::collection::vec(input, 0..3);
-    let notes = prop::collection::vec(".{0,9}", 0..3);
+    let ids = [NoteId::Reader, NoteId::Guest, NoteId::FarMark];
+    let note = (prop::sample::select(ids.to_vec()), ".{0,9}").prop_map(|(id, words)| id.note(words));
+    let notes = prop::collection::vec(note, 0..3);
     let times = prop::array::uniform3(0..LATEST_NS);
     (texts, times, inputs, notes, health(), cpus()).prop_map(|(texts, times, inputs, notes, health, cpus)| {
         let text = |i: usize| texts[i].clone();
@@ -195,7 +197,7 @@ fn small() -> Tape {
             ..Source::default()
         },
         inputs: vec![TapeInput { name: "wake".into(), counts: [1, 2, 3, 4], how: "so".into() }],
-        notes: vec!["a note".into()],
+        notes: vec![NoteId::Reader.note("a note")],
         health,
         cpus: vec![CpuTape {
             cpu: 0,
@@ -268,7 +270,7 @@ fn two_tapes_that_differ_in_one_number_are_two_files() {
         |t| t.source.first_ns += 1,
         |t| t.source.governor.push('x'),
         |t| t.inputs[0].counts[3] += 1,
-        |t| t.notes.push(String::new()),
+        |t| t.notes.push(NoteId::Reader.note("")),
         |t| t.health.add(HealthKind::LostEvents, 1, String::new),
         |t| t.cpus[0].usable = TapeCpu::Unusable(String::new()),
         |t| t.cpus[0].tick.phase_ns += 1,
@@ -413,6 +415,18 @@ fn head() -> Vec<u8> {
 fn with<T: Serialize>(mut head: Vec<u8>, more: &T) -> Vec<u8> {
     head.extend(postcard::to_stdvec(more).unwrap());
     head
+}
+
+#[test]
+fn a_note_of_an_unknown_kind_is_refused() {
+    let mut plain = plain_of(&write(&small()).unwrap());
+    let at = plain.windows(6).position(|w| w == b"reader").unwrap();
+    plain[at] = b'l';
+    let refused = read(&sealed(&plain));
+    assert!(
+        matches!(&refused, Err(TapeFileError::Content(why)) if why.contains("\"leader\"")),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each input of governors: how well it is known, and how it was made.
 
-use idlewise_model::{Confidence, CpuTape, PiecesError, TapeCpu, TapeInput};
+use idlewise_model::{Confidence, CpuTape, Note, NoteId, PiecesError, TapeCpu, TapeInput};
 
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
@@ -165,40 +165,38 @@ impl Maker<'_> {
         format!("hrtimer events, the tick's own timer among them{limit}")
     }
 
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<Note> {
         let mut notes = self.facts.offsets.notes();
         notes.extend(self.facts.span.note());
         notes.extend(self.facts.kernel.note());
         if self.facts.by_switches {
-            notes.push(
+            notes.push(NoteId::NoIdleEvents.note(
                 "no cpu_idle events: idle is the time of the idle task, and an interrupt ends an idle \
-                 period; the states that the kernel chose, and their exit times, are not known"
-                    .to_owned(),
-            );
+                 period; the states that the kernel chose, and their exit times, are not known",
+            ));
         }
         if self.facts.misses > 0 {
-            notes.push(
-                "rejected entries are recognised by the missing cpu_idle_miss: an idle period of 100 us at most below the target \
-                 residency that the kernel did not count was refused by the driver"
-                    .to_owned(),
-            );
+            notes.push(NoteId::RejectedByCount.note(
+                "rejected entries are recognised by the missing cpu_idle_miss: an idle period of 100 us at \
+                 most below the target residency that the kernel did not count was refused by the driver",
+            ));
         }
         let (periods, ns) = self.ungoverned;
         if periods > 0 {
-            notes.push(format!(
+            notes.push(NoteId::NoGovernor.note(format!(
                 "{periods} idle periods, {:.3} s together, without a governor: the recording has choices \
                  for other idle periods of these CPUs, but not for these. The kernel's default idle routine \
                  ran while no governor was active. They are not counted, and replay asks no governor there",
                 ns as f64 / 1e9
-            ));
+            )));
         }
         if self.replaced > 0 {
-            notes.push(format!(
+            notes.push(NoteId::OtherGovernor.note(format!(
                 "{} idle periods came before the last governor was enabled: the score of the kernel's own \
                  choices includes those of another governor. The comparison of a replay with the kernel's \
                  choices leaves them out for a trace, and includes them for a tape",
                 self.replaced
-            ));
+            )));
         }
         notes
     }
