@@ -633,9 +633,10 @@ impl RecordingArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct OutputArgs {
-    /// table, markdown, mail, csv or json [default: table]
+    /// table, markdown, mail, csv, json, parquet or arrow [default: table]
     ///
-    /// Where --output names a .md, .csv or .json, that is the default.
+    /// Where --output names a .md, .csv, .json, .parquet, .arrow or .feather, that is the default. Parquet and
+    /// Arrow are for data frames, with the columns of csv (docs/reference/data-tables.md).
     #[arg(short, long, value_name = "FORM")]
     pub(crate) format: Option<Format>,
     /// Write the result to a file, - for standard output
@@ -677,7 +678,7 @@ pub(crate) struct PageArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct DecisionsArgs {
-    /// Also write every decision as a row: FILE.parquet, FILE.csv
+    /// Also write every decision as a row: FILE.parquet, .arrow, .csv
     ///
     /// With its inputs, what came of it and the oracle's choice, to a new file (docs/guide/decisions-as-data.md).
     #[arg(long, value_name = "FILE")]

@@ -42,9 +42,10 @@ fn form(path: &Path) -> Result<Form, Failure> {
     let end = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match end.as_deref() {
         Some("parquet") => Ok(Form::Parquet),
+        Some("arrow" | "feather") => Ok(Form::Arrow),
         Some("csv") => Ok(Form::Csv),
         _ => Err(Failure::Error(format!(
-            "{OPTION} {}: the name's ending says the form: expected .parquet or .csv",
+            "{OPTION} {}: the name's ending says the form: expected .parquet, .arrow or .csv",
             path.display()
         ))),
     }

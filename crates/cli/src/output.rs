@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::process;
 use std::sync::Once;
@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use idlewise_chart::Hash;
+use idlewise_columns::Form as ColumnForm;
 use idlewise_experiment::ExperimentError;
 use idlewise_files::new_file::{self, WriteError, end_without_unfinished};
 use idlewise_live::LiveError;
@@ -18,13 +19,14 @@ use idlewise_report::{Format, Report, lines, message, one_line};
 use idlewise_view::{Provenance, mailed};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 pub(crate) use idlewise_files::new_file::{
     check_apart, check_new, check_new_from, check_writable, is_stdout,
 };
 
 use crate::args::OutputArgs;
-use crate::invocation::command_text;
+use crate::invocation::{command_line, command_text};
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -93,8 +95,12 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 
 /// The same of text in which everything of others is escaped already; what remains are our own colours.
 fn say_rendered(text: &str) -> Result<(), Failure> {
+    say_bytes(text.as_bytes())
+}
+
+fn say_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Error(format!("standard output: {e}")))
         }
@@ -170,6 +176,8 @@ impl OutputArgs {
                 "json" => Some(Format::Json),
                 "csv" => Some(Format::Csv),
                 "md" | "markdown" => Some(Format::Markdown),
+                "parquet" => Some(Format::Parquet),
+                "arrow" | "feather" => Some(Format::Arrow),
                 _ => None,
             }
         };
@@ -178,6 +186,14 @@ impl OutputArgs {
 
     /// Whether the result can go where it is asked for; asked before the work begins.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        let shown = self.output.as_deref().is_none_or(is_stdout) && io::stdout().is_terminal();
+        if let Some(form) = self.form().columns().filter(|_| shown) {
+            let ending = if form == ColumnForm::Arrow { "arrow" } else { "parquet" };
+            let why = format!(
+                "--format {ending}: a terminal cannot show it; name a file: --output result.{ending}"
+            );
+            return Err(Failure::Error(why));
+        }
         let Some(path) = self.output.as_deref() else { return Ok(()) };
         check_new(path, false)?;
         Ok(check_writable(path)?)
@@ -196,13 +212,29 @@ pub(crate) fn deliver_of<T: Serialize>(inputs: &[Hash], to: &OutputArgs, view: &
         mailed(view.clone(), &Provenance { command: command_text(), inputs })
     });
     let view = mail.as_ref().unwrap_or(view);
-    let text = view.render(to.form(), result).map_err(|e| e.to_string())?;
+    let form = to.form();
+    let bytes = || view.encode(form, result, &about(inputs)).map_err(|e| e.to_string());
     match &to.output {
-        Some(path) if !is_stdout(path) => write_new(path, text.as_bytes(), false)?,
-        _ if view.colour => say_rendered(&text)?,
-        _ => say(&text)?,
+        Some(path) if !is_stdout(path) => write_new(path, &bytes()?, false)?,
+        _ if form.columns().is_some() => say_bytes(&bytes()?)?,
+        _ => {
+            let text = view.render(form, result).map_err(|e| e.to_string())?;
+            if view.colour { say_rendered(&text)? } else { say(&text)? }
+        }
     }
     Ok(true)
+}
+
+/// What a file of columns says of itself.
+fn about(inputs: &[Hash]) -> Vec<(String, String)> {
+    let inputs = inputs.iter().map(|h| json!({"name": h.name, "hash": h.hash}));
+    [
+        ("idlewise.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("idlewise.command", json!(command_line()).to_string()),
+        ("idlewise.inputs", inputs.collect::<Value>().to_string()),
+    ]
+    .map(|(name, text)| (name.to_owned(), text))
+    .to_vec()
 }
 
 /// Exit status of a command that a signal ended, as shells have it for SIGINT.

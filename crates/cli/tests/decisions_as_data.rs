@@ -107,8 +107,8 @@ fn only_a_new_file_is_written_and_only_when_all_is_done() {
         &[&trace, "--write-decisions", "d.txt"],
         "--write-decisions d.txt: the name's ending says the form",
     );
-    refused(&[&trace, "--write-decisions", "parquet"], "expected .parquet or .csv");
-    refused(&[&trace, "--write-decisions", "-"], "expected .parquet or .csv");
+    refused(&[&trace, "--write-decisions", "parquet"], "expected .parquet, .arrow or .csv");
+    refused(&[&trace, "--write-decisions", "-"], "expected .parquet, .arrow or .csv");
     refused(&[&trace, "--write-decisions", "no/d.csv"], "no/d.csv: its directory does not exist");
     refused(&[&trace, "--write-decisions", "d.csv", "-o", "./d.csv"], "are the same file; name two");
     refused(&[&trace, "--report", "d.csv"], "--report d.csv: is written for a browser");

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 38] = [
+const FLOORS: [(&str, u32); 39] = [
     ("checkout", 1),
     ("columns", 1),
     ("files", 1),
@@ -42,10 +42,11 @@ const FLOORS: [(&str, u32); 38] = [
     ("machine", 8),
     ("experiment", 9),
     ("testkit", 9),
-    ("page", 10),
-    ("view", 10),
-    ("screen", 11),
-    ("cli", 12),
+    ("data", 10),
+    ("page", 11),
+    ("view", 11),
+    ("screen", 12),
+    ("cli", 13),
 ];
 
 /// The files that may hold `unsafe`.
@@ -167,8 +168,9 @@ fn one_file_writes_to_the_terminal() {
 }
 
 /// Defaults that may hide a mistake of ours, at most, in the crates that compute. Who removes one lowers the number.
-const DEFAULTS: [(&str, usize); 14] = [
+const DEFAULTS: [(&str, usize); 15] = [
     ("conform", 7),
+    ("data", 3),
     ("experiment", 4),
     ("explain", 2),
     ("freq", 4),
@@ -181,7 +183,7 @@ const DEFAULTS: [(&str, usize); 14] = [
     ("stats", 0),
     ("study", 6),
     ("page", 0),
-    ("view", 30),
+    ("view", 16),
 ];
 /// So many may go before the number has to follow.
 const SLACK: usize = 5;

@@ -14,6 +14,7 @@ mod citations;
 mod commands;
 mod common;
 mod comparing;
+mod data_tables;
 mod decisions_as_data;
 mod doc_comments;
 mod docs;

@@ -19,7 +19,7 @@ pub struct Group {
     pub rows: usize,
     /// How many bytes it takes.
     pub bytes: u64,
-    /// One for each column, in their order; none in CSV.
+    /// One for each column, in their order; only Parquet has them.
     pub chunks: Vec<Chunk>,
 }
 

@@ -2,13 +2,15 @@
 use crate::block::Block;
 use crate::column::Column;
 use crate::parquet::Group;
-use crate::{csv, parquet};
+use crate::{arrow, csv, parquet};
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Apache Parquet, compressed with zstd.
     Parquet,
+    /// Apache Arrow's file format (Feather, version 2), not compressed.
+    Arrow,
     /// Comma-separated values with a line of column names.
     Csv,
 }
@@ -27,7 +29,7 @@ impl Schema {
     #[must_use]
     pub fn new(form: Form, columns: Vec<Column>) -> Self {
         let quoted = match form {
-            Form::Parquet => Vec::new(),
+            Form::Parquet | Form::Arrow => Vec::new(),
             Form::Csv => columns.iter().map(|c| c.words.iter().map(|w| csv::quoted(w)).collect()).collect(),
         };
         Self { form, columns, quoted }
@@ -49,6 +51,7 @@ impl Schema {
     pub fn fits(&self, groups: &[Group], bytes: u64) -> bool {
         let chunks = if self.form == Form::Parquet { self.columns.len() } else { 0 };
         groups.iter().all(|g| g.chunks.len() == chunks && (chunks == 0 || g.adds_up()))
+            && (self.form != Form::Arrow || groups.iter().all(|g| arrow::fits(&self.columns, g)))
             && groups.iter().try_fold(0_u64, |sum, g| sum.checked_add(g.bytes)) == Some(bytes)
     }
 
@@ -57,6 +60,7 @@ impl Schema {
     pub fn begin(&self) -> Vec<u8> {
         match self.form {
             Form::Parquet => parquet::MAGIC.to_vec(),
+            Form::Arrow => arrow::begin(&self.columns),
             Form::Csv => csv::head(&self.columns),
         }
     }
@@ -68,6 +72,7 @@ impl Schema {
     pub fn encode(&self, block: &Block, to: &mut Vec<u8>) -> Group {
         match self.form {
             Form::Parquet => parquet::group(&self.columns, block, to),
+            Form::Arrow => arrow::batch(&self.columns, block, to),
             Form::Csv => {
                 let before = to.len();
                 csv::rows(&self.quoted, block, to);
@@ -82,6 +87,7 @@ impl Schema {
     pub fn end(&self, groups: &[Group], about: &[(String, String)]) -> Vec<u8> {
         match self.form {
             Form::Parquet => parquet::footer(&self.columns, groups, about),
+            Form::Arrow => arrow::end(&self.columns, groups, about),
             Form::Csv => Vec::new(),
         }
     }

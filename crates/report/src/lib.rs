@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
+use idlewise_columns::{DataTable, Form as ColumnForm};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -36,6 +37,22 @@ pub enum Format {
     Csv,
     /// JSON with a `schema` version.
     Json,
+    /// Apache Parquet: the table of CSV with typed columns.
+    Parquet,
+    /// Apache Arrow's file format: the same.
+    Arrow,
+}
+
+impl Format {
+    /// The form of a file of columns, which is no text; nothing for the others.
+    #[must_use]
+    pub fn columns(self) -> Option<ColumnForm> {
+        match self {
+            Self::Parquet => Some(ColumnForm::Parquet),
+            Self::Arrow => Some(ColumnForm::Arrow),
+            Self::Table | Self::Markdown | Self::Mail | Self::Csv | Self::Json => None,
+        }
+    }
 }
 
 impl FromStr for Format {
@@ -48,7 +65,9 @@ impl FromStr for Format {
             "mail" => Ok(Self::Mail),
             "csv" => Ok(Self::Csv),
             "json" => Ok(Self::Json),
-            _ => Err(format!("unknown format {s:?}: table, markdown, mail, csv or json")),
+            "parquet" => Ok(Self::Parquet),
+            "arrow" => Ok(Self::Arrow),
+            _ => Err(format!("unknown format {s:?}: table, markdown, mail, csv, json, parquet or arrow")),
         }
     }
 }
@@ -60,6 +79,12 @@ pub enum RenderError {
     Json(#[from] serde_json::Error),
     #[error("CSV: {0}")]
     Csv(String),
+    #[error("{column}: {number} is more than a column of 64 bits holds; --format csv writes all digits")]
+    TooLarge { column: String, number: i128 },
+    #[error("this result is no table: --format json writes all of it")]
+    NoTable,
+    #[error("Parquet and Arrow files are no text")]
+    NoText,
 }
 
 /// A table: the first column is text, the others are numbers and stand to the right.
@@ -326,8 +351,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Lines for the end.
     pub footer: Vec<Line>,
-    /// The same as plain numbers, for CSV; without it CSV holds the tables, one blank line between them.
-    pub data: Option<Table>,
+    /// The same as typed columns, for CSV, Parquet and Arrow; without it CSV holds the tables, one blank line between them.
+    pub data: Option<DataTable>,
     /// Lines of text are no longer than this; `None` for the usual width. Tables are as wide as they are.
     pub width: Option<usize>,
     /// Labels of the footer stand in a column of this width; `None` for the usual one.
@@ -337,10 +362,26 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report in `format`; `data` is what JSON shows instead of text.
+    /// The report in `format` as the bytes of a file; `data` is what JSON shows instead of text, `about` what files of columns
+    /// say of themselves: names and texts.
     ///
     /// # Errors
-    /// [`RenderError`] when the data cannot be written as JSON or CSV.
+    /// [`RenderError`] when the data cannot be written in that form.
+    pub fn encode<T: Serialize>(
+        &self,
+        format: Format,
+        data: &T,
+        about: &[(String, String)],
+    ) -> Result<Vec<u8>, RenderError> {
+        let Some(form) = format.columns() else { return Ok(self.render(format, data)?.into_bytes()) };
+        let table = self.data.as_ref().ok_or(RenderError::NoTable)?;
+        table.encode(form, about).map_err(|e| RenderError::TooLarge { column: e.column, number: e.number })
+    }
+
+    /// The same as text.
+    ///
+    /// # Errors
+    /// [`RenderError`] when the data cannot be written as JSON or CSV, or the form is no text.
     pub fn render<T: Serialize>(&self, format: Format, data: &T) -> Result<String, RenderError> {
         match format {
             Format::Table => Ok(self.text(Form::Text)),
@@ -348,6 +389,7 @@ impl Report {
             Format::Markdown => Ok(self.text(Form::Markdown)),
             Format::Csv => self.csv(),
             Format::Json => Ok(escape::lines(&serde_json::to_string_pretty(data)?).into_owned() + "\n"),
+            Format::Parquet | Format::Arrow => Err(RenderError::NoText),
         }
     }
 
@@ -381,20 +423,25 @@ impl Report {
     }
 
     fn csv(&self) -> Result<String, RenderError> {
-        let error = |e: &dyn std::fmt::Display| RenderError::Csv(e.to_string());
-        let mut parts = Vec::new();
-        let tables = self.data.as_ref().map_or(self.tables.as_slice(), std::slice::from_ref);
-        for table in tables {
-            let mut w = csv::Writer::from_writer(Vec::new());
-            for row in std::iter::once(&table.head).chain(&table.rows) {
-                let cells: Vec<Cow<'_, str>> = row.iter().map(|cell| escape::csv(cell)).collect();
-                w.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|e| error(&e))?;
-            }
-            let bytes = w.into_inner().map_err(|e| error(&e))?;
-            parts.push(String::from_utf8(bytes).map_err(|e| error(&e))?);
+        if let Some(table) = &self.data {
+            let heads = table.columns().iter().map(|c| c.name.clone()).collect();
+            let rows = table.rows().iter().map(|row| row.iter().map(ToString::to_string).collect());
+            return csv_lines(std::iter::once(heads).chain(rows));
         }
-        Ok(parts.join("\n"))
+        let of_table = |t: &Table| csv_lines(std::iter::once(t.head.clone()).chain(t.rows.iter().cloned()));
+        Ok(self.tables.iter().map(of_table).collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
+}
+
+fn csv_lines(lines: impl Iterator<Item = Vec<String>>) -> Result<String, RenderError> {
+    let error = |e: &dyn std::fmt::Display| RenderError::Csv(e.to_string());
+    let mut w = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        let cells: Vec<Cow<'_, str>> = line.iter().map(|cell| escape::csv(cell)).collect();
+        w.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|e| error(&e))?;
+    }
+    let bytes = w.into_inner().map_err(|e| error(&e))?;
+    String::from_utf8(bytes).map_err(|e| error(&e))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const LISTED: usize = 40;
 #[must_use]
 pub fn ab(answer: &AbAnswer, every: bool) -> Report {
     let r = &answer.report;
-    let mut out = Report { data: Some(data(r)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::ab(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.machine));
     out.preamble.push(Line::new("arms", r.arms.join(", ")));
     out.preamble.push(Line::new("order", &r.order));
@@ -201,60 +201,6 @@ fn runs(r: &AbReport) -> Table {
         row.push(format!("{:.1}", run.steal_pct));
         row.push(run.left_out.clone().unwrap_or_default());
         table.rows.push(row);
-    }
-    table
-}
-
-/// One row for each metric and arm, plain numbers.
-fn data(r: &AbReport) -> Table {
-    let head = [
-        "benchmark",
-        "metric",
-        "unit",
-        "more_is_better",
-        "arm",
-        "runs",
-        "rounds",
-        "median",
-        "median_low",
-        "median_high",
-        "change",
-        "change_low",
-        "change_high",
-        "p",
-        "p_corrected",
-        "superiority",
-        "verdict",
-        "runs_to_settle",
-    ];
-    let mut table = Table::new("", head.map(str::to_owned).into());
-    let text = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
-    for (b, m, c) in cells(r) {
-        let middle = c.median.as_ref();
-        let its = middle.and_then(|m| m.interval);
-        let change = c.change.as_ref();
-        let wide = change.and_then(|c| c.interval);
-        table.rows.push(vec![
-            b.name.clone(),
-            m.name.clone(),
-            m.unit.clone(),
-            m.more_is_better.to_string(),
-            c.arm.clone(),
-            c.values.len().to_string(),
-            // The baseline is compared with nothing.
-            c.p.map(|_| c.rounds.to_string()).unwrap_or_default(),
-            text(middle.map(|m| m.median)),
-            text(its.map(|i| i.low)),
-            text(its.map(|i| i.high)),
-            text(change.map(|c| c.relative)),
-            text(wide.map(|i| i.low)),
-            text(wide.map(|i| i.high)),
-            text(c.p),
-            text(c.p_corrected),
-            text(c.superiority),
-            c.verdict.map(|v| v.words(r.head.request.margin_permille)).unwrap_or_default(),
-            c.runs_to_settle.map(|n| n.to_string()).unwrap_or_default(),
-        ]);
     }
     table
 }

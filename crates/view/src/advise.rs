@@ -8,7 +8,6 @@ use idlewise_report::{
 
 use crate::Layout;
 use crate::cells::shown_or_unknown;
-use crate::csv::plain;
 
 use super::ab::{between, change_pct, or_dash, p_value};
 use idlewise_machine::advise::{AbBasis, Advice, Compared, Recommendation, ReplayBasis, Replayed, Row};
@@ -19,7 +18,7 @@ const WORTH_TELLING: f64 = 5.0;
 /// Advice as one page: the answer, the evidence, what to try.
 #[must_use]
 pub fn advise(a: &Advice) -> Report {
-    let mut out = Report { data: Some(data(a)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::advise(a)), ..Report::default() };
     let top = &mut out.preamble;
     top.push(Line::new("advice", answer(a)));
     top.push(Line::new("because", &a.answer.because));
@@ -303,73 +302,6 @@ fn compared(a: &Advice) -> Table {
                 or_dash(c.verdict.map(|v| v.words(a.ab.as_ref().map_or(0, |ab| ab.margin_permille)))),
             ]);
         }
-    }
-    table
-}
-
-/// A row for each governor, plain numbers.
-fn data(a: &Advice) -> Table {
-    let head = [
-        "governor",
-        "in_kernel",
-        "answer",
-        "wakeups",
-        "too_deep_pct",
-        "too_shallow_pct",
-        "ticks_kept",
-        "ticks_stopped",
-        "latency_mean_ns",
-        "latency_p99_ns",
-        "energy",
-        "energy_unit",
-        "energy_change_pct",
-        "benchmark",
-        "metric",
-        "change",
-        "change_low",
-        "change_high",
-        "p_corrected",
-        "verdict",
-    ];
-    let mut table = Table::new("", head.map(str::to_owned).into());
-    for row in &a.rows {
-        let mut cells = vec![
-            row.governor.clone(),
-            row.in_kernel.map(|b| b.to_string()).unwrap_or_default(),
-            (row.governor == a.answer.governor).to_string(),
-        ];
-        cells.extend(match &row.replay {
-            Some(Ok(r)) => vec![
-                r.wakeups.to_string(),
-                plain(r.too_deep_pct),
-                plain(r.too_shallow_pct),
-                r.ticks_kept.map(|n| n.to_string()).unwrap_or_default(),
-                r.ticks_stopped.map(|n| n.to_string()).unwrap_or_default(),
-                if r.latency_mean_ns.is_nan() { String::new() } else { r.latency_mean_ns.to_string() },
-                r.latency_p99_ns.to_string(),
-                r.energy.to_string(),
-                r.energy_unit.clone(),
-                r.energy_change_pct.to_string(),
-            ],
-            _ => vec![String::new(); 10],
-        });
-        let first = row.compared.iter().find(|c| c.first);
-        let text = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
-        let change = first.and_then(|c| c.change.as_ref());
-        let interval = change.and_then(|c| c.interval);
-        cells.extend([
-            first.map(|c| c.benchmark.clone()).unwrap_or_default(),
-            first.map(|c| c.metric.clone()).unwrap_or_default(),
-            text(change.map(|c| c.relative)),
-            text(interval.map(|i| i.low)),
-            text(interval.map(|i| i.high)),
-            text(first.and_then(|c| c.p)),
-            first
-                .and_then(|c| c.verdict)
-                .map(|v| v.words(a.ab.as_ref().map_or(0, |ab| ab.margin_permille)))
-                .unwrap_or_default(),
-        ]);
-        table.rows.push(cells);
     }
     table
 }

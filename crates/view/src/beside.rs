@@ -8,7 +8,7 @@ use idlewise_experiment::beside::{BesideReport, Pair, STAY_LIMITS_NS, TaskMeasur
 /// Real and simulated runs side by side: a table for each recording, and one of the gaps.
 #[must_use]
 pub fn beside(r: &BesideReport) -> Report {
-    let mut out = Report::default();
+    let mut out = Report { data: Some(idlewise_data::beside(r)), ..Report::default() };
     out.preamble.push(Line::new("workload", format!("{}, seed {}", r.workload, r.seed)));
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
     out.tables.extend(r.pairs.iter().map(table));

@@ -9,7 +9,7 @@ use idlewise_recording::placement::Per;
 /// The tables of booted runs: as those of a replay, one for each platform and workload.
 #[must_use]
 pub fn boot(r: &BootReport, per: Per) -> Report {
-    let mut out = Report::default();
+    let mut out = Report { data: Some(idlewise_data::boot(r)), ..Report::default() };
     out.preamble
         .push(Line::new("kernel", format!("{} ({}), booted by QEMU {}", r.kernel, r.kernel_id, r.qemu)));
     out.preamble.push(Line::new(
@@ -73,5 +73,5 @@ pub fn self_test(r: &SelfTest) -> Report {
         let verdict = if check.holds { "holds" } else { "FAILS" };
         table.rows.push(vec![verdict.to_owned(), check.what.clone(), check.found.clone()]);
     }
-    Report { tables: vec![table], ..Report::default() }
+    Report { tables: vec![table], data: Some(idlewise_data::self_test(r)), ..Report::default() }
 }

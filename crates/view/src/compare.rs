@@ -11,7 +11,7 @@ use crate::answer::{Cut, fitting, shortened};
 use crate::cells::{is_where_any, label};
 use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
 use crate::parts::compare_parts;
-use crate::{csv, unknown};
+use crate::unknown;
 use idlewise_score::measure::{DIFFER, MEASURES, TOO_SHALLOW};
 use idlewise_score::{Measure, Place, Unit};
 use idlewise_study::compare::{
@@ -22,7 +22,7 @@ use idlewise_study::compare::{
 /// The tables of a comparison.
 #[must_use]
 pub fn compare(r: &CompareReport) -> Report {
-    let mut out = Report { data: Some(csv::compare(r)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::compare(r)), ..Report::default() };
     for trace in &r.traces {
         let t =
             ReplayedTrace { head: &trace.head, same_machine: trace.same_machine, fidelity: &trace.fidelity };

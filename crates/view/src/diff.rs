@@ -16,7 +16,7 @@ const FEW_CPUS: usize = 16;
 /// The tables of a difference.
 #[must_use]
 pub fn diff(r: &DiffReport, per: Per) -> Report {
-    let mut out = Report { width: Some(MAIL), data: Some(csv(r)), ..Report::default() };
+    let mut out = Report { width: Some(MAIL), data: Some(idlewise_data::diff(r)), ..Report::default() };
     match (r.meaning, r.runs.as_slice()) {
         (Meaning::Runs, [a, b]) => {
             out.preamble.push(Line::new("what", format!("two runs, B against A ({})", r.because)));
@@ -211,48 +211,6 @@ fn cpus(a: &Run, b: &Run) -> Table {
             pct(x.below_pct),
             pct(y.below_pct),
         ]);
-    }
-    t
-}
-
-/// One row for each run, part and state, plain numbers; what is not known is empty.
-fn csv(r: &DiffReport) -> Table {
-    let head = [
-        "run",
-        "part",
-        "state",
-        "name",
-        "usage",
-        "time_us",
-        "idle_pct",
-        "above",
-        "above_pct",
-        "below",
-        "below_pct",
-        "rejected",
-    ];
-    let mut t = Table::new("", head.map(str::to_owned).to_vec());
-    let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
-    let float = |n: Option<f64>| n.map_or_else(String::new, |n| n.to_string());
-    for run in &r.runs {
-        for part in std::iter::once(&run.all).chain(&run.clusters).chain(&run.cpus) {
-            for (i, s) in part.states.iter().enumerate() {
-                t.rows.push(vec![
-                    run.name.clone(),
-                    part.name.clone(),
-                    i.to_string(),
-                    s.name.clone(),
-                    s.usage.to_string(),
-                    s.time_us.to_string(),
-                    float(s.idle_pct),
-                    number(s.above),
-                    float(s.above_pct),
-                    number(s.below),
-                    float(s.below_pct),
-                    number(s.rejected),
-                ]);
-            }
-        }
     }
     t
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
+use idlewise_data as data;
 use idlewise_governor::{Value, Variable};
 use idlewise_model::MAX_STATES;
 use idlewise_report::{Line, Report, Table, duration, percent};
@@ -8,7 +9,6 @@ use crate::compare::waits_words;
 use crate::head::{foreign_line, head_lines};
 use idlewise_explain::{ExplainReport, Moment, WhyDiffer};
 use idlewise_explain::{Explanation, IdleOutcome, InputValue, Other, Unit};
-use idlewise_recording::TraceHead;
 
 /// Times from here on are the kernel's ways to say never, ns: 36 years.
 const NEVER_NS: i128 = 1 << 60;
@@ -16,7 +16,7 @@ const NEVER_NS: i128 = 1 << 60;
 /// One explained decision as lines and tables.
 #[must_use]
 pub fn explain(r: &ExplainReport) -> Report {
-    let mut out = Report { data: Some(csv(r.head.as_ref(), &[("", &r.explanation)])), ..Report::default() };
+    let mut out = Report { data: Some(data::explain(r)), ..Report::default() };
     match &r.head {
         Some(head) => out.preamble.extend(head_lines(head)),
         None => out.preamble.push(Line::new("source", &r.source)),
@@ -47,10 +47,8 @@ pub fn explain(r: &ExplainReport) -> Report {
 #[must_use]
 pub fn why_differ(r: &WhyDiffer) -> Report {
     let [a, b] = &r.request.governors;
-    let sides: Vec<(&str, &Explanation)> =
-        r.moments.iter().flat_map(|m| [(m.why.as_str(), &m.a), (m.why.as_str(), &m.b)]).collect();
     let mut out =
-        Report { preamble: head_lines(&r.head), data: Some(csv(Some(&r.head), &sides)), ..Report::default() };
+        Report { preamble: head_lines(&r.head), data: Some(data::why_differ(r)), ..Report::default() };
     out.preamble.extend(r.foreign.iter().map(foreign_line));
     out.preamble.push(Line::new("asked", format!("where {a} and {b} differ, and why")));
     let differ = r.waits.other_state + r.waits.other_tick;
@@ -124,85 +122,6 @@ fn inputs_table(sides: &[&Explanation]) -> Table {
         t.rows.push(cells);
     }
     t
-}
-
-/// Everything as plain values, for CSV: times in ns, yes and no as 1 and 0.
-fn csv(head: Option<&TraceHead>, sides: &[(&str, &Explanation)]) -> Table {
-    let mut t = table("", &["moment", "governor", "part", "name", "value"], 4);
-    for (moment, e) in sides {
-        let mut row = |part: &str, name: &str, value: String| {
-            t.rows.push(vec![
-                (*moment).to_owned(),
-                e.governor.clone(),
-                part.to_owned(),
-                name.to_owned(),
-                value,
-            ]);
-        };
-        if let Some(assumption) = head.and_then(TraceHead::assumption) {
-            row("assumed", "recording", assumption);
-        }
-        for warning in head.iter().flat_map(|h| &h.warnings) {
-            row("warning", "recording", warning.words.clone());
-        }
-        for g in &e.inputs {
-            row("input", g.name, g.value.to_string());
-        }
-        for v in &e.memory {
-            flatten(&v.name, &v.value, &mut |name, value| row("memory", name, value));
-        }
-        for (i, reason) in (1..).zip(&e.reasons) {
-            row("reason", &i.to_string(), reason.clone());
-        }
-        row("choice", "state", e.chosen.state.to_string());
-        row("choice", "stop_tick", u8::from(e.chosen.stop_tick).to_string());
-        row("choice", "asked_sleep_length", u8::from(e.chosen.asked_sleep_length).to_string());
-        if let Some(came) = &e.came {
-            row("came", "cause", came.cause.to_owned());
-            row("came", "wake_ns", came.wake_ns.map_or_else(String::new, |ns| ns.to_string()));
-            row("came", "residency_ns", came.residency_ns.to_string());
-            row("came", "latency_ns", came.latency_ns.map_or_else(String::new, |ns| ns.to_string()));
-            row("came", "verdict", came.verdict.to_owned());
-            row("came", "tick", came.tick.to_owned());
-        }
-        for o in &e.others {
-            let mut row = |name: &str, value: String| {
-                t.rows.push(vec![
-                    (*moment).to_owned(),
-                    o.governor.clone(),
-                    "beside".to_owned(),
-                    name.to_owned(),
-                    value,
-                ]);
-            };
-            if let Some(why) = &o.failure {
-                row("failure", why.clone());
-                continue;
-            }
-            row("asked_before_ns", o.asked_before_ns.to_string());
-            row("state", o.state.to_string());
-            row("tick", o.tick.clone());
-            if let Some(came) = &o.came {
-                row("residency_ns", came.residency_ns.to_string());
-                row("verdict", came.verdict.to_owned());
-            }
-        }
-    }
-    t
-}
-
-fn flatten(path: &str, value: &Value, row: &mut dyn FnMut(&str, String)) {
-    match value {
-        Value::Number(n) => row(path, n.to_string()),
-        Value::Bool(b) => row(path, u8::from(*b).to_string()),
-        Value::Struct(members) => {
-            members.iter().for_each(|m| flatten(&format!("{path}.{}", m.name), &m.value, row));
-        }
-        Value::Array(elements) => {
-            elements.iter().enumerate().for_each(|(i, e)| flatten(&format!("{path}[{i}]"), e, row));
-        }
-        Value::Other => {}
-    }
 }
 
 fn given_words(g: &InputValue) -> String {

@@ -13,7 +13,7 @@ use idlewise_study::info::{CpuInfo, DecisionCount, Info, InputInfo, Replayed, Ve
 /// The lines and tables of an info.
 #[must_use]
 pub fn info(i: &Info) -> Report {
-    let mut out = Report { preamble: file_lines(i), ..Report::default() };
+    let mut out = Report { preamble: file_lines(i), data: Some(idlewise_data::info(i)), ..Report::default() };
     out.preamble.extend(health_lines(&i.health));
     out.preamble.extend(i.notes.iter().map(|n| Line::new("note", n)));
     out.preamble.push(verdict_line("score", &i.score));

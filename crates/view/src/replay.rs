@@ -10,12 +10,12 @@ use idlewise_study::replay::{GovernorResult, ReplayReport, TraceResult};
 
 use crate::cells::{is_where_any, label, state_table};
 use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
-use crate::{agreement, csv, sensitivity, unknown};
+use crate::{agreement, sensitivity, unknown};
 
 /// The tables of a replay.
 #[must_use]
 pub fn replay(r: &ReplayReport) -> Report {
-    let mut out = Report { data: Some(csv::replay(r)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::replay(r)), ..Report::default() };
     let cluster = r.request.setup.cluster.as_deref();
     for trace in &r.traces {
         let t =

@@ -8,7 +8,7 @@ use idlewise_experiment::reproduce::{Cell, Compare, Experiment, Grade, Reproduce
 /// Published tables beside ours; with `brief` only how many cells of each experiment do what.
 #[must_use]
 pub fn reproduce(r: &ReproduceReport, brief: bool) -> Report {
-    let mut out = Report { data: Some(csv(r)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::reproduce(r)), ..Report::default() };
     if !brief {
         for one in &r.experiments {
             out.tables.extend(tables(one));
@@ -211,53 +211,4 @@ fn remarks(one: &Reproduced) -> Vec<Line> {
     }
     let id = &one.experiment.id;
     why.iter().map(|(why, n)| Line::new("failed", format!("{id}: {n} cells: {why}"))).collect()
-}
-
-/// One row for each cell.
-fn csv(r: &ReproduceReport) -> Table {
-    let head = [
-        "experiment",
-        "document",
-        "tables",
-        "row",
-        "column",
-        "unit",
-        "published from",
-        "published to",
-        "ours",
-        "half width",
-        "runs",
-        "difference",
-        "published change %",
-        "our change %",
-        "same sign",
-        "grade",
-    ];
-    let mut t = Table::new("", head.map(str::to_owned).to_vec());
-    let plain = |v: f64| if v.is_finite() { v.to_string() } else { String::new() };
-    let maybe = |v: Option<f64>| v.map_or(String::new(), plain);
-    for one in &r.experiments {
-        let e = &one.experiment;
-        for c in &one.cells {
-            t.rows.push(vec![
-                e.id.clone(),
-                e.document.number.clone(),
-                e.document.tables.clone(),
-                c.row.clone(),
-                c.column.clone(),
-                c.unit.clone(),
-                maybe(c.published.map(|[from, _]| from)),
-                maybe(c.published.map(|[_, to]| to)),
-                plain(c.ours),
-                maybe(c.half_width),
-                c.runs.to_string(),
-                plain(c.difference),
-                maybe(c.published_change_pct),
-                maybe(c.our_change_pct),
-                c.same_sign.map_or(String::new(), |s| s.to_string()),
-                c.grade.words().to_owned(),
-            ]);
-        }
-    }
-    t
 }

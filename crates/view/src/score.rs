@@ -10,12 +10,13 @@ use idlewise_study::score::{ScoreReport, VerdictCheck};
 
 use crate::cells::state_table;
 use crate::head::{breach_lines, head_lines, input_lines, state_lines};
-use crate::{counters, csv, doomed, unknown};
+use crate::{counters, doomed, unknown};
 
 /// The tables of a score.
 #[must_use]
 pub fn score(r: &ScoreReport, per: Per) -> Report {
-    let mut out = Report { preamble: head_lines(&r.head), data: Some(csv::score(r)), ..Report::default() };
+    let mut out =
+        Report { preamble: head_lines(&r.head), data: Some(idlewise_data::score(r)), ..Report::default() };
     out.preamble.push(Line::new("machine", &r.head.recorded_on));
     out.preamble.extend(state_lines(&r.not_entered));
     let governor = if r.governor.is_empty() { "not named by the recording" } else { &r.governor };

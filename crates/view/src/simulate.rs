@@ -9,7 +9,7 @@ use idlewise_experiment::simulate::{
 /// The tables of a simulation: numbers down, combinations across. Of tasks, two numbers each, or with `tasks` all.
 #[must_use]
 pub fn simulate(r: &SimulateReport, tasks: bool) -> Report {
-    let mut out = Report { data: Some(csv(r)), ..Report::default() };
+    let mut out = Report { data: Some(idlewise_data::simulate(r)), ..Report::default() };
     let seconds = r.duration_ns as f64 / 1e9;
     out.preamble.push(Line::new("workload", format!("{} for {seconds} s", r.request.workload)));
     let machine = format!("{}, {} CPUs, HZ {}, Linux {}", r.platform.id, r.cpus, r.hz, r.request.kernel);
@@ -218,61 +218,4 @@ fn cell(fact: &FactSummary) -> String {
     };
     let half = spread(half).map_or_else(String::new, |half| format!(" \u{b1} {half:.2}"));
     text + &format!(" ({middle}{half})")
-}
-
-/// One row for each run and number, with what all runs say of the number.
-fn csv(r: &SimulateReport) -> Table {
-    let head = [
-        "governor",
-        "cpufreq",
-        "signal",
-        "seed",
-        "about",
-        "name",
-        "unit",
-        "value",
-        "mean",
-        "half_width",
-        "mean_change",
-        "change_half_width",
-        "modes",
-    ];
-    let mut t = Table::new("", head.map(str::to_owned).to_vec());
-    for c in &r.combinations {
-        for run in &c.runs {
-            for (fact, value) in c.facts.iter().zip(&run.values) {
-                let unit = match fact.unit {
-                    FactUnit::Count => "count",
-                    FactUnit::Percent => "percent",
-                    FactUnit::Ns => "ns",
-                    FactUnit::Energy => "mW or relative",
-                    FactUnit::PerSecond => "1/s",
-                    FactUnit::Khz => "kHz",
-                    FactUnit::Microjoule => "uJ",
-                    FactUnit::Milliwatt => "mW",
-                    FactUnit::Milliampere => "mA",
-                    FactUnit::MilliampereHour => "mAh",
-                };
-                let number =
-                    |v: Option<f64>| v.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string());
-                let change = fact.change.as_ref();
-                t.rows.push(vec![
-                    c.governor.clone(),
-                    c.cpufreq.clone(),
-                    c.signal.clone(),
-                    run.seed.to_string(),
-                    fact.about.clone(),
-                    fact.name.clone(),
-                    unit.to_owned(),
-                    number(Some(*value)),
-                    number(Some(fact.summary.mean)),
-                    number(fact.summary.half_width),
-                    number(change.map(|c| c.difference)),
-                    number(change.and_then(|c| c.half_width)),
-                    if fact.modes.is_some() { "2" } else { "" }.to_owned(),
-                ]);
-            }
-        }
-    }
-    t
 }

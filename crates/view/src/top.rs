@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a running machine did in a moment.
 
+use idlewise_data::Grouping;
 use idlewise_live::watch::{Row, Snapshot};
 use idlewise_report::{Line, Report, Table, percent};
-
-/// How fine a machine is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
-    /// A row for each CPU.
-    #[default]
-    Cpu,
-    /// A row for each cluster, package, kind of core.
-    Cluster,
-    Machine,
-}
 
 /// The table of a snapshot.
 #[must_use]
 pub fn top(s: &Snapshot, by: Grouping) -> Report {
-    let mut out = Report::default();
+    let mut out = Report { data: Some(idlewise_data::top(s, by)), ..Report::default() };
     let or = |text: &str| if text.is_empty() { "not known".to_owned() } else { text.to_owned() };
     out.preamble.push(Line::new("machine", format!("Linux {}, {} CPUs", or(&s.kernel), s.machine.cpus)));
     out.preamble
@@ -31,12 +21,7 @@ pub fn top(s: &Snapshot, by: Grouping) -> Report {
     head.extend(s.machine.states.iter().map(|st| format!("{} %", st.name)));
     head.extend(["asleep %", "busy %"].map(str::to_owned));
     let mut table = Table::new("", head);
-    match by {
-        Grouping::Cpu => table.rows.extend(s.cpus.iter().map(|r| row(r, s))),
-        Grouping::Cluster => table.rows.extend(s.clusters.iter().map(|r| row(r, s))),
-        Grouping::Machine => {}
-    }
-    table.rows.push(row(&s.machine, s));
+    table.rows.extend(by.rows(s).map(|r| row(r, s)));
     out.tables.push(table);
     let words = "too deep, too shallow: % of wakeups; the others: % of time; asleep: idle, in a state that \
         is known only when the idle period ends";

@@ -532,7 +532,11 @@ fn sessions_of_comparisons() {
         fs::write(folder.path().join("session.jsonl"), text).unwrap();
         let Ok(report) = idlewise_ab::report(folder.path()) else { return false };
         let answer = AbAnswer::new(report, &[]).unwrap();
-        assert!(!view::ab(&answer, true).render(Format::Table, &answer).unwrap().is_empty());
+        let page = view::ab(&answer, true);
+        assert!(!page.render(Format::Table, &answer).unwrap().is_empty());
+        for form in [Format::Csv, Format::Parquet, Format::Arrow] {
+            assert!(!page.encode(form, &answer, &[]).unwrap().is_empty());
+        }
         serde_json::to_string(&answer).is_ok()
     });
 }

@@ -26,10 +26,10 @@ use serde::{Deserialize, Serialize};
 /// Version of the file's columns; it changes when one changes its meaning or goes away.
 pub const DECISIONS_SCHEMA: &str = "idlewise.decisions/1";
 
-/// Rows in a group of the file: readers go through groups of Parquet one by one.
+/// Rows in a group of the file: readers go through groups of Parquet and Arrow one by one.
 fn group_rows(form: Form) -> usize {
     match form {
-        Form::Parquet => 1 << 17,
+        Form::Parquet | Form::Arrow => 1 << 17,
         Form::Csv => 1 << 12,
     }
 }
@@ -254,7 +254,7 @@ impl<'f> Decisions<'f> {
             states: different(states()),
         };
         let shown = |text: String| match file.form {
-            Form::Parquet => text,
+            Form::Parquet | Form::Arrow => text,
             Form::Csv => idlewise_report::csv_text(&text).into_owned(),
         };
         let column = |c: &DecisionColumn| Column {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Results as tables of typed columns, one for each command: what CSV, Parquet and Arrow files hold.
+//!
+//! A name of a column ends with the unit of its numbers, or a column next to it has the unit; times are ns. A column keeps its
+//! kind whatever the result. docs/reference/data-tables.md describes them.
+
+mod ab;
+mod advise;
+mod beside;
+mod boot;
+mod compare;
+mod declared;
+mod diff;
+mod explain;
+mod head;
+mod info;
+mod reproduce;
+mod said;
+mod scored;
+mod simulate;
+mod top;
+
+pub use ab::ab;
+pub use advise::advise;
+pub use beside::beside;
+pub use boot::{boot, self_test};
+pub use compare::compare;
+pub use diff::diff;
+pub use explain::{explain, why_differ};
+pub use head::{TableHead, tables};
+pub use info::info;
+pub use reproduce::reproduce;
+pub use scored::{replay, score};
+pub use simulate::simulate;
+pub use top::{Grouping, top};

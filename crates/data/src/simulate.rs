@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_columns::DataTable;
+use idlewise_experiment::simulate::{FactUnit, SimulateReport};
+
+use crate::declared::{Declared, INTEGER, NUMBER, TEXT, row, table};
+
+pub(crate) const COLUMNS: &[Declared] = &[
+    ("governor", TEXT, "idle governor"),
+    ("cpufreq", TEXT, "frequency governor"),
+    ("signal", TEXT, "load-tracking signal"),
+    ("seed", INTEGER, "seed of the run"),
+    ("about", TEXT, "what the number is about: idle, a task, a cluster"),
+    ("name", TEXT, "name of the number"),
+    ("unit", TEXT, "unit of the number"),
+    ("value", NUMBER, "the number in this run"),
+    ("mean", NUMBER, "mean over the seeds"),
+    ("half_width", NUMBER, "half the width of its 95 % interval"),
+    ("mean_change", NUMBER, "change of the mean against the baseline"),
+    ("change_half_width", NUMBER, "half the width of the change's 95 % interval"),
+    ("modes", INTEGER, "2 where runs fall into two groups"),
+];
+
+/// One row for each run and number, with what all runs say of the number.
+#[must_use]
+pub fn simulate(r: &SimulateReport) -> DataTable {
+    let mut t = table(COLUMNS);
+    let finite = |v: f64| Some(v).filter(|v| v.is_finite());
+    for c in &r.combinations {
+        for run in &c.runs {
+            for (fact, value) in c.facts.iter().zip(&run.values) {
+                let change = fact.change.as_ref();
+                t.push(row![
+                    &c.governor,
+                    &c.cpufreq,
+                    &c.signal,
+                    run.seed,
+                    &fact.about,
+                    &fact.name,
+                    unit(fact.unit),
+                    finite(*value),
+                    finite(fact.summary.mean),
+                    fact.summary.half_width.and_then(finite),
+                    change.and_then(|c| finite(c.difference)),
+                    change.and_then(|c| c.half_width).and_then(finite),
+                    fact.modes.is_some().then_some(2),
+                ]);
+            }
+        }
+    }
+    t
+}
+
+fn unit(unit: FactUnit) -> &'static str {
+    match unit {
+        FactUnit::Count => "count",
+        FactUnit::Percent => "percent",
+        FactUnit::Ns => "ns",
+        FactUnit::Energy => "mW or relative",
+        FactUnit::PerSecond => "1/s",
+        FactUnit::Khz => "kHz",
+        FactUnit::Microjoule => "uJ",
+        FactUnit::Milliwatt => "mW",
+        FactUnit::Milliampere => "mA",
+        FactUnit::MilliampereHour => "mAh",
+    }
+}
