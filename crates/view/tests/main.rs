@@ -29,3 +29,4 @@ mod sensitivity;
 mod simulating;
 mod states_never_entered;
 mod stories;
+mod tables_of_the_lab;
