@@ -14,7 +14,8 @@ BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
 # For idlewise --version --verbose.
-export IDLEWISE_COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
+# Not that of a repository around a tarball.
+export IDLEWISE_COMMIT ?= $(shell [ ! -e .git ] || git describe --always --dirty --abbrev=12 2>/dev/null)
 # Where make install puts things; a packager sets DESTDIR.
 export PREFIX  ?= /usr/local
 export DESTDIR ?=
@@ -26,6 +27,8 @@ BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 build: ## the idlewise command, optimised (default)
 	@tools/need.sh cargo cc
 	cargo build --release --locked -p idlewise-cli
+	@! command -v python3 >/dev/null || python3 tools/third-party.py "$$(rustc -vV | sed -n 's/^host: //p')" \
+		$(dir $(BUILT))copyright $(dir $(BUILT))third-party-notices.txt
 
 install: ## what make built: command, manual pages, completions, documentation, below $(DESTDIR)$(PREFIX)
 	@tools/install.sh install $(BUILT)

@@ -39,7 +39,15 @@ install_all() { # BINARY
 	[ -n "${NO_STRIP-}" ] || "${STRIP:-strip}" --strip-unneeded "$root/bin/idlewise"
 	for file in "$described"/man/*.1; do
 		put 644 "$file" "$man/${file##*/}"
+		echo "${file##*/}" >>"$described/manual-pages"
 	done
+	put 644 "$described/manual-pages" "$data/manual-pages"
+	# Written by make, or by the packager.
+	if [ -e "${binary%/*}/third-party-notices.txt" ]; then
+		put 644 "${binary%/*}/third-party-notices.txt" "$doc/third-party-notices.txt"
+	else
+		echo "install.sh: without third-party-notices.txt, the notices of the libraries in the command (tools/third-party.py)" >&2
+	fi
 	put 644 "$described/completions/idlewise.bash" "$bash_completion"
 	put 644 "$described/completions/_idlewise" "$zsh_completion"
 	put 644 "$described/completions/idlewise.fish" "$fish_completion"
@@ -55,7 +63,12 @@ install_all() { # BINARY
 
 # Folders that other programs use too stay.
 uninstall_all() {
-	rm -f "$root/bin/idlewise" "$man/idlewise.1" "$man"/idlewise-*.1 "$bash_completion" "$zsh_completion" "$fish_completion"
+	local page
+	# Pages of other programs that begin with our name stay.
+	while read -r page; do
+		rm -f "$man/${page##*/}"
+	done < <(cat "$data/manual-pages" 2>/dev/null || true)
+	rm -f "$root/bin/idlewise" "$bash_completion" "$zsh_completion" "$fish_completion"
 	rm -rf "$doc" "$data"
 }
 

@@ -3,7 +3,8 @@
 #
 # Sees to the tools that a step needs: need.sh cargo cc trace-cmd
 #
-# As root on Debian and its kin what is missing is installed, saying so; otherwise the command that does it is named.
+# As root on Debian and its kin what is missing is installed, saying so, unless IDLEWISE_INSTALL=no; otherwise the command that
+# does it is named.
 # Without cargo or a C compiler nothing works, so that is an error. The tests go on without the others: trace-cmd, perf
 # and babeltrace2 are their second opinions, the rest builds kernels; tools/test.sh repeats at its end what was left out.
 set -eu
@@ -43,7 +44,7 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 say "missing: ${missing[*]}"
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ "$(id -u)" = 0 ] && [ "${IDLEWISE_INSTALL-yes}" != no ] && command -v apt-get >/dev/null; then
 	say "installing: apt-get install ${packages[*]}"
 	apt-get update -qq >&2 || say "apt-get update failed"
 	# One that cannot be had does not keep the others away.

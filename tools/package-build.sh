@@ -24,5 +24,5 @@ rustc --print target-libdir --target "$target" 2>/dev/null | xargs -r ls >/dev/n
 cargo_home=${CARGO_HOME:-${HOME-}/.cargo}
 export RUSTFLAGS="--remap-path-prefix=$PWD=/idlewise --remap-path-prefix=$cargo_home=/cargo"
 export CFLAGS="-ffile-prefix-map=$PWD=/idlewise -ffile-prefix-map=$cargo_home=/cargo"
-IDLEWISE_COMMIT=${IDLEWISE_COMMIT-$(git describe --always --dirty --abbrev=12 2>/dev/null || true)} \
+IDLEWISE_COMMIT=${IDLEWISE_COMMIT-$([ ! -e .git ] || git describe --always --dirty --abbrev=12 2>/dev/null || true)} \
 	cargo build --release --locked -p idlewise-cli --target "$target" >&2

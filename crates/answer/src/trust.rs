@@ -45,6 +45,10 @@ const REPEATS_FAIR_PCT: f64 = idlewise_recording::trace_head::LEAST_AGREEMENT_PC
 const BOUNDED_GOOD_PCT: f64 = 5.0;
 const BOUNDED_FAIR_PCT: f64 = 25.0;
 
+/// So many ends of idle periods may be known within limits only, %, before latencies say more of the declared exit latencies than of
+/// the recording.
+const WAKES_GOOD_PCT: f64 = 25.0;
+
 /// Fewer wakeups than this say nothing about a governor.
 pub const FEW_WAKEUPS: u64 = 100;
 
@@ -147,6 +151,14 @@ impl Trust {
         Self::from(reasons)
     }
 
+    /// What speaks against the latencies of the recording `head` on its own machine.
+    #[must_use]
+    pub fn of_wakes(head: &TraceHead) -> Option<Reason> {
+        let pct = head.inputs.iter().find(|i| i.name == "wake").map(uncertain_pct)?;
+        let words = format!("{pct:.0} % of latencies follow from declared exit latencies");
+        (pct > WAKES_GOOD_PCT).then(|| Reason::new(Grade::Fair, "wakes", words).weighing(pct))
+    }
+
     /// What speaks against a recording whatever is done with it.
     #[must_use]
     pub fn of_recording(head: &TraceHead) -> Vec<Reason> {
@@ -170,6 +182,11 @@ impl Trust {
             let grade = if lost.saturating_mul(1000) > head.events { Grade::Poor } else { Grade::Fair };
             out.push(Reason::new(grade, "lost", format!("{lost} events or gaps lost")).weighing(lost as f64));
         }
+        let lacking = head.health.iter().find(|h| h.kind == LACKING).map_or(0, |h| h.count);
+        if lacking > 0 {
+            let words = format!("{lacking} idle entries into states that {} lacks", head.recorded_on);
+            out.push(Reason::new(Grade::Poor, "lacking-states", words).weighing(lacking as f64));
+        }
         if !head.left_out.is_empty() {
             let words = match head.left_out.as_slice() {
                 [one] => format!("CPU {} left out", one.cpu),
@@ -182,8 +199,10 @@ impl Trust {
 }
 
 /// Kinds of health counters that mean lost or doubtful time.
-const LOSSES: [&str; 6] =
-    ["lost-events", "clock-backwards", "clock-jump", "bad-event", "bad-page", "state-out-of-table"];
+const LOSSES: [&str; 5] = ["lost-events", "clock-backwards", "clock-jump", "bad-event", "bad-page"];
+
+/// The kind that means entries into states that the machine lacks.
+const LACKING: &str = "state-out-of-table";
 
 /// How many of the kernel's own choices a replay of its governor repeats.
 fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {

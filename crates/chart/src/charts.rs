@@ -25,7 +25,7 @@ pub const CHARTS: [Chart; 14] = [
     chart("residency-cpu", "Residency in idle states, by CPU", "residency"),
     chart("periods", "Lengths of idle periods, with target residencies", "periods"),
     chart("latency", "Distribution of wakeup latency", "latency"),
-    chart("divergence", "Where the governors diverge, by cause", "divergence"),
+    chart("divergence", "Where the governors diverge", "divergence"),
     chart("timeline", "One CPU over time", "timeline"),
     chart("response", "Responses to a step and to a ramp", "response"),
     chart("changes", "Changes", "changes"),

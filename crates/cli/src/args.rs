@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use idlewise_model::HZ;
 use idlewise_recording::{RecordingOptions, ReplaySetup};
@@ -9,7 +10,7 @@ use idlewise_report::Format;
 use crate::plot::PlotArg;
 pub(crate) use idlewise_study::replay::Per;
 
-use crate::examples;
+use crate::{examples, schema};
 
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
@@ -637,13 +638,18 @@ pub(crate) struct OutputArgs {
     ///
     /// Where --output names a .md, .csv, .json, .parquet, .arrow or .feather, that is the default. Parquet and
     /// Arrow are for data frames, with the columns of csv (docs/reference/data-tables.md).
-    #[arg(short, long, value_name = "FORM")]
+    #[arg(short, long, value_name = "FORM", value_parser = format_parser(), hide_possible_values = true)]
     pub(crate) format: Option<Format>,
     /// Write the result to a file, - for standard output
     ///
     /// An existing file is not overwritten.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Lists the names for completions.
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::NAMES).try_map(|name| name.parse::<Format>())
 }
 
 /// How much of a result is shown.
@@ -745,7 +751,7 @@ pub(crate) struct SchemaArgs {
     ///
     /// That is the command, except: `beside` of simulate --beside, `why-differ` of explain --why-differ, `lab` of boot run
     /// and matrix, `lab-self-test` of boot self-test.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(schema::names()), hide_possible_values = true)]
     pub(crate) report: Option<String>,
 }
 

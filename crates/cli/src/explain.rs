@@ -10,7 +10,7 @@ use idlewise_study::replay::{ORACLE, listed_governors};
 use idlewise_view::explain as view;
 
 use crate::args::{ExplainArgs, RECORDED_DECISIONS_ON};
-use crate::output::{Done, Failure, Progress, deliver, none_failed};
+use crate::output::{Done, Failure, Progress, deliver_of, none_failed};
 
 pub(crate) fn run(a: &ExplainArgs) -> Done {
     a.output.check()?;
@@ -71,7 +71,8 @@ fn line(a: &ExplainArgs, governor: &str, decisions: &Path) -> Done {
 
 /// A foreign governor that crashes beside the explained one takes nothing away, but it is not done.
 fn shown(a: &ExplainArgs, report: &ExplainReport) -> Done {
-    deliver(&a.output, &view::explain(report), report)?;
+    let hashes = report.head.as_ref().map_or_else(Vec::new, pages::recording_hashes);
+    deliver_of(&hashes, &a.output, &view::explain(report), report)?;
     let failures = report.failures();
     none_failed(&failures)
 }
@@ -91,7 +92,7 @@ fn differ(a: &ExplainArgs, pair: &str) -> Done {
         let _progress = Progress::reading("replaying", &request.setup.recording.meter);
         why_differ(&request)?
     };
-    deliver(&a.output, &view::why_differ(&report), &report)
+    deliver_of(&pages::recording_hashes(&report.head), &a.output, &view::why_differ(&report), &report)
 }
 
 /// The governors to show beside `explained`: those asked for, or all others.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_page as pages;
 use idlewise_study::info;
 use idlewise_view as view;
 
 use crate::args::InfoArgs;
-use crate::output::{Done, Progress, deliver};
+use crate::output::{Done, Progress, deliver_of};
 
 pub(crate) fn run(a: &InfoArgs) -> Done {
     a.output.check()?;
@@ -12,5 +13,6 @@ pub(crate) fn run(a: &InfoArgs) -> Done {
         let _progress = Progress::reading("reading", &options.meter);
         info::info(&a.trace, &options, &a.kernels.trees)?
     };
-    deliver(&a.output, &view::info(&info), &info)
+    let recording = pages::file_hash(&info.path, &info.hash);
+    deliver_of(&[recording], &a.output, &view::info(&info), &info)
 }

@@ -9,6 +9,8 @@ use crate::scored::measured;
 
 pub(crate) const COLUMNS: &[Declared] = &[
     ("trace", TEXT, "the recording, or `all traces`"),
+    ("governor_a", TEXT, "governor A"),
+    ("governor_b", TEXT, "governor B"),
     ("part", TEXT, "`all`, and the CPUs or clusters asked for"),
     (
         "by",
@@ -29,18 +31,18 @@ pub(crate) const COLUMNS: &[Declared] = &[
 pub fn compare(r: &CompareReport) -> DataTable {
     let mut t = table(COLUMNS.iter().chain(Said::COLUMNS));
     for trace in &r.traces {
-        comparison(&mut t, &trace.head.name, &Said::of([&trace.head]), &trace.comparison);
+        comparison(&mut t, r, &trace.head.name, &Said::of([&trace.head]), &trace.comparison);
     }
     if let Some(together) = &r.together {
-        comparison(&mut t, "all traces", &Said::of(r.traces.iter().map(|t| &t.head)), together);
+        comparison(&mut t, r, "all traces", &Said::of(r.traces.iter().map(|t| &t.head)), together);
     }
     t
 }
 
-fn comparison(table: &mut DataTable, trace: &str, said: &Said, c: &Comparison) {
+fn comparison(table: &mut DataTable, r: &CompareReport, trace: &str, said: &Said, c: &Comparison) {
     let mut add = |by: &str, kind: [&str; 3], quantity: &str, [a, b]: [Value; 2]| {
         let [kind, a_state, b_state] = kind;
-        let mut cells = row![trace, &c.part, by, kind, a_state, b_state, quantity];
+        let mut cells = row![trace, &r.a, &r.b, &c.part, by, kind, a_state, b_state, quantity];
         cells.extend([a, b]);
         cells.extend(said.cells());
         table.push(cells);
@@ -69,7 +71,7 @@ fn comparison(table: &mut DataTable, trace: &str, said: &Said, c: &Comparison) {
             add("cause", [&cause.cause, "", ""], quantity, both);
         }
     }
-    c.groups.iter().for_each(|g| comparison(table, trace, said, g));
+    c.groups.iter().for_each(|g| comparison(table, r, trace, said, g));
 }
 
 fn costs(c: &Cost) -> [(&'static str, [Value; 2]); 7] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where two governors part, and what it costs most: `idlewise explain --why-differ`.
+//! Where two governors part, and where they differ most: `idlewise explain --why-differ`.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub struct WhyDiffer {
     pub foreign: Vec<ForeignHead>,
     /// In how many waits the choices differ, counted as `compare` does.
     pub waits: WaitCounts,
-    /// The first parting, the one that costs most energy, the one that costs most latency; the same one is not repeated.
+    /// The first parting, the one that differs most in energy, the one that differs most in latency; the same one is not repeated.
     pub moments: Vec<Moment>,
 }
 
@@ -138,15 +138,15 @@ fn waits(cpu: &OnCpu<'_>, governor: &Governor) -> Result<(WaitFiles, WaitPages),
     Ok((files, pages))
 }
 
-/// The first parting of all CPUs, and those that cost most; each once, with all its reasons.
+/// The first parting of all CPUs, and those that differ most; each once, with all its reasons.
 fn worth_showing(compared: &[Compared]) -> Vec<(String, Parting)> {
     let best = |get: fn(&Compared) -> Option<Parting>, key: fn(&Parting) -> i128| {
         compared.iter().filter_map(get).reduce(|x, y| if key(&y) > key(&x) { y } else { x })
     };
     let candidates = [
         ("the first", best(|c| c.first, |p| -i128::from(p.at_ns))),
-        ("costs most energy", best(|c| c.energy, |p| p.energy_fj.abs())),
-        ("costs most latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
+        ("differs most in energy", best(|c| c.energy, |p| p.energy_fj.abs())),
+        ("differs most in latency", best(|c| c.latency, |p| p.latency_ns.abs().into())),
     ];
     let mut shown: Vec<(String, Parting)> = Vec::new();
     for (why, parting) in candidates {

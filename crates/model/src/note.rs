@@ -54,6 +54,8 @@ ids! {
     OtherProcessor "other-processor"
     /// The machine lacks idle states that the recording has.
     LackingStates "lacking-states"
+    /// The order of governors changes with sleep lengths that a recording leaves open.
+    OrderNotShown "order-not-shown"
     /// A governor crashed, did not come back or cannot be run: it has no result.
     GovernorFailed "governor-failed"
     /// A governor chose idle states that were disabled.

@@ -51,7 +51,7 @@ fn ways<'c>(
             recording.into(),
             r.b.as_str().into(),
             r.a.as_str().into(),
-            p.words().into(),
+            p.words([&r.a, &r.b]).into(),
             p.cost.waits.into(),
             (p.cost.energy_fj() as f64 / FJ_PER_UNIT).into(),
             (p.cost.latency_ns() as f64).into(),

@@ -11,6 +11,8 @@ mod replay;
 mod reproduce;
 mod simulate;
 
+use std::path::Path;
+
 use idlewise_answer::Answer;
 use idlewise_chart::{Column, Hash, Kind, Note, PageData, Table};
 use idlewise_recording::TraceHead;
@@ -88,6 +90,13 @@ pub(crate) fn source_hashes(foreign: &[ForeignHead]) -> impl Iterator<Item = Has
 #[must_use]
 pub fn recording_hashes(head: &TraceHead) -> Vec<Hash> {
     vec![Hash { name: head.name.clone(), hash: head.hash.clone() }]
+}
+
+/// What a file is told by.
+#[must_use]
+pub fn file_hash(path: &Path, hash: &str) -> Hash {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Hash { name, hash: hash.to_owned() }
 }
 
 /// A table's own title, else what its first column holds.

@@ -55,6 +55,11 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The names of all.
+    pub const NAMES: [&str; 7] = ["table", "markdown", "mail", "csv", "json", "parquet", "arrow"];
+}
+
 impl FromStr for Format {
     type Err = String;
 
@@ -67,7 +72,7 @@ impl FromStr for Format {
             "json" => Ok(Self::Json),
             "parquet" => Ok(Self::Parquet),
             "arrow" => Ok(Self::Arrow),
-            _ => Err(format!("unknown format {s:?}: table, markdown, mail, csv, json, parquet or arrow")),
+            _ => Err(format!("unknown format {s:?}: {}", Self::NAMES.join(", "))),
         }
     }
 }

@@ -2,7 +2,8 @@
 //! What replayed governors come to: one shape for replays and comparisons.
 
 use idlewise_answer::{
-    Answer, Column, Contender, Group, Reason, Role, Trust, USUAL, Verdict, spreads, verdict, verdicts_over,
+    Answer, Column, Contender, Grade, Group, Reason, Role, Trust, USUAL, Verdict, spreads, verdict,
+    verdicts_over,
 };
 use idlewise_model::{NotKnown, Note, NoteId};
 use idlewise_recording::candidate::ORACLE;
@@ -11,6 +12,9 @@ use idlewise_report::span;
 use idlewise_score::{Measure, Score};
 
 use crate::breaches::breach_words;
+
+/// The unit of energies that follow from residencies.
+const RELATIVE: &str = "rel";
 
 /// The unit of energies that were measured.
 const MEASURED: &str = "mJ";
@@ -48,6 +52,9 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
         let mut reasons = Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons;
         let wakeups = s.runs.iter().filter_map(|r| Some(r.known()?.wakeups)).max();
         reasons.extend(wakeups.and_then(Reason::of_wakeups));
+        if unit == RELATIVE {
+            reasons.push(Reason::new(Grade::Fair, "energy", "energy is relative"));
+        }
         (s.head.name.as_str(), reasons)
     });
     let spreads = spreads(&columns, &groups);

@@ -79,6 +79,9 @@ fn compared<T>(
         let why = "expected two governors, not a whole kernel tree (write linux:VERSION/GOVERNOR)";
         return Err(CommandError::argument("--governor", given, why));
     };
+    if a.name() == b.name() && request.a != request.b {
+        return Err(CommandError::governor_twice(a.name()));
+    }
     let placement = Placement::open(&request.traces, &request.setup)?;
     let stage = Stage { placement: &placement, a, b, request };
     let runs = stage.run_all(progress)?;

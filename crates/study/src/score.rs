@@ -113,6 +113,8 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
         groups.chain([row(if r.groups.is_empty() { governor } else { "all" }, &r.score)]).collect();
     let mut reasons = Trust::of_recording(&r.head);
     reasons.extend(r.agreement.as_ref().map(agreement));
+    reasons.extend(Trust::of_wakes(&r.head));
+    reasons.extend(Reason::of_wakeups(r.score.wakeups));
     let who = format!(
         "the kernel's own choices{}",
         if r.governor.is_empty() { String::new() } else { format!(" ({governor})") }

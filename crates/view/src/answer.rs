@@ -93,7 +93,8 @@ fn trust(a: &Answer, width: usize) -> Line {
     let mut text = format!("trust: {}", a.trust.grade.word());
     for (i, reason) in a.trust.reasons.iter().enumerate() {
         let joined = format!("{text}{}{}", if i == 0 { " (" } else { "; " }, reason.words);
-        if i > 0 && joined.chars().count() >= width {
+        // Two lines say enough.
+        if i > 0 && joined.chars().count() >= 2 * width - 10 {
             break;
         }
         text = joined;
@@ -378,9 +379,10 @@ fn by_recording(a: &Answer) -> Vec<(String, Vec<Pick<'_>>)> {
 /// A row for each recording, then mean, median, range, which way, interval.
 fn one_by_recording(a: &Answer, what: &str, picks: &[Pick<'_>], cut: Cut) -> Table {
     let picks: Vec<&Pick<'_>> = picks.iter().take(cut.columns).collect();
-    let mut head = vec![format!("{} by recording", shortened(what, cut.name))];
-    head.extend(picks.iter().map(|p| shortened(&p.head, cut.name.min(16))));
-    let mut t = Table::new("", head);
+    let mut head = vec!["by recording".to_owned()];
+    // Of a measure no letter can be spared.
+    head.extend(picks.iter().map(|p| shortened(&p.head, cut.name.clamp(12, 16))));
+    let mut t = Table::new(what, head);
     let unknown = || UNKNOWN.to_owned();
     for group in &a.groups {
         let cell = |p: &&Pick<'_>| group.contenders.get(p.contender)?.cells.get(p.at);

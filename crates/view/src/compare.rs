@@ -49,7 +49,7 @@ pub fn compare(r: &CompareReport) -> Report {
     }
     if let Some(all) = r.all() {
         out.preamble.push(Line::new("events", waits_words(&all.waits, ["A", "B"])));
-        out.tables.push(parting_table(all));
+        out.tables.push(parting_table(all, [&r.a, &r.b]));
         out.tables.push(cause_table(all));
         if !all.groups.is_empty() {
             out.tables.push(group_table(all));
@@ -68,7 +68,8 @@ pub fn compare(r: &CompareReport) -> Report {
 pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
     let mut out = crate::answer(a, layout);
     if let Some(all) = r.all().filter(|_| !r.verdict.same_decisions) {
-        out.tables.push(fitting(layout.width, &|cut| largest_table(all, [&r.a, &r.b], cut)).0);
+        out.tables
+            .push(fitting(layout.width, &|cut| largest_table(all, [&r.a, &r.b], r.traces.len() > 1, cut)).0);
     }
     compare_parts(&mut out, r, layout);
     if r.verdict.same_decisions {
@@ -82,19 +83,20 @@ pub fn answer(r: &CompareReport, a: &Answer, layout: &Layout) -> Report {
 const LARGEST: usize = 3;
 
 /// The ways of choosing differently that change most energy or, where none does, latency.
-fn largest_table(c: &Comparison, governors: [&str; 2], cut: Cut) -> Table {
+fn largest_table(c: &Comparison, governors: [&str; 2], several: bool, cut: Cut) -> Table {
     let [a, b] = governors.map(|g| shortened(g, cut.name));
     let first = format!("where {a} -> {b} differ");
     let head = [&*first, "wake events", "of all", "latency, sum", "energy"];
     let head: Vec<&str> = head.into_iter().take(cut.columns.saturating_add(1)).collect();
-    let mut t = Table::new("", head.iter().map(|h| (*h).to_owned()).collect());
+    let title = if several { "all recordings together" } else { "" };
+    let mut t = Table::new(title, head.iter().map(|h| (*h).to_owned()).collect());
     let mut ways: Vec<&PartingCost> =
         c.partings.iter().filter(|p| p.kind != "same" && p.kind != "neither").collect();
     ways.sort_by_key(|p| {
         std::cmp::Reverse((p.cost.energy_fj().unsigned_abs(), p.cost.latency_ns().unsigned_abs()))
     });
     for p in ways.into_iter().take(LARGEST) {
-        let [way, events, pct, .., latency, _, of_a] = cost_cells(&p.words(), &p.cost, c);
+        let [way, events, pct, .., latency, _, of_a] = cost_cells(&p.words([&a, &b]), &p.cost, c);
         let row = [shortened(&way, cut.name), events, pct + "%", latency, of_a];
         t.rows.push(row.into_iter().take(head.len()).collect());
     }
@@ -158,9 +160,9 @@ fn row_where_any(measure: &'static Measure, c: &Comparison) -> Option<Vec<String
     (change.a + change.b > 0.0).then(|| std::iter::once(measure.label.to_owned()).chain(cells).collect())
 }
 
-fn parting_table(c: &Comparison) -> Table {
+fn parting_table(c: &Comparison, governors: [&str; 2]) -> Table {
     let mut t = cost_table("where the choices differ", "first choice of A -> B", c);
-    let rows = c.partings.iter().map(|p| cost_row(&p.words(), &p.cost, c));
+    let rows = c.partings.iter().map(|p| cost_row(&p.words(governors), &p.cost, c));
     t.rows.extend(rows);
     t.rows.push(cost_row("all", &c.total, c));
     t

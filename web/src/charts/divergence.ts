@@ -20,9 +20,9 @@ interface Line {
 
 export const divergence: Chart = {
   name: 'divergence',
-  title: 'Where the governors diverge, by cause',
+  title: 'Where the governors diverge',
   about:
-    'How many decisions differ from those of the other governor, and what the difference costs in energy and in latency. To the left of zero is better than the other governor.',
+    'At how many wake events the choices differ from those of the other governor, and what the difference costs in energy and in latency. To the left of zero is better than the other governor.',
   tables: ['divergence'],
   draw(tables, look): Spec | null {
     const rows = tables.rows('divergence');
@@ -135,8 +135,8 @@ export const divergence: Chart = {
               x,
               color: signedValues ? better : { value: ink.quiet },
               tooltip: [
-                { field: 'text', type: 'nominal', title: 'cause' },
-                { field: 'count_text', type: 'nominal', title: 'decisions' },
+                { field: 'text', type: 'nominal', title: 'choices' },
+                { field: 'count_text', type: 'nominal', title: 'wake events' },
                 { field: 'energy_text', type: 'nominal', title: 'energy' },
                 { field: 'latency_text', type: 'nominal', title: 'latency' },
               ],
@@ -156,7 +156,7 @@ export const divergence: Chart = {
       };
     };
     const titles = {
-      count: 'decisions',
+      count: 'wake events',
       energy: unit === '' ? 'energy' : `energy [${unit}]`,
       latency: 'latency',
     };

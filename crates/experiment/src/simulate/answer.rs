@@ -78,14 +78,23 @@ fn deciding(c: &Combination) -> Vec<&FactSummary> {
         let first = f.about.split(' ').next().unwrap_or(&f.about);
         !MACHINE.contains(&first) && matches!(f.unit, FactUnit::Ns | FactUnit::Percent | FactUnit::PerSecond)
     };
-    let weight = |f: &&FactSummary| match (f.about.starts_with("task "), f.name.as_str()) {
-        (false, name) if name.ends_with("p99") => 0,
-        (false, name) if name.ends_with('%') => 1,
-        (false, name) if name.ends_with("/s") => 2,
-        (false, _) => 3,
-        (true, name) if name.ends_with("mean") => 4,
-        (true, name) if name.ends_with("p99") => 5,
-        _ => 6,
+    // What a user waits for comes before what it waits for: frames and requests, devices, tasks.
+    let kind = |f: &FactSummary| match f.about.split(' ').next() {
+        Some("frames" | "requests") => 0,
+        Some("task") => 2,
+        _ => 1,
+    };
+    let weight = |f: &&FactSummary| {
+        let within = match (kind(f), f.name.as_str()) {
+            (2, name) if name.ends_with("mean") => 0,
+            (2, name) if name.ends_with("p99") => 1,
+            (2, _) => 2,
+            (_, name) if name.ends_with("p99") => 0,
+            (_, name) if name.ends_with('%') => 1,
+            (_, name) if name.ends_with("/s") => 2,
+            _ => 3,
+        };
+        (kind(f), within)
     };
     let mut work: Vec<&FactSummary> = c.facts.iter().filter(is_work).collect();
     work.sort_by_key(weight);

@@ -160,17 +160,17 @@ pub struct PartingCost {
 }
 
 impl PartingCost {
-    /// How the choices differ, such as `C1 -> C2` or `C1, tick kept -> stopped`; names that clusters share are shortened.
+    /// How the choices differ, between two governors, such as `C1 -> C2` or `C1, tick kept -> stopped`; names that clusters share are shortened.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn words(&self, [a, b]: [&str; 2]) -> String {
         let state = |s: &Option<String>| s.as_deref().map_or_else(String::new, short_name);
         match (self.kind.as_str(), self.a_keeps_tick) {
             ("state", _) => format!("{} -> {}", state(&self.a_state), state(&self.b_state)),
             (_, Some(true)) => format!("{}, tick kept -> stopped", state(&self.a_state)),
             (_, Some(false)) => format!("{}, tick stopped -> kept", state(&self.a_state)),
             ("later", _) => "same, another later".to_owned(),
-            ("only-a", _) => "only A asked".to_owned(),
-            ("only-b", _) => "only B asked".to_owned(),
+            ("only-a", _) => format!("only {a} asked"),
+            ("only-b", _) => format!("only {b} asked"),
             ("same", _) => "all choices the same".to_owned(),
             _ => "nobody asked".to_owned(),
         }
