@@ -33,9 +33,16 @@ pub struct AbReport {
     /// every benchmark, and its interval; only for several benchmarks.
     pub together: Vec<(String, f64, Option<Interval>)>,
     /// What an A/A comparison found, though there is nothing; `None` if this is none.
-    pub aa: Option<Vec<String>>,
+    pub aa: Option<Vec<Found>>,
     /// Every run, in the order of time.
     pub runs: Vec<Run>,
+}
+
+/// A metric that differs between arms that are the same.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Found {
+    pub benchmark: String,
+    pub metric: String,
 }
 
 /// A benchmark under all arms.

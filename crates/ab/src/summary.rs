@@ -8,7 +8,7 @@ use idlewise_model::NoteId;
 use idlewise_stats::{Change, Interval, Median, holm, mean_change, median, paired_shift, signed_rank};
 
 use super::metric::{Metric, meter_name};
-use super::report::{AbReport, BenchmarkReport, Cell, MetricReport, SCHEMA, Steady};
+use super::report::{AbReport, BenchmarkReport, Cell, Found, MetricReport, SCHEMA, Steady};
 use super::stored::{Head, Stored, machine, stored};
 use super::verdict::Verdict;
 use super::wakeups::METRICS;
@@ -76,10 +76,10 @@ fn cells(all: &[BenchmarkReport]) -> impl Iterator<Item = (&BenchmarkReport, &Me
     all.iter().flat_map(|b| b.metrics.iter().flat_map(move |m| m.cells.iter().map(move |c| (b, m, c))))
 }
 
-fn findings(all: &[BenchmarkReport]) -> Vec<String> {
+fn findings(all: &[BenchmarkReport]) -> Vec<Found> {
     cells(all)
         .filter(|(.., c)| matches!(c.verdict, Some(Verdict::Better | Verdict::Worse)))
-        .map(|(b, m, _)| format!("{}: {}", b.name, m.name))
+        .map(|(b, m, _)| Found { benchmark: b.name.clone(), metric: m.name.clone() })
         .collect()
 }
 

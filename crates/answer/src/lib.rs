@@ -15,7 +15,7 @@ use serde::Serialize;
 pub use small::{SMALL_LATENCY_NS, SMALL_PCT};
 pub use spread::{Shown, Spread, spreads};
 pub use table::{Cell, Column, Contender, Group, MissCounts, Quantity, Role};
-pub use trust::{FEW_WAKEUPS, Grade, Reason, Trust};
+pub use trust::{FEW_WAKEUPS, Grade, Reason, ReasonId, Trust};
 pub use verdict::{Subjects, USUAL, Verdict, verdict, verdicts_over};
 
 /// What a comparison comes to.

@@ -24,11 +24,52 @@ pub struct Trust {
     pub reasons: Vec<Reason>,
 }
 
+/// What a reason is about, whatever its numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasonId {
+    /// How many of the kernel's choices its governor repeats.
+    Fidelity,
+    /// The machine is not the recorded one.
+    WhatIf,
+    /// Sleep lengths are uncertain.
+    SleepLength,
+    /// The recording names another machine than is assumed.
+    MachineContradicted,
+    /// The recorded machine is assumed.
+    MachineAssumed,
+    /// There are warnings to read.
+    Warnings,
+    /// Events or time are lost.
+    Lost,
+    /// CPUs are left out.
+    LeftOut,
+    /// Idle entries are into states that the machine lacks.
+    LackingStates,
+    /// Latencies follow from declared exit latencies for the most part.
+    Wakes,
+    /// Whether the order of governors holds for all sleep lengths.
+    Sensitivity,
+    /// There are few wakeups.
+    FewWakeups,
+    /// Recorded choices are not repeated.
+    Parity,
+    /// How many verdicts agree with the kernel's own.
+    Verdicts,
+    /// The run is simulated, not recorded.
+    Model,
+    /// How many runs there are.
+    Runs,
+    /// Energy has no unit: it is relative.
+    Energy,
+    /// A part of the workload is not modelled, or only roughly.
+    Workload,
+}
+
 /// Why a grade is what it is.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reason {
-    /// A name that does not change with its numbers.
-    pub id: &'static str,
+    pub id: ReasonId,
     /// The best grade that it allows.
     pub grade: Grade,
     pub words: String,
@@ -67,7 +108,7 @@ impl Grade {
 impl Reason {
     /// A reason for a grade no better than `grade`.
     #[must_use]
-    pub fn new(grade: Grade, id: &'static str, words: impl Into<String>) -> Self {
+    pub fn new(grade: Grade, id: ReasonId, words: impl Into<String>) -> Self {
         Self { id, grade, words: words.into(), weight: 0.0 }
     }
 
@@ -84,7 +125,7 @@ impl Reason {
             n => format!("only {n} wakeups"),
         };
         (wakeups < FEW_WAKEUPS)
-            .then(|| Self::new(Grade::Poor, "few-wakeups", words()).weighing(-(wakeups as f64)))
+            .then(|| Self::new(Grade::Poor, ReasonId::FewWakeups, words()).weighing(-(wakeups as f64)))
     }
 }
 
@@ -133,7 +174,7 @@ impl Trust {
         let mut reasons = Vec::new();
         if !same_machine {
             let words = format!("what-if from {}", head.recorded_on);
-            reasons.push(Reason::new(Grade::Fair, "what-if", words));
+            reasons.push(Reason::new(Grade::Fair, ReasonId::WhatIf, words));
         }
         reasons.push(repeats(fidelity));
         reasons.extend(Self::of_recording(head));
@@ -145,7 +186,7 @@ impl Trust {
             };
             if grade != Grade::Good {
                 let words = format!("{pct:.0} % of sleep lengths are uncertain");
-                reasons.push(Reason::new(grade, "sleep-length", words).weighing(pct));
+                reasons.push(Reason::new(grade, ReasonId::SleepLength, words).weighing(pct));
             }
         }
         Self::from(reasons)
@@ -156,7 +197,7 @@ impl Trust {
     pub fn of_wakes(head: &TraceHead) -> Option<Reason> {
         let pct = head.inputs.iter().find(|i| i.name == "wake").map(uncertain_pct)?;
         let words = format!("{pct:.0} % of latencies follow from declared exit latencies");
-        (pct > WAKES_GOOD_PCT).then(|| Reason::new(Grade::Fair, "wakes", words).weighing(pct))
+        (pct > WAKES_GOOD_PCT).then(|| Reason::new(Grade::Fair, ReasonId::Wakes, words).weighing(pct))
     }
 
     /// What speaks against a recording whatever is done with it.
@@ -164,35 +205,42 @@ impl Trust {
     pub fn of_recording(head: &TraceHead) -> Vec<Reason> {
         let mut out = Vec::new();
         if head.machine_contradicted.is_some() {
-            out.push(Reason::new(Grade::Poor, "machine-contradicted", "the recording names another machine"));
+            out.push(Reason::new(
+                Grade::Poor,
+                ReasonId::MachineContradicted,
+                "the recording names another machine",
+            ));
         } else if head.machine_assumed {
             out.push(Reason::new(
                 Grade::Fair,
-                "machine-assumed",
+                ReasonId::MachineAssumed,
                 format!("recorded on {}, as assumed", head.recorded_on),
             ));
         }
         if !head.warnings.is_empty() {
-            out.push(Reason::new(Grade::Poor, "warnings", "see the warnings"));
+            out.push(Reason::new(Grade::Poor, ReasonId::Warnings, "see the warnings"));
         }
         let lost: u64 =
             head.health.iter().filter(|h| LOSSES.contains(&h.kind.as_str())).map(|h| h.count).sum();
         if lost > 0 {
             // Of a hundred thousand events one may be lost and no number changes in its third digit.
             let grade = if lost.saturating_mul(1000) > head.events { Grade::Poor } else { Grade::Fair };
-            out.push(Reason::new(grade, "lost", format!("{lost} events or gaps lost")).weighing(lost as f64));
+            out.push(
+                Reason::new(grade, ReasonId::Lost, format!("{lost} events or gaps lost"))
+                    .weighing(lost as f64),
+            );
         }
         let lacking = head.health.iter().find(|h| h.kind == LACKING).map_or(0, |h| h.count);
         if lacking > 0 {
             let words = format!("{lacking} idle entries into states that {} lacks", head.recorded_on);
-            out.push(Reason::new(Grade::Poor, "lacking-states", words).weighing(lacking as f64));
+            out.push(Reason::new(Grade::Poor, ReasonId::LackingStates, words).weighing(lacking as f64));
         }
         if !head.left_out.is_empty() {
             let words = match head.left_out.as_slice() {
                 [one] => format!("CPU {} left out", one.cpu),
                 several => format!("{} of {} CPUs left out", several.len(), several.len() + head.cpus.len()),
             };
-            out.push(Reason::new(Grade::Fair, "left-out", words));
+            out.push(Reason::new(Grade::Fair, ReasonId::LeftOut, words));
         }
         out
     }
@@ -206,7 +254,7 @@ const LACKING: &str = "state-out-of-table";
 
 /// How many of the kernel's own choices a replay of its governor repeats.
 fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
-    let id = "fidelity";
+    let id = ReasonId::Fidelity;
     let Some((f, state)) = fidelity.as_ref().ok().and_then(|f| Some((f, f.same_state_pct?))) else {
         return Reason::new(Grade::Fair, id, "fidelity not known");
     };
@@ -233,15 +281,15 @@ mod tests {
     #[test]
     fn the_worst_reason_is_the_grade_and_comes_first() {
         let reasons = vec![
-            Reason::new(Grade::Good, "fidelity", "99 %"),
-            Reason::new(Grade::Fair, "what-if", "a what-if"),
-            Reason::new(Grade::Poor, "lost", "7 lost"),
-            Reason::new(Grade::Fair, "what-if", "another what-if"),
+            Reason::new(Grade::Good, ReasonId::Fidelity, "99 %"),
+            Reason::new(Grade::Fair, ReasonId::WhatIf, "a what-if"),
+            Reason::new(Grade::Poor, ReasonId::Lost, "7 lost"),
+            Reason::new(Grade::Fair, ReasonId::WhatIf, "another what-if"),
         ];
         let trust = Trust::from(reasons);
         assert_eq!(trust.grade, Grade::Poor);
-        let ids: Vec<&str> = trust.reasons.iter().map(|r| r.id).collect();
-        assert_eq!(ids, ["lost", "what-if", "fidelity"]);
+        let ids: Vec<ReasonId> = trust.reasons.iter().map(|r| r.id).collect();
+        assert_eq!(ids, [ReasonId::Lost, ReasonId::WhatIf, ReasonId::Fidelity]);
         assert_eq!(Trust::from(Vec::new()).grade, Grade::Good);
     }
 }

@@ -6,6 +6,7 @@ use idlewise_explain::{
     explain_line, explain_row, why_differ,
 };
 use idlewise_governor::catalog;
+use idlewise_page as pages;
 use idlewise_study::replay::{ORACLE, listed_governors};
 use idlewise_view::explain as view;
 

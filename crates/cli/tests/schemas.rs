@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_machine::boot::{self, BootReport, Cell, RecordingCheck, SelfTest};
+use idlewise_model::NoteId;
 use idlewise_recording::RecordingOptions;
 use idlewise_recording::placement::Per;
 use idlewise_study::info::info;
@@ -301,7 +302,7 @@ fn results_of_the_boot_lab_are_what_their_schemas_say() {
             folder: path,
             governors: results_of_scores(vec![("teo-util".to_owned(), scored.score, scored.groups)]),
             checks: vec![check],
-            complaints: vec!["timer under teo-util: no".to_owned()],
+            complaints: vec![NoteId::GuestFailed.note("timer under teo-util: no")],
         }],
     };
     fits(&serde_json::to_value(&lab).unwrap());

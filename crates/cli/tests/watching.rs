@@ -119,7 +119,7 @@ fn top_prints_one_interval_in_every_form() {
     assert!(table.contains(" cpu 1 ") && table.contains(" all "), "{table}");
     let json: serde_json::Value = serde_json::from_str(&with(&["--json"])).unwrap();
     fits(&json);
-    assert_eq!(json["schema"], "idlewise.top/1");
+    assert_eq!(json["schema"], "idlewise.top/2");
     assert_eq!(json["cpus"][1]["states"][1]["name"], "haltpoll idle");
     assert_eq!(json["machine"]["too_shallow_pct"], serde_json::Value::Null, "this kernel does not count it");
     assert!(with(&["--group", "machine", "--format", "csv"]).lines().count() == 2);
@@ -216,7 +216,7 @@ fn two_looks_give_what_happened_between_them() {
     assert!(squeezed(&text).contains("all 800 0.080 100.00 10.00 25.00"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 78), "{text}");
     let json: serde_json::Value = serde_json::from_str(&done(&["diff", &a, &b, "-f", "json"])).unwrap();
-    assert_eq!((&json["schema"], &json["meaning"]), (&"idlewise.diff/1".into(), &"looks".into()));
+    assert_eq!((&json["schema"], &json["meaning"]), (&"idlewise.diff/2".into(), &"looks".into()));
     assert_eq!(json["runs"][0]["all"]["usage"], 800);
     assert_eq!(json["runs"][0]["cpus"][1]["states"][1]["above"], 20);
     let csv = done(&["diff", &a, &b, "-f", "csv"]);

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use idlewise_governor::{Governor, GovernorError, Loader};
-use idlewise_model::{NotKnown, TapeCpu};
+use idlewise_model::{NotKnown, NoteId, TapeCpu};
 use idlewise_report::percent_of;
 
 use crate::agreement::Agreement;
@@ -22,11 +22,11 @@ pub fn kernels_own(
 ) -> Result<Result<FidelityHead, NotKnown>, CommandError> {
     if !recording.tells_states()? {
         let why = "not known: without cpu_idle events the recording does not show the kernel's choices";
-        return Ok(Err(NotKnown::because(why)));
+        return Ok(Err(NotKnown::because(NoteId::NoIdleEvents, why)));
     }
     let governor = match governor {
         Ok(governor) => governor,
-        Err(why) => return Ok(Err(NotKnown::because(format!("not known: {why}")))),
+        Err(why) => return Ok(Err(why.about("not known: "))),
     };
     let by_data = matches!(recording.governor, KernelGovernor::Recorded(_));
     match governor.run(|loader| followed(loader, recording)) {
@@ -34,7 +34,7 @@ pub fn kernels_own(
         Err(GovernorError::IdlePeriods(e)) => Err(e.into()),
         // A name with a parameter that there is not, in a recording, is no reason to leave the rest undone.
         Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
-            Ok(Err(NotKnown::because(format!("not known: {e}"))))
+            Ok(Err(NotKnown::because(NoteId::GovernorFailed, format!("not known: {e}"))))
         }
         Err(e) => Err(e.into()),
     }

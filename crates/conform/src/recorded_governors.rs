@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Governor, GovernorError, Offered, RecordedName};
-use idlewise_model::{NotKnown, TapeCpu, TickGrid, known};
+use idlewise_model::{NotKnown, NoteId, TapeCpu, TickGrid, known};
 use idlewise_platform::Platform;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,10 +110,10 @@ fn of_table(
         result: Ok(Agreement::new(Source::DecisionTable)),
     };
     if !table.file.exists() {
-        recorded.result = Err(NotKnown::because(format!(
-            "{}, which the recording's description names, is not there",
-            table.file.display()
-        )));
+        recorded.result = Err(NotKnown::because(
+            NoteId::FileMissing,
+            format!("{}, which the recording's description names, is not there", table.file.display()),
+        ));
         return Ok(recorded);
     }
     let all = DecisionTable::read_all(&table.file, machine)?;
@@ -125,7 +125,7 @@ fn of_table(
         recorded.refused += u64::from(row.rejected);
     }
     recorded.result = match (&table.unproven, governor) {
-        (Some(why), _) => Err(NotKnown::because(why)),
+        (Some(why), _) => Err(NotKnown::because(NoteId::InputsIncomplete, why)),
         (None, Ok(governor)) => sum(governor, &all)?,
         (None, Err(why)) => Err(why.clone()),
     };
@@ -138,7 +138,7 @@ fn sum(governor: &Governor, all: &[DecisionTable<'_>]) -> Result<Result<Agreemen
         match governor.run(|loader| follow(loader, part)) {
             Ok(agreement) => sum.merge(agreement),
             Err(e) if governor.is_foreign() && e.is_misbehaviour() => {
-                return Ok(Err(NotKnown::because(e.to_string())));
+                return Ok(Err(NotKnown::because(NoteId::GovernorFailed, e.to_string())));
             }
             Err(e) => return Err(e.into()),
         }
@@ -226,12 +226,12 @@ fn one(
 ) -> Result<Result<Agreement, NotKnown>, CommandError> {
     let decisions = match TraceDecisions::new(of, machine, tick_period_ns) {
         Ok(decisions) => decisions,
-        Err(why) => return Ok(Err(NotKnown::because(why))),
+        Err(why) => return Ok(Err(NotKnown::because(NoteId::OtherStates, why))),
     };
     match governor.run(|loader| follow(loader, &decisions)) {
         Ok(agreement) => Ok(Ok(agreement)),
         Err(e) if by_data || governor.is_foreign() && e.is_misbehaviour() => {
-            Ok(Err(NotKnown::because(e.to_string())))
+            Ok(Err(NotKnown::because(NoteId::GovernorFailed, e.to_string())))
         }
         Err(e) => Err(e.into()),
     }
@@ -248,21 +248,25 @@ fn by_name(name: &str, offered: &Offered) -> Result<Governor, NotKnown> {
     if name.is_empty() {
         let why = "the governor was enabled before the recording began and is not named: name it with \
             --kernel-governor";
-        return Err(NotKnown::because(why));
+        return Err(NotKnown::because(NoteId::GovernorNotNamed, why));
     }
     let ours = name.strip_prefix(PREFIX);
     if ours.is_none() && OF_KERNELS.contains(&name) {
-        return Err(NotKnown::because(format!(
-            "the kernel's own {name}, it seems: name its file with --kernel-governor (linux:VERSION/{name} and --kernel-tree)"
-        )));
+        return Err(NotKnown::because(
+            NoteId::GovernorNotHere,
+            format!(
+                "the kernel's own {name}, it seems: name its file with --kernel-governor (linux:VERSION/{name} and --kernel-tree)"
+            ),
+        ));
     }
     let recorded = RecordedName::new(ours.unwrap_or(name));
     recorded.find(offered, None).map_err(|why| {
-        NotKnown::because(match why {
+        let words = match why {
             GovernorError::Unknown { .. } => {
                 format!("{name} is not among the governors here (--kernel-governor)")
             }
             why => not_selected(&recorded, &why, None),
-        })
+        };
+        NotKnown::because(NoteId::GovernorNotHere, words)
     })
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{Note, NoteId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -61,7 +62,7 @@ pub struct Meters {
     /// By source, then as the kernel numbers them.
     pub list: Vec<Meter>,
     /// What is there but may not be read.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Meters {
@@ -125,9 +126,9 @@ impl Meters {
             self.list.push(Meter { source: "powercap", name: shown, kind: Kind::Energy { path, range_uj } });
         }
         if closed > 0 {
-            self.notes.push(format!(
+            self.notes.push(NoteId::MetersClosed.note(format!(
                 "powercap: {closed} energy counters may be read by root only (since Linux 5.10)"
-            ));
+            )));
         }
     }
 

@@ -124,7 +124,7 @@ fn cpus_may_go_and_come_and_their_counters_run_back() {
     let second = watch.look(at(1)).unwrap();
     let s = Snapshot::between(&first, &second);
     assert_eq!(s.cpus.iter().map(|r| r.cpu.unwrap()).collect::<Vec<_>>(), [0]);
-    let notes = s.notes.join("; ");
+    let notes = idlewise_model::Note::words(&s.notes).join("; ");
     assert!(notes.contains("CPUs 2-3 went offline"), "{notes}");
     assert!(notes.contains("CPUs 1 counters were set back"), "{notes}");
     tree.write("sys/devices/system/cpu/online", "0-3");

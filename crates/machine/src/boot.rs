@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use idlewise_boot::{
     Build, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
 };
-use idlewise_model::{NotKnown, known};
+use idlewise_model::{NotKnown, Note, NoteId, known};
 use idlewise_platform::Platform;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -97,7 +97,7 @@ pub struct Cell {
     /// How far each recording agrees with what else is known of it, in the order of `governors`.
     pub checks: Vec<RecordingCheck>,
     /// What guests found wrong.
-    pub complaints: Vec<String>,
+    pub complaints: Vec<Note>,
 }
 
 /// Three looks at one recording.
@@ -268,7 +268,11 @@ fn cell(
             lab.run(&run, &to, &sidecars)?;
         }
         let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
-        complaints.extend(failed.lines().map(|l| format!("{} under {}: {l}", workload.name, governor.name)));
+        let complaint = |l| {
+            let words = format!("{} under {}: {l}", workload.name, governor.name);
+            NoteId::GuestFailed.note(words)
+        };
+        complaints.extend(failed.lines().map(complaint));
         let counters = [to.join("counters-before"), to.join("counters-after")];
         let [before, after] = &counters;
         let options = RecordingOptions::default();

@@ -12,6 +12,7 @@ mod snapshots;
 
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{Note, NoteId};
 use idlewise_recording::CommandError;
 use idlewise_recording::input_files::{distinct, file_name};
 
@@ -83,10 +84,10 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
                 _ => None,
             };
             if let Some((with, without)) = by_stays {
-                notes.push(format!(
+                notes.push(NoteId::CountersUnused.note(format!(
                     "{}: its counters of the kernel are not used, for {} has none",
                     with.name, without.name
-                ));
+                )));
             }
             let stays = by_stays.is_some();
             let runs = vec![before.run(stays, &mut notes)?, after.run(stays, &mut notes)?];
@@ -139,7 +140,7 @@ fn looks_or_boots(
     before: &Input,
     after: &Input,
     files: Vec<String>,
-    mut notes: Vec<String>,
+    mut notes: Vec<Note>,
 ) -> Result<DiffReport, CommandError> {
     let (a, b) = (before.last_look()?, after.last_look()?);
     let refused = match between(a, b, &mut notes) {
@@ -156,7 +157,7 @@ fn looks_or_boots(
         return Err(CommandError::conflict(&["BEFORE", "AFTER"], why));
     }
     let because = "counters since boot, because the snapshots are not of one boot".to_owned();
-    notes.push(refused.to_string());
+    notes.push(NoteId::OtherBoot.note(refused.to_string()));
     let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
     Ok(report(Meaning::Runs, because, files, runs, notes))
 }
@@ -166,7 +167,7 @@ fn report(
     because: String,
     files: Vec<String>,
     runs: Vec<Run>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
 ) -> DiffReport {
     DiffReport { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), meaning, because, files, runs, notes }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::NotKnown;
+use crate::{NotKnown, Note};
 
 macro_rules! fields {
     ($($name:ident $why:ident $schema:ident)*) => {$(
@@ -25,7 +25,7 @@ macro_rules! fields {
         pub struct $schema<T> {
             $name: Option<T>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            $why: Option<String>,
+            $why: Option<Note>,
         }
     )*};
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A note or a warning of a result. It reads as its words; programs go by its id.
+/// A note, a warning or a reason of a result. It reads as its words; programs go by its id.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Note {
     pub id: NoteId,
@@ -114,13 +114,23 @@ ids! {
     HiddenWakeups "hidden-wakeups"
     /// The trace buffers were full before the end of a run.
     BuffersFull "buffers-full"
-    /// Lines of a session's file are no runs and are left out.
+    /// Lines of a file are not what it is made of and are left out.
     OddLines "odd-lines"
     /// A replay prefers no governor, and why.
     NoPreference "no-preference"
     /// The replay has too few wakeups to prefer a governor.
     FewReplayed "few-replayed"
-    /// What the reader of a trace left out, could not understand or assumed.
+    /// Events of a trace are lost: its buffers were full or overwritten.
+    LostEvents "lost-events"
+    /// A trace is cut off or was not finished, or holds no data.
+    CutOff "cut-off"
+    /// A file holds more than one recording, buffer or machine; one is read.
+    OtherRecording "other-recording"
+    /// The times of a trace are coarse, of no known unit, or not of the timers' clock.
+    TraceClock "trace-clock"
+    /// Events or parts of a trace are of no known format, or lack fields.
+    UnknownFormat "unknown-format"
+    /// What else the reader of a trace left out, lacked or assumed.
     Reader "reader"
     /// A mark of the recording is far from all that was recorded.
     FarMark "far-mark"
@@ -142,6 +152,78 @@ ids! {
     Guest "guest"
     /// The ticks are those of `--hz`, not the recorded ones.
     WhatIf "what-if"
+    /// A CPU of a recording is left out.
+    LeftOut "left-out"
+    /// CPUs are not in all snapshots: they went offline or came online.
+    CpusChanged "cpus-changed"
+    /// The kernel's counters of CPUs were set back.
+    CountersBack "counters-back"
+    /// An idle state was enabled or disabled meanwhile.
+    StateSwitched "state-switched"
+    /// The governor was changed meanwhile.
+    GovernorChanged "governor-changed"
+    /// Power meters may be read by root only.
+    MetersClosed "meters-closed"
+    /// Numbers name no CPU: their order is taken for that of CPUs.
+    AssumedCpus "assumed-cpus"
+    /// The snapshots are not of one boot.
+    OtherBoot "other-boot"
+    /// The kernel's counters beside a recording are not used.
+    CountersUnused "counters-unused"
+    /// Inputs of the governor are not recorded, or not all.
+    InputsIncomplete "inputs-incomplete"
+    /// The kernel hides its symbols: timers have no names.
+    NoSymbols "no-symbols"
+    /// The machine has no cpuidle driver: no governor is asked.
+    NoDriver "no-driver"
+    /// The machine shows no idle states.
+    NoStates "no-states"
+    /// CPUs are closed to this process.
+    ClosedCpus "closed-cpus"
+    /// The kernel lacks events: they are not recorded.
+    MissingEvents "missing-events"
+    /// The data of a killed recording is kept in another file.
+    KeptAside "kept-aside"
+    /// A recording that was made cannot be replayed.
+    NotReplayable "not-replayable"
+    /// Something of a guest in the boot lab failed.
+    GuestFailed "guest-failed"
+    /// An attempt failed, for the reason in the words.
+    Failed "failed"
+    /// The kernel's idle governor is not named.
+    GovernorNotNamed "governor-not-named"
+    /// A governor is not among those here, or cannot be had as named.
+    GovernorNotHere "governor-not-here"
+    /// A file that is named is not there.
+    FileMissing "file-missing"
+    /// Decisions are of other idle states than those of the machine.
+    OtherStates "other-states"
+    /// No trace was replayed.
+    NotReplayed "not-replayed"
+    /// It was left out, as asked.
+    NotAsked "not-asked"
+    /// The machine or kernel is not at hand.
+    NotAtHand "not-at-hand"
+    /// What was to be done needs root.
+    NeedsRoot "needs-root"
+    /// There is no load that can be repeated.
+    NoLoad "no-load"
+    /// The kernel has no other governor.
+    NoOtherGovernor "no-other-governor"
+    /// The kernel does not have a governor: it was replayed only.
+    NotInKernel "not-in-kernel"
+    /// The machine has no power meter.
+    NoMeters "no-meters"
+    /// A replay depends on idle states that the kernel never entered.
+    NeverEntered "never-entered"
+    /// The machine has too few idle states for a choice between deep ones.
+    FewStates "few-states"
+    /// Energy is relative: the powers of the states were not measured.
+    RelativeEnergy "relative-energy"
+    /// A replay does not count what stopping and starting the tick costs.
+    TickCost "tick-cost"
+    /// A replay is an open loop: a late wake delays nothing.
+    OpenLoop "open-loop"
 }
 
 impl NoteId {

@@ -4,6 +4,7 @@
 use idlewise_answer::{Answer, Column as Measured, Contender, Group, Role, USUAL, verdict};
 use idlewise_chart::{Cell, Column, Hash, Kind, PageData, Table};
 use idlewise_machine::boot::{BootReport, Cell as Booted};
+use idlewise_model::Note;
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Score};
 use idlewise_study::replay::GovernorResult;
@@ -17,7 +18,7 @@ pub fn boot(r: &BootReport, of: Source<'_>) -> PageData {
     let on: Vec<String> = r.cells.iter().map(name).collect();
     let mut out = of.page(Kind::Boot, &format!("{} under Linux {}", on.join(", "), r.kernel));
     out.hashes = vec![Hash { name: format!("kernel {}", r.kernel), hash: r.kernel_id.clone() }];
-    out.warnings = r.cells.iter().flat_map(|c| c.complaints.iter().cloned()).collect();
+    out.warnings = r.cells.iter().flat_map(|c| Note::words(&c.complaints)).collect();
     out.verdicts = r.cells.iter().filter_map(agreement).collect();
     out.verdicts.extend(answer.verdicts.iter().map(|v| format!("{}: {}", v.governor, v.words)));
     let mut tables = answer::tables(&answer);
@@ -174,7 +175,7 @@ mod tests {
 
     use idlewise_chart::available;
     use idlewise_machine::boot::RecordingCheck;
-    use idlewise_model::NotKnown;
+    use idlewise_model::{NotKnown, NoteId};
     use idlewise_report::Report;
     use idlewise_score::StateScore;
     use idlewise_study::replay::results_of_scores;
@@ -207,7 +208,7 @@ mod tests {
         let check = |governor: &str| RecordingCheck {
             governor: governor.to_owned(),
             parity: None,
-            fidelity: Err(NotKnown::because("not asked")),
+            fidelity: Err(NotKnown::because(NoteId::NotAsked, "not asked")),
             counters: None,
         };
         BootReport {
@@ -226,7 +227,7 @@ mod tests {
                 folder: PathBuf::new(),
                 governors,
                 checks: vec![check("linux/menu"), check("teo-util")],
-                complaints: vec!["a guest complains".to_owned()],
+                complaints: vec![NoteId::GuestFailed.note("a guest complains")],
             }],
         }
     }

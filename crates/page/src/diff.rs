@@ -4,6 +4,7 @@
 use idlewise_answer::{Answer, Cell as Value, Column, Contender, Group, Quantity, Role};
 use idlewise_chart::{Cell, Kind, PageData, Table};
 use idlewise_machine::diff::{DiffReport, Meaning, Part, Run};
+use idlewise_model::Note;
 use idlewise_score::Better;
 
 use crate::{Source, answer, call, put_first};
@@ -20,8 +21,8 @@ pub fn diff(r: &DiffReport, of: Source<'_>) -> PageData {
         None => format!("What happened in {}", r.files.join(" to ")),
     };
     let mut out = of.page(Kind::Diff, &title);
-    out.warnings.clone_from(&r.notes);
-    out.notes.retain(|n| !r.notes.contains(&n.text));
+    out.warnings = Note::words(&r.notes);
+    out.notes.retain(|n| !out.warnings.contains(&n.text));
     out.verdicts = pair.map_or_else(Vec::new, |(a, b)| verdict(a, b));
     let mut tables = answer::tables(&measured(r));
     tables.extend(pair.map(|(a, b)| changes(a, b)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
+use idlewise_model::{Note, NoteId};
+
 use crate::{PlatformError, SysfsDump};
 
 /// The kernel's own counts for one state of one CPU. Those that older kernels lack are `None`.
@@ -35,7 +37,7 @@ pub struct CounterDiff {
     /// Counts of the time between.
     pub counters: SysfsCounters,
     /// What makes them doubtful: CPUs in one look only, states switched on or off between.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl SysfsDump {
@@ -67,19 +69,20 @@ impl SysfsDump {
 pub fn diff(before: &SysfsCounters, after: &SysfsCounters) -> Result<CounterDiff, PlatformError> {
     let mut out = CounterDiff::default();
     for cpu in after.cpus.keys().filter(|c| !before.cpus.contains_key(c)) {
-        out.notes.push(format!("cpu{cpu} is only in the later dump: left out"));
+        out.notes.push(NoteId::CpusChanged.note(format!("cpu{cpu} is only in the later dump: left out")));
     }
     for (cpu, old) in &before.cpus {
         let Some(new) = after.cpus.get(cpu) else {
-            out.notes.push(format!("cpu{cpu} is only in the earlier dump: left out"));
+            out.notes
+                .push(NoteId::CpusChanged.note(format!("cpu{cpu} is only in the earlier dump: left out")));
             continue;
         };
         for (state, (a, b)) in old.iter().zip(new).enumerate() {
             if a.disable != b.disable {
-                out.notes.push(format!(
+                out.notes.push(NoteId::StateSwitched.note(format!(
                     "cpu{cpu} state{state}: `disable` went from {} to {} between the dumps",
                     a.disable, b.disable
-                ));
+                )));
             }
         }
         let states = diff_cpu(*cpu, old, new)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{
-    CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Piece, PieceFlags, PiecesError, TapeCpu,
+    CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Note, NoteId, Piece, PieceFlags, PiecesError, TapeCpu,
 };
 use idlewise_platform::{StateCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
@@ -28,7 +28,7 @@ pub struct CounterCheck {
     /// CPUs that both snapshots and the trace have.
     pub cpus: Vec<CpuCheck>,
     /// What makes the comparison doubtful.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// One CPU between the two looks at its counters.
@@ -154,11 +154,10 @@ impl CounterCheck {
         let difference = diff(&looks.before.1, &looks.after.1)?;
         let mut out = Self { cpus: Vec::new(), notes: difference.notes };
         if recording.tape.health.count(HealthKind::LostEvents) > 0 {
-            out.notes.push(
+            out.notes.push(NoteId::LostEvents.note(
                 "events were lost: the trace does not have all entries that the kernel \
-                counted"
-                    .to_owned(),
-            );
+                counted",
+            ));
         }
         for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
             let at = |at_ns: &BTreeMap<u32, u64>| at_ns.get(&cpu.cpu).copied();
@@ -168,7 +167,8 @@ impl CounterCheck {
                 at(&looks.before.0),
                 at(&looks.after.0),
             ) else {
-                out.notes.push(format!("CPU {} is not in both files: left out", cpu.cpu));
+                let words = format!("CPU {} is not in both files: left out", cpu.cpu);
+                out.notes.push(NoteId::CpusChanged.note(words));
                 continue;
             };
             if to_ns < from_ns {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use idlewise_governor::{
     Governor, GovernorError, Offered, RecordedName, Spec, catalog, expand, files_in_folder,
 };
-use idlewise_model::{NotKnown, TickGrid};
+use idlewise_model::{NotKnown, NoteId, TickGrid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -300,6 +300,7 @@ impl Recording {
         let name = self.governor.as_str();
         match &self.governor {
             KernelGovernor::Recorded(_) if name.is_empty() => Ok(Err(NotKnown::because(
+                NoteId::GovernorNotNamed,
                 "the recording does not name the kernel's idle governor (--kernel-governor)",
             ))),
             KernelGovernor::Recorded(recorded) => {
@@ -310,12 +311,14 @@ impl Recording {
                     Ok(governor)
                 };
                 let found = recorded.find(offered, folder).and_then(loads);
-                Ok(found.map_err(|why| NotKnown::because(not_selected(recorded, &why, folder))))
+                Ok(found.map_err(|why| {
+                    NotKnown::because(NoteId::GovernorNotHere, not_selected(recorded, &why, folder))
+                }))
             }
             KernelGovernor::Given(_) => find_one(name, offered.trees()).map(Ok),
             KernelGovernor::Other(_) => {
                 let why = format!("the kernel ran {name}, which is not among the governors here");
-                Ok(Err(NotKnown::because(why)))
+                Ok(Err(NotKnown::because(NoteId::GovernorNotHere, why)))
             }
         }
     }

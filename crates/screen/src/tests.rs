@@ -41,7 +41,7 @@ fn machine(cpus: u32, clusters: u32) -> Snapshot {
     let cpu =
         |c: u32| Row { cpu: Some(c), cluster: Some((c / each) as usize), ..row(format!("cpu {c}"), 1, c) };
     Snapshot {
-        schema: "idlewise.top/1",
+        schema: "idlewise.top/2",
         version: "0",
         kernel: "6.18.0".to_string(),
         driver: "intel_idle".to_string(),
@@ -185,7 +185,7 @@ fn the_terminal_obeys_no_name() {
     }
     snapshot.machine.states[2].name = hostile.to_owned();
     snapshot.places[0].name = hostile.to_owned();
-    snapshot.notes.push(hostile.to_owned());
+    snapshot.notes.push(idlewise_model::NoteId::Failed.note(hostile));
     for width in [80, 200] {
         let text = drawn(&mut screen(snapshot.clone()), width, 24).concat();
         assert!(text.contains("C1"), "{text}");

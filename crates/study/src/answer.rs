@@ -2,7 +2,7 @@
 //! What replayed governors come to: one shape for replays and comparisons.
 
 use idlewise_answer::{
-    Answer, Column, Contender, Grade, Group, Reason, Role, Trust, USUAL, Verdict, spreads, verdict,
+    Answer, Column, Contender, Grade, Group, Reason, ReasonId, Role, Trust, USUAL, Verdict, spreads, verdict,
     verdicts_over,
 };
 use idlewise_model::{NotKnown, Note, NoteId};
@@ -53,7 +53,7 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
         let wakeups = s.runs.iter().filter_map(|r| Some(r.known()?.wakeups)).max();
         reasons.extend(wakeups.and_then(Reason::of_wakeups));
         if unit == RELATIVE {
-            reasons.push(Reason::new(Grade::Fair, "energy", "energy is relative"));
+            reasons.push(Reason::new(Grade::Fair, ReasonId::Energy, "energy is relative"));
         }
         (s.head.name.as_str(), reasons)
     });

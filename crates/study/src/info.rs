@@ -187,8 +187,7 @@ pub fn info(path: &Path, options: &RecordingOptions, trees: &[PathBuf]) -> Resul
     // A description that cannot be read says nothing here; what needs it says why.
     let guest = Description::of(path, meta.description.as_deref()).ok().and_then(|d| d.guest());
     let guest = guest.map(|w| NoteId::Guest.note(w));
-    let notes =
-        meta.notes.iter().map(|n| NoteId::Reader.note(n)).chain(seen.span.note()).chain(guest).collect();
+    let notes = meta.notes.iter().cloned().chain(seen.span.note()).chain(guest).collect();
     let known: BTreeMap<&str, u64> =
         counts.iter().map(|c| (c.name.split_once(':').map_or(c.name.as_str(), |n| n.1), c.count)).collect();
     Ok(Info {

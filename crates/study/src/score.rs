@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use idlewise_answer::{Answer, Column, Contender, Grade, Group as Rows, Reason, Role, Trust, Verdict};
+use idlewise_answer::{
+    Answer, Column, Contender, Grade, Group as Rows, Reason, ReasonId, Role, Trust, Verdict,
+};
 use idlewise_model::{Ledger, Note, Piece, PiecesError, TapeCpu};
 use idlewise_report::percent;
 use idlewise_score::measure::DECIDING;
@@ -139,7 +141,11 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
 fn agreement(a: &VerdictCheck) -> Reason {
     let all = a.kernel_above + a.kernel_below;
     let grade = if a.disagree * 100 <= all { Grade::Good } else { Grade::Poor };
-    Reason::new(grade, "verdicts", format!("{} of {all} verdicts differ from the kernel's own", a.disagree))
+    Reason::new(
+        grade,
+        ReasonId::Verdicts,
+        format!("{} of {all} verdicts differ from the kernel's own", a.disagree),
+    )
 }
 
 /// `in C6 for 71 % of the idle time; 2.4 % of wakeups too shallow, 6.0 % too deep`.

@@ -29,7 +29,7 @@ mod util;
 
 pub use spool::Limits;
 
-use idlewise_model::{Event, Health, HealthCount, HealthKind, NoteId, PiecesError, Source, Tape};
+use idlewise_model::{Event, Health, HealthCount, HealthKind, PiecesError, Source, Tape};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
@@ -120,7 +120,7 @@ pub fn make_within(
     trace.check_read()?;
     let mut tape = maker.finish(source, health)?;
     debug_assert_eq!(check::check(&tape), Ok(()), "a tape of ours can be written and read again");
-    tape.notes.splice(0..0, trace.meta().notes.iter().map(|n| NoteId::Reader.note(n)));
+    tape.notes.splice(0..0, trace.meta().notes.iter().cloned());
     Ok(tape)
 }
 

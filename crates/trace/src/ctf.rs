@@ -36,7 +36,7 @@ mod window;
 
 use std::path::Path;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 use xxhash_rust::xxh3::Xxh3;
 
 use describe::Description;
@@ -159,7 +159,7 @@ impl CtfTrace {
                 let why =
                     other.err().unwrap_or_else(|| "it ends in the header of its first packet".to_owned());
                 self.meta.health.add(HealthKind::Ignored, 1, || name.clone());
-                self.meta.notes.push(format!("{name} is no stream of this trace: {why}"));
+                self.meta.note(NoteId::UnknownFormat, format!("{name} is no stream of this trace: {why}"));
                 return Ok(());
             }
         };
@@ -167,7 +167,8 @@ impl CtfTrace {
         self.meta.bytes = self.meta.bytes.saturating_add(input.len());
         let cpu = says.cpu.unwrap_or_else(|| {
             let cpu = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-            self.meta.notes.push(format!("{name} does not say whose CPU's it is: taken as CPU {cpu}'s"));
+            self.meta
+                .note(NoteId::Reader, format!("{name} does not say whose CPU's it is: taken as CPU {cpu}'s"));
             cpu
         });
         self.files.push(StreamFile { input, stream_id: says.stream_id, cpu });
@@ -175,7 +176,7 @@ impl CtfTrace {
     }
 
     fn refusals(&self) -> String {
-        let notes: Vec<&str> = self.meta.notes.iter().take(3).map(String::as_str).collect();
+        let notes: Vec<&str> = self.meta.notes.iter().take(3).map(|n| n.words.as_str()).collect();
         if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
     }
 
@@ -206,15 +207,19 @@ impl CtfTrace {
         meta.long_size = description.long_bits.and_then(|bits| u8::try_from(bits / 8).ok()).unwrap_or(8);
         meta.event_names = std::mem::take(&mut self.kinds.names);
         if env("domain") == "ust" {
-            meta.notes.push("a trace of programs, not of the kernel (LTTng's domain ust)".to_owned());
+            meta.note(NoteId::Reader, "a trace of programs, not of the kernel (LTTng's domain ust)");
         }
         if !description.unknown.is_empty() {
-            meta.notes.push(format!("not known in the metadata: {}", description.unknown.join(", ")));
+            meta.note(
+                NoteId::UnknownFormat,
+                format!("not known in the metadata: {}", description.unknown.join(", ")),
+            );
         }
         let more = self.kinds.notes.len().saturating_sub(MOST_NOTES);
-        meta.notes.extend(self.kinds.notes.drain(..).take(MOST_NOTES));
+        let first = self.kinds.notes.drain(..).take(MOST_NOTES);
+        meta.notes.extend(first.map(|what| NoteId::UnknownFormat.note(what)));
         if more > 0 {
-            meta.notes.push(format!("{more} more remarks on events of the metadata"));
+            meta.note(NoteId::UnknownFormat, format!("{more} more remarks on events of the metadata"));
         }
     }
 }
@@ -241,7 +246,7 @@ fn read_metadata(input: &Input, meta: &mut TraceMeta) -> Result<Description, Tra
         });
     }
     let (text, note) = metadata::text(&bytes).map_err(|e| malformed(e, SECTION))?;
-    meta.notes.extend(note);
+    meta.notes.extend(note.map(|what| NoteId::CutOff.note(what)));
     describe::parse(&text).map_err(|(what, at)| {
         let line = text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
         malformed((format!("{what} (line {line} of its text)"), at), "the text of the metadata")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use idlewise_model::{Health, HealthKind};
+use idlewise_model::{Health, HealthKind, Note, NoteId};
 
 use crate::symbols::Symbols;
 
@@ -27,7 +27,7 @@ pub struct TraceMeta {
     /// What was lost or left out before the first event was read; the stream of events has a health of its own.
     pub health: Health,
     /// Remarks for the reader of a result, in plain words: events that cannot be understood, parts left out.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What the kernel counted for each CPU's buffer, where the file has it.
     pub cpu_stats: BTreeMap<u32, CpuStats>,
     /// Names of tasks by pid, as the kernel remembered them at the end of the recording.
@@ -106,9 +106,19 @@ impl TraceMeta {
         self.event_names.iter().find(|(_, n)| n.as_str() == name).map(|(id, _)| *id)
     }
 
+    /// Adds a remark for the reader of a result.
+    pub(crate) fn note(&mut self, id: NoteId, words: impl Into<String>) {
+        self.notes.push(id.note(words));
+    }
+
     /// Counts a damage that was met before the first event, and remarks it.
     pub(crate) fn damage(&mut self, kind: HealthKind, what: String) {
-        self.notes.push(what.clone());
+        let id = match kind {
+            HealthKind::Truncated => NoteId::CutOff,
+            HealthKind::UnknownEvent => NoteId::UnknownFormat,
+            _ => NoteId::Reader,
+        };
+        self.note(id, what.clone());
         self.health.add(kind, 1, || what);
     }
 }

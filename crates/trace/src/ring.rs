@@ -7,7 +7,7 @@ mod find;
 
 use std::path::Path;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::TraceError;
@@ -105,7 +105,7 @@ impl Reader {
         let input = Input::open(path)?;
         if input.len() > MAX_TEXT {
             let what = format!("{}, which is too long", path.display());
-            self.meta.notes.push(format!("left out: {what}"));
+            self.meta.note(NoteId::Reader, format!("left out: {what}"));
             self.meta.health.add(HealthKind::Ignored, 1, || what);
             return Ok(String::new());
         }
@@ -120,7 +120,7 @@ impl Reader {
             let text = self.text(path)?;
             if !decoders.learn(system, &text, &mut self.meta) {
                 let what = format!("the format of {system}:{event}, which has no name or id");
-                self.meta.notes.push(format!("left out: {what}"));
+                self.meta.note(NoteId::UnknownFormat, format!("left out: {what}"));
                 self.meta.health.add(HealthKind::UnknownEvent, 1, || what);
             }
         }
@@ -144,7 +144,8 @@ impl Reader {
         }
         match &found.trace_clock {
             Some(path) => self.meta.clock = clock::selected(&self.text(path)?),
-            None => self.meta.notes.push(
+            None => self.meta.note(
+                NoteId::TraceClock,
                 "the trace clock is not known (no file trace_clock): the kernel's default is local"
                     .to_owned(),
             ),

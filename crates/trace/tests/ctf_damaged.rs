@@ -209,7 +209,7 @@ fn what_is_not_known_in_the_metadata_is_noted() {
            event { name = x; id = 3; stream_id = 0; colour = \"red\"; fields := struct {
                integer { size = 8; align = 8; taste = sweet; } a; }; };";
     let notes = open(&with_metadata(&text)).unwrap().meta().notes.clone();
-    let all = notes.join(" ");
+    let all = notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join(" ");
     assert!(["block.weather", "event.colour", "integer.taste"].iter().all(|n| all.contains(n)), "{notes:?}");
 }
 

@@ -313,7 +313,7 @@ fn unknown_numbers_are_counted_and_never_taken_for_something() {
     assert_eq!(found, [(HealthKind::UnknownEvent, 1), (HealthKind::BadEvent, 3), (HealthKind::Ignored, 1)]);
     assert!(dirt[0].2.contains("CPU 0 at 0.000000001 s: field 900"), "{dirt:?}");
     assert!(dirt[2].2.contains("field 3 of power:cpu_idle"), "{dirt:?}");
-    let notes = file.meta().notes.join("\n");
+    let notes = file.meta().notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join("\n");
     assert!(
         notes.contains("4321 (2 times)") && notes.contains("unknown fields of bundles left out: 13"),
         "{notes}"
@@ -450,7 +450,7 @@ fn what_the_trace_says_about_itself() {
     assert!(meta.event_id("timer_migration:tmigr_cpu_idle").is_some());
     let stats = &meta.cpu_stats[&3];
     assert_eq!((stats.overrun, stats.commit_overrun, stats.dropped, stats.read_events), (12, 2, 1, 77));
-    let notes = meta.notes.join("\n");
+    let notes = meta.notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join("\n");
     assert!(
         notes.contains("suspended for 2 s") && notes.contains("could not give: timer/tick_stop"),
         "{notes}"
@@ -464,10 +464,18 @@ fn other_clocks_and_other_machines_are_told() {
     assert_eq!(file.meta().clock, "global");
     let file = open(vec![packet(idle(0).n(5, 2)), packet(idle(1))]);
     assert_eq!(file.meta().clock, "");
-    assert!(file.meta().notes.join("\n").contains("different clocks (boot, global)"));
+    assert!(
+        file.meta()
+            .notes
+            .iter()
+            .map(|n| n.words.as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
+            .contains("different clocks (boot, global)")
+    );
     let file = open(vec![packet(idle(0)), packet(idle(1)).n(98, 5), message().m(1, idle(2)).n(10, 7)]);
     assert_eq!((file.meta().cpus.as_slice(), events(&file).len()), (&[0, 2][..], 2));
-    let notes = file.meta().notes.join("\n");
+    let notes = file.meta().notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join("\n");
     assert!(notes.contains("1 packets of other machines") && notes.contains("2 ftrace sources"), "{notes}");
 }
 

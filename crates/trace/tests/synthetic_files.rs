@@ -9,7 +9,7 @@ use std::path::Path;
 use common::agree::trace_cmd_agrees;
 use common::writer::samples::{formats, small};
 use common::writer::{Dat, Packed, Page, payload};
-use idlewise_model::{Event, EventKind, HealthKind, Ipi};
+use idlewise_model::{Event, EventKind, HealthKind, Ipi, Note, NoteId};
 use idlewise_trace::TraceFile;
 
 fn open(dat: &Dat) -> TraceFile {
@@ -241,7 +241,12 @@ fn the_kernels_own_counts_of_lost_events_are_kept() {
     let file = open(&Dat { options: vec![(2, stats.to_vec())], ..small() });
     let of_3 = &file.meta().cpu_stats[&3];
     assert_eq!((of_3.overrun, of_3.dropped, of_3.read_events), (5, 2, 44));
-    assert!(file.meta().notes.iter().any(|n| n.contains("CPU 3") && n.contains("7 events")));
+    assert!(
+        file.meta()
+            .notes
+            .iter()
+            .any(|n| n.id == NoteId::LostEvents && n.contains("CPU 3") && n.contains("7 events"))
+    );
 }
 
 #[test]
@@ -311,7 +316,9 @@ fn a_trace_may_be_empty_or_without_idle_events() {
     for version in [6, 7] {
         let empty = Dat { version, cpus: vec![], ..small() };
         assert_eq!(events(&empty), []);
-        assert!(open(&empty).meta().notes.iter().any(|n| n.contains("no trace data")));
+        assert!(
+            open(&empty).meta().notes.iter().any(|n| n.id == NoteId::CutOff && n.contains("no trace data"))
+        );
         let no_pages = Dat { version, cpus: vec![(0, vec![]), (1, vec![Page::new(5)])], ..small() };
         assert_eq!(events(&no_pages), []);
         assert_eq!(open(&no_pages).meta().cpus, [0, 1]);
@@ -331,7 +338,12 @@ fn an_event_without_a_needed_field_is_passed_on_and_noted() {
     dat.formats[0].1 = dat.formats[0].1.replace("cpu_id;", "core;");
     let file = open(&dat);
     assert_eq!(file.events().unwrap().filter(|e| e.kind == EventKind::Other { id: 10 }).count(), 5);
-    assert!(file.meta().notes.iter().any(|n| n.contains("power:cpu_idle") && n.contains("cpu_id")));
+    assert!(
+        file.meta()
+            .notes
+            .iter()
+            .any(|n| n.id == NoteId::UnknownFormat && n.contains("power:cpu_idle") && n.contains("cpu_id"))
+    );
 }
 
 #[test]
@@ -369,7 +381,8 @@ fn a_second_recording_behind_the_first_is_told() {
         let mut dat = small();
         (dat.version, dat.packed) = (version, packed);
         let alone = open(&dat);
-        let told = |t: &TraceFile| t.meta().notes.iter().any(|n| n.contains("another recording, from byte"));
+        let joined = |n: &Note| n.id == NoteId::OtherRecording && n.contains("another recording, from byte");
+        let told = |t: &TraceFile| t.meta().notes.iter().any(joined);
         assert!(!told(&alone), "{:?}", alone.meta().notes);
         let one = dat.write();
         let joined = [one.clone(), one].concat();

@@ -93,7 +93,13 @@ fn the_features_tell_about_the_recording() {
     assert_eq!([clock(None), clock(Some(4)), clock(Some(7))], ["perf", "mono_raw", "boot"]);
     let mut mixed = small_perf(false);
     mixed.attrs[0].clock = None;
-    assert!(open(&mixed).meta().notes.iter().any(|n| n.contains("several clocks")));
+    assert!(
+        open(&mixed)
+            .meta()
+            .notes
+            .iter()
+            .any(|n| n.id == idlewise_model::NoteId::TraceClock && n.contains("several clocks"))
+    );
 }
 
 #[test]
@@ -244,7 +250,14 @@ fn a_recording_that_perf_did_not_finish_gives_its_records() {
     bytes[48..56].fill(0);
     let file = open_bytes(bytes).unwrap();
     assert_eq!(file.meta().health.count(HealthKind::Truncated), 1);
-    assert!(file.meta().notes.iter().any(|n| n.contains("did not finish")), "{:?}", file.meta().notes);
+    assert!(
+        file.meta()
+            .notes
+            .iter()
+            .any(|n| n.id == idlewise_model::NoteId::CutOff && n.contains("did not finish")),
+        "{:?}",
+        file.meta().notes
+    );
     assert!(read(&file).0.len() >= 11);
 }
 

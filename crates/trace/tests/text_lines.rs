@@ -459,7 +459,9 @@ fn the_kernels_latency_format_counts_from_its_start() {
 
 #[test]
 fn headings_say_what_is_missing() {
-    let notes = |text: &str| open(text.as_bytes()).meta().notes.join("; ");
+    let notes = |text: &str| {
+        open(text.as_bytes()).meta().notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join("; ")
+    };
     assert!(
         notes("# tracer: nop\n# entries-in-buffer/entries-written: 478/2665   #P:2\n")
             .contains("2187 of 2665")

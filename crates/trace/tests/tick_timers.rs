@@ -59,7 +59,7 @@ impl Told {
         events.sort_by_key(|e| e.ts_ns);
         let file = open(Lttng::default().write(&events));
         let found = [TICK, WAKEUP, OTHER].into_iter().find(|f| file.meta().function(*f).is_some())?;
-        Some((found, file.meta().notes.join(" ")))
+        Some((found, file.meta().notes.iter().map(|n| n.words.as_str()).collect::<Vec<_>>().join(" ")))
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_ab::{AbReport, BenchmarkReport, Cell, MetricReport};
+use idlewise_ab::{AbReport, BenchmarkReport, Cell, Found, MetricReport};
 use idlewise_report::{Line, Report, Table, number, percent, share, signed};
 use idlewise_stats::{Interval, Median};
 
@@ -50,11 +50,12 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
     out
 }
 
-fn aa(found: &[String]) -> String {
+fn aa(found: &[Found]) -> String {
     if found.is_empty() {
         "no difference found, as expected: both arms are the same".to_owned()
     } else {
-        let what = found.join(", ");
+        let what: Vec<String> = found.iter().map(|f| format!("{}: {}", f.benchmark, f.metric)).collect();
+        let what = what.join(", ");
         format!(
             "a difference was found where there is none ({what}): do not trust comparisons made like this one"
         )

@@ -12,8 +12,8 @@ fn a_page_without_advice_says_so_first_and_sets_nothing() {
         load: "timer".to_owned(),
         candidates: Vec::new(),
         entered: None,
-        replay: Err(NotKnown::because("no recording")),
-        ab: Err(NotKnown::because("needs root")),
+        replay: Err(NotKnown::because(NoteId::Failed, "no recording")),
+        ab: Err(NotKnown::because(NoteId::NeedsRoot, "needs root")),
     });
     a.machine_warnings = vec![NoteId::OtherProcessor.note("the recording is of Arm")];
     let page = idlewise_view::advise(&a).render(Format::Table, &a).unwrap();

@@ -2,7 +2,7 @@
 //! What a simulation comes to.
 
 use idlewise_answer::{
-    Answer, Cell, Column, Contender, Grade, Group, Quantity, Reason, Role, Subjects, Trust, verdict,
+    Answer, Cell, Column, Contender, Grade, Group, Quantity, Reason, ReasonId, Role, Subjects, Trust, verdict,
 };
 use idlewise_model::NoteId;
 use idlewise_score::Better;
@@ -60,15 +60,16 @@ pub(super) fn answer(r: &SimulateReport) -> Answer {
 }
 
 fn trust(r: &SimulateReport) -> Trust {
-    let mut reasons = vec![Reason::new(Grade::Fair, "model", "simulated: a model of machine and kernel")];
+    let mut reasons =
+        vec![Reason::new(Grade::Fair, ReasonId::Model, "simulated: a model of machine and kernel")];
     reasons.push(match r.request.repeat {
-        0 | 1 => Reason::new(Grade::Poor, "runs", "one run of each: no interval"),
-        n => Reason::new(Grade::Good, "runs", format!("{n} runs of each, paired by seed")),
+        0 | 1 => Reason::new(Grade::Poor, ReasonId::Runs, "one run of each: no interval"),
+        n => Reason::new(Grade::Good, ReasonId::Runs, format!("{n} runs of each, paired by seed")),
     });
     if !r.energy_measured {
-        reasons.push(Reason::new(Grade::Fair, "energy", "energy is relative"));
+        reasons.push(Reason::new(Grade::Fair, ReasonId::Energy, "energy is relative"));
     }
-    reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, "workload", &**n)));
+    reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, ReasonId::Workload, &**n)));
     Trust::from(reasons)
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::{StateCounters, cpu_list, diff_cpu, share_pct};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +10,7 @@ use super::{CounterSample, Place, Share};
 use crate::power::Power;
 
 /// Version of the JSON that a snapshot gives.
-pub const SCHEMA: &str = "idlewise.top/1";
+pub const SCHEMA: &str = "idlewise.top/2";
 
 /// What a machine did between two looks.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -27,7 +28,7 @@ pub struct Snapshot {
     /// What the machine's meters say.
     pub power: Vec<Power>,
     /// What makes the numbers doubtful, or could not be read.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     pub machine: Row,
     pub clusters: Vec<Row>,
     pub cpus: Vec<Row>,
@@ -146,7 +147,7 @@ impl Sum {
 fn differences(
     before: &CounterSample,
     after: &CounterSample,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> BTreeMap<u32, Vec<StateCounters>> {
     let mut out = BTreeMap::new();
     let (mut came, mut went, mut back) = (Vec::new(), Vec::new(), Vec::new());
@@ -160,17 +161,18 @@ fn differences(
         }
     }
     went.extend(before.counters.cpus.keys().filter(|c| !after.counters.cpus.contains_key(c)));
-    for (cpus, what) in [
-        (came, "came online: counted from now on"),
-        (went, "went offline"),
-        (back, "counters were set back: left out this time"),
+    for (cpus, id, what) in [
+        (came, NoteId::CpusChanged, "came online: counted from now on"),
+        (went, NoteId::CpusChanged, "went offline"),
+        (back, NoteId::CountersBack, "counters were set back: left out this time"),
     ] {
         if !cpus.is_empty() {
-            notes.push(format!("CPUs {} {what}", few(&cpus)));
+            notes.push(id.note(format!("CPUs {} {what}", few(&cpus))));
         }
     }
     if before.governor != after.governor {
-        notes.push(format!("the governor changed from {} to {}", before.governor, after.governor));
+        let words = format!("the governor changed from {} to {}", before.governor, after.governor);
+        notes.push(NoteId::GovernorChanged.note(words));
     }
     out
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use idlewise_ab::{AbReport, Verdict};
-use idlewise_model::{NotKnown, Piece, PieceFlags, PiecesError, TapeCpu, known};
+use idlewise_model::{NotKnown, NoteId, Piece, PieceFlags, PiecesError, TapeCpu, known};
 use idlewise_score::Score;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, Shift};
@@ -235,7 +235,7 @@ fn of_replay(
     let place = report.request.governors.iter().position(|g| g == spec)?;
     let result = trace.governors.get(place)?;
     if let Some(why) = &result.failure {
-        return Some(Err(NotKnown::because(why)));
+        return Some(Err(NotKnown::because(NoteId::GovernorFailed, why)));
     }
     let base = trace.governors.first();
     let pair = |swap: &[String; 2]| {

@@ -361,7 +361,7 @@ impl ReplayBasis {
             let part = i.bounded + i.assumed;
             (part > 0).then(|| (i.name.clone(), part as f64 * 100.0 / all as f64))
         });
-        let nothing = || Err(NotKnown::because("no trace was replayed"));
+        let nothing = || Err(NotKnown::because(NoteId::NotReplayed, "no trace was replayed"));
         Self {
             guessed: guessed.collect(),
             fidelity: trace.map_or_else(nothing, |t| t.fidelity.clone()),

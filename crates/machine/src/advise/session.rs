@@ -17,7 +17,7 @@ use idlewise_live::journal::Restoration;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
 use idlewise_live::{Host, load};
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, NoteId};
 use idlewise_recorder::record::{Stop, Stopper};
 use idlewise_recording::{CommandError, DatForm, Recording, RecordingOptions, ReplaySetup};
 use idlewise_report::lines;
@@ -199,9 +199,10 @@ fn write_json(path: &Path, what: &impl Serialize) -> Result<(), MachineError> {
 /// Whether the governor in force, the first of `candidates`, can be replayed: all others are compared with it.
 fn is_replayed(candidates: &[Candidate]) -> Result<(), NotKnown> {
     match candidates.first().filter(|c| c.replay.is_empty()) {
-        Some(current) => {
-            Err(NotKnown::because(format!("the kernel's governor {} cannot be replayed", current.name)))
-        }
+        Some(current) => Err(NotKnown::because(
+            NoteId::GovernorNotHere,
+            format!("the kernel's governor {} cannot be replayed", current.name),
+        )),
         None => Ok(()),
     }
 }
@@ -268,12 +269,18 @@ impl<'a> Task<'a> {
     /// Why a recording of this machine could not be made or not be replayed.
     fn can_replay(&self, here: &Situation, candidates: &[Candidate]) -> Result<(), NotKnown> {
         if here.governor.is_none() {
-            return Err(NotKnown::because("this kernel names no idle governor in force"));
+            return Err(NotKnown::because(
+                NoteId::GovernorNotNamed,
+                "this kernel names no idle governor in force",
+            ));
         }
         is_replayed(candidates)?;
         if self.options().recorded_on.is_none() {
             Watch::open(self.host).map_err(|e| {
-                NotKnown::because(format!("{e} (--recorded-on names another machine's states)"))
+                NotKnown::because(
+                    NoteId::Failed,
+                    format!("{e} (--recorded-on names another machine's states)"),
+                )
             })?;
         }
         Tracefs::of(self.host).map(drop).map_err(NotKnown::of)
@@ -288,7 +295,7 @@ impl<'a> Task<'a> {
             Ok(_) => Ok(()),
             Err(e) => {
                 let why = format!("{}: {e}; switching governors needs root", file.display());
-                Err(NotKnown::because(why))
+                Err(NotKnown::because(NoteId::NeedsRoot, why))
             }
         }
     }
@@ -451,27 +458,31 @@ impl<'a> Task<'a> {
         candidates: &[Candidate],
     ) -> Result<(Vec<String>, Benchmark), NotKnown> {
         let a = self.request;
-        let not = |why: &str| Err(NotKnown::because(why));
+        let not = |id: NoteId, why: &str| Err(NotKnown::because(id, why));
         if a.no_ab {
-            return not("left out, as asked (--no-ab)");
+            return not(NoteId::NotAsked, "left out, as asked (--no-ab)");
         }
         if a.root.is_some() && a.trace.is_some() {
-            return not("only files of the machine are at hand");
+            return not(NoteId::NotAtHand, "only files of the machine are at hand");
         }
         if situation.available.is_none() {
-            return not("the recording is of another machine or kernel than this one");
+            return not(NoteId::NotAtHand, "the recording is of another machine or kernel than this one");
         }
         let Some(benchmark) = self.request.benchmark.clone() else {
-            return not(match a.trace {
+            let why = match a.trace {
                 Some(_) => "the load of a recording cannot be repeated: give it, too (-- COMMAND or --load)",
                 None => "the machine's own load cannot be repeated: give -- COMMAND or --load",
-            });
+            };
+            return not(NoteId::NoLoad, why);
         };
         let offered = candidates.iter().filter(|c| c.in_kernel == Some(true));
         let arms: Vec<String> = offered.map(|c| c.name.clone()).collect();
         if arms.len() < 2 {
             let only = if arms.is_empty() { String::new() } else { format!(" but {}", arms.join(", ")) };
-            return Err(NotKnown::because(format!("this kernel has no other governor{only}")));
+            return Err(NotKnown::because(
+                NoteId::NoOtherGovernor,
+                format!("this kernel has no other governor{only}"),
+            ));
         }
         Ok((arms, benchmark))
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use idlewise_ab as ab;
 use idlewise_live::Host;
 use idlewise_live::power::Meters;
+use idlewise_model::Note;
 use idlewise_platform::{Cluster, Platform, Roots};
 use idlewise_recorder::record::Facts;
 use schemars::JsonSchema;
@@ -24,7 +25,7 @@ pub struct Situation {
     /// What measures power or energy.
     pub meters: Vec<String>,
     /// What is there and may not be read.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Why a recording is not of the machine at hand, where it is not.
     pub elsewhere: Option<String>,
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
 use idlewise_score::Score;
 
@@ -21,7 +22,7 @@ use idlewise_study::score::by_cpu;
 pub(super) struct Input {
     pub(super) name: String,
     /// What was taken for granted.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
     /// It names no CPU: `--cpus` does.
     pub(super) took_cpus: bool,
     what: InputKind,
@@ -49,7 +50,8 @@ impl Input {
             Ok(looks) => {
                 let skipped: usize = looks.iter().map(|l| l.skipped_lines).sum();
                 if skipped > 0 {
-                    notes.push(format!("{name}: lines about something else: {skipped}"));
+                    let words = format!("{name}: lines about something else: {skipped}");
+                    notes.push(NoteId::OddLines.note(words));
                 }
                 InputKind::CounterSnapshots(looks)
             }
@@ -94,7 +96,7 @@ impl Input {
 
     /// What happened in it by itself: of a recording the kernel's counters beside it, or, if `by_stays` or where it has
     /// none, its own stays.
-    pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<String>) -> Result<Run, CommandError> {
+    pub(super) fn run(&self, by_stays: bool, notes: &mut Vec<Note>) -> Result<Run, CommandError> {
         let mut run = match &self.what {
             InputKind::Recording(path, options) => match Beside::of(path, options)?.filter(|_| !by_stays) {
                 Some(beside) => beside.run(options, notes)?,
@@ -134,7 +136,7 @@ impl Beside {
     }
 
     /// What was counted between the two looks, CPUs that tracing hides included.
-    fn run(self, options: &RecordingOptions, notes: &mut Vec<String>) -> Result<Run, CommandError> {
+    fn run(self, options: &RecordingOptions, notes: &mut Vec<Note>) -> Result<Run, CommandError> {
         let (before, after) = (&self.looks.before, &self.looks.after);
         let counted = subtract(&before.1, &after.1)?;
         notes.extend(counted.notes);
@@ -166,7 +168,7 @@ fn looks_of_cat(
     cat: &CatDump,
     name: &str,
     request: &DiffRequest,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<SysfsDump>, CommandError> {
     let total: usize = cat.parts.iter().map(Vec::len).sum();
     let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
@@ -186,12 +188,13 @@ fn looks_of_cat(
         }
     };
     if cat.foreign_lines > 0 {
-        notes.push(format!("{name}: lines that belong to no state: {}", cat.foreign_lines));
+        let words = format!("{name}: lines that belong to no state: {}", cat.foreign_lines);
+        notes.push(NoteId::OddLines.note(words));
     }
     if request.cpus.is_empty() && count > 1 {
-        notes.push(format!(
+        notes.push(NoteId::AssumedCpus.note(format!(
             "{name}: no CPU is named; {count} are taken in the order of cat cpu*/... (0, 1, 10, ..., 2); --cpus says otherwise"
-        ));
+        )));
     }
     let flat: Vec<_> = cat.parts.iter().flatten().cloned().collect();
     let looks = flat.chunks(count.max(1));
@@ -203,16 +206,17 @@ fn recorded(
     path: &Path,
     name: &str,
     options: &RecordingOptions,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Run, CommandError> {
     let judged = by_cpu(path, options)?;
     if judged.cpus.is_empty() {
         let why = format!("no CPU can be judged. {}", judged.left_out.join("; "));
         return Err(CommandError::file(path, why));
     }
-    notes.extend(judged.assumption.map(|a| format!("{name}: these results are right if {a}")));
-    notes.extend(judged.warnings.iter().map(|w| format!("{name}: WARNING: {w}")));
-    notes.extend(judged.left_out.iter().map(|why| format!("{name}: {why}")));
+    let assumed = |a| NoteId::Assumption.note(format!("{name}: these results are right if {a}"));
+    notes.extend(judged.assumption.map(assumed));
+    notes.extend(judged.warnings.iter().map(|w| w.about(format!("{name}: WARNING: "))));
+    notes.extend(judged.left_out.iter().map(|why| NoteId::LeftOut.note(format!("{name}: {why}"))));
     let counters = |s: &Score| {
         let state = |s: &idlewise_score::StateScore| StateCounters {
             usage: s.entries,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::Note;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::request::Meaning;
 
 /// Version of the JSON that a difference gives.
-pub const SCHEMA: &str = "idlewise.diff/1";
+pub const SCHEMA: &str = "idlewise.diff/2";
 
 /// Counters between two snapshots, or two runs next to each other.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -22,7 +23,7 @@ pub struct DiffReport {
     /// What happened: in one time between two looks, or in each of two runs.
     pub runs: Vec<Run>,
     /// What makes it doubtful.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// What happened in a time.

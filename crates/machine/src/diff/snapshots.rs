@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
 
 use super::part::Parts;
 use super::report::Run;
 
 /// What happened between two looks at one machine.
-pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> Result<Run, PlatformError> {
+pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Result<Run, PlatformError> {
     let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
     if counters.cpus.is_empty() {
         return Err(PlatformError::Counters {
@@ -16,7 +17,8 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<String>) -> 
     notes.extend(doubts);
     if a.governor != b.governor {
         let name = |d: &SysfsDump| d.governor.clone().unwrap_or_else(|| "one not known".to_owned());
-        notes.push(format!("the governor changed from {} to {}", name(a), name(b)));
+        let words = format!("the governor changed from {} to {}", name(a), name(b));
+        notes.push(NoteId::GovernorChanged.note(words));
     }
     let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
     let seconds = times.max().map(|ns| ns as f64 / 1e9);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use idlewise_model::TapeCpu;
+use idlewise_model::{Note, NoteId, TapeCpu};
 use idlewise_platform::{SysfsCounters, diff};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,12 +16,12 @@ use idlewise_recording::{CommandError, Recording, RecordingOptions};
 use idlewise_study::info::info;
 
 /// Version of the JSON of a recording's report.
-pub const SCHEMA: &str = "idlewise.record/1";
+pub const SCHEMA: &str = "idlewise.record/2";
 
 /// What was recorded, and what it is good for.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RecordReport {
-    /// `idlewise.record/1`.
+    /// `idlewise.record/2`.
     pub schema: String,
     pub version: String,
     pub path: PathBuf,
@@ -41,8 +41,8 @@ pub struct RecordReport {
     pub machine_known: bool,
     /// Every CPU that was online.
     pub cpus: Vec<CpuRecorded>,
-    /// What to know, in sentences.
-    pub notes: Vec<String>,
+    /// What a user should know of the recording.
+    pub notes: Vec<Note>,
 }
 
 /// One CPU of a recording.
@@ -86,7 +86,7 @@ impl RecordReport {
             // The trace is written all the same: a load of some milliseconds may well have nothing to replay.
             if let Err(e) = recording.and_then(|r| report.check(&r, taken)) {
                 report.cpus = Self::none_usable(taken);
-                report.notes.push(e.to_string());
+                report.notes.push(NoteId::NotReplayable.note(e.to_string()));
             }
         } else {
             report.without_states(taken);
@@ -99,15 +99,15 @@ impl RecordReport {
         let shown = "when each CPU was idle, what ended that, and which timer was next";
         let example = "--recorded-on kvm-guest --platform skylake-sp --governor menu,teo";
         match info(&self.path, &RecordingOptions::default(), &[]).map(|read| read.replay) {
-            Ok(replay) if replay.yes => self.notes.push(format!(
+            Ok(replay) if replay.yes => self.notes.push(NoteId::NoStates.note(format!(
                 "what it shows: {shown} ({}). What it does not: states, and choices to be scored. What governors would have \
                  chosen with the idle states of another machine: `idlewise replay {} {example}`",
                 replay.words,
                 self.path.display()
-            )),
+            ))),
             replay => {
                 let why = replay.map_or_else(|e| e.to_string(), |replay| replay.words);
-                self.notes.push(format!("it does not show {shown}: {why}"));
+                self.notes.push(NoteId::NotReplayable.note(format!("it does not show {shown}: {why}")));
                 self.cpus = Self::none_usable(taken);
             }
         }

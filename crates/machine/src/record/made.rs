@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::{Platform, cpu_list};
 use idlewise_recorder::record::{Ended, Recorded};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use idlewise_recording::guest::unseen_in_guest;
 
@@ -41,8 +42,8 @@ pub(super) struct Made {
     recorded: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "words")]
+    notes: Vec<Note>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     cpu_latency_limits_us: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -65,27 +66,27 @@ impl Made {
         let facts = &recorded.facts;
         let topology = [("package", &facts.topology.package), ("core", &facts.topology.core)];
         let mut notes = recorded.notes.clone();
-        notes.extend(
-            inputs.into_iter().flat_map(|i| i.recorded.notes.iter().chain(&i.recorded.unproven).cloned()),
-        );
+        if let Some(TakenInputs { recorded, .. }) = inputs {
+            notes.extend(recorded.notes.iter().cloned());
+            notes.extend(recorded.unproven.iter().map(|why| NoteId::InputsIncomplete.note(why)));
+        }
         if recorded.nameless {
-            notes.push(
-                "the kernel hides its symbols (kernel.kptr_restrict): timers' functions have no names, the tick's too"
-                    .to_owned(),
-            );
+            notes.push(NoteId::NoSymbols.note(
+                "the kernel hides its symbols (kernel.kptr_restrict): timers' functions have no names, the tick's too",
+            ));
         }
         if facts.driver.is_none() {
-            notes.push(NO_DRIVER.to_owned());
+            notes.push(NoteId::NoDriver.note(NO_DRIVER));
         } else if machine.is_none() {
-            notes
-                .push("the kernel shows no idle states here: name the machine with --recorded-on".to_owned());
+            let words = "the kernel shows no idle states here: name the machine with --recorded-on";
+            notes.push(NoteId::NoStates.note(words));
         }
         let unvisited: Vec<u32> = recorded.before.not_visited.clone();
         if !unvisited.is_empty() {
-            notes.push(format!(
+            notes.push(NoteId::ClosedCpus.note(format!(
                 "CPUs {} are closed to us (cpuset): their first idle state is not known, counters were read from elsewhere",
                 cpu_list(&unvisited)
-            ));
+            )));
         }
         Self {
             recorder: concat!("idlewise ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -126,25 +127,32 @@ impl Made {
     }
 
     /// What a user should hear at once.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<Note> {
         let mut out = self.notes.clone();
-        out.extend(self.hypervisor.map(unseen_in_guest));
-        out.extend(
-            self.missing.iter().map(|m| format!("not recorded, as this kernel does not have it: {m}")),
-        );
+        out.extend(self.hypervisor.map(|of| NoteId::Guest.note(unseen_in_guest(of))));
+        let missing = |m: &String| {
+            NoteId::MissingEvents.note(format!("not recorded, as this kernel does not have it: {m}"))
+        };
+        out.extend(self.missing.iter().map(missing));
         if self.latency_limit_us == Some(0) {
             out.push(
-                "a process holds /dev/cpu_dma_latency at 0: CPUs only poll, and no governor is asked"
-                    .to_owned(),
+                NoteId::LatencyLimitZero.note(
+                    "a process holds /dev/cpu_dma_latency at 0: CPUs only poll, and no governor is asked",
+                ),
             );
         }
         if self.lost_events > 0 {
-            out.push(format!(
+            out.push(NoteId::LostEvents.note(format!(
                 "{} events were lost: a larger --buffer than {} MiB a CPU helps",
                 self.lost_events,
                 self.buffer_kib / 1024
-            ));
+            )));
         }
         out
     }
+}
+
+/// A description has notes for people.
+fn words<S: Serializer>(notes: &[Note], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(notes.iter().map(|n| &n.words))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use idlewise_live::Host;
 use idlewise_live::journal::Journal;
 use idlewise_live::tracefs::Tracefs;
+use idlewise_model::Note;
 use idlewise_recorder::bpf::RecorderOptions;
 use idlewise_recorder::record::{Companion, Costs, Inputs, RunTime, Stop, costs};
 use idlewise_stats::Summary;
@@ -28,8 +29,8 @@ pub struct Overhead {
     pub events: u64,
     /// Events lost in all runs.
     pub lost: u64,
-    /// What to know, in sentences.
-    pub notes: Vec<String>,
+    /// What a user should know of the runs.
+    pub notes: Vec<Note>,
 }
 
 /// One kind of time.

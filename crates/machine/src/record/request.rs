@@ -6,6 +6,7 @@ use std::time::Duration;
 use idlewise_files::new_file::{check_apart, check_new, check_writable};
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
+use idlewise_model::{Note, NoteId};
 use idlewise_recorder::record::Plan;
 use idlewise_recording::CommandError;
 
@@ -77,9 +78,9 @@ pub(super) fn plan(request: &RecordRequest) -> Plan {
 }
 
 /// Where that is now which a killed recording had left in our way.
-pub(super) fn kept_aside(moved: &Path) -> String {
-    format!(
+pub(super) fn kept_aside(moved: &Path) -> Note {
+    NoteId::KeptAside.note(format!(
         "{0} keeps the data of a killed recording of this name: `idlewise info {0}` reads it",
         moved.display()
-    )
+    ))
 }

@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
+use idlewise_model::{Note, NoteId};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::asm::Code;
@@ -51,7 +52,7 @@ pub struct Recorded {
     /// What the programs took, where it was measured.
     pub cost: Option<Cost>,
     /// What a reader must know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// What the programs took, by the kernel's own measure, which adds some ns to each run.
@@ -75,7 +76,7 @@ pub struct Recorder {
     /// Programs in the order of their links.
     programs: Vec<Program>,
     links: Vec<OwnedFd>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     /// The programs look their CPU's ring up in it.
     _rings: Map,
     /// Keeps the kernel measuring.
@@ -118,22 +119,20 @@ impl Recorder {
         let mut notes = Vec::new();
         let tells_all = !matches!(layout.memory, MemoryLayout::None) || governor == "haltpoll";
         if !tells_all {
-            notes.push(format!(
+            notes.push(NoteId::InputsIncomplete.note(format!(
                 "the state of {governor} and the sleep length that it is given are not recorded: known are menu, ladder, haltpoll"
-            ));
+            )));
         }
         if layout.own_limit.is_none() {
-            notes.push(
-                "latency limits of single CPUs are not recorded: the kernel does not say where they are"
-                    .into(),
-            );
+            notes.push(NoteId::InputsIncomplete.note(
+                "latency limits of single CPUs are not recorded: the kernel does not say where they are",
+            ));
         }
         let limit = find_limit(host, &layout)?;
         if limit.is_none() {
-            notes.push(
-                "the latency limit is not recorded: /dev/cpu_dma_latency is not there or is something else"
-                    .into(),
-            );
+            notes.push(NoteId::InputsIncomplete.note(
+                "the latency limit is not recorded: /dev/cpu_dma_latency is not there or is something else",
+            ));
         }
         let measuring = options.measure_cost.then(count_run_time).transpose().map_err(refused)?;
         let mut recorder = Self {
@@ -174,7 +173,10 @@ impl Recorder {
         for cpu in listed_cpus(&self.host, "online")? {
             let at = possible.iter().position(|p| *p == cpu);
             if at.and_then(|at| known.get(at)).is_none_or(|base| *base == 0) {
-                self.notes.push(format!("CPU {cpu} is not recorded: this process may not run there"));
+                self.notes.push(
+                    NoteId::InputsIncomplete
+                        .note(format!("CPU {cpu} is not recorded: this process may not run there")),
+                );
             }
         }
         Ok(())
@@ -270,10 +272,10 @@ impl Recorder {
         }
         if counts.dropped > 0 {
             let dropped = counts.dropped;
-            self.notes.push(format!(
+            self.notes.push(NoteId::InputsIncomplete.note(format!(
                 "{dropped} records were dropped, because the buffer was full: read it \
                 more often, or make it larger"
-            ));
+            )));
         }
         let unproven = match governor_of(&self.host)? {
             after if after != self.governor => {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use idlewise_model::{Note, NoteId};
 use idlewise_platform::{SysfsCounters, SysfsDump, cpu_list, cpu_ranges};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
@@ -68,7 +69,7 @@ pub fn online(host: &Host) -> Vec<u32> {
 }
 
 /// What to know of CPUs that the machine has and that were not recorded throughout; `before` were online when it began.
-pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
+pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<Note> {
     let present = fs::read_to_string(host.sys.join("devices/system/cpu/present")).unwrap_or_default();
     let now = online(host);
     let at_once: Vec<u32> = known_cpus(&present).into_iter().filter(|c| !before.contains(c)).collect();
@@ -87,10 +88,13 @@ pub(super) fn offline(host: &Host, before: &[u32]) -> Vec<String> {
             "came online meanwhile: their idle states at the start are not known",
         ),
     ];
-    let note = |(cpus, one, several): (Vec<u32>, &str, &str)| match cpus.as_slice() {
-        [] => None,
-        [cpu] => Some(format!("CPU {cpu} {one}")),
-        all => Some(format!("CPUs {} {several}", cpu_list(all))),
+    let note = |(cpus, one, several): (Vec<u32>, &str, &str)| {
+        let words = match cpus.as_slice() {
+            [] => return None,
+            [cpu] => format!("CPU {cpu} {one}"),
+            all => format!("CPUs {} {several}", cpu_list(all)),
+        };
+        Some(NoteId::CpusChanged.note(words))
     };
     cases.into_iter().filter_map(note).collect()
 }

@@ -3,6 +3,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use idlewise_model::{Note, NoteId};
 use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
 
 use super::buffers::totals;
@@ -45,7 +46,7 @@ pub struct Recorded {
     /// The kernel hides the names of its functions.
     pub nameless: bool,
     /// What went wrong beside the trace itself.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Records. `made` is notified of the trace instance before it is made, so that somebody removes it whatever happens to us;
@@ -115,7 +116,8 @@ fn into_parts(
     let span_ns = look::now_ns() - start_ns;
 
     let pages = spool.finish()?;
-    let mut notes: Vec<String> = companion.err().map(|e| e.to_string()).into_iter().collect();
+    let failed = companion.err().map(|e| NoteId::InputsIncomplete.note(e.to_string()));
+    let mut notes: Vec<Note> = failed.into_iter().collect();
     notes.extend(look::offline(host, &cpus));
     let (events, lost, stats) = totals(&instance)?;
     head.stats = stats;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use idlewise_answer::{Answer, Grade, Reason, Role, Trust, Verdict};
+use idlewise_answer::{Answer, Grade, Reason, ReasonId, Role, Trust, Verdict};
 use idlewise_model::NoteId;
 use idlewise_score::Measure;
 
@@ -36,7 +36,9 @@ pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
         let words =
             format!("{}: {} does not make the choices that the kernel recorded", t.head.name, p.governor);
         out.warnings.push(NoteId::BrokenParity.note(words));
-        out.trust.reasons.insert(0, Reason::new(Grade::Poor, "parity", "recorded choices are not repeated"));
+        out.trust
+            .reasons
+            .insert(0, Reason::new(Grade::Poor, ReasonId::Parity, "recorded choices are not repeated"));
         out.trust = Trust::from(std::mem::take(&mut out.trust.reasons));
     }
     out
@@ -64,8 +66,8 @@ fn of_sensitivity(out: &mut Answer, t: &TraceResult, several: bool) {
         }
     }
     out.trust.reasons.push(if holds {
-        Reason::new(Grade::Good, "sensitivity", "the order holds for all sleep lengths")
+        Reason::new(Grade::Good, ReasonId::Sensitivity, "the order holds for all sleep lengths")
     } else {
-        Reason::new(Grade::Poor, "sensitivity", "the order depends on uncertain sleep lengths")
+        Reason::new(Grade::Poor, ReasonId::Sensitivity, "the order depends on uncertain sleep lengths")
     });
 }

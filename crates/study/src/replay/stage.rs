@@ -331,8 +331,8 @@ mod tests {
             governors: vec![CpuRuns::default(); 2],
             oracle: CpuRuns::default(),
             parity: Vec::new(),
-            fidelity: Err(NotKnown::because("not asked")),
-            kernels: Err(NotKnown::because("not asked")),
+            fidelity: Err(NotKnown::because(NoteId::NotAsked, "not asked")),
+            kernels: Err(NotKnown::because(NoteId::NotAsked, "not asked")),
         };
         runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
         assert!(runs.oracle.shared_state && !runs.of(1).shared_state);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 
 use super::reader::{Buffer, Reader};
 use crate::error::{CUT_OFF, TraceError};
@@ -132,12 +132,15 @@ impl Reader<'_> {
         let buffer = at.map(|at| self.buffers.remove(at)).unwrap_or_default();
         if wanted.is_none() && !buffer.name.is_empty() {
             let name = &buffer.name;
-            self.meta.notes.push(format!("the events are those of trace instance {name:?}, the only ones"));
+            self.meta.note(
+                NoteId::Reader,
+                format!("the events are those of trace instance {name:?}, the only ones"),
+            );
         }
         for other in std::mem::take(&mut self.buffers) {
             if other.has_data() {
                 let what = other.title();
-                self.meta.notes.push(format!("the buffer of {what} is left out"));
+                self.meta.note(NoteId::OtherRecording, format!("the buffer of {what} is left out"));
                 self.meta.health.add(HealthKind::Ignored, 1, || what);
             }
             self.meta.other_instances.push(other.name);

@@ -2,6 +2,8 @@
 //! What the traces of a host and its guests say of each other. Times stay those of the traced kernel: its timers expire
 //! on that clock, too.
 
+use idlewise_model::NoteId;
+
 use crate::input::text;
 use crate::kernel::order::{ByteOrder, Order};
 use crate::meta::{Guest, TraceMeta};
@@ -46,11 +48,14 @@ pub(super) fn guest(order: ByteOrder, bytes: &[u8], meta: &mut TraceMeta) {
         let (Some(cpu), Some(pid)) = (numbers.u32(), numbers.u32()) else { break };
         guest.vcpu_pids.insert(cpu, pid as i32);
     }
-    meta.notes.push(format!(
-        "this host's guest {:?} was recorded, too (trace id {trace_id:#x}); {} tasks here are its CPUs",
-        guest.name,
-        guest.vcpu_pids.len()
-    ));
+    meta.note(
+        NoteId::OtherRecording,
+        format!(
+            "this host's guest {:?} was recorded, too (trace id {trace_id:#x}); {} tasks here are its CPUs",
+            guest.name,
+            guest.vcpu_pids.len()
+        ),
+    );
     meta.guests.push(guest);
 }
 
@@ -65,7 +70,7 @@ pub(super) fn time_shift(order: ByteOrder, bytes: &[u8], meta: &mut TraceMeta) {
         (Some(a), Some(b)) => format!("{a} to {b} ns ({} measurements)", shifts.len()),
         _ => "an amount that cannot be read".to_owned(),
     };
-    meta.notes.push(format!(
+    meta.note(NoteId::TraceClock, format!(
         "this is a guest's trace: times are its own clock's; to its host's (trace id {host:#x}) they would have to be shifted by {by}"
     ));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 
 use super::buffers::{MOST_BUFFERS, separate};
 use super::options::{self, Facts};
@@ -192,13 +192,12 @@ impl Reader<'_> {
         let Ok(tail) = self.input.bytes(end, left.min(TAIL), "what follows the recording") else { return };
         if let Some(at) = memmem::find(&tail, MAGIC) {
             let from = end + at as u64;
-            self.damage(
-                HealthKind::Ignored,
-                format!(
-                    "another recording, from byte {from} on ({} bytes): files were joined; give each by itself",
-                    self.input.len() - from
-                ),
+            let what = format!(
+                "another recording, from byte {from} on ({} bytes): files were joined; give each by itself",
+                self.input.len() - from
             );
+            self.meta.note(NoteId::OtherRecording, what.clone());
+            self.meta.health.add(HealthKind::Ignored, 1, || what);
         }
     }
 
@@ -213,9 +212,10 @@ impl Reader<'_> {
             return Err(c.expected(expected, CUT_OFF));
         }
         let layout = self.layout.unwrap_or_else(|| {
-            self.meta
-                .notes
-                .push("the file does not describe its page headers; the usual ones are used".into());
+            self.meta.note(
+                NoteId::UnknownFormat,
+                "the file does not describe its page headers; the usual ones are used",
+            );
             PageLayout::usual(self.meta.long_size)
         });
         for cpu in separate(&mut buffer.regions) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 
 use super::guests;
 use crate::input::text;
@@ -109,7 +109,10 @@ fn shift(bytes: &[u8], unit_ns: i64, meta: &mut TraceMeta, facts: &mut Facts) {
     let text = text(bytes);
     match integer(text.trim()) {
         Some(n) => facts.clock.offset = facts.clock.offset.wrapping_add(n.wrapping_mul(unit_ns)),
-        None => meta.notes.push(format!("the time offset {:?} is no number and is left out", text.trim())),
+        None => meta.note(
+            NoteId::TraceClock,
+            format!("the time offset {:?} is no number and is left out", text.trim()),
+        ),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{CpuMask, Event, EventKind, Ipi};
+use idlewise_model::{CpuMask, Event, EventKind, Ipi, NoteId};
 
 use super::format::{Format, FormatField, Located};
 use super::meaning::{Layout, Op, Values, ipi};
@@ -220,7 +220,7 @@ impl Decoders {
             self.id_at = usize::from(field.offset);
         }
         let (decoder, note) = Decoder::compile(system, &format);
-        meta.notes.extend(note);
+        meta.notes.extend(note.map(|what| NoteId::UnknownFormat.note(what)));
         meta.event_names.insert(format.id, format!("{system}:{}", format.name));
         let at = usize::from(format.id);
         if self.by_id.len() <= at {

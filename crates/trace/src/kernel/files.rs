@@ -2,7 +2,7 @@
 //! What trace-cmd and perf copy from the tracing directory of the recording kernel into their files, in the same form:
 //! page headers, formats of events, symbols, printk formats, names of tasks.
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 
 use super::bytes::Decoders;
 use super::format::PageLayout;
@@ -44,9 +44,10 @@ impl KernelFiles<'_> {
         c.take(n, "the event header")?;
         *self.layout = PageLayout::parse(&text(&page));
         if self.layout.is_none() && !page.is_empty() {
-            self.meta
-                .notes
-                .push("the description of the page header is not valid; the usual one is used".into());
+            self.meta.note(
+                NoteId::UnknownFormat,
+                "the description of the page header is not valid; the usual one is used",
+            );
         }
         Ok(())
     }

@@ -11,6 +11,8 @@ pub(crate) use cpu::COMMIT_FLAGS;
 pub(crate) use events::RingEvents;
 pub(crate) use recording::{MAX_CPUS, MAX_PAGE, MIN_PAGE, Region, RingTrace};
 
+use idlewise_model::NoteId;
+
 use super::clock;
 use super::order::{Big, ByteOrder, Little};
 use super::tick;
@@ -23,16 +25,18 @@ impl RingTrace {
         meta.long_size = if self.layout.wide { 8 } else { 4 };
         meta.ts_offset_ns = self.clock.offset;
         if self.regions.is_empty() {
-            meta.notes.push("the trace holds no trace data".to_owned());
+            meta.note(NoteId::CutOff, "the trace holds no trace data");
         }
         if meta.event_names.is_empty() {
-            meta.notes.push("the trace describes no events: none can be understood".to_owned());
+            meta.note(NoteId::UnknownFormat, "the trace describes no events: none can be understood");
         }
-        meta.notes.extend(clock::remark(&meta.clock, self.clock.scale.is_some()));
+        meta.notes.extend(
+            clock::remark(&meta.clock, self.clock.scale.is_some()).map(|what| NoteId::TraceClock.note(what)),
+        );
         for (cpu, s) in &meta.cpu_stats {
             let lost = s.overrun.saturating_add(s.commit_overrun).saturating_add(s.dropped);
             if lost > 0 {
-                meta.notes.push(format!("CPU {cpu}: the kernel says that it lost {lost} events (overrun {}, commit overrun {}, dropped {})", s.overrun, s.commit_overrun, s.dropped));
+                meta.notes.push(NoteId::LostEvents.note(format!("CPU {cpu}: the kernel says that it lost {lost} events (overrun {}, commit overrun {}, dropped {})", s.overrun, s.commit_overrun, s.dropped)));
             }
         }
         self.find_tick();

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idlewise_model::{EventKind, TickGrid};
+use idlewise_model::{EventKind, NoteId, TickGrid};
 
 use crate::meta::TraceMeta;
 use crate::reader::Stream;
@@ -149,7 +149,7 @@ impl Tick {
     pub(crate) fn tell(self, meta: &mut TraceMeta) {
         let Self { function, why } = self;
         meta.symbols = Symbols::new(format!("{function:x} t {NAME}\n").into_bytes());
-        meta.notes.push(format!(
+        meta.note(NoteId::Reader, format!(
             "timers have no names here: the timer function at {function:#x} is taken for the tick's, because {why}"
         ));
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use idlewise_model::HealthKind;
+use idlewise_model::{HealthKind, NoteId};
 
 use super::attr::{ATTR_VER0, Attr, Attrs, RECORD_HEAD, u32_at, u64_at};
 use super::features::{self, Features};
@@ -336,9 +336,10 @@ impl Reader<'_> {
     fn clock(&mut self) -> String {
         let all: BTreeSet<Option<i32>> = self.attrs.iter().map(|a| a.clock).collect();
         if all.len() > 1 {
-            self.meta
-                .notes
-                .push("the events were recorded with several clocks: their order is not known".into());
+            self.meta.note(
+                NoteId::TraceClock,
+                "the events were recorded with several clocks: their order is not known",
+            );
         }
         // Numbers of clock_gettime(2).
         match all.first().copied().flatten() {
@@ -395,24 +396,31 @@ impl Reader<'_> {
         let mut notes = Vec::new();
         let tracepoints = || self.attrs.iter().filter(|a| a.is_tracepoint());
         if self.attrs.is_empty() {
-            notes.push("the file describes no events: none can be understood".to_owned());
+            notes.push(NoteId::UnknownFormat.note("the file describes no events: none can be understood"));
         } else if tracepoints().next().is_none() {
-            notes.push("the file holds no tracepoints, only counters: nothing can be replayed".to_owned());
+            notes.push(
+                NoteId::Reader.note("the file holds no tracepoints, only counters: nothing can be replayed"),
+            );
         } else if !described {
-            notes.push("the file has no formats of its tracepoints: none can be understood".to_owned());
+            notes.push(
+                NoteId::UnknownFormat
+                    .note("the file has no formats of its tracepoints: none can be understood"),
+            );
         }
-        let mut without = |what: &str, has: fn(&Attr) -> bool| {
+        let mut without = |id: NoteId, what: &str, has: fn(&Attr) -> bool| {
             let names: BTreeSet<_> = self.attrs.iter().filter(|a| !has(a)).map(|a| a.name.as_str()).collect();
             if let Some(first) = names.first() {
                 let others =
                     if names.len() > 1 { format!(" and {} others", names.len() - 1) } else { String::new() };
-                notes.push(format!("{first}{others}: recorded without {what}"));
+                notes.push(id.note(format!("{first}{others}: recorded without {what}")));
             }
         };
-        without("times", |a| a.sample.time.is_some());
-        without("CPUs, counted as of CPU 0", |a| a.sample.cpu.is_some());
+        without(NoteId::TraceClock, "times", |a| a.sample.time.is_some());
+        without(NoteId::Reader, "CPUs, counted as of CPU 0", |a| a.sample.cpu.is_some());
         if self.simpleperf {
-            notes.push("recorded by simpleperf, whose own kinds of records are left out".to_owned());
+            notes.push(
+                NoteId::UnknownFormat.note("recorded by simpleperf, whose own kinds of records are left out"),
+            );
         }
         self.meta.notes.append(&mut notes);
     }

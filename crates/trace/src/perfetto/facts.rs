@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_model::NoteId;
+
 use super::packets::Packing;
 use super::wire::{Fields, Value};
 use crate::meta::{CpuStats, TraceMeta};
@@ -212,41 +214,56 @@ impl Facts {
         if clocks.next().is_some() {
             let names: Vec<&str> = self.clocks.iter().map(|clock| clock_name(*clock)).collect();
             meta.clock = String::new();
-            meta.notes.push(format!(
-                "its bundles are on different clocks ({}), whose times are not brought together",
-                names.join(", ")
-            ));
+            meta.note(
+                NoteId::TraceClock,
+                format!(
+                    "its bundles are on different clocks ({}), whose times are not brought together",
+                    names.join(", ")
+                ),
+            );
         }
         if let Some((least, most)) = self.suspended_ns
             && most - least > SAME_NS
         {
-            meta.notes.push(format!(
-                "the machine was suspended for {} s while it was recorded: times in events of hrtimers \
+            meta.note(
+                NoteId::TraceClock,
+                format!(
+                    "the machine was suspended for {} s while it was recorded: times in events of hrtimers \
                  (CLOCK_MONOTONIC) and of the trace (CLOCK_BOOTTIME) diverge there",
-                (most - least) as f64 / 1e9
-            ));
+                    (most - least) as f64 / 1e9
+                ),
+            );
         }
         if self.writers.len() > 1 {
-            meta.notes.push(format!(
+            meta.note(NoteId::OtherRecording, format!(
                 "{} ftrace sources in one trace: an event that several of them asked for comes several times",
                 self.writers.len()
             ));
         }
         if self.other_machines > 0 {
-            meta.notes.push(format!("{} packets of other machines are left out", self.other_machines));
+            meta.note(
+                NoteId::OtherRecording,
+                format!("{} packets of other machines are left out", self.other_machines),
+            );
         }
         if !self.refused.is_empty() {
-            meta.notes.push(format!("the recorder could not give: {}", list(&self.refused)));
+            meta.note(NoteId::Reader, format!("the recorder could not give: {}", list(&self.refused)));
         }
         let counts = |counts: &BTreeMap<u32, u64>| {
             let words: BTreeSet<String> = counts.iter().map(|(f, n)| format!("{f} ({n} times)")).collect();
             list(&words)
         };
         if !self.skipped.is_empty() {
-            meta.notes.push(format!("packets left out, by their field: {}", counts(&self.skipped)));
+            meta.note(
+                NoteId::UnknownFormat,
+                format!("packets left out, by their field: {}", counts(&self.skipped)),
+            );
         }
         if !self.unknown.is_empty() {
-            meta.notes.push(format!("unknown fields of bundles left out: {}", counts(&self.unknown)));
+            meta.note(
+                NoteId::UnknownFormat,
+                format!("unknown fields of bundles left out: {}", counts(&self.unknown)),
+            );
         }
         (meta.kernel, meta.recorder) = (self.kernel, self.recorder);
         (meta.comms, meta.cpu_stats) = (self.comms, self.stats);

@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use idlewise_model::NoteId;
 use memchr::memmem;
 
 use super::lines::Lines;
@@ -57,7 +58,10 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
                 continue;
             }
             if found.is_some() {
-                meta.notes.push(format!("a second trace in the page, at byte {from}, is left out"));
+                meta.note(
+                    NoteId::OtherRecording,
+                    format!("a second trace in the page, at byte {from}, is left out"),
+                );
                 break;
             }
             found = Some(part);

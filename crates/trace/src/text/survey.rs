@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_model::NoteId;
 use memchr::memmem;
 
 use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event};
@@ -199,32 +200,33 @@ impl Survey {
         meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
         meta.clock = self.clock;
         meta.cpus = (0..self.cpus).collect();
-        let mut note = |text: &str| meta.notes.push(text.to_owned());
+        let mut clock = |words: &str| meta.note(NoteId::TraceClock, words);
         match self.grain {
             None | Some(Grain::Nano) => {}
-            Some(Grain::Micro) => note("times are to the microsecond"),
+            Some(Grain::Micro) => clock("times are to the microsecond"),
             Some(Grain::SinceStart) => {
-                note("times are to the microsecond and count from the start of the trace")
+                clock("times are to the microsecond and count from the start of the trace")
             }
             Some(Grain::Unknown) => {
-                note(
+                clock(
                     "times have no unit (trace clock counter, x86-tsc or uptime) and are taken for nanoseconds",
                 );
             }
         }
         let timer_flags_told = self.other_flags || self.heading == Some(TRACER);
         if self.all_flags && !timer_flags_told {
-            note(
+            meta.note(
+                NoteId::Reader,
                 "timers are printed with flags=D|P|I whatever they have: which are deferrable or pinned is \
                  not known (trace-cmd report -R shows it)",
             );
         }
         if self.mode_missing {
-            note("hrtimer_start has no mode (trace-cmd report -R has it)");
+            meta.note(NoteId::UnknownFormat, "hrtimer_start has no mode (trace-cmd report -R has it)");
         }
         if self.overwritten.0 > 0 {
             let (lost, written) = self.overwritten;
-            meta.notes.push(format!(
+            meta.note(NoteId::LostEvents, format!(
                 "{lost} of {written} events were overwritten before the text was read: a larger buffer keeps more"
             ));
         }

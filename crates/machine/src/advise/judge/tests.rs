@@ -73,13 +73,13 @@ fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) ->
     let situation = situation(&["menu", "ladder"]);
     let candidates = candidates(&situation, "menu", &[]);
     let ab = metrics.map(session);
-    let ab = ab.as_ref().ok_or_else(|| NotKnown::because("needs root"));
+    let ab = ab.as_ref().ok_or_else(|| NotKnown::because(NoteId::NeedsRoot, "needs root"));
     let mut advice = judge(&Evidence {
         situation,
         load: "timer".to_owned(),
         candidates: candidates.clone(),
         entered: None,
-        replay: Err(NotKnown::because("not recorded")),
+        replay: Err(NotKnown::because(NoteId::Failed, "not recorded")),
         ab: ab.clone(),
     });
     let mut rows = advice.rows.clone();
@@ -157,7 +157,7 @@ fn a_replay_alone_makes_nothing_better_than_worth_trying() {
     assert_eq!((a.answer.what, a.answer.governor.as_str()), (Recommendation::Try, "ladder"));
     assert!(a.answer.because.contains("not shown"), "{}", a.answer.because);
     assert!(
-        a.untested.iter().any(|u| u.what == "the running kernel" && u.why == "needs root"),
+        a.untested.iter().any(|u| u.what == "the running kernel" && u.why.words == "needs root"),
         "{:?}",
         a.untested
     );
@@ -243,7 +243,7 @@ fn choices_above_the_latency_limit_are_warned_of() {
         candidates,
         entered: Some(entered),
         replay: Ok(&report),
-        ab: Err(NotKnown::because("needs root")),
+        ab: Err(NotKnown::because(NoteId::NeedsRoot, "needs root")),
     });
     let warned = "in the replay teo chose a state above the latency limit, although one that was on kept it: 5 of 50 choices \
                   (10.00 %)";
@@ -262,7 +262,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
             candidates: candidates.clone(),
             entered: Some(entered.clone()),
             replay: Ok(&report),
-            ab: ab.ok_or_else(|| NotKnown::because("needs root")),
+            ab: ab.ok_or_else(|| NotKnown::because(NoteId::NeedsRoot, "needs root")),
         })
     };
     let here = situation(&["menu", "ladder", "haltpoll"]);
@@ -292,7 +292,7 @@ fn a_replay_that_is_not_of_this_kernel_gives_the_reason_and_no_advice() {
     };
     let unknown = |t: &mut TraceResult| {
         better(t);
-        t.fidelity = Err(NotKnown::because("no governor is named"));
+        t.fidelity = Err(NotKnown::because(NoteId::GovernorNotNamed, "no governor is named"));
     };
     let assumed = |t: &mut TraceResult| {
         better(t);
@@ -357,7 +357,7 @@ fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
             candidates: candidates.clone(),
             entered: Some(entered),
             replay: Ok(&report),
-            ab: Err(NotKnown::because("needs root")),
+            ab: Err(NotKnown::because(NoteId::NeedsRoot, "needs root")),
         })
     };
     assert_eq!(judged(entered).answer.what, Recommendation::Try);
