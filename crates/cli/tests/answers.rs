@@ -128,3 +128,16 @@ fn a_terminal_gets_colours_and_none_of_their_codes_as_text() {
     assert!(coloured.contains("\u{1b}[") && !coloured.contains("u001b"), "{coloured:?}");
     assert!(!plain.contains('\u{1b}') && plain.contains("oracle (bound)"), "{plain:?}");
 }
+
+#[test]
+fn whether_the_order_holds_is_said_in_every_form() {
+    let mixed = data("mixed.dat");
+    let asked = ["replay", &mixed, "-p", "skylake-sp", "-g", "menu,teo"];
+    let said = |more: &[&str]| out(&idlewise(&[&asked[..], more].concat()));
+    assert!(!said(&[]).contains("the order holds"), "it was not asked");
+    for form in ["table", "mail", "json"] {
+        let text = said(&["--sensitivity", "-f", form]);
+        assert!(text.contains("the order holds for all sleep lengths"), "{form}: {text}");
+    }
+    assert!(said(&[]).contains("energy is relative"));
+}

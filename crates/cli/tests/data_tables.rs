@@ -254,7 +254,7 @@ fn a_terminal_is_given_no_file_and_the_way_out() {
         assert!(piped.starts_with(if form == "arrow" { b"ARROW1" } else { b"PAR1" }), "{form}");
     }
     let refused = idlewise(&["info", mixed.to_str().unwrap(), "-f", "orc"], &root());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("csv, json, parquet or arrow"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("csv, json, parquet, arrow"));
 }
 
 fn page() -> String {

@@ -92,7 +92,7 @@ pub fn recording_hashes(head: &TraceHead) -> Vec<Hash> {
     vec![Hash { name: head.name.clone(), hash: head.hash.clone() }]
 }
 
-/// What a file is told by.
+/// Name and hash of a file.
 #[must_use]
 pub fn file_hash(path: &Path, hash: &str) -> Hash {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
