@@ -43,6 +43,8 @@ pub struct WhyDiffer {
     pub version: String,
     pub request: WhyDifferRequest,
     pub head: TraceHead,
+    /// What the two governors are called.
+    pub governors: [String; 2],
     /// Where the governors came from that are none of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<ForeignHead>,
@@ -121,6 +123,7 @@ pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError>
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
         head: TraceHead::new(recording, |cpu| placement.missing(cpu)),
+        governors: pair.each_ref().map(Governor::label),
         foreign: foreign_among(&pair[0], &[Candidate::of(pair[1].clone())]),
         waits: WaitCounts::new(&all),
         moments: moments

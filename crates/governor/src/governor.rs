@@ -20,6 +20,8 @@ pub struct Governor {
     origin: Origin,
     /// It is called by its path, since another has the same name.
     by_path: bool,
+    /// What the user calls it.
+    called: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,7 +52,7 @@ impl Governor {
             id: spec.id.clone(),
             nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
         })?;
-        Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false })
+        Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false, called: None })
     }
 
     /// Finds what the user named; a file is compiled as [`Workshop::from_env`] says.
@@ -90,7 +92,12 @@ impl Governor {
         let made = workshop.make(&Source { given, file: &file, version }, false)?;
         let (name, version) = (label(given, &file, tree.as_ref()), version.cloned());
         let foreign = Foreign { file, version, name, made, workshop: workshop.clone() };
-        Ok(Self { spec: spec.clone(), origin: Origin::Foreign(Arc::new(foreign)), by_path: false })
+        Ok(Self {
+            spec: spec.clone(),
+            origin: Origin::Foreign(Arc::new(foreign)),
+            by_path: false,
+            called: None,
+        })
     }
 
     /// The same governor with `more` parameters set.
@@ -125,9 +132,18 @@ impl Governor {
         self
     }
 
-    /// The name with the parameters.
+    /// The same, called by a name of the user's.
+    #[must_use]
+    pub fn called(self, name: &str) -> Self {
+        Self { called: Some(name.to_owned()), ..self }
+    }
+
+    /// What the user calls it, or else the name with the parameters.
     #[must_use]
     pub fn label(&self) -> String {
+        if let Some(called) = &self.called {
+            return called.clone();
+        }
         Spec { id: self.name().to_owned(), params: self.spec.params.clone() }.to_string()
     }
 

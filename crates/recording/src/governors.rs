@@ -176,7 +176,7 @@ fn check_no_oracle(text: &str) -> Result<(), CommandError> {
 /// As [`find_all`], and where it means several.
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
     check_trees(trees)?;
-    let (_, text) = labelled(text);
+    let (given, text) = labelled(text);
     check_no_oracle(text)?;
     let named = with_trees(&[text.to_owned()])?;
     let one = match named.as_slice() {
@@ -185,7 +185,13 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError>
     };
     let mut sources = expand(&one.parse()?, trees)?;
     match (sources.pop(), sources.is_empty()) {
-        (Some(source), true) => Ok(Governor::open(&source)?),
+        (Some(source), true) => {
+            let governor = Governor::open(&source)?;
+            Ok(match given {
+                Some(label) => governor.called(label),
+                None => governor,
+            })
+        }
         _ => {
             let why = format!("that is a whole kernel tree; write {text}/GOVERNOR for one of it");
             Err(CommandError::argument("--governor", format!("governor `{text}`"), why))

@@ -46,7 +46,7 @@ pub fn explain(r: &ExplainReport) -> Report {
 /// Where two governors part.
 #[must_use]
 pub fn why_differ(r: &WhyDiffer) -> Report {
-    let [a, b] = &r.request.governors;
+    let [a, b] = &r.governors;
     let mut out =
         Report { preamble: head_lines(&r.head), data: Some(data::why_differ(r)), ..Report::default() };
     out.preamble.extend(r.foreign.iter().map(foreign_line));

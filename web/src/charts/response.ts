@@ -10,7 +10,7 @@ export const response: Chart = {
   name: 'response',
   title: 'Responses to a step and to a ramp',
   about:
-    'A step is a load that runs 300 ms without a break; a ramp one that runs a growing share of each 20 ms; then the CPU is idle. Utilisation, 0 to 1024, is that of a CPU at full speed; MHz is the clock of the fastest CPU, simulated under the first idle governor; while nothing runs, nobody asks for another clock.',
+    'A step is a load that runs 300 ms without a break; a ramp one that runs a growing share of each 20 ms; then the CPU is idle. Utilisation, 0 to 1024, is that of a CPU at full speed; MHz is the clock of the fastest CPU with the same work, which takes longer at lower clocks, simulated under the first idle governor; while nothing runs, nobody asks for another clock.',
   tables: ['response'],
   draw(tables, look): Spec | null {
     const rows = tables.rows('response').filter((r) => finite(r.value));

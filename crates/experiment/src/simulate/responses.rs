@@ -37,6 +37,8 @@ const MS: u64 = 1_000_000;
 const READ_NS: u64 = 2 * MS;
 /// The loads begin after this, ns: clocks are at their lowest then.
 const BEFORE_NS: u64 = 200 * MS;
+/// Before that the task runs so many times for a moment.
+const SHORT_RUNS: u64 = 20;
 
 /// A load: times of running and of sleeping in turn, ns.
 struct Load {
@@ -74,18 +76,23 @@ impl Load {
         (0..=self.duration_ns() / READ_NS).map(|n| n * READ_NS)
     }
 
-    /// The same as the workload of one task that stays on `cpu`.
+    /// The same as the workload of one task that stays on `cpu`: as much work as that does in these times at its highest clock.
     fn workload(&self, cpu: usize) -> Result<Workload, ExperimentError> {
-        let mut phases = format!("\"before\" : {{ \"sleep\" : {} }}", BEFORE_NS / 1000);
+        // A new task is taken for half of a CPU until it was seen to run short a few times.
+        let mut phases = format!(
+            "\"before\" : {{ \"loop\" : {SHORT_RUNS}, \"run\" : 10, \"sleep\" : {} }}",
+            BEFORE_NS / 1000 / SHORT_RUNS
+        );
         for (i, (runs, sleeps)) in self.turns.iter().enumerate() {
             let (runs, sleeps) = (runs / 1000, sleeps / 1000);
-            let Ok(()) = write!(phases, ", \"turn{i}\" : {{ \"runtime\" : {runs}, \"sleep\" : {sleeps} }}")
+            let Ok(()) = write!(phases, ", \"turn{i}\" : {{ \"run\" : {runs}, \"sleep\" : {sleeps} }}")
             else {
                 unreachable!("a text takes what is written to it")
             };
         }
         let text = format!(
-            "{{ \"tasks\" : {{ \"load\" : {{ \"cpus\" : [{cpu}], \"loop\" : 1, \"phases\" : {{ {phases} }} }} }} }}"
+            "{{ \"tasks\" : {{ \"load\" : {{ \"cpus\" : [{cpu}], \"loop\" : 1, \"phases\" : {{ {phases} }} }} }}, \
+             \"global\" : {{ \"calibration\" : \"CPU{cpu}\" }} }}"
         );
         Ok(Workload::from_text(self.name, &text)?)
     }
