@@ -148,7 +148,9 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
     assert!(err(&o).starts_with("FAILED energy > +2%: +28.30%"), "{}", err(&o));
-    assert!(out(&o).starts_with("trace,part,by,kind,a_state,b_state,quantity,a,b,assumed,warnings\n"));
+    assert!(out(&o).starts_with(
+        "trace,governor_a,governor_b,part,by,kind,a_state,b_state,quantity,a,b,assumed,warnings\n"
+    ));
     let o = with(&["--fail-if", "differ > 90%", "--per", "cpu", "--format", "markdown"]);
     assert_eq!((o.status.code(), err(&o).as_str()), (Some(0), ""));
     refused(&[&args[..], &["--fail-if", "too_deep >> 1"]].concat(), &["character 10", "> >= < <=", "+1pp"]);

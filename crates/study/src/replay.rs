@@ -10,6 +10,7 @@ mod spoken;
 mod stage;
 
 use idlewise_score::Score;
+use idlewise_score::measure::DECIDING;
 
 pub use answer::answer;
 use decisions::Decisions;
@@ -109,6 +110,7 @@ pub fn replay_with(
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
+    report.answer = answer(&report, &DECIDING);
     decisions.map_or(Ok(()), Decisions::end)?;
     Ok((report, detail))
 }

@@ -201,7 +201,7 @@ fn csv_has_a_column_or_a_quantity_for_each_and_nothing_else() {
     let report = compared(Vec::new());
     let csv = view::compare(&report).render(Format::Csv, &report).unwrap();
     let rows = csv.lines().map(|l| l.split(',').collect::<Vec<_>>());
-    let found: BTreeSet<String> = rows.filter(|r| r[2] == "metric").map(|r| r[6].to_owned()).collect();
+    let found: BTreeSet<String> = rows.filter(|r| r[4] == "metric").map(|r| r[8].to_owned()).collect();
     let unit = &report.traces[0].comparison.a.score.energy_unit;
     let compared = Measure::all_in(Place::Compared).map(|m| format!("{}{}", m.name, m.unit.suffix(unit)));
     let faults = names(Place::Fault).into_iter().map(str::to_owned);

@@ -15,11 +15,9 @@ use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, Recording, TraceHead};
 use idlewise_replay::{RunCounts, Setting, Workload};
-use idlewise_score::measure::DECIDING;
 use idlewise_score::{Counts, Score, Tally};
 use rayon::prelude::*;
 
-use super::answer::answer;
 use super::decisions::{DecisionPages, Decisions};
 use super::detail::{Pictures, ReplayDetail, Tallies};
 use super::report::{
@@ -258,7 +256,7 @@ impl<'a> Stage<'a> {
         });
         let recordings = &self.placement.recordings;
         let foreign = governors::foreign_with(self.candidates, recordings, runs.iter().map(|r| &r.kernels));
-        let mut report = ReplayReport {
+        Ok(ReplayReport {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             request: self.request.clone(),
@@ -268,9 +266,7 @@ impl<'a> Stage<'a> {
             traces,
             together,
             answer: Answer::default(),
-        };
-        report.answer = answer(&report, &DECIDING);
-        Ok(report)
+        })
     }
 
     fn results(&self, runs: &[CpuRuns<'a>], oracle: &CpuRuns<'a>, baseline: usize) -> Vec<GovernorResult> {
