@@ -5,7 +5,7 @@
 #   install.sh install BINARY      below $DESTDIR$PREFIX, /usr/local if PREFIX is not set
 #   install.sh uninstall
 # The manual pages and completions are written by the command itself. A binary of another architecture cannot do that
-# here: DESCRIBE names one that can. NO_STRIP=1 keeps the symbols.
+# here: DESCRIBE names one that can. NO_STRIP=1 keeps the symbols; NOTICES_LATER=1 says that the caller adds the notices of libraries.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +45,7 @@ install_all() { # BINARY
 	# Written by make, or by the packager.
 	if [ -e "${binary%/*}/third-party-notices.txt" ]; then
 		put 644 "${binary%/*}/third-party-notices.txt" "$doc/third-party-notices.txt"
-	else
+	elif [ -z "${NOTICES_LATER-}" ]; then
 		echo "install.sh: without third-party-notices.txt, the notices of the libraries in the command (tools/third-party.py)" >&2
 	fi
 	put 644 "$described/completions/idlewise.bash" "$bash_completion"

@@ -27,7 +27,7 @@ glibc_of() { # BINARY
 
 stage() { # FOLDER TARGET PREFIX: what make install puts there
 	rm -rf "$1"
-	DESTDIR=$1 PREFIX=$3 DESCRIBE=$describe STRIP=$strip tools/install.sh install "target/$2/release/idlewise"
+	DESTDIR=$1 PREFIX=$3 DESCRIBE=$describe STRIP=$strip NOTICES_LATER=1 tools/install.sh install "target/$2/release/idlewise"
 	python3 tools/third-party.py "$2" "$1.copyright" "$1$3/share/doc/idlewise/third-party-notices.txt"
 	chmod 644 "$1$3/share/doc/idlewise/third-party-notices.txt"
 }
