@@ -21,7 +21,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce fuzz browser prometheus help
+.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -118,11 +118,14 @@ bench: ## every benchmark of the crates; what needs a kernel's governors finds t
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
 
-reproduce: build ## every published experiment, and the guide's numbers compared with them (a few minutes)
+reproduce: build ## every published experiment from its samples, and the guide's tables compared with it (five minutes)
 	@mkdir -p target && rm -f target/reproduced.json
 	$(IDLEWISE) reproduce --format json --output target/reproduced.json
 	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --workspace --locked \
-		--test experiment guide_to_reproducing:: -- --nocapture
+		--test reproduce guide_to_reproducing:: -- --nocapture
+
+reproduce-fit: build ## draw the samples of what was not published anew where the model has changed; goes on where it was cut off (an hour)
+	$(IDLEWISE) reproduce --draw --to experiments/samples --draws $(or $(DRAWS),2400) --force
 
 fuzz: ## broken files of every kind through their readers, every check on: INPUTS of each, 100000 unless told
 	@tools/need.sh cargo cc

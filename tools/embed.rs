@@ -7,14 +7,20 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let (folder, extension) = match var("CARGO_PKG_NAME")?.as_str() {
-        "idlewise-platform" => ("platforms", "toml"),
-        "idlewise-workload" => ("workloads", "json"),
-        "idlewise-experiment" => ("experiments", "toml"),
+    let folders: &[(&str, &str, &str)] = match var("CARGO_PKG_NAME")?.as_str() {
+        "idlewise-platform" => &[("platforms", "toml", "shipped.rs")],
+        "idlewise-workload" => &[("workloads", "json", "shipped.rs")],
+        "idlewise-reproduce" => {
+            &[("experiments", "toml", "shipped.rs"), ("experiments/samples", "toml", "samples.rs")]
+        }
         other => {
             return Err(io::Error::other(format!("{other}: which folder is its own is not written here")));
         }
     };
+    folders.iter().try_for_each(|(folder, extension, to)| embed(folder, extension, to))
+}
+
+fn embed(folder: &str, extension: &str, to: &str) -> io::Result<()> {
     let dir = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../..").join(folder).canonicalize()?;
     println!("cargo::rerun-if-changed={}", dir.display());
     let mut files = Vec::new();
@@ -32,7 +38,7 @@ fn main() -> io::Result<()> {
         code += &format!("    ({id:?}, include_str!({:?})),\n", path.to_string_lossy());
     }
     code += "]\n";
-    fs::write(PathBuf::from(var("OUT_DIR")?).join("shipped.rs"), code)
+    fs::write(PathBuf::from(var("OUT_DIR")?).join(to), code)
 }
 
 fn var(name: &str) -> io::Result<String> {

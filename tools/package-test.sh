@@ -49,7 +49,7 @@ inside dpkg -i /root/idlewise.deb >"$work/log" 2>&1 || {
 inside sh -eu -c '
 	idlewise --version --verbose
 	cd /usr/share/doc/idlewise
-	idlewise replay tests/data/mixed.dat --platform pixel6 --governor menu,teo-util,oracle | grep -E "^ (governor|menu) "
+	idlewise replay tests/data/mixed.dat --platform pixel6 --governor menu,teo-util,oracle | grep -E "^ (metric|idle energy)"
 	idlewise info tests/data/mixed.dat >/dev/null
 	idlewise score tests/data/mixed.dat >/dev/null
 	idlewise platform check /usr/share/idlewise/platforms/pixel6.toml

@@ -130,11 +130,12 @@ export interface Rows {
     row: string;
     column: string;
     unit: string;
-    published_from: number | null;
-    published_to: number | null;
+    published: number | null;
+    noise: number | null;
     ours: number | null;
-    half_width: number | null;
-    grade: string;
+    low: number | null;
+    high: number | null;
+    stands: string;
   };
 }
 

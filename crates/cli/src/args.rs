@@ -139,6 +139,12 @@ pub(crate) struct SimulateArgs {
     /// Number of CPUs, if the platform does not fix it
     #[arg(help_heading = MACHINE, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: Option<u32>,
+    /// Change a value of the platform's file; may be repeated
+    ///
+    /// The key is a path with the names of blocks: --set cluster.LITTLE.state.c2.refill_us=100
+    /// --set cluster.BIG.clock.max_khz=1500000. docs/reference/platform-format.md has all keys.
+    #[arg(help_heading = MACHINE, long, value_name = "KEY=VALUE", value_parser = change, conflicts_with = "trace")]
+    pub(crate) set: Vec<(String, String)>,
     /// Power of all parts other than the CPUs [default: the platform's]
     ///
     /// Constant power that the battery supplies to display, memory, radio and so on.
@@ -165,13 +171,13 @@ pub(crate) struct SimulateArgs {
     ///
     /// Recordings of real runs of the workload, by `idlewise boot` or on a machine: each is simulated with its
     /// machine and its idle governor, and the simulation compared with the recording.
-    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw"])]
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw", "set"])]
     pub(crate) beside: Vec<PathBuf>,
     /// Show all counts for each task
     #[arg(long)]
     pub(crate) tasks: bool,
     /// Repeat the request that a JSON result records
-    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "trees"])]
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "set", "trees"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
@@ -179,33 +185,6 @@ pub(crate) struct SimulateArgs {
     pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) all: DetailsArgs,
-    #[command(flatten)]
-    pub(crate) page: PageArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = examples::REPRODUCE)]
-pub(crate) struct ReproduceArgs {
-    /// Experiments that ship with idlewise, or files [default: all]
-    ///
-    /// Of all, a summary only. The format of files: docs/reference/experiments.md.
-    #[arg(value_name = "NAME")]
-    pub(crate) names: Vec<String>,
-    /// List the experiments that ship with idlewise
-    #[arg(long, exclusive = true)]
-    pub(crate) list: bool,
-    /// Fit the models' parameters again, and show the result
-    ///
-    /// They are fitted to the baseline's numbers only.
-    #[arg(long)]
-    pub(crate) fit: bool,
-    /// Allow this C file, if an experiment names it
-    ///
-    /// Without this, C that an experiment names is neither compiled nor run.
-    #[arg(long, value_name = "FILE", requires = "names")]
-    pub(crate) trust: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]
@@ -320,6 +299,12 @@ fn hz(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|hz| HZ.contains(hz)).ok_or_else(|| {
         format!("expected {} to {} ticks per second, mostly 100, 250, 300 or 1000", HZ.start(), HZ.end())
     })
+}
+
+/// `KEY=VALUE`, of a platform's file.
+fn change(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE, such as hz=1000")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// `12.345` as ns.

@@ -6,12 +6,13 @@ use crate::ab::AbArgs;
 use crate::advise::AdviseArgs;
 use crate::args::{
     CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs, ReplayArgs,
-    ReproduceArgs, SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
+    SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
 use crate::boot::BootArgs;
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
 use crate::record::RecordArgs;
+use crate::reproduce::ReproduceArgs;
 use crate::restore::RestoreArgs;
 use crate::top::TopArgs;
 

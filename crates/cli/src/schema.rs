@@ -3,7 +3,6 @@
 
 use idlewise_conform::drive::{self, DriveReport};
 use idlewise_experiment::beside::{self, BesideReport};
-use idlewise_experiment::reproduce::{self, ReproduceReport};
 use idlewise_experiment::simulate::{self, SimulateReport};
 use idlewise_explain::{self as explain, ExplainReport, WhyDiffer};
 use idlewise_live::watch::{self, Snapshot};
@@ -12,6 +11,7 @@ use idlewise_machine::advise::{self, Advice};
 use idlewise_machine::boot::{self, BootReport, SelfTest};
 use idlewise_machine::diff::{self, DiffReport};
 use idlewise_machine::record::{self, RecordReport};
+use idlewise_reproduce::{self as reproduce, ReproduceReport};
 use idlewise_study::compare::{self, CompareReport};
 use idlewise_study::info::{self, Info};
 use idlewise_study::replay::{self, ReplayReport};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_experiment::again::{request as recorded_request, same_inputs};
@@ -112,10 +113,22 @@ fn list() -> Done {
 /// Runs of each combination, unless something else is asked for: fewer have no interval that means much.
 const RUNS: u64 = 5;
 
+/// The changes by key, each once.
+fn changes(all: &[(String, String)]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut out = BTreeMap::new();
+    for (key, value) in all {
+        if out.insert(key.clone(), value.clone()).is_some() {
+            return Err(Failure::Error(format!("--set {key}: is given twice; leave one out")));
+        }
+    }
+    Ok(out)
+}
+
 fn request(a: &SimulateArgs) -> Result<SimulateRequest, Failure> {
     Ok(SimulateRequest {
         workload: a.workload.clone().unwrap_or_default(),
         platform: a.platform.clone(),
+        changes: changes(&a.set)?,
         governors: listed_governors("--governor", &a.governor)?,
         kernel_trees: a.kernels.trees.clone(),
         cpufreq: split_governors("--cpufreq", &a.cpufreq)?,

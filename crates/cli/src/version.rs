@@ -22,7 +22,7 @@ pub(crate) fn text(verbose: bool) -> String {
         ("compiler", env!("IDLEWISE_BUILT_RUSTC").to_owned()),
         ("governors", count(idlewise_governor::catalog().len(), "compiled in, and the oracle")),
         ("platforms", count(idlewise_platform::shipped().len(), "compiled in")),
-        ("experiments", count(idlewise_experiment::reproduce::shipped().len(), "compiled in")),
+        ("experiments", count(idlewise_reproduce::shipped().len(), "compiled in")),
     ];
     facts.iter().fold(head, |text, (name, fact)| text + &format!("{name:<12}{fact}\n"))
 }

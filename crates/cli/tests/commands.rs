@@ -187,7 +187,7 @@ fn an_experiment_without_a_number_is_not_done() {
     let path = dir.path().join("it.toml").display().to_string();
     let experiment = |fact: &str| {
         format!(
-            "format = 1\nid = \"it\"\ntitle = \"t\"\n[document]\nnumber = \"1\"\ntitle = \"t\"\nlines = \"1\"\n[setup]\nplatform = \"pixel6\"\nworkload = \"timer\"\n\
+            "format = 2\nid = \"it\"\ntitle = \"t\"\n[document]\nnumber = \"1\"\ntitle = \"t\"\nlines = \"1\"\n[setup]\nplatform = \"pixel6\"\nworkload = \"timer\"\n\
              seconds = 0.01\n[[column]]\nname = \"a\"\nbaseline = true\n[[row]]\nname = \"r\"\nunit = \"\"\n\
              fact = \"{fact}\"\npublished = {{ a = 1 }}\n"
         )
@@ -669,14 +669,14 @@ fn published_tables_are_listed_and_laid_beside_ours() {
     let list = out(&idlewise(&["reproduce", "--list"]));
     assert!(list.lines().any(|l| l.starts_with("walt-ramp") && l.contains(" 1.2: Ramp of a task")), "{list}");
     let table = out(&idlewise(&["reproduce", "pelt-times"]));
-    for words in ["document 1, table 1.1", "rise to 80 % [ms]", "74.30", "matches", "differs"] {
+    for words in ["document 1, table 1.1", "rise to 80 % [ms]", "74.30", "level"] {
         assert!(table.contains(words), "{words}: {table}");
     }
     let csv = out(&idlewise(&["reproduce", "pelt-times", "--format", "csv"]));
     assert_eq!(csv.lines().count(), 1 + 4 * 7, "{csv}");
     let json: serde_json::Value =
         serde_json::from_str(&out(&idlewise(&["reproduce", "pelt-times", "-f", "json"]))).unwrap();
-    assert_eq!(json["schema"], "idlewise.reproduce/3");
+    assert_eq!(json["schema"], "idlewise.reproduce/5");
     assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
     refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
 }

@@ -200,7 +200,7 @@ fn neither_do_events_of_a_trace() {
     }
 }
 
-const EXPERIMENT: &str = "format = 1
+const EXPERIMENT: &str = "format = 2
 id = \"mailed\"
 title = \"t\"
 [document]
@@ -338,11 +338,12 @@ fn neither_does_a_result_that_is_asked_again() {
 fn numbers_of_a_file_are_checked_as_options_are() {
     let mail = Mail::new();
     let with = |line: &str| EXPERIMENT.replace("seconds = 0.01", &format!("seconds = 0.01\n{line}"));
+    let repeated = |n: &str| EXPERIMENT.replace("[document]", &format!("repeat = {n}\n[document]"));
     for (text, word) in [
         (with("cpus = 0"), "cpus"),
         (with("cpus = 1000000000"), "cpus"),
-        (with("repeat = 0"), "repeat"),
-        (with("repeat = 1000000000"), "repeat"),
+        (repeated("0"), "repeat = 0; expected 1 to 100"),
+        (repeated("1000000000"), "repeat = 1000000000"),
         (with("hz = 0"), "hz"),
         (with("hz = 4294967295"), "hz"),
         (EXPERIMENT.replace("0.01", "0"), "seconds"),

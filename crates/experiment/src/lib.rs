@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Simulated runs, published experiments, and both compared with real runs.
+//! Simulated runs, and runs compared with real ones.
 
 pub mod again;
 pub mod beside;
 pub mod error;
-pub mod reproduce;
 pub mod simulate;
 
 pub use error::ExperimentError;

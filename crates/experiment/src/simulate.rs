@@ -3,7 +3,8 @@
 
 mod answer;
 mod books;
-pub(crate) mod bounds;
+pub mod bounds;
+mod clusters;
 mod fact;
 mod facts;
 mod kernel;
@@ -33,6 +34,7 @@ use rayon::prelude::*;
 
 use crate::ExperimentError;
 use books::Books;
+use clusters::{ClusterTime, Clusters};
 pub use fact::{Fact, FactUnit};
 use idlewise_explain::convert::Form;
 use idlewise_recording::CommandError;
@@ -42,6 +44,7 @@ use idlewise_recording::limits;
 use idlewise_study::breaches::breach_words;
 use idlewise_study::replay::PlatformHead;
 pub(crate) use kernel::Kernel;
+pub use kernel::pelt_of;
 pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
 pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};
@@ -85,7 +88,7 @@ struct Job<'j> {
 }
 
 /// What comes back from a governor's own process.
-type Ran = (Outcome, Vec<Counts>, Vec<Ramp>);
+type Ran = (Outcome, Vec<Counts>, Vec<Ramp>, Vec<ClusterTime>);
 
 /// The workloads that come with idlewise, and what each stands for.
 ///
@@ -222,13 +225,13 @@ pub(crate) fn simulate_on(
 }
 
 /// The same with a workload that was read already; the request's name of it is only repeated.
-pub(crate) fn simulate_workload(
+pub fn simulate_workload(
     request: &SimulateRequest,
     workload: &Workload,
     trace: Option<&TraceTo<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<SimulateReport, ExperimentError> {
-    let platform = idlewise_platform::find(&request.platform)?;
+    let platform = idlewise_platform::find(&request.platform)?.changed(&request.changes)?;
     simulate_on(&platform, request, workload, None, trace, progress)
 }
 
@@ -317,6 +320,12 @@ fn signals(request: &SimulateRequest, kernel: Kernel) -> Result<Vec<Named>, Expe
     request.signals.iter().map(named).collect()
 }
 
+/// A run and what its watchers saw.
+fn seen(out: Outcome, (books, (ramps, clusters)): (Books<'_>, (Ramps, Clusters))) -> Ran {
+    let clusters = clusters.times(out.end_ns);
+    (out, books.counts(), ramps.ramps(), clusters)
+}
+
 impl Stage<'_> {
     /// What the energies of a run depend on.
     fn energies(&self) -> impl Iterator<Item = &EnergyTable> {
@@ -366,7 +375,7 @@ impl Stage<'_> {
         machine.grid.phase_ns = self.tick_ns.unwrap_or_else(by_chance) % machine.grid.period_ns;
         let play = |loader: &Loader<'_>| -> Result<Result<Ran, String>, GovernorError> {
             let mut instance = loader.load(self.machine.grid.period_ns)?;
-            let watch = (Books::new(&machine), Ramps::new(&machine));
+            let watch = (Books::new(&machine), (Ramps::new(&machine), Clusters::new(&machine)));
             match self.play(&machine, &setting, &mut instance, watch) {
                 Ok(ran) => Ok(Ok(ran)),
                 Err(SimError::Governor(e)) => Err(e),
@@ -381,11 +390,11 @@ impl Stage<'_> {
         machine: &Machine<'_>,
         setting: &Setting,
         governor: &mut Instance,
-        mut watch: (Books<'_>, Ramps),
+        mut watch: (Books<'_>, (Ramps, Clusters)),
     ) -> Result<Ran, SimError> {
         let Some(to) = self.trace else {
             let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
-            return Ok((out, watch.0.counts(), watch.1.ramps()));
+            return Ok(seen(out, watch));
         };
         let failed = |e: std::io::Error| SimError::Watch(format!("{}: {e}", to.path.display()));
         let out = BufWriter::new(to.file);
@@ -393,8 +402,7 @@ impl Stage<'_> {
         let mut watch = (watch, tracer);
         let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
         watch.1.finish().map_err(failed)?;
-        let (books, ramps) = watch.0;
-        Ok((out, books.counts(), ramps.ramps()))
+        Ok(seen(out, watch.0))
     }
 
     fn combination(
@@ -414,8 +422,10 @@ impl Stage<'_> {
         let mut facts: Vec<Vec<Fact>> = Vec::new();
         for (seed, ran) in (self.seed..).zip(runs) {
             match ran {
-                Ok((out, counts, ramps)) => {
-                    let own = facts::facts(&self.machine, self.workload, &self.meters, &out, &counts, &ramps);
+                Ok((out, counts, ramps, clusters)) => {
+                    let mut own =
+                        facts::facts(&self.machine, self.workload, &self.meters, &out, &counts, &ramps);
+                    own.extend(facts::clusters(&self.machine, &out, &counts, &clusters));
                     c.notes.extend(self.remarks(&out, &facts::score(&self.machine, &counts)));
                     c.runs.push(SimulatedRun {
                         seed,

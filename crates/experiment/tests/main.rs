@@ -11,5 +11,5 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod again;
-mod guide_to_reproducing;
+mod changes;
 mod limits;

@@ -2,7 +2,7 @@
 //! Published tables and ours: each cell as a point, each document's table with its grades.
 
 use idlewise_chart::{Cell, Column, Kind, PageData, Table};
-use idlewise_experiment::reproduce::{Cell as Compared, Compare, Grade, ReproduceReport, Reproduced};
+use idlewise_reproduce::{Cell as Compared, Class, ReproduceReport, Reproduced, Verdict};
 
 use crate::{Source, call, put_first};
 
@@ -16,10 +16,9 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
     let mut out = of.page(Kind::Reproduce, &title);
     out.verdicts = r.experiments.iter().map(verdict).collect();
     // Each table is here with exact numbers; the text has the summary besides.
-    let ids: Vec<String> = r.experiments.iter().map(|e| format!("{}: ", e.experiment.id)).collect();
-    out.tables.retain(|t| !ids.iter().any(|id| t.title.starts_with(id)));
+    out.tables.retain(|t| !r.experiments.iter().any(|e| t.title == e.experiment.id));
     let published = r.experiments.iter().fold(Table::of_charts("published"), |mut t, one| {
-        t.rows.extend(one.cells.iter().map(|c| point(one, c)));
+        t.rows.extend(one.cells.iter().filter_map(|c| point(one, c)));
         t
     });
     let tables = r.experiments.iter().map(table);
@@ -28,35 +27,42 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
     out
 }
 
-/// `rk3399-timer, 12 cells: matches 5, differs 3`.
+/// `rk3399-timer: 12 differences, sign right 9, size right 3`.
 fn verdict(one: &Reproduced) -> String {
-    let grades = [
-        Grade::Matches,
-        Grade::SameSign,
-        Grade::Differs,
-        Grade::Missing,
-        Grade::Fit,
-        Grade::Baseline,
-        Grade::Unpublished,
-    ];
-    let counts = grades.map(|g| (one.count(g), g.words()));
-    let words: Vec<String> =
-        counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{words} {n}")).collect();
-    format!("{}, {} cells: {}", one.experiment.id, one.cells.len(), words.join(", "))
+    let count = |is: &dyn Fn(&&Compared) -> bool| one.cells.iter().filter(is).count();
+    format!(
+        "{}: {} differences, sign right in {}, size in {}",
+        one.experiment.id,
+        count(&|c| c.class == Class::Difference),
+        count(&|c| c.has_sign(Verdict::Right)),
+        count(&|c| c.has_size(Verdict::Right))
+    )
 }
 
-fn point(one: &Reproduced, c: &Compared) -> Vec<Cell> {
-    vec![
+/// A difference as a point; nothing for other cells.
+fn point(one: &Reproduced, c: &Compared) -> Option<Vec<Cell>> {
+    let effect = c.effect.as_ref().filter(|_| c.class == Class::Difference)?;
+    Some(vec![
         one.experiment.id.as_str().into(),
         c.row.as_str().into(),
         c.column.as_str().into(),
-        c.unit.as_str().into(),
-        c.published.map(|p| p[0]).into(),
-        c.published.map(|p| p[1]).into(),
-        c.ours.into(),
-        c.half_width.into(),
-        c.grade.words().into(),
-    ]
+        if c.unit == "%" { "points" } else { "%" }.into(),
+        effect.published.into(),
+        effect.noise.value.into(),
+        effect.predicted.median.into(),
+        effect.predicted.interval.low.into(),
+        effect.predicted.interval.high.into(),
+        stands(c).into(),
+    ])
+}
+
+/// How a difference stands, in one of the words of the chart.
+fn stands(c: &Compared) -> &'static str {
+    match &c.reason {
+        Some(reason) => reason.words(),
+        None if c.class == Class::Difference => "right",
+        None => c.class.words(),
+    }
 }
 
 /// The cells of one document's table.
@@ -69,38 +75,42 @@ fn table(one: &Reproduced) -> Table {
         Column::number("published_from", "published, from", ""),
         Column::number("published_to", "to", ""),
         Column::number("ours", "ours", ""),
-        Column::number("half_width", "95 % \u{b1}", ""),
-        Column::number("difference", "difference", "%, points"),
-        Column::number("published_change_pct", "published change", "%"),
-        Column::number("our_change_pct", "our change", "%"),
-        Column::text("grade", "grade"),
+        Column::number("ours_low", "90 %, from", ""),
+        Column::number("ours_high", "to", ""),
+        Column::number("published_change", "published change", "%, points"),
+        Column::number("noise", "\u{b1}", "%, points"),
+        Column::number("change", "our change", "%, points"),
+        Column::number("change_low", "90 %, from", "%, points"),
+        Column::number("change_high", "to", "%, points"),
+        Column::text("sign", "sign"),
+        Column::text("size", "size"),
+        Column::text("stands", "what it is"),
     ];
     let row = |c: &Compared| -> Vec<Cell> {
+        let change = c.effect.as_ref().map(|e| e.predicted).or(c.change);
+        let judged = c.effect.as_ref().filter(|_| c.class == Class::Difference);
         vec![
             c.row.as_str().into(),
             c.column.as_str().into(),
             c.unit.as_str().into(),
             c.published.map(|p| p[0]).into(),
             c.published.map(|p| p[1]).into(),
-            c.ours.into(),
-            c.half_width.into(),
-            c.difference.into(),
-            c.published_change_pct.into(),
-            c.our_change_pct.into(),
-            c.grade.words().into(),
+            c.ours.map(|p| p.median).into(),
+            c.ours.map(|p| p.interval.low).into(),
+            c.ours.map(|p| p.interval.high).into(),
+            c.effect.as_ref().map(|e| e.published).into(),
+            c.effect.as_ref().map(|e| e.noise.value).into(),
+            change.map(|p| p.median).into(),
+            change.map(|p| p.interval.low).into(),
+            change.map(|p| p.interval.high).into(),
+            judged.map_or("", |e| e.sign.words()).into(),
+            judged.map_or("", |e| e.size.words()).into(),
+            stands(c).into(),
         ]
     };
-    let changes = e.row.iter().all(|r| r.compare == Compare::Change);
     without_unknown(Table {
         name: format!("experiment-{}", e.id),
-        title: format!(
-            "{}: {} (document {}, {}{})",
-            e.id,
-            e.title,
-            e.document.number,
-            e.document.tables,
-            if changes { "; changes are compared" } else { "" }
-        ),
+        title: format!("{}: {} (document {}, {})", e.id, e.title, e.document.number, e.document.tables),
         columns,
         rows: one.cells.iter().map(row).collect(),
     })

@@ -130,6 +130,11 @@ impl<'p> Machine<'p> {
         Some(info.get(state)?.measured_wake_ns?.saturating_sub(shallowest_ns))
     }
 
+    /// How much longer a task's first work takes after an idle state, ns at any clock.
+    pub fn refill_ns(&self, c: usize, state: usize) -> u64 {
+        self.clusters[self.cpus[c].cluster].info.get(state).map_or(0, |info| info.refill_ns)
+    }
+
     /// Speed of the CPU whose microseconds the work of `workload` is in.
     pub(crate) fn work_speed(&self, workload: &Workload) -> u64 {
         let fastest = self.cpus.iter().map(|c| c.speed).max().unwrap_or(1024);

@@ -43,6 +43,9 @@ pub struct Clock {
     pub up_rate_limit_us: Option<u64>,
     /// The same for `down_rate_limit_us`.
     pub down_rate_limit_us: Option<u64>,
+    /// The highest clock that governors may choose, kHz, where that is not the highest of all (`scaling_max_freq`, as a thermal
+    /// limit sets it).
+    pub max_khz: Option<u64>,
     /// The device tree's `dynamic-power-coefficient`, uW/MHz/V^2.
     pub coefficient: Option<u64>,
     /// Where the numbers come from.

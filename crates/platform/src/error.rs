@@ -40,6 +40,14 @@ pub enum PlatformError {
         /// What the system said.
         reason: String,
     },
+    /// A value of a platform cannot be changed.
+    #[error("{key} = {value}: {what}; docs/reference/platform-format.md has the keys")]
+    Change {
+        key: String,
+        value: String,
+        /// What was found and what was expected.
+        what: String,
+    },
     /// State powers do not make an energy table.
     #[error("{0}")]
     Energy(String),

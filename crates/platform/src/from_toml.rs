@@ -87,6 +87,7 @@ struct RawState {
     #[serde(default)]
     flags: Vec<Spanned<String>>,
     measured_wake_ns: Option<Spanned<i64>>,
+    refill_us: Option<Spanned<i64>>,
 }
 
 #[derive(Deserialize)]
@@ -328,7 +329,15 @@ impl Reader<'_> {
                 disabled: s.disabled || entry == EntryKind::S2idle,
             });
             let measured_wake_ns = measured.map(i64::unsigned_abs);
-            info.push(StateInfo { desc: s.desc.clone(), flags, never, entry, measured_wake_ns });
+            let refill_ns = s.refill_us.as_ref().map_or(Ok(0), |v| us(v, "refill_us"))?;
+            info.push(StateInfo {
+                desc: s.desc.clone(),
+                flags,
+                never,
+                entry,
+                measured_wake_ns,
+                refill_ns: refill_ns.unsigned_abs(),
+            });
         }
         let table = IdleTable::new(states).map_err(|e| {
             let hint = match &e {

@@ -10,6 +10,7 @@
 //! Nothing here is printed, and no path is built in: the roots of `/sys`, `/proc` and `/boot` are arguments.
 
 mod battery;
+mod changed;
 mod check;
 mod clock;
 mod costs;
@@ -29,6 +30,7 @@ mod sysfs_platform;
 mod to_toml;
 
 pub use battery::Battery;
+pub use changed::Changes;
 pub use check::{Finding, Severity};
 pub use clock::{Clock, ClockPoint, ClockPolicy};
 pub use costs::Costs;

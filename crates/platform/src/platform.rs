@@ -113,6 +113,9 @@ pub struct StateInfo {
     pub entry: EntryKind,
     /// Measured time from a wake-up by IPI to running, ns, where somebody measured it.
     pub measured_wake_ns: Option<u64>,
+    /// How much longer a task's first work on the CPU takes after this state, ns at any clock: caches, predictors and address
+    /// translations are filled again.
+    pub refill_ns: u64,
 }
 
 /// What becomes of an entry into an idle state that a governor asks for.

@@ -123,6 +123,9 @@ impl Out {
             if let Some(ns) = info.measured_wake_ns {
                 self.raw("measured_wake_ns", ns);
             }
+            if info.refill_ns != 0 {
+                self.raw("refill_us", info.refill_ns / 1000);
+            }
         }
         if let Some(clock) = &c.clock {
             self.clock(clock, c.power.as_ref());
@@ -141,6 +144,7 @@ impl Out {
         self.text("policy", c.policy.word());
         self.some_raw("up_rate_limit_us", c.up_rate_limit_us);
         self.some_raw("down_rate_limit_us", c.down_rate_limit_us);
+        self.some_raw("max_khz", c.max_khz);
         self.some_raw("dynamic_power_coefficient", c.coefficient);
         self.text("source", &c.source);
         if power.is_some_and(|p| c.repeats(p)) {

@@ -59,11 +59,27 @@ fn model(platform: &str, cluster: usize, kernel: Kernel) -> EnergyModel {
     EnergyModel::new(&find(platform).unwrap().clusters[cluster], kernel).unwrap()
 }
 
+/// A model of the Pixel 6 by its published curves, as if no supplies were known.
+fn curve(cluster: usize, kernel: Kernel) -> EnergyModel {
+    let mut platform = find("pixel6").unwrap();
+    platform.clusters.iter_mut().flat_map(|c| &mut c.clock).for_each(|c| c.coefficient = None);
+    EnergyModel::new(&platform.clusters[cluster], kernel).unwrap()
+}
+
+/// The curves say otherwise: what a kernel places by is what its device tree says.
+#[test]
+fn small_tasks_cost_least_on_the_smallest_cpus_of_a_pixel6() {
+    let models: Vec<EnergyModel> = (0..3).map(|c| model("pixel6", c, Kernel::V6_12)).collect();
+    assert!(models.iter().all(|m| m.computed && m.grade == EnergyGrade::PublishedRelative));
+    let least: Vec<u64> = models.iter().map(|m| m.states.iter().map(|s| s.cost).min().unwrap()).collect();
+    assert!(least.windows(2).all(|two| two[0] < two[1]), "{least:?}");
+}
+
 #[test]
 fn pixel6_has_the_costs_and_the_inefficient_points_of_the_published_curves() {
     let mut wrong = Vec::new();
     for (cluster, rows) in [LITTLE, MID, BIG].into_iter().enumerate() {
-        let em = model("pixel6", cluster, Kernel::V6_12);
+        let em = curve(cluster, Kernel::V6_12);
         assert_eq!((em.states.len(), em.grade, em.computed), (rows.len(), EnergyGrade::Measured, false));
         for (s, row) in em.states.iter().zip(rows) {
             let ours = (s.khz / 1000, s.performance, s.cost, s.inefficient);
@@ -77,7 +93,7 @@ fn pixel6_has_the_costs_and_the_inefficient_points_of_the_published_curves() {
 
 #[test]
 fn the_golden_vector_of_linux_6_12() {
-    let em = model("pixel6", 2, Kernel::V6_12);
+    let em = curve(2, Kernel::V6_12);
     let state = em.states[em.pick(375, 1024)];
     assert_eq!((state.khz, state.performance, state.cost), (1_106_000, 404, 6234));
     assert_eq!(em.energy(375, 300, 1024), 1_870_200);
@@ -86,20 +102,20 @@ fn the_golden_vector_of_linux_6_12() {
 
 #[test]
 fn linux_6_1_adds_its_headroom_itself_and_divides_by_the_capacity() {
-    let em = model("pixel6", 2, Kernel::V6_1);
+    let em = curve(2, Kernel::V6_1);
     // 300 + 300/4 = 375 of 1024 at 2802 MHz asks for 1026.123 MHz.
     let state = em.states[em.pick(300, 1024)];
     assert_eq!((state.khz, state.cost), (1_106_000, 2_802_000 * 251_880 / 1_106_000));
     assert_eq!(em.energy(300, 300, 1024), state.cost * 300 / 1024);
     // 65 of 160 with headroom is 81: 912.768 MHz.
-    let little = model("pixel6", 0, Kernel::V6_1);
+    let little = curve(0, Kernel::V6_1);
     assert_eq!(little.states[little.pick(65, 160)].khz, 930_000);
     assert_eq!(little.states[little.pick(1000, 160)].khz, 1_803_000);
 }
 
 #[test]
 fn inefficient_points_are_passed_over_and_thermal_pressure_limits() {
-    let em = model("pixel6", 1, Kernel::V6_12);
+    let em = curve(1, Kernel::V6_12);
     let khz = |util, allowed| em.states[em.pick(util, allowed)].khz;
     assert_eq!(khz(0, 1024), 400_000);
     assert_eq!(khz(226, 1024), 1_024_000);

@@ -125,6 +125,10 @@ impl<W: Watch> Sim<'_, W> {
         }
         self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);
+        if let Some(stay) = self.cpus[c].stay {
+            let refill_ns = self.machine.refill_ns(c, stay.state);
+            self.cpus[c].cold_ns = self.cpus[c].cold_ns.max(refill_ns);
+        }
         self.handle_irqs(c);
     }
 

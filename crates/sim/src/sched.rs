@@ -441,6 +441,9 @@ impl<W: Watch> Sim<'_, W> {
     pub(crate) fn go_on(&mut self, c: usize) {
         let Some(task) = self.cpus[c].curr else { return };
         let speed = self.cpus[c].speed;
+        if let Left::Work(work) | Left::Way(work) = &mut self.tasks[task].left {
+            *work += std::mem::take(&mut self.cpus[c].cold_ns) * speed;
+        }
         let ns = match self.tasks[task].left {
             Left::Nothing => return self.begin_step(c, task),
             Left::Call => return self.call_kernel(c),

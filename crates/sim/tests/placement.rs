@@ -16,8 +16,11 @@ const LITTLE: std::ops::Range<usize> = 0..4;
 const MID: std::ops::Range<usize> = 4..6;
 const BIG: std::ops::Range<usize> = 6..8;
 
+/// A Pixel 6 that is placed by its measured powers, as if no supplies were known.
 fn pixel6() -> Platform {
-    find("pixel6").unwrap()
+    let mut platform = find("pixel6").unwrap();
+    platform.clusters.iter_mut().flat_map(|c| &mut c.clock).for_each(|c| c.coefficient = None);
+    platform
 }
 
 /// A Pixel 6 whose LITTLE power is that much for placement, thousandths. Measured powers make it more expensive than the others.

@@ -12,6 +12,7 @@ mod noise;
 mod paired;
 mod rank;
 mod resample;
+mod spread;
 mod trend;
 mod verdict;
 
@@ -24,6 +25,7 @@ pub use modes::{Mode, two_modes};
 pub use paired::PairedChange;
 pub use rank::{RankTest, Shift, holm, paired_shift, signed_rank};
 pub use resample::resampled_mean;
+pub use spread::{interval_score, quantile, rank_correlation};
 pub use trend::Trend;
 pub use verdict::{Change, mean_change};
 

@@ -46,7 +46,7 @@ pub use parts::replay_answer;
 pub use platform::{findings, platform, platforms};
 pub use record::{overhead, record};
 pub use replay::replay;
-pub use reproduce::reproduce;
+pub use reproduce::{Shown, reproduce, with_region, without_region};
 pub use score::score;
 pub use simulate::simulate;
 pub use top::{power as power_words, top};

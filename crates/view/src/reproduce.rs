@@ -1,37 +1,181 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//! Published tables beside ours: what was predicted, and how far it is right.
+
 use std::collections::BTreeMap;
 
-use idlewise_report::{Line, Report, Table, percent, signed_percent, signed_points};
+use idlewise_report::{Line, Report, Table, signed_percent, signed_points};
+use idlewise_reproduce::{
+    Cell, Class, Experiment, Predicted, Reason, ReproduceReport, Reproduced, Scoreboard, Setup, Tally,
+    Verdict,
+};
 
-use idlewise_experiment::reproduce::{Cell, Compare, Experiment, Grade, ReproduceReport, Reproduced, Setup};
+/// What is shown of repeated experiments.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Only what all differences come to.
+    pub brief: bool,
+    /// On which unknowns each cell depends, too.
+    pub sensitivity: bool,
+    /// Where the published numbers of these cells come out, too: `ROW/COLUMN`.
+    pub regions: Vec<String>,
+}
 
-/// Published tables beside ours; with `brief` only how many cells of each experiment do what.
+/// Published tables beside ours.
 #[must_use]
-pub fn reproduce(r: &ReproduceReport, brief: bool) -> Report {
+pub fn reproduce(r: &ReproduceReport, shown: &Shown) -> Report {
     let mut out = Report { data: Some(idlewise_data::reproduce(r)), ..Report::default() };
-    if !brief {
-        for one in &r.experiments {
-            out.tables.extend(tables(one));
+    for one in &r.experiments {
+        if !shown.brief {
+            out.tables.push(table(one));
             // What is to be read stands above its own table where there is one only.
             let lines = lines(one);
             if r.experiments.len() == 1 {
                 out.preamble.extend(lines);
+                out.footer.extend(reasons(one));
             } else {
                 out.footer.extend(lines);
             }
         }
+        if shown.sensitivity {
+            out.tables.extend(sensitivity(one));
+        }
+        out.tables.extend(one.cells.iter().filter_map(|c| region(one, c, &shown.regions)));
     }
-    if brief || r.experiments.len() > 1 {
-        out.tables.push(summary(r));
+    out.tables.push(scoreboard(&r.scoreboard));
+    if shown.brief || r.experiments.len() > 1 {
+        out.tables.push(by_experiment(r));
     }
     for one in &r.experiments {
-        out.footer.extend(remarks(one));
+        out.footer.extend(failures(one));
     }
+    out.footer.push(Line::plain(classes(&r.scoreboard)));
     out.footer.push(Line::plain(LEGEND));
     out
 }
 
-const LEGEND: &str = "change: against the baseline. matches: within the tolerance of the experiment's file, and the change has the published sign or no change was published. same order and sign: the change has the published sign. fit: a parameter was fitted to this cell, so it is not a prediction. no published number: not graded";
+/// A cell as options name it: `ROW/COLUMN`.
+fn name_of(c: &Cell) -> String {
+    format!("{}/{}", c.row, c.column)
+}
+
+/// Of `names`, those that are no differences with a region.
+#[must_use]
+pub fn without_region<'n>(r: &ReproduceReport, names: &'n [String]) -> Vec<&'n str> {
+    let cells = || r.experiments.iter().flat_map(|one| &one.cells).filter(|c| c.region.is_some());
+    names.iter().filter(|n| !cells().any(|c| name_of(c) == **n)).map(String::as_str).collect()
+}
+
+/// The cells that have a region.
+#[must_use]
+pub fn with_region(r: &ReproduceReport) -> Vec<String> {
+    let cells = r.experiments.iter().flat_map(|one| &one.cells);
+    cells.filter(|c| c.region.is_some()).map(name_of).collect()
+}
+
+/// On which unknowns each cell depends; nothing where none does.
+fn sensitivity(one: &Reproduced) -> Option<Table> {
+    let head: Vec<String> = ["row", "column"]
+        .into_iter()
+        .chain(one.experiment.unknown.iter().map(|u| u.name.as_str()))
+        .map(str::to_owned)
+        .collect();
+    let mut t = Table::new(format!("{}: rank correlation with unknowns", one.experiment.id), head);
+    t.text_columns = 2;
+    for c in one.cells.iter().filter(|c| !c.influences.is_empty()) {
+        let of = |name: &str| c.influences.iter().find(|i| i.unknown == name);
+        let numbers = one.experiment.unknown.iter().map(|u| of(&u.name));
+        let words = numbers.map(|i| i.map_or(String::new(), |i| format!("{:+.2}", i.correlation)));
+        t.rows.push([c.row.clone(), c.column.clone()].into_iter().chain(words).collect());
+    }
+    (!t.rows.is_empty()).then_some(t)
+}
+
+/// Where the published number of a cell comes out, if `names` has it.
+fn region(one: &Reproduced, c: &Cell, names: &[String]) -> Option<Table> {
+    let region = c.region.as_ref().filter(|_| names.contains(&name_of(c)))?;
+    let [inside, all] = region.samples;
+    let title = format!("{}, {}: as published in {inside} of {all} samples", c.row, c.column);
+    let head = ["unknown", "all that meets the baseline", "where it is as published"];
+    let mut t = Table::new(title, head.map(str::to_owned).to_vec());
+    t.text_columns = 3;
+    for (name, now) in one.samples.iter().flat_map(|s| &s.settings) {
+        let there = region.settings.iter().find(|(n, _)| n == name).map(|(_, s)| s.clone());
+        t.rows.push(vec![name.clone(), now.clone(), there.unwrap_or_else(|| "nowhere".to_owned())]);
+    }
+    Some(t)
+}
+
+const LEGEND: &str = "difference: a published change against the baseline beyond its noise, each once. sign, size: right, undecided or wrong, where all, some or none of what meets the baseline's numbers has the published sign, or is within 3 points or 25 % of the published change. null: the size of \"nothing changes\" is right. inside: the published change is in the 90 % interval";
+
+/// `97 differences; not counted: 39 repeats, ...`.
+fn classes(s: &Scoreboard) -> String {
+    let words = |(class, n): &(Class, usize)| format!("{} {n}", class.words());
+    let all: Vec<String> = s.classes.iter().filter(|(c, _)| *c != Class::Difference).map(words).collect();
+    format!("not counted: {}", if all.is_empty() { "none".to_owned() } else { all.join(", ") })
+}
+
+fn scoreboard(s: &Scoreboard) -> Table {
+    let head = [
+        "document",
+        "differences",
+        "sign",
+        "?",
+        "wrong",
+        "size",
+        "?",
+        "wrong",
+        "null",
+        "inside",
+        "not known",
+        "model",
+    ];
+    let mut t = Table::new("published differences", head.map(str::to_owned).to_vec());
+    for (document, tally) in &s.rows {
+        t.rows.push(std::iter::once(document.clone()).chain(counts(tally)).collect());
+    }
+    t
+}
+
+fn counts(t: &Tally) -> Vec<String> {
+    let [sign, size] = [t.sign, t.size];
+    let all = [
+        t.differences,
+        sign[0],
+        sign[1],
+        sign[2],
+        size[0],
+        size[1],
+        size[2],
+        t.null,
+        t.inside,
+        t.cannot_be_known,
+        t.model_is_wrong,
+    ];
+    all.iter().map(usize::to_string).collect()
+}
+
+fn by_experiment(r: &ReproduceReport) -> Table {
+    let head = ["experiment", "tables", "differences", "sign right", "size right", "baseline off by"];
+    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    t.text_columns = 2;
+    for one in &r.experiments {
+        let count = |is: &dyn Fn(&&Cell) -> bool| one.cells.iter().filter(is).count().to_string();
+        t.rows.push(vec![
+            one.experiment.id.clone(),
+            one.experiment.document.tables.clone(),
+            count(&|c| c.class == Class::Difference),
+            count(&|c| c.has_sign(Verdict::Right)),
+            count(&|c| c.has_size(Verdict::Right)),
+            one.samples.as_ref().map_or(String::new(), |s| off(s.distance)),
+        ]);
+    }
+    t
+}
+
+/// How far the baseline's numbers are off at the worst sample: root mean square in multiples of their noise.
+fn off(distance: f64) -> String {
+    if distance <= 1.0 { "noise".to_owned() } else { format!("{distance:.1} x noise") }
+}
 
 fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;
@@ -50,25 +194,34 @@ fn lines(one: &Reproduced) -> Vec<Line> {
     if !e.parameters.is_empty() {
         out.push(Line::new("model", parameters(e)));
     }
-    if let Some(fit) = &e.fit {
-        let left = one.residual_pct.map_or(f64::NAN, |r| r);
-        let names: Vec<&str> = fit.parameter.iter().map(|p| p.name.as_str()).collect();
-        let text = format!(
-            "{} fitted on {} of {} only; {} % left over (when it was done {} %)",
-            names.join(", "),
-            fit.rows.join(", "),
-            fit.column,
-            percent(left),
-            percent(fit.residual_pct)
-        );
-        out.push(Line::new("fit", text));
-    }
-    if let Some(found) = &one.refitted {
-        let found: Vec<String> = found.iter().map(|(name, v)| format!("{name} = {v}")).collect();
-        out.push(Line::new("fit anew", found.join(", ")));
+    if let Some(s) = &one.samples {
+        for (u, (name, now)) in e.unknown.iter().zip(&s.settings) {
+            out.push(Line::new("unknown", format!("{name}: {now} (before: {}; {})", before(u), u.why)));
+        }
+        let fit = e.fit.as_ref().map_or(String::new(), |f| f.rows.join(", "));
+        out.push(Line::new(
+            "fit",
+            format!(
+                "{} samples of {} draws; the baseline's {fit} are off by {}",
+                one.points,
+                s.draws,
+                off(s.distance)
+            ),
+        ));
+        if s.outdated {
+            let why = "the model has changed since these samples were drawn; draw them again: idlewise reproduce --draw";
+            out.push(Line::new("warning", why));
+        }
     }
     out.extend(e.not_reproduced.iter().map(|n| Line::new("not here", format!("{}: {}", n.what, n.why))));
     out
+}
+
+fn before(u: &idlewise_reproduce::Unknown) -> String {
+    match u.range {
+        Some([from, to]) => format!("{from} to {to}"),
+        None => u.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn parameters(e: &Experiment) -> String {
@@ -81,7 +234,7 @@ fn setup_words(s: &Setup) -> String {
     let mut word = |what: &str, value: Option<String>| words.extend(value.map(|v| format!("{what}{v}")));
     word("", s.platform.clone());
     word("Linux ", s.kernel.clone());
-    word("HZ ", s.hz.map(|n| n.to_string()));
+    word("HZ ", s.hz.as_ref().map(ToString::to_string));
     word("CPUs ", s.cpus.map(|n| n.to_string()));
     word("idle ", s.governor.as_ref().map(ToString::to_string));
     word("cpufreq ", s.cpufreq.clone());
@@ -90,59 +243,79 @@ fn setup_words(s: &Setup) -> String {
     word("", s.json.as_ref().map(|_| "workload of its own".to_owned()));
     word("", s.compute.map(|_| "computed, not simulated".to_owned()));
     word("seconds ", s.seconds.map(|n| n.to_string()));
-    word("first seed ", s.seed.map(|n| n.to_string()));
-    word("runs ", s.repeat.map(|n| n.to_string()));
     words.join(", ")
 }
 
-fn tables(one: &Reproduced) -> Vec<Table> {
-    let (fit, others): (Vec<&Cell>, Vec<&Cell>) = one.cells.iter().partition(|c| c.grade == Grade::Fit);
-    let title = |what: &str| format!("{}: {what}", one.experiment.id);
-    let mut out = Vec::new();
-    if !fit.is_empty() {
-        out.push(table(title("fit"), &one.experiment, &fit));
-    }
-    let words = counts(one);
-    out.push(table(title(&format!("predictions: {words}")), &one.experiment, &others));
-    out
-}
-
-fn counts(one: &Reproduced) -> String {
-    let grades = [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing, Grade::Unpublished];
-    let some: Vec<String> = grades
-        .into_iter()
-        .map(|g| (one.count(g), g.words()))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, words)| format!("{n} {words}"))
-        .collect();
-    if some.is_empty() { "none".to_owned() } else { some.join(", ") }
-}
-
-fn table(title: String, e: &Experiment, cells: &[&Cell]) -> Table {
-    let head = ["row", "column", "published", "ours", "difference", "change", "ours", "grade"];
-    let changes = cells.iter().any(|c| c.published_change_pct.is_some());
-    let pick = |cells: [String; 8]| -> Vec<String> {
-        let all = cells.into_iter().enumerate();
-        all.filter(|(i, _)| changes || !(5..=6).contains(i)).map(|(_, c)| c).collect()
-    };
-    let mut t = Table::new(title, pick(head.map(str::to_owned)));
+fn table(one: &Reproduced) -> Table {
+    let head = ["row", "column", "published", "ours", "change", "ours", "sign", "size", "what it is"];
+    let mut t = Table::new(one.experiment.id.clone(), head.map(str::to_owned).to_vec());
     t.text_columns = 2;
     let mut before = "";
-    for c in cells {
+    for c in &one.cells {
         let row = if c.row == before { String::new() } else { format!("{} [{}]", c.row, c.unit) };
         before = &c.row;
-        t.rows.push(pick([
+        let points = c.unit == "%";
+        let (change, ours, sign, size) = match (&c.effect, &c.change) {
+            (Some(e), _) => {
+                let judged = |v: Verdict| if c.class == Class::Difference { v.words() } else { "" };
+                (changed(e.published, points), interval(&e.predicted, points), judged(e.sign), judged(e.size))
+            }
+            (None, Some(ours)) => (String::new(), interval(ours, points), "", ""),
+            (None, None) => (String::new(), String::new(), "", ""),
+        };
+        t.rows.push(vec![
             row,
             c.column.clone(),
             published(c),
-            ours(c),
-            difference(e, c),
-            c.published_change_pct.map_or(String::new(), signed_percent),
-            c.our_change_pct.map_or(String::new(), signed_percent),
-            c.grade.words().to_owned(),
-        ]));
+            c.ours.map_or_else(|| "-".to_owned(), |p| range(p.median, p.interval.low, p.interval.high)),
+            change,
+            ours,
+            sign.to_owned(),
+            size.to_owned(),
+            what_it_is(c),
+        ]);
     }
     t
+}
+
+fn what_it_is(c: &Cell) -> String {
+    c.reason.as_ref().map_or(c.class.words(), Reason::words).to_owned()
+}
+
+/// Why differences are not right, each reason once; and what is bistable.
+fn reasons(one: &Reproduced) -> Vec<Line> {
+    let mut by: BTreeMap<(&str, String), BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for c in &one.cells {
+        let why = match &c.reason {
+            Some(Reason::CannotBeKnown { why }) => ("cannot be known", why.clone()),
+            Some(Reason::ModelIsWrong { lacks }) => {
+                let what = lacks.clone().unwrap_or_else(|| "what it lacks is not known".to_owned());
+                ("the model is wrong", what)
+            }
+            _ => continue,
+        };
+        by.entry(why).or_default().entry(&c.row).or_default().push(&c.column);
+    }
+    let words = |(row, columns): (&&str, &Vec<&str>)| format!("{row} of {}", columns.join(", "));
+    let reasons = by.iter().map(|((label, why), rows)| {
+        let rows: Vec<String> = rows.iter().map(words).collect();
+        Line::new(label, format!("{}: {why}", rows.join("; ")))
+    });
+    reasons.chain(one.cells.iter().filter_map(bistable)).collect()
+}
+
+fn bistable(c: &Cell) -> Option<Line> {
+    let [a, b] = c.modes?;
+    let text = format!(
+        "{} of {}: {} in {} samples, {} in {}",
+        c.row,
+        c.column,
+        range(a.mean, a.min, a.max),
+        a.n,
+        range(b.mean, b.min, b.max),
+        b.n
+    );
+    Some(Line::new("two modes", text))
 }
 
 fn published(c: &Cell) -> String {
@@ -150,21 +323,25 @@ fn published(c: &Cell) -> String {
     if from == to { number(from) } else { format!("{}-{}", number(from), number(to)) }
 }
 
-fn ours(c: &Cell) -> String {
-    if !c.ours.is_finite() {
-        return "-".to_owned();
+fn range(median: f64, low: f64, high: f64) -> String {
+    let (low_text, high_text) = (number(low), number(high));
+    if low_text == high_text {
+        number(median)
+    } else {
+        format!("{} [{low_text}, {high_text}]", number(median))
     }
-    let half = c.half_width.filter(|h| *h > 0.0).map_or(String::new(), |h| format!(" \u{b1} {}", number(h)));
-    format!("{}{half}", number(c.ours))
 }
 
-fn difference(e: &Experiment, c: &Cell) -> String {
-    let compare = e.row.iter().find(|r| r.name == c.row).map(|r| r.compare);
-    match compare {
-        _ if !c.difference.is_finite() => String::new(),
-        Some(Compare::Change) => signed_points(c.difference),
-        _ => signed_percent(c.difference),
-    }
+fn changed(change: f64, points: bool) -> String {
+    if points { signed_points(change) } else { signed_percent(change) }
+}
+
+fn interval(p: &Predicted, points: bool) -> String {
+    format!("{} [{}, {}]", changed(p.median, points), short(p.interval.low), short(p.interval.high))
+}
+
+fn short(v: f64) -> String {
+    format!("{v:+.1}")
 }
 
 /// Four digits that count.
@@ -177,32 +354,8 @@ fn number(v: f64) -> String {
     }
 }
 
-fn summary(r: &ReproduceReport) -> Table {
-    let grades =
-        [Grade::Matches, Grade::SameSign, Grade::Differs, Grade::Missing, Grade::Fit, Grade::Unpublished];
-    let mut head = vec!["experiment".to_owned(), "published".to_owned()];
-    head.extend(grades.map(|g| g.words().to_owned()));
-    head.push("not here".to_owned());
-    let mut t = Table::new("", head);
-    t.text_columns = 2;
-    let mut sums = [0; 7];
-    for one in &r.experiments {
-        let e = &one.experiment;
-        let mut n: Vec<usize> = grades.iter().map(|g| one.count(*g)).collect();
-        n.push(e.not_reproduced.len());
-        sums.iter_mut().zip(&n).for_each(|(sum, n)| *sum += n);
-        let mut row = vec![e.id.clone(), e.document.tables.clone()];
-        row.extend(n.iter().map(usize::to_string));
-        t.rows.push(row);
-    }
-    let mut all = vec!["all".to_owned(), String::new()];
-    all.extend(sums.iter().map(usize::to_string));
-    t.rows.push(all);
-    t
-}
-
 /// Why numbers are missing, each reason once.
-fn remarks(one: &Reproduced) -> Vec<Line> {
+fn failures(one: &Reproduced) -> Vec<Line> {
     let mut why: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in &one.cells {
         if let Some(reason) = &cell.failure {

@@ -15,7 +15,6 @@ use idlewise_conform::decision_table;
 use idlewise_conform::golden::drive;
 use idlewise_conform::pelt::{drive_pelt, find_pelt};
 use idlewise_experiment::again::RecordedRequest;
-use idlewise_experiment::reproduce::Experiment;
 use idlewise_explain::{LineRequest, RowRequest, explain_line, explain_row};
 use idlewise_governor::{Offered, Spec};
 use idlewise_machine::ab::AbAnswer;
@@ -26,6 +25,7 @@ use idlewise_model::{
 use idlewise_platform::Platform;
 use idlewise_recording::{Recording, RecordingOptions};
 use idlewise_report::Format;
+use idlewise_reproduce::Experiment;
 use idlewise_study::info::info;
 use idlewise_study::replay::{Per, ReplayRequest, replay};
 use idlewise_study::score::score;
@@ -449,7 +449,7 @@ fn golden_files_of_signals() {
 
 #[test]
 fn experiments() {
-    for (id, text) in idlewise_experiment::reproduce::shipped() {
+    for (id, text) in idlewise_reproduce::shipped() {
         damaged(40, text, |text| Experiment::from_toml(text, id).is_ok());
     }
 }

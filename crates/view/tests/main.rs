@@ -23,7 +23,6 @@ mod measures;
 mod metering;
 mod one_file;
 mod recorded_choices;
-mod reproducing;
 mod scores_that_add_up;
 mod sensitivity;
 mod simulating;

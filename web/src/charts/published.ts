@@ -1,134 +1,137 @@
 // SPDX-License-Identifier: GPL-2.0-only
 import type { Chart, Spec } from '../chart';
-import { distinct } from '../contract';
-import { decades, finite, room } from '../chart';
+import { distinct, grouped } from '../contract';
+import { finite, labelRoom, partTitle, room } from '../chart';
 import { INK } from '../look';
-import { number } from '../text';
+import { signed } from '../text';
 import { greatest, least } from '../extremes';
 
 export const published: Chart = {
   name: 'published',
   title: 'Published and ours',
   about:
-    'One point is one cell of a published table; on the line ours is equal to it. Both axes are logarithmic, whatever the unit. A horizontal line is a published range, a vertical one our 95 % interval.',
+    'Each line is a published change against the baseline: the diamond with the thin line is what was published and its noise, the dot with the thick line our median and 90 % interval. At zero nothing changes.',
   tables: ['published'],
   draw(tables, look): Spec | null {
     const ink = INK[look.theme];
-    const rows = tables
-      .rows('published')
-      .filter(
-        (r) =>
-          finite(r.published_from) &&
-          finite(r.published_to) &&
-          finite(r.ours) &&
-          r.published_from > 0 &&
-          r.ours > 0,
-      );
+    const rows = tables.rows('published').filter((r) => finite(r.published));
     if (rows.length === 0) return null;
-    const values = rows.map((r) => {
-      const [from, to, ours] = [r.published_from as number, r.published_to as number, r.ours as number];
-      const half = r.half_width ?? 0;
+    // In the order from right to wrong, each with a shape of its own.
+    const LOOKS: Record<string, [string, string]> = {
+      right: [ink.shallow, 'circle'],
+      'cannot be known': [ink.quiet, 'square'],
+      'the model is wrong': [ink.deep, 'cross'],
+    };
+    const stands = Object.keys(LOOKS).filter((s) => rows.some((r) => r.stands === s));
+    const several = distinct(rows.map((r) => r.recording)).length > 1;
+    const name = (r: (typeof rows)[number]) => `${r.row}: ${r.column}`;
+    const left = labelRoom(look, rows.map(name));
+    const width = room(look) - left - 24;
+    const parts = [...grouped(rows, (r) => JSON.stringify([r.recording, r.unit])).values()].map((mine, i) => {
+      const { recording, unit } = mine[0]!;
+      const values = mine.map((r) => {
+        const [change, noise] = [r.published as number, r.noise ?? 0];
+        return {
+          cell: name(r),
+          published: change,
+          from: change - noise,
+          to: change + noise,
+          ours: r.ours,
+          low: r.low,
+          high: r.high,
+          zero: 0,
+          stands: r.stands,
+          published_text: `${signed(change, unit)} \u00b1 ${signed(noise, unit).replace('+', '')}`,
+          ours_text: finite(r.ours)
+            ? `${signed(r.ours, unit)} (${signed(r.low ?? r.ours, unit)} to ${signed(r.high ?? r.ours, unit)})`
+            : 'no number',
+        };
+      });
+      const edges = values.flatMap((v) => [v.published, v.ours, v.low, v.high]).filter(finite);
+      const [low, high] = [least(edges, 0), greatest(edges, 0)];
+      const pad = (high - low) * 0.06 || 1;
+      const names = distinct(values.map((v) => v.cell));
+      const y = {
+        field: 'cell',
+        type: 'nominal',
+        title: null,
+        sort: names,
+        scale: { domain: names },
+        axis: { labelLimit: left - 10, minExtent: left, maxExtent: left, labelColor: ink.text },
+      };
+      const x = (field: string) => ({
+        field,
+        type: 'quantitative',
+        title: `change against the baseline [${unit}]`,
+        scale: { domain: [low - pad, high + pad], nice: false, clamp: true },
+        axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, format: '~g' },
+      });
+      const legend =
+        i > 0
+          ? null
+          : {
+              title: null,
+              orient: 'top',
+              direction: 'horizontal',
+              columns: Math.max(1, Math.floor(room(look) / 160)),
+              symbolSize: 70,
+              offset: 6,
+            };
+      const of = (what: 0 | 1) => ({
+        field: 'stands',
+        type: 'nominal',
+        legend,
+        scale: { domain: stands, range: stands.map((s) => LOOKS[s]![what]) },
+      });
+      const tooltip = [
+        { field: 'cell', type: 'nominal', title: 'of' },
+        { field: 'published_text', type: 'nominal', title: 'published' },
+        { field: 'ours_text', type: 'nominal', title: 'ours' },
+        { field: 'stands', type: 'nominal', title: 'it is' },
+      ];
+      const ranged = values.filter((v) => finite(v.low) && finite(v.high));
       return {
-        experiment: r.recording,
-        cell: `${r.row}, ${r.column}`,
-        grade: r.grade,
-        middle: (from + to) / 2,
-        from,
-        to,
-        ours,
-        low: Math.max(ours - half, ours / 10),
-        high: ours + half,
-        published: `${number(from)}${from === to ? '' : ` to ${number(to)}`} ${r.unit}`,
-        text: `${number(ours)}${half > 0 ? ` \u00b1 ${number(half)}` : ''} ${r.unit}`,
+        width,
+        height: { step: names.length > 12 ? 20 : 26 },
+        title: partTitle(look, several ? recording : '', width + left),
+        layer: [
+          {
+            data: { values: [{ zero: 0 }] },
+            mark: { type: 'rule', color: ink.quiet, strokeWidth: 1, strokeDash: [4, 3] },
+            encoding: { x: x('zero') },
+          },
+          {
+            data: { values },
+            mark: { type: 'rule', strokeWidth: 1, color: ink.text },
+            encoding: { y, x: x('from'), x2: { field: 'to' }, tooltip },
+          },
+          {
+            data: { values: ranged },
+            mark: { type: 'rule', strokeWidth: 4, opacity: 0.55 },
+            encoding: { y, x: x('low'), x2: { field: 'high' }, color: of(0), tooltip },
+          },
+          {
+            data: { values: ranged },
+            mark: { type: 'point', filled: true, size: 60, opacity: 1 },
+            encoding: { y, x: x('ours'), color: of(0), shape: of(1), tooltip },
+          },
+          {
+            data: { values },
+            mark: {
+              type: 'point',
+              shape: 'diamond',
+              size: 80,
+              filled: false,
+              strokeWidth: 1.75,
+              color: ink.text,
+            },
+            encoding: { y, x: x('published'), tooltip },
+          },
+        ],
       };
     });
-    const edges = values.flatMap((v) => [v.from, v.to, v.ours, v.low, v.high]);
-    const [low, high] = [least(edges) * 0.8, greatest(edges) * 1.25];
-    const side = Math.min(room(look) - 76, 520);
-    const domain = [low, high];
-    const axis = (title: string, extra: object) => ({
-      title,
-      grid: true,
-      values: decades(low, high, side),
-      format: '~g',
-      ...extra,
-    });
-    const scale = { type: 'log', domain, nice: false };
-    const x = (field: string) => ({
-      field,
-      type: 'quantitative',
-      scale,
-      axis: axis('published', { labelFlush: true }),
-    });
-    const y = (field: string) => ({ field, type: 'quantitative', scale, axis: axis('ours', {}) });
-    // In the order from met to missed, each with a shape of its own.
-    const LOOKS: Record<string, [string, string]> = {
-      matches: [ink.shallow, 'circle'],
-      'same order and sign': [ink.governors[4] ?? ink.text, 'triangle-up'],
-      differs: [ink.deep, 'cross'],
-      fit: [ink.quiet, 'diamond'],
-      baseline: [ink.text, 'square'],
-    };
-    const grades = distinct(values.map((v) => v.grade)).sort(
-      (a, b) => Object.keys(LOOKS).indexOf(a) - Object.keys(LOOKS).indexOf(b),
-    );
-    const look_of = (grade: string) => LOOKS[grade] ?? [ink.quiet, 'square'];
-    const legend = {
-      title: null,
-      orient: 'top',
-      direction: 'horizontal',
-      columns: Math.max(1, Math.floor(room(look) / 160)),
-      symbolSize: 70,
-      offset: 6,
-    };
-    const color = {
-      field: 'grade',
-      type: 'nominal',
-      legend,
-      scale: { domain: grades, range: grades.map((g) => look_of(g)[0]) },
-    };
-    return {
-      width: side,
-      height: side,
-      layer: [
-        {
-          data: { values: [{ a: low, b: high }] },
-          mark: { type: 'rule', color: ink.quiet, strokeDash: [4, 3] },
-          encoding: { x: x('a'), x2: { field: 'b' }, y: y('a'), y2: { field: 'b' } },
-        },
-        {
-          data: { values: values.filter((v) => v.from !== v.to) },
-          mark: { type: 'rule', strokeWidth: 1.25 },
-          encoding: { x: x('from'), x2: { field: 'to' }, y: y('ours'), color },
-        },
-        {
-          data: { values: values.filter((v) => v.high > v.low) },
-          mark: { type: 'rule', strokeWidth: 1.25 },
-          encoding: { x: x('middle'), y: y('low'), y2: { field: 'high' }, color },
-        },
-        {
-          data: { values },
-          mark: { type: 'point', filled: true, size: 52, opacity: 0.85 },
-          encoding: {
-            x: x('middle'),
-            y: y('ours'),
-            color,
-            shape: {
-              field: 'grade',
-              type: 'nominal',
-              legend,
-              scale: { domain: grades, range: grades.map((g) => look_of(g)[1]) },
-            },
-            tooltip: [
-              { field: 'experiment', type: 'nominal' },
-              { field: 'cell', type: 'nominal' },
-              { field: 'published', type: 'nominal' },
-              { field: 'text', type: 'nominal', title: 'ours' },
-              { field: 'grade', type: 'nominal' },
-            ],
-          },
-        },
-      ],
-    };
+    return parts.length === 1
+      ? parts[0]!
+      : { vconcat: parts, spacing: 16, resolve: { scale: { x: 'independent', y: 'independent' } } };
   },
 };

@@ -12,7 +12,7 @@ use super::fact::FactUnit;
 use super::report::{Combination, FactSummary, SimulateReport};
 
 /// What facts of the machine rather than of the work are about.
-const MACHINE: [&str; 5] = ["idle", "energy", "rapl", "battery", "clock"];
+const MACHINE: [&str; 6] = ["idle", "energy", "cluster", "rapl", "battery", "clock"];
 /// Facts of the machine that decide.
 const IDLE: [&str; 3] = ["too deep %", "too shallow %", "wakeups/s"];
 /// How many facts of the work are shown.

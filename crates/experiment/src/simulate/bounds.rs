@@ -9,7 +9,7 @@ use super::SimulateRequest;
 use idlewise_recording::CommandError;
 
 /// CPUs, where a platform leaves it open.
-pub(crate) const CPUS: RangeInclusive<usize> = 1..=1024;
+pub const CPUS: RangeInclusive<usize> = 1..=1024;
 /// Runs of each combination.
 pub(crate) const REPEAT: RangeInclusive<u64> = 1..=10_000;
 /// Runs of all combinations together.
@@ -21,10 +21,7 @@ const BASE_MW: RangeInclusive<u64> = 0..=1_000_000;
 ///
 /// # Errors
 /// With both.
-pub(crate) fn within<T: PartialOrd + std::fmt::Display>(
-    value: T,
-    range: &RangeInclusive<T>,
-) -> Result<(), String> {
+pub fn within<T: PartialOrd + std::fmt::Display>(value: T, range: &RangeInclusive<T>) -> Result<(), String> {
     if range.contains(&value) {
         return Ok(());
     }
@@ -32,7 +29,10 @@ pub(crate) fn within<T: PartialOrd + std::fmt::Display>(
 }
 
 /// Whether `seconds` can be simulated, and how many ns they are.
-pub(crate) fn seconds(seconds: f64) -> Result<u64, String> {
+///
+/// # Errors
+/// With the most that can.
+pub fn seconds(seconds: f64) -> Result<u64, String> {
     let most = MAX_TIME_NS as f64 / 1e9;
     if seconds > 0.0 && seconds <= most {
         return Ok((seconds * 1e9) as u64);

@@ -8,6 +8,7 @@ use idlewise_score::{Counts, Measure, Place, Score, Tally, Unit};
 use idlewise_sim::Outcome;
 use idlewise_workload::Workload;
 
+use super::clusters::ClusterTime;
 use super::fact::{Fact, FactUnit, Facts};
 use super::meters::Meters;
 use super::ramps::Ramp;
@@ -41,6 +42,52 @@ pub(crate) fn score(machine: &Machine<'_>, counts: &[Counts]) -> Score {
         tallies.push(tally);
     }
     Score::of(&tallies.iter().collect::<Vec<_>>())
+}
+
+/// Each cluster by itself, as plots of phones show it. Shares of wakeups are of those of the whole machine, so that they add up.
+pub(crate) fn clusters(
+    machine: &Machine<'_>,
+    out: &Outcome,
+    counts: &[Counts],
+    times: &[ClusterTime],
+) -> Vec<Fact> {
+    let mut f = Facts::default();
+    let seconds = out.end_ns as f64 / 1e9;
+    let all = score(machine, counts).wakeups as f64;
+    let e = &out.energy;
+    for (i, (cluster, time)) in machine.clusters.iter().zip(times).enumerate() {
+        let about = format!("cluster {}", cluster.name);
+        let own = |c: &(usize, &idlewise_parts::CpuSpec<'_>)| c.1.cluster == i;
+        let cpus: Vec<usize> = machine.cpus.iter().enumerate().filter(own).map(|(place, _)| place).collect();
+        let share = |ns: u64| ns as f64 * 100.0 / out.end_ns.max(1) as f64;
+        f.add(&about, "active %", FactUnit::Percent, share(time.active_ns));
+        for (state, ns) in cluster.table.states().iter().zip(&time.states_ns) {
+            f.add(&about, &format!("{} %", state.name), FactUnit::Percent, share(*ns));
+        }
+        let mut tally = Vec::new();
+        for place in &cpus {
+            let mut own = Tally::new(machine.cpus[*place].table, &cluster.energy);
+            own.counts = counts[*place].clone();
+            tally.push(own);
+        }
+        let s = Score::of(&tally.iter().collect::<Vec<_>>());
+        let wakeups = s.wakeups as f64;
+        f.add(&about, "wakeups/s", FactUnit::PerSecond, wakeups / seconds);
+        f.add(&about, "too deep % of all", FactUnit::Percent, s.too_deep_pct * wakeups / all);
+        f.add(&about, "too shallow % of all", FactUnit::Percent, s.too_shallow_pct * wakeups / all);
+        let shared =
+            machine.clocks.iter().zip(&e.shared_fj).filter(|(c, _)| c.cluster == i).map(|(_, fj)| fj);
+        let fj = cpus.iter().map(|c| e.running_fj[*c] + e.idle_fj[*c]).sum::<u128>() + shared.sum::<u128>();
+        f.add(&about, "power", FactUnit::Energy, fj as f64 / 1e12 / seconds);
+        let clocks: Vec<_> = machine.clocks.iter().filter(|c| c.cluster == i).collect();
+        if let [clock] = clocks.as_slice()
+            && clock.points.len() > 1
+        {
+            let mean = time.khz_ns as f64 / out.end_ns.max(1) as f64;
+            f.add(&about, "clock mean", FactUnit::Khz, mean);
+        }
+    }
+    f.into_all()
 }
 
 fn idle(f: &mut Facts, s: &Score, seconds: f64) {

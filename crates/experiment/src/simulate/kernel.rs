@@ -45,6 +45,14 @@ impl Kernel {
     }
 }
 
+/// PELT's settings in the kernel of that version, such as 6.12.
+///
+/// # Errors
+/// [`ExperimentError`] where the text is no version, or its PELT is not known.
+pub fn pelt_of(kernel: &str) -> Result<Config, ExperimentError> {
+    Ok(Kernel::parse(kernel)?.pelt()?)
+}
+
 /// The `text` of `option` cannot be used, and why.
 fn argument(option: &'static str, what: &str, text: &str, why: &str) -> CommandError {
     CommandError::argument(option, format!("{what} `{text}`"), why)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is asked of a simulation, and what it answers.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use idlewise_answer::Answer;
@@ -22,6 +23,9 @@ pub struct SimulateRequest {
     /// The workload: a name of `idlewise simulate --list`, or a file in rt-app's grammar.
     pub workload: String,
     pub platform: String,
+    /// Values of the platform's file that are others, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, String>,
     /// Governors of idle states, with their parameters.
     pub governors: Vec<String>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
@@ -139,7 +143,8 @@ pub struct FactSummary {
 
 impl FactSummary {
     /// What `values` of all runs say of `fact`.
-    pub(crate) fn of(fact: &Fact, values: &[f64]) -> Self {
+    #[must_use]
+    pub fn of(fact: &Fact, values: &[f64]) -> Self {
         let summary = Summary::of(values);
         // What differs by less is one number to whoever reads it.
         let nothing = NOTHING * summary.mean.abs();

@@ -107,7 +107,7 @@ type Played = Result<Vec<(u64, f64)>, String>;
 /// As [`super::simulate`].
 pub fn responses(request: &SimulateRequest) -> Result<Vec<Response>, ExperimentError> {
     let kernel = Kernel::parse(&request.kernel)?;
-    let platform = idlewise_platform::find(&request.platform)?;
+    let platform = idlewise_platform::find(&request.platform)?.changed(&request.changes)?;
     let hz = hz(request, &platform)?;
     let machine = machine(request, &platform, kernel, hz);
     let signals = signals(request, kernel)?;

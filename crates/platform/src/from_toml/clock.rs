@@ -31,6 +31,7 @@ pub(super) struct RawClock {
     policy: Option<Spanned<String>>,
     up_rate_limit_us: Option<Spanned<i64>>,
     down_rate_limit_us: Option<Spanned<i64>>,
+    max_khz: Option<Spanned<i64>>,
     dynamic_power_coefficient: Option<Spanned<i64>>,
     source: String,
     points: Option<Spanned<Vec<Spanned<RawEntry>>>>,
@@ -128,6 +129,7 @@ impl Reader<'_> {
             invariant: c.invariant,
             up_rate_limit_us: some(&c.up_rate_limit_us, "up_rate_limit_us", "us", 0, LONGEST_US)?,
             down_rate_limit_us: some(&c.down_rate_limit_us, "down_rate_limit_us", "us", 0, LONGEST_US)?,
+            max_khz: some(&c.max_khz, "max_khz", "kHz", 1, KHZ_MAX)?,
             coefficient,
             source: c.source.clone(),
         })

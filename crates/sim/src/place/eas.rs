@@ -250,8 +250,11 @@ mod tests {
 
     const CPUS: [&[usize]; 3] = [&[0, 1, 2, 3], &[4, 5], &[6, 7]];
 
+    /// Placed by its measured powers, as if no supplies were known.
     fn pixel6() -> Platform {
-        idlewise_platform::find("pixel6").unwrap()
+        let mut platform = idlewise_platform::find("pixel6").unwrap();
+        platform.clusters.iter_mut().flat_map(|c| &mut c.clock).for_each(|c| c.coefficient = None);
+        platform
     }
 
     fn models(scale: u64) -> Vec<EnergyModel> {

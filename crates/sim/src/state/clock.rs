@@ -37,7 +37,10 @@ impl Clock {
             let setup = Setup {
                 cpus: spec.cpus.iter().map(|c| *c as u32).collect(),
                 table: Table::new(khz)?,
-                limits: Limits::NONE,
+                limits: Limits {
+                    max_khz: clock.max_khz.map_or(Limits::NONE.max_khz, |khz| khz as u32),
+                    ..Limits::NONE
+                },
                 start_khz: lowest,
                 driver,
                 tick_ns: machine.grid.period_ns,

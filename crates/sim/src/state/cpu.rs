@@ -68,6 +68,8 @@ pub(crate) struct Cpu<'t> {
     pub(crate) turn: u32,
     /// Work done in 2^-20 ns at speed 1024, for each ns.
     pub(crate) speed: u64,
+    /// How much longer the next task's first work takes, ns: the CPU's caches are cold.
+    pub(crate) cold_ns: u64,
     /// Interrupts that wait to be handled, and those that are being handled.
     pub(crate) pending: Vec<Irq>,
     pub(crate) handling: Vec<Irq>,
@@ -107,6 +109,7 @@ impl<'t> Cpu<'t> {
             mode: Mode::Kernel(Then::Switched),
             turn: 0,
             speed: 1 << 20,
+            cold_ns: 0,
             pending: Vec::new(),
             handling: Vec::new(),
             need_resched: false,

@@ -5,7 +5,7 @@
 //! best of some rounds. A run that ends by itself counts until then. The figures depend on the machine; the hash is of the
 //! run's numbers and does not.
 //!
-//! `cargo bench -p idlewise-experiment --bench reproducing`
+//! `cargo bench -p idlewise-reproduce --bench reproducing`
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,7 +17,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use idlewise_experiment::reproduce::{Experiment, find, shipped, simulate_once};
+use idlewise_reproduce::{Experiment, find, shipped, simulate_once};
 
 /// A run is over in some ms.
 const ROUNDS: usize = 20;

@@ -4,26 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use idlewise_experiment::error::{ExperimentError, NamedBy};
+use idlewise_experiment::simulate::bounds::{self, within};
 use idlewise_governor::{GovernorError, GovernorSource, Offered, RecordedName};
+use idlewise_recording::CommandError;
+use idlewise_recording::error::Named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compute::Computed;
-use crate::error::{ExperimentError, NamedBy};
-use crate::simulate::bounds::{self, within};
-use idlewise_recording::CommandError;
-use idlewise_recording::error::Named;
+use crate::compute::Computed;
+use crate::unknown::{Point, Setting, Unknown};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
 /// The version of the format that is read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A published table and our set-up.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// 1.
+    /// 2.
     pub format: u32,
     /// What it is called by; the file's name.
     pub id: String,
@@ -37,20 +38,31 @@ pub struct Experiment {
     /// What holds for all cells.
     #[serde(default)]
     pub setup: Setup,
-    /// Numbers that the workload's text, factors and offsets name with `$`.
+    /// Numbers that texts, factors and offsets name with `$`.
     #[serde(default)]
     pub parameters: BTreeMap<String, f64>,
+    /// What was not published, and where it may lie: named with `$`, too.
+    #[serde(default)]
+    pub unknown: Vec<Unknown>,
     /// What is compared; one at most is the baseline.
     pub column: Vec<Column>,
     pub row: Vec<Row>,
-    /// How parameters were found.
+    /// What tells about the unknowns.
     pub fit: Option<Fit>,
+    /// A number of ours is the mean of so many runs, 1 to 100.
+    #[serde(default = "once")]
+    pub repeat: u64,
+    /// What the model lacks where it is wrong.
+    #[serde(default)]
+    pub lacks: Vec<Lack>,
+    /// The experiment whose published numbers these are, too: they count there.
+    pub repeats: Option<String>,
     /// What of the published table is not here.
     #[serde(default)]
     pub not_reproduced: Vec<NotReproduced>,
     /// The C files that this invocation allows it to name.
     #[serde(skip)]
-    pub(super) offered: Offered,
+    pub(crate) offered: Offered,
 }
 
 /// The published document that an experiment repeats.
@@ -76,7 +88,7 @@ pub struct Setup {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hz: Option<u32>,
+    pub hz: Option<Value>,
     /// Number of CPUs, if the platform does not fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<usize>,
@@ -89,6 +101,9 @@ pub struct Setup {
     /// The signal that it reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
+    /// Values of the platform's file that are others, by key as `idlewise simulate --set` has them; numbers are rounded.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub machine: BTreeMap<String, Value>,
     /// A workload by name or path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
@@ -100,11 +115,6 @@ pub struct Setup {
     pub compute: Option<Computed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Seed of the first run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u64>,
 }
 
 /// What is compared: a governor, a signal.
@@ -121,6 +131,8 @@ pub struct Column {
     /// Its own set-up. It has no workload and no parameters: those are the same for all columns.
     #[serde(default)]
     pub setup: Setup,
+    /// The column whose published numbers these are, too: they count there.
+    pub repeats: Option<String>,
 }
 
 /// One measured quantity, with its published value for each column.
@@ -129,13 +141,12 @@ pub struct Column {
 pub struct Row {
     /// As it was published.
     pub name: String,
+    /// The number of its document, where the table is of several.
+    pub document: Option<String>,
     /// Its unit: `ns`, `us`, `ms`, `s` where the fact is a time, `MHz` where it is a clock; else a word to print.
     pub unit: String,
     /// Which simulated number answers it: `ABOUT / NAME`, as `idlewise simulate --format csv` has them.
     pub fact: String,
-    /// Which of several runs' numbers.
-    #[serde(default)]
-    pub over: Over,
     /// What the fact, in the row's unit, is multiplied by.
     #[serde(default = "one")]
     pub factor: Value,
@@ -146,24 +157,38 @@ pub struct Row {
     pub percent_of: Option<String>,
     /// The result is this column's, less that of that column.
     pub less: Option<String>,
-    /// What is compared with what was published.
+    /// Whether the number itself may be compared with the published one, or only its change against the baseline.
     #[serde(default)]
     pub compare: Compare,
-    /// A difference up to so many per cent of what was published matches.
-    #[serde(default)]
-    pub tolerance_pct: f64,
-    /// So does one up to this, in the row's unit (in percentage points where changes are compared).
+    /// Of a table without a baseline: a difference up to this, in the row's unit, is none.
     #[serde(default)]
     pub tolerance: f64,
-    /// Changes against the baseline up to so many per cent are none.
+    /// Published changes against the baseline up to this are no change: per cent, or points where the unit is %.
     #[serde(default)]
-    pub noise_pct: f64,
+    pub noise: f64,
+    /// Where `noise` is from.
+    #[serde(default)]
+    pub noise_from: String,
+    /// The published single runs by column: what they scatter is noise.
+    #[serde(default)]
+    pub runs: BTreeMap<String, Vec<f64>>,
+    /// The row with the same measurement as it was published again: what both differ by is noise.
+    pub again: Option<String>,
+    /// The row whose published numbers these are, too, in another reading: they count there.
+    pub repeats: Option<String>,
+    /// By column: why the number is none that could have come out otherwise.
+    #[serde(default)]
+    pub given: BTreeMap<String, Given>,
     /// The published numbers by column; two are a range.
     pub published: BTreeMap<String, Published>,
     #[serde(default)]
     pub setup: Setup,
     #[serde(default)]
     pub parameters: BTreeMap<String, f64>,
+}
+
+fn once() -> u64 {
+    1
 }
 
 fn one() -> Value {
@@ -174,7 +199,7 @@ fn zero() -> Value {
     Value::Number(0.0)
 }
 
-/// A number, or a parameter by its name: `$name`.
+/// A number, or a parameter by its name, as it is or times a number: `$name`, `$name * 370`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -182,14 +207,14 @@ pub enum Value {
     Parameter(String),
 }
 
-/// How the values of several runs become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+/// Why a published number is none that a model could miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Over {
-    #[default]
-    Mean,
-    Min,
-    Max,
+pub enum Given {
+    /// By what the words mean: the shallowest state is never too deep.
+    Definition,
+    /// By the load alone: a governor at the highest clock takes the time that the work takes.
+    Load,
 }
 
 /// What is compared with what.
@@ -200,6 +225,15 @@ pub enum Compare {
     Value,
     /// The change against the baseline: the number itself is in other units.
     Change,
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(n) => n.fmt(f),
+            Self::Parameter(name) => f.write_str(name),
+        }
+    }
 }
 
 /// A published number, or the range that was published instead of one.
@@ -228,28 +262,25 @@ impl Published {
     }
 }
 
-/// How parameters were found: least squares of relative differences, on cells of the baseline.
+/// What tells about the unknowns: numbers of the baseline, and no others.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// The baseline's name: no other column may be fitted to.
-    pub column: String,
-    /// The rows whose cells were fitted.
+    /// The rows whose numbers in the baseline's column must come out.
     pub rows: Vec<String>,
-    /// What was left over when it was last done: root mean square of relative differences, per cent.
-    pub residual_pct: f64,
-    pub parameter: Vec<Fitted>,
 }
 
-/// A parameter that was fitted.
+/// What the model lacks where it is wrong.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fitted {
-    pub name: String,
-    /// Where it was looked for.
-    pub range: [f64; 2],
-    /// A multiple of this.
-    pub step: f64,
+pub struct Lack {
+    /// The rows that it is about.
+    pub rows: Vec<String>,
+    /// The columns; all where none is named.
+    #[serde(default)]
+    pub columns: Vec<String>,
+    /// What is missing: a plain clause.
+    pub what: String,
 }
 
 /// Something of the published table that is not here.
@@ -260,10 +291,11 @@ pub struct NotReproduced {
     pub why: String,
 }
 
-/// More than this, in % (or percentage points), matches anything.
-const LARGEST_PCT: f64 = 100.0;
-/// More than this, in a row's unit, too.
+/// More than this, in a row's unit, matches anything.
 const LARGEST_TOLERANCE: f64 = 1e9;
+
+/// More runs for one number are a mistake.
+const MOST_REPEATED: u64 = 100;
 
 fn finite(what: &str, value: f64) -> Result<(), String> {
     if value.is_finite() { Ok(()) } else { Err(format!("{what}: {value} is no number to compute with")) }
@@ -273,9 +305,10 @@ impl Setup {
     /// Whether its numbers make sense, as if options had given them.
     fn check(&self) -> Result<(), String> {
         let of = |key| move |why: String| format!("{key}: {why}");
-        self.hz.map_or(Ok(()), |hz| within(hz, &idlewise_model::HZ)).map_err(of("hz"))?;
+        if let Some(Value::Number(hz)) = self.hz {
+            whole_hz(hz).map(drop).map_err(of("hz"))?;
+        }
         self.cpus.map_or(Ok(()), |n| within(n, &bounds::CPUS)).map_err(of("cpus"))?;
-        self.repeat.map_or(Ok(()), |n| within(n, &bounds::REPEAT)).map_err(of("repeat"))?;
         self.seconds.map_or(Ok(()), |s| bounds::seconds(s).map(|_| ())).map_err(of("seconds"))
     }
 
@@ -288,17 +321,16 @@ impl Setup {
         Self {
             platform: self.platform.clone().or_else(|| base.platform.clone()),
             kernel: self.kernel.clone().or_else(|| base.kernel.clone()),
-            hz: self.hz.or(base.hz),
+            hz: self.hz.clone().or_else(|| base.hz.clone()),
             cpus: self.cpus.or(base.cpus),
             governor: self.governor.clone().or_else(|| base.governor.clone()),
             cpufreq: self.cpufreq.clone().or_else(|| base.cpufreq.clone()),
             signal: self.signal.clone().or_else(|| base.signal.clone()),
+            machine: base.machine.clone().into_iter().chain(self.machine.clone()).collect(),
             workload: kind.workload.clone(),
             json: kind.json.clone(),
             compute: kind.compute,
             seconds: self.seconds.or(base.seconds),
-            seed: self.seed.or(base.seed),
-            repeat: self.repeat.or(base.repeat),
         }
     }
 }
@@ -321,10 +353,17 @@ impl Experiment {
         self.column.iter().find(|c| c.baseline)
     }
 
-    /// Whether a cell was fitted, so that it is no prediction.
+    /// The number of the document in which a row was published.
+    #[must_use]
+    pub fn document_of(&self, row: &str) -> String {
+        let own = self.row.iter().find(|r| r.name == row).and_then(|r| r.document.as_ref());
+        own.unwrap_or(&self.document.number).clone()
+    }
+
+    /// Whether a cell tells about unknowns, so that it is no prediction.
     #[must_use]
     pub fn is_fitted(&self, row: &Row, column: &Column) -> bool {
-        self.fit.as_ref().is_some_and(|f| f.column == column.name && f.rows.contains(&row.name))
+        column.baseline && self.fit.as_ref().is_some_and(|f| f.rows.contains(&row.name))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -332,6 +371,9 @@ impl Experiment {
             return Err(format!("format {}: this idlewise reads format {FORMAT}", self.format));
         }
         self.setup.check()?;
+        if !(1..=MOST_REPEATED).contains(&self.repeat) {
+            return Err(format!("repeat = {}; expected 1 to {MOST_REPEATED}", self.repeat));
+        }
         for (name, value) in &self.parameters {
             finite(&format!("parameter {name}"), *value)?;
         }
@@ -340,28 +382,46 @@ impl Experiment {
         if self.column.iter().filter(|c| c.baseline).count() > 1 {
             return Err("more than one column is the baseline".to_owned());
         }
+        for u in &self.unknown {
+            u.check().map_err(|why| format!("unknown {}: {why}", u.name))?;
+        }
+        let names =
+            self.unknown.iter().map(|u| u.name.as_str()).chain(self.parameters.keys().map(String::as_str));
+        if !self.unknown.is_empty() {
+            unique("unknown or parameter", names)?;
+        }
         for c in &self.column {
             if c.setup.workload.is_some() || c.setup.json.is_some() {
                 return Err(format!("column {}: the workload is the same for all columns", c.name));
             }
             c.setup.check().map_err(|why| format!("column {}: {why}", c.name))?;
+            known("column", c.repeats.as_ref(), &columns)
+                .map_err(|why| format!("column {}: {why}", c.name))?;
         }
         for row in &self.row {
-            self.check_row(row, &columns).map_err(|why| format!("row {}: {why}", row.name))?;
+            self.check_row(row, &columns, &rows).map_err(|why| format!("row {}: {why}", row.name))?;
+        }
+        for lack in &self.lacks {
+            known("row", &lack.rows, &rows)
+                .and_then(|()| known("column", &lack.columns, &columns))
+                .map_err(|why| format!("lacks: {why}"))?;
         }
         self.fit.as_ref().map_or(Ok(()), |fit| self.check_fit(fit, &rows))
     }
 
-    fn check_row(&self, row: &Row, columns: &BTreeSet<&str>) -> Result<(), String> {
-        for name in row.published.keys().chain(&row.percent_of).chain(&row.less) {
-            if !columns.contains(name.as_str()) {
-                return Err(format!("there is no column {name}"));
-            }
-        }
+    fn check_row(&self, row: &Row, columns: &BTreeSet<&str>, rows: &BTreeSet<&str>) -> Result<(), String> {
+        let named = row.published.keys().chain(&row.percent_of).chain(&row.less);
+        known("column", named.chain(row.runs.keys()).chain(row.given.keys()), columns)?;
+        known("row", row.again.iter().chain(&row.repeats), rows)?;
         for (name, published) in &row.published {
             let (from, to) = published.ends();
             if !(from.is_finite() && to.is_finite() && from <= to) {
                 return Err(format!("{name}: a range is two numbers, the smaller one first"));
+            }
+        }
+        for (name, runs) in &row.runs {
+            if runs.len() < 3 || runs.iter().any(|v| !v.is_finite() || *v <= 0.0) {
+                return Err(format!("runs of {name}: expected three or more numbers above 0"));
             }
         }
         if row.percent_of.is_some() && row.less.is_some() {
@@ -380,60 +440,60 @@ impl Experiment {
                 return Err(format!("parameter {name} is not in [parameters]"));
             }
         }
-        for value in [&row.factor, &row.offset] {
-            finite("factor and offset", self.value(value, row)?)?;
-        }
         for (name, value) in &row.parameters {
             finite(&format!("parameter {name}"), *value)?;
         }
-        let largest = match row.compare {
-            Compare::Value => LARGEST_TOLERANCE,
-            Compare::Change => LARGEST_PCT,
-        };
-        for (name, value, most) in [
-            ("tolerance_pct", row.tolerance_pct, LARGEST_PCT),
-            ("tolerance", row.tolerance, largest),
-            ("noise_pct", row.noise_pct, LARGEST_PCT),
-        ] {
-            if !(0.0..=most).contains(&value) {
-                return Err(format!("{name} = {value}; expected 0 to {most}"));
+        for (name, value) in [("tolerance", row.tolerance), ("noise", row.noise)] {
+            if !(0.0..=LARGEST_TOLERANCE).contains(&value) {
+                return Err(format!("{name} = {value}; expected 0 to {LARGEST_TOLERANCE}"));
             }
+        }
+        // Whatever the unknowns are, the same names are there.
+        for point in [self.point(0.0), self.point(1.0)] {
+            finite("factor", self.value(&row.factor, row, &point)?)?;
+            finite("offset", self.value(&row.offset, row, &point)?)?;
+            self.fill(&row.fact, row, &point)?;
         }
         row.setup.check()
     }
 
     fn check_fit(&self, fit: &Fit, rows: &BTreeSet<&str>) -> Result<(), String> {
-        let baseline = self.baseline().filter(|b| b.name == fit.column);
-        let Some(baseline) = baseline else {
-            return Err(format!(
-                "fit: column {} is not the baseline, and nothing else may be fitted to",
-                fit.column
-            ));
+        let Some(baseline) = self.baseline() else {
+            return Err("fit: there is no baseline, and nothing else may be fitted to".to_owned());
         };
-        for name in &fit.rows {
-            let published =
-                self.row.iter().any(|r| r.name == *name && r.published.contains_key(&baseline.name));
-            if !rows.contains(name.as_str()) || !published {
-                return Err(format!("fit: there is no published number in row {name} of {}", baseline.name));
-            }
+        if self.unknown.is_empty() {
+            return Err("fit: nothing is unknown".to_owned());
         }
-        for p in &fit.parameter {
-            if !self.parameters.contains_key(&p.name) {
-                return Err(format!("fit: parameter {} is not in [parameters]", p.name));
+        for name in &fit.rows {
+            let row = self.row.iter().find(|r| r.name == *name && r.published.contains_key(&baseline.name));
+            let Some(row) = row.filter(|r| rows.contains(r.name.as_str())) else {
+                return Err(format!("fit: there is no published number in row {name} of {}", baseline.name));
+            };
+            if row.compare == Compare::Change {
+                return Err(format!(
+                    "fit: of row {name} only changes may be compared, and the baseline has none"
+                ));
             }
-            let [from, to] = p.range;
-            if !(from.is_finite() && to.is_finite() && from < to && p.step > 0.0 && p.step.is_finite()) {
-                return Err(format!("fit: parameter {}: range is FROM < TO, step above 0", p.name));
+            if self.noise(row, baseline).value <= 0.0 {
+                return Err(format!(
+                    "fit: row {name} needs its noise, to know what meets it (noise, runs or again)"
+                ));
             }
         }
         Ok(())
+    }
+
+    /// All unknowns at `share` of their ranges, from 0 to 1, and seed 1.
+    pub(crate) fn point(&self, share: f64) -> Point {
+        let settings = self.unknown.iter().map(|u| (u.name.clone(), u.at(share))).collect();
+        Point { settings, seed: 1 }
     }
 
     /// The text of the governor that a set-up names, if it may be run.
     ///
     /// # Errors
     /// Where it is a C file that the user does not name.
-    pub(super) fn governor(&self, name: &RecordedName) -> Result<String, ExperimentError> {
+    pub(crate) fn governor(&self, name: &RecordedName) -> Result<String, ExperimentError> {
         self.source(name).map(|source| source.spec().to_string())
     }
 
@@ -448,7 +508,7 @@ impl Experiment {
     }
 
     /// Whether all governors that it names may be run; and those among them that are C files.
-    pub(super) fn check_governors(&self) -> Result<Vec<PathBuf>, ExperimentError> {
+    pub(crate) fn check_governors(&self) -> Result<Vec<PathBuf>, ExperimentError> {
         let parts = self.row.iter().map(|r| &r.setup).chain(self.column.iter().map(|c| &c.setup));
         let all = std::iter::once(&self.setup).chain(parts);
         let sources = all.filter_map(|s| s.governor.as_ref()).map(|name| self.source(name));
@@ -460,39 +520,70 @@ impl Experiment {
         sources.filter_map(file).collect()
     }
 
-    /// A value of a row.
+    /// A value of a row at `point`.
     ///
     /// # Errors
-    /// Where it names no parameter.
-    pub(super) fn value(&self, value: &Value, row: &Row) -> Result<f64, String> {
+    /// Where it names no parameter, or a word instead of a number.
+    pub(crate) fn value(&self, value: &Value, row: &Row, point: &Point) -> Result<f64, String> {
         match value {
             Value::Number(x) => Ok(*x),
             Value::Parameter(text) => {
-                let name =
-                    text.strip_prefix('$').ok_or_else(|| format!("`{text}`: expected a number or $NAME"))?;
-                let own = row.parameters.get(name).or_else(|| self.parameters.get(name));
-                own.copied().ok_or_else(|| format!("parameter {name} is not in [parameters]"))
+                let wrong = || format!("`{text}`: expected a number, $NAME or $NAME * NUMBER");
+                let name = text.strip_prefix('$').ok_or_else(wrong)?;
+                let (name, factor) = match name.split_once('*') {
+                    Some((name, factor)) => (name.trim(), factor.trim().parse::<f64>().map_err(|_| wrong())?),
+                    None => (name, 1.0),
+                };
+                match self.setting(name, row, point)? {
+                    Setting::Number(x) => Ok(x * factor),
+                    Setting::Word(word) => Err(format!("${name} is `{word}`; expected a number")),
+                }
             }
         }
     }
 
-    /// A workload's text with its parameters in place.
+    fn setting(&self, name: &str, row: &Row, point: &Point) -> Result<Setting, String> {
+        let own = row.parameters.get(name).or_else(|| self.parameters.get(name)).map(|x| Setting::Number(*x));
+        own.or_else(|| point.settings.get(name).cloned())
+            .ok_or_else(|| format!("${name} is neither in [parameters] nor unknown"))
+    }
+
+    /// A text with its parameters at `point` in place.
     ///
     /// # Errors
     /// Where it names one that is not there.
-    pub(super) fn fill(&self, text: &str, row: &Row) -> Result<String, String> {
+    pub(crate) fn fill(&self, text: &str, row: &Row, point: &Point) -> Result<String, String> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
             let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
             let (name, behind) = after.split_at(end);
             out += before;
-            out += &self.value(&Value::Parameter(format!("${name}")), row)?.to_string();
+            out += &self.setting(name, row, point)?.to_string();
             rest = behind;
         }
         out += rest;
         Ok(out)
     }
+}
+
+/// Ticks a second that a set-up gives.
+pub(crate) fn whole_hz(hz: f64) -> Result<u32, String> {
+    let whole = hz as u32;
+    if f64::from(whole) != hz {
+        return Err(format!("{hz}; expected a whole number"));
+    }
+    within(whole, &idlewise_model::HZ)?;
+    Ok(whole)
+}
+
+fn known<'n>(
+    what: &str,
+    names: impl IntoIterator<Item = &'n String>,
+    all: &BTreeSet<&str>,
+) -> Result<(), String> {
+    let unknown = names.into_iter().find(|name| !all.contains(name.as_str()));
+    unknown.map_or(Ok(()), |name| Err(format!("there is no {what} {name}")))
 }
 
 fn unique<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<BTreeSet<&'n str>, String> {

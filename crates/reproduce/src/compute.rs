@@ -5,8 +5,8 @@ use idlewise_signal::pelt::{Avg, Pelt, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ExperimentError;
-use crate::simulate::{Fact, FactSummary, FactUnit, Kernel};
+use idlewise_experiment::ExperimentError;
+use idlewise_experiment::simulate::{Fact, FactSummary, FactUnit, pelt_of};
 
 /// Values that follow from a formula, without a simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ const TIMES: [(&str, bool, f64); 5] = [
 ];
 
 impl Computed {
-    pub(super) fn facts(self, kernel: &str) -> Result<Vec<FactSummary>, ExperimentError> {
+    pub(crate) fn facts(self, kernel: &str) -> Result<Vec<FactSummary>, ExperimentError> {
         match self {
             Self::PeltTimes => pelt_times(kernel),
         }
@@ -41,7 +41,7 @@ impl Computed {
 }
 
 fn pelt_times(kernel: &str) -> Result<Vec<FactSummary>, ExperimentError> {
-    let config = Kernel::parse(kernel)?.pelt()?;
+    let config = pelt_of(kernel)?;
     let pelt = Pelt::new(config)?;
     let mut out = Vec::new();
     let mut add = |about: &str, name: &str, ns: Option<f64>| {

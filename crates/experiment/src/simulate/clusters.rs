@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! For how long each cluster as a whole was in which state, as plots of phones show it: in the shallowest of its CPUs' states,
+//! active while any of them is.
+
+use idlewise_model::{Entry, Ledger};
+use idlewise_parts::{Machine, SimEvent, Watch};
+use serde::{Deserialize, Serialize};
+
+/// The time of one cluster, ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ClusterTime {
+    /// A CPU of it was awake.
+    pub(crate) active_ns: u64,
+    /// By state: all were in that or a deeper one.
+    pub(crate) states_ns: Vec<u64>,
+    /// The clock over all of the time, kHz times ns; of a cluster with one clock.
+    pub(crate) khz_ns: u128,
+}
+
+/// Watches all clusters of a machine.
+#[derive(Debug)]
+pub(crate) struct Clusters {
+    /// The cluster of each CPU, by place, and the idle state that it is in.
+    cpus: Vec<(usize, Option<u8>)>,
+    clusters: Vec<Cluster>,
+}
+
+#[derive(Debug)]
+struct Cluster {
+    time: ClusterTime,
+    /// CPUs that are awake, and by state those that are in it.
+    awake: u32,
+    in_state: Vec<u32>,
+    since_ns: u64,
+    khz: u32,
+    khz_since_ns: u64,
+}
+
+impl Cluster {
+    fn clock(&mut self, at_ns: u64, khz: u32) {
+        let ns = at_ns.saturating_sub(self.khz_since_ns);
+        self.khz_since_ns = self.khz_since_ns.max(at_ns);
+        self.time.khz_ns += u128::from(std::mem::replace(&mut self.khz, khz)) * u128::from(ns);
+    }
+
+    /// Counts the time until `at_ns`. CPUs' events may come a little out of order.
+    fn pass(&mut self, at_ns: u64) {
+        let ns = at_ns.saturating_sub(self.since_ns);
+        self.since_ns = self.since_ns.max(at_ns);
+        let shallowest = self.in_state.iter().position(|n| *n > 0);
+        match shallowest.filter(|_| self.awake == 0).and_then(|state| self.time.states_ns.get_mut(state)) {
+            Some(time) => *time += ns,
+            None => self.time.active_ns += ns,
+        }
+    }
+
+    fn count(&mut self, state: Option<u8>) -> Option<&mut u32> {
+        match state {
+            None => Some(&mut self.awake),
+            Some(state) => self.in_state.get_mut(usize::from(state)),
+        }
+    }
+}
+
+impl Clusters {
+    pub(crate) fn new(machine: &Machine<'_>) -> Self {
+        let mut clusters: Vec<Cluster> = machine
+            .clusters
+            .iter()
+            .map(|c| Cluster {
+                time: ClusterTime { active_ns: 0, states_ns: vec![0; c.table.states().len()], khz_ns: 0 },
+                awake: 0,
+                in_state: vec![0; c.table.states().len()],
+                since_ns: 0,
+                khz: 0,
+                khz_since_ns: 0,
+            })
+            .collect();
+        for clock in &machine.clocks {
+            clusters[clock.cluster].khz = clock.points.first().map_or(0, |p| p.khz);
+        }
+        for cpu in &machine.cpus {
+            clusters[cpu.cluster].awake += 1;
+        }
+        Self { cpus: machine.cpus.iter().map(|c| (c.cluster, None)).collect(), clusters }
+    }
+
+    /// What was seen until `end_ns`, by cluster.
+    pub(crate) fn times(mut self, end_ns: u64) -> Vec<ClusterTime> {
+        for c in &mut self.clusters {
+            c.pass(end_ns);
+            c.clock(end_ns, 0);
+        }
+        self.clusters.into_iter().map(|c| c.time).collect()
+    }
+
+    fn change(&mut self, at_ns: u64, cpu: u32, to: Option<u8>) {
+        let Some((cluster, state)) = self.cpus.get_mut(cpu as usize) else { return };
+        let from = std::mem::replace(state, to);
+        let Some(c) = self.clusters.get_mut(*cluster).filter(|_| from != to) else { return };
+        c.pass(at_ns);
+        if let Some(n) = c.count(from) {
+            *n = n.saturating_sub(1);
+        }
+        if let Some(n) = c.count(to) {
+            *n += 1;
+        }
+    }
+}
+
+impl Ledger for Clusters {
+    fn entry(&mut self, _: &Entry) {}
+}
+
+impl Watch for Clusters {
+    #[inline]
+    fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
+        match what {
+            SimEvent::IdleEntered { state } => self.change(at_ns, cpu, Some(state)),
+            SimEvent::IdleLeft => self.change(at_ns, cpu, None),
+            SimEvent::Clock { khz } => {
+                let cluster = self.cpus.get(cpu as usize).map(|(cluster, _)| *cluster);
+                if let Some(c) = cluster.and_then(|cluster| self.clusters.get_mut(cluster)) {
+                    c.clock(at_ns, khz);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_as_deep_as_its_shallowest_cpu() {
+        let platform = idlewise_platform::find("pixel6").unwrap();
+        let machine = Machine::new(&platform, 250, None);
+        let mut c = Clusters::new(&machine);
+        let mut at = |ns: u64, cpu: u32, state: Option<u8>| match state {
+            Some(state) => c.seen(ns, cpu, SimEvent::IdleEntered { state }),
+            None => c.seen(ns, cpu, SimEvent::IdleLeft),
+        };
+        // CPUs 6 and 7 are BIG: awake until 10, WFI until 30, c2 until 100, one awake until 130, WFI until the end.
+        at(5, 6, Some(1));
+        at(10, 7, Some(0));
+        at(30, 7, None);
+        at(30, 7, Some(1));
+        at(100, 6, None);
+        at(130, 6, Some(0));
+        c.seen(50, 6, SimEvent::Clock { khz: 851_000 });
+        let times = c.times(200);
+        assert_eq!(
+            times[2],
+            ClusterTime { active_ns: 40, states_ns: vec![90, 70], khz_ns: 500_000 * 50 + 851_000 * 150 }
+        );
+        assert_eq!(times[0], ClusterTime { active_ns: 200, states_ns: vec![0, 0], khz_ns: 300_000 * 200 });
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    reason = "a test may fail loudly"
+)]
+#![allow(clippy::result_large_err, reason = "an error ends a test")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
+
+mod guide_to_reproducing;
+mod small;
