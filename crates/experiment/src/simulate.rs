@@ -239,6 +239,7 @@ pub fn simulate_workload(
 fn machine<'p>(request: &SimulateRequest, platform: &'p Platform, kernel: Kernel, hz: u32) -> Machine<'p> {
     let mut machine = Machine::new(platform, hz, request.cpus);
     machine.fair = kernel.fair(machine.cpus.len());
+    machine.fair_server = kernel.fair_server();
     machine.placing.kick_for_next = kernel.kicks_for_next();
     machine
 }

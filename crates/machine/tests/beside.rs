@@ -10,7 +10,7 @@ use idlewise_machine::boot::guest;
 use idlewise_platform::Platform;
 use idlewise_recording::RecordingOptions;
 
-/// One second of the load `stages` under teo, on a guest that is an RK3399; what no reader looks at is cut out of it.
+/// Two seconds of the load `stages` under teo, on a guest that is an RK3399; what no reader looks at is cut out of it.
 const RECORDING: &str = "tests/data/lab/stages-teo.txt.xz";
 const LOAD: &str = "docs/guide/example/beside/stages.json";
 
@@ -31,7 +31,7 @@ fn laid_beside(machine: &Platform) -> Pair {
         cpufreq: vec!["performance".to_owned()],
         signals: vec!["pelt".to_owned()],
         kernel: "6.12".to_owned(),
-        duration_ns: Some(1_000_000_000),
+        duration_ns: Some(2_000_000_000),
         seed: 1,
         ..SimulateRequest::default()
     };

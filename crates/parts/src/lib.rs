@@ -14,4 +14,4 @@ pub use energy::{Counters, Energy, UPDATE_NS};
 pub use error::SimError;
 pub use idlewise_platform::Costs;
 pub use machine::{ClockSpec, CpuSpec, FairKind, Machine, Placement, Placing, Point};
-pub use watch::{IrqKind, SimEvent, Watch};
+pub use watch::{HrtimerOf, IrqKind, SimEvent, Watch};

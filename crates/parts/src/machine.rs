@@ -23,6 +23,8 @@ pub struct Machine<'p> {
     pub one_thread: bool,
     /// Which fair scheduler it has.
     pub fair: FairKind,
+    /// Fair tasks have a deadline server, whose timer is pending while a CPU that ran some is idle.
+    pub fair_server: bool,
     /// How much later than asked a timer of a task may expire, ns (`timer_slack_ns`); those of real-time tasks may not.
     pub slack_ns: u64,
     /// How tasks are given CPUs.
@@ -86,6 +88,7 @@ impl<'p> Machine<'p> {
             costs: platform.costs.as_ref().map_or_else(Costs::default, |(costs, _)| *costs),
             one_thread: platform.one_thread,
             fair: FairKind::eevdf(1),
+            fair_server: true,
             slack_ns: 50_000,
             placing: Placing::default(),
             limits: Limits::NONE,

@@ -16,6 +16,8 @@ pub enum Waiter {
     Budget { task: u32, turn: u32 },
     /// A device that answers by a timer.
     Device { device: u32, task: u32 },
+    /// The CPU's fair server.
+    FairServer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +42,11 @@ impl Timers {
         let timer = Hrtimer { hard_ns: at_ns.saturating_add(slack_ns), soft_ns: at_ns, waiter };
         let place = self.high.partition_point(|t| t.hard_ns > timer.hard_ns);
         self.high.insert(place, timer);
+    }
+
+    /// That of `waiter` does not expire.
+    pub fn cancel(&mut self, waiter: Waiter) {
+        self.high.retain(|t| t.waiter != waiter);
     }
 
     /// Expires with the tick at or after `at_ns` that the wheel makes of it.

@@ -42,21 +42,22 @@ pub enum SimEvent {
     },
     /// A timer of high resolution is set.
     TimerSet {
-        /// Whose it is; nothing for the tick.
-        task: Option<u32>,
+        timer: HrtimerOf,
         /// Its earliest time, ns.
         soft_ns: u64,
         /// Its latest time, ns.
         hard_ns: u64,
     },
     TimerExpired {
-        /// Whose it is; nothing for the tick.
-        task: Option<u32>,
+        timer: HrtimerOf,
+    },
+    /// One that was set will not expire.
+    TimerCancelled {
+        timer: HrtimerOf,
     },
     /// What was to be done when it expired is done.
     TimerDone {
-        /// Whose it is; nothing for the tick.
-        task: Option<u32>,
+        timer: HrtimerOf,
     },
     /// A wheel timer is set.
     WheelSet {
@@ -88,6 +89,17 @@ pub enum SimEvent {
         /// kHz.
         khz: u32,
     },
+}
+
+/// Whose a timer of high resolution is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HrtimerOf {
+    /// Of the CPU's tick.
+    Tick,
+    /// Of a task that sleeps, by number.
+    Task(u32),
+    /// Of the CPU's fair server.
+    FairServer,
 }
 
 /// The kinds of interrupts that a run reports.

@@ -20,6 +20,8 @@ pub struct Costs {
     pub loop_ns: u64,
     /// A system call that is not only arithmetic.
     pub syscall_ns: u64,
+    /// Of that, what comes after a timer is set; a call that wakes another task and does not block has no such part.
+    pub block_ns: u64,
     /// From the idle task to its question to the governor.
     pub idle_ns: u64,
     /// From the end of a handler in the idle task to its next question.
@@ -32,6 +34,8 @@ pub struct Costs {
     pub leave_ns: u64,
     /// From a wake to its interrupt on another CPU; the same at any clock.
     pub ipi_ns: u64,
+    /// Queueing what another CPU has woken up, in its interrupt, beside that.
+    pub ipi_wake_ns: u64,
     /// How fast memory is written, bytes in a us.
     pub mem_bytes_per_us: u64,
 }
@@ -47,17 +51,19 @@ impl Costs {
         user_ns: 0,
         loop_ns: 0,
         syscall_ns: 0,
+        block_ns: 0,
         idle_ns: 0,
         again_ns: 0,
         stop_tick_ns: 0,
         start_tick_ns: 0,
         leave_ns: 0,
         ipi_ns: 0,
+        ipi_wake_ns: 0,
         mem_bytes_per_us: u64::MAX,
     };
 
     /// Keys of a platform file, and the numbers.
-    pub(crate) fn keys(&self) -> [(&'static str, u64); 15] {
+    pub(crate) fn keys(&self) -> [(&'static str, u64); 17] {
         [
             ("irq_ns", self.irq_ns),
             ("irq_exit_ns", self.irq_exit_ns),
@@ -67,12 +73,14 @@ impl Costs {
             ("user_ns", self.user_ns),
             ("loop_ns", self.loop_ns),
             ("syscall_ns", self.syscall_ns),
+            ("block_ns", self.block_ns),
             ("idle_ns", self.idle_ns),
             ("again_ns", self.again_ns),
             ("stop_tick_ns", self.stop_tick_ns),
             ("start_tick_ns", self.start_tick_ns),
             ("leave_ns", self.leave_ns),
             ("ipi_ns", self.ipi_ns),
+            ("ipi_wake_ns", self.ipi_wake_ns),
             ("mem_bytes_per_us", self.mem_bytes_per_us),
         ]
     }
@@ -91,12 +99,14 @@ impl Default for Costs {
             user_ns: 0,
             loop_ns: 0,
             syscall_ns: 700,
+            block_ns: 0,
             idle_ns: 1_500,
             again_ns: 750,
             stop_tick_ns: 0,
             start_tick_ns: 0,
             leave_ns: 0,
             ipi_ns: 500,
+            ipi_wake_ns: 0,
             mem_bytes_per_us: 8_000,
         }
     }

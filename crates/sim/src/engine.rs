@@ -26,7 +26,7 @@ use idlewise_parts::energy::Meter;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
 use idlewise_parts::timers::{NEVER_NS, Waiter};
-use idlewise_parts::watch::{IrqKind, SimEvent, Watch};
+use idlewise_parts::watch::{HrtimerOf, IrqKind, SimEvent, Watch};
 use idlewise_parts::{Machine, SimError};
 
 /// Runs `workload` on `machine` with `governor` for the time of `setting`.
@@ -307,7 +307,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                     let tick = if ticks { costs.tick_ns } else { 0 };
                     tick + u64::from(cpu.timers.due(grid_ns)) * costs.wake_ns
                 }
-                Irq::Ipi => 0,
+                Irq::Ipi => costs.ipi_wake_ns,
                 Irq::Device { .. } | Irq::Request { .. } => costs.wake_ns,
             };
         }
@@ -379,15 +379,15 @@ impl<'a, W: Watch> Sim<'a, W> {
         let stopped = self.cpus[c].idle.tick_stopped();
         if stopped {
             if self.cpus[c].timers.wheel_at_ns() <= now_ns {
-                self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { task: None });
-                self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { task: None });
+                self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { timer: HrtimerOf::Tick });
+                self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { timer: HrtimerOf::Tick });
                 self.run_wheel(c);
             }
         } else if self.cpus[c].tick_at_ns <= now_ns {
-            self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { task: None });
+            self.watch.seen(now_ns, c as u32, SimEvent::TimerExpired { timer: HrtimerOf::Tick });
             self.cpus[c].tick_at_ns = self.machine.grid.after(now_ns);
             self.tick(c);
-            self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { task: None });
+            self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { timer: HrtimerOf::Tick });
             self.tick_is_set(c);
             self.run_wheel(c);
         }
@@ -399,7 +399,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         self.watch.seen(
             self.now_ns,
             c as u32,
-            SimEvent::TimerSet { task: None, soft_ns: at_ns, hard_ns: at_ns },
+            SimEvent::TimerSet { timer: HrtimerOf::Tick, soft_ns: at_ns, hard_ns: at_ns },
         );
     }
 
@@ -431,20 +431,21 @@ impl<'a, W: Watch> Sim<'a, W> {
                     let seen = if of_wheel {
                         SimEvent::WheelExpired { task }
                     } else {
-                        SimEvent::TimerExpired { task: Some(task) }
+                        SimEvent::TimerExpired { timer: HrtimerOf::Task(task) }
                     };
                     self.watch.seen(self.now_ns, c as u32, seen);
                     self.wake(task, Some(c), self.called_at_ns(c));
                     let seen = if of_wheel {
                         SimEvent::WheelDone { task }
                     } else {
-                        SimEvent::TimerDone { task: Some(task) }
+                        SimEvent::TimerDone { timer: HrtimerOf::Task(task) }
                     };
                     self.watch.seen(self.now_ns, c as u32, seen);
                 }
             }
             Waiter::Budget { task, turn } => self.budget_back(c, task, turn),
             Waiter::Device { device, task } => self.device_done(c, device, task),
+            Waiter::FairServer => self.fair_server_fired(c),
         }
     }
 

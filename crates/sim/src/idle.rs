@@ -79,6 +79,7 @@ impl<W: Watch> Sim<'_, W> {
         self.watch.seen(now_ns, c as u32, SimEvent::IdleEntered { state: state as u8 });
         self.meter.enters(self.machine, c, now_ns, state);
         self.set_timer(c);
+        self.forget_stopped_tick(c);
         if poll_until_ns == NEVER_AT_NS {
             self.until(c, NEVER_AT_NS, Mode::Sleep);
         } else {
@@ -86,6 +87,17 @@ impl<W: Watch> Sim<'_, W> {
         }
         if !self.cpus[c].pending.is_empty() {
             self.cpu_has_interrupts(c);
+        }
+    }
+
+    /// A tick that came due while it was being stopped: the timer is set to a later time by now, and its interrupt is
+    /// withdrawn.
+    fn forget_stopped_tick(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        let due = cpu.timers.due(now_ns) > 0 || cpu.timers.wheel_at_ns() <= now_ns;
+        if cpu.idle.tick_stopped() && !due {
+            cpu.pending.retain(|irq| *irq != Irq::Timer);
         }
     }
 
@@ -204,7 +216,12 @@ impl<W: Watch> Sim<'_, W> {
 
     fn end_idle(&mut self, c: usize) {
         let costs = &self.machine.costs;
-        let tick_ns = if self.cpus[c].idle.tick_stopped() { costs.start_tick_ns } else { 0 };
+        let mut tick_ns = 0;
+        if self.cpus[c].idle.tick_stopped() {
+            tick_ns = costs.start_tick_ns;
+            // When the next one is due is worked out first: it may be due before the idle task is left.
+            self.cpus[c].tick_at_ns = self.machine.grid.after(self.now_ns);
+        }
         match costs.leave_ns + tick_ns {
             0 => self.left_idle(c),
             ns => self.segment(c, ns, Then::Leave),
@@ -214,7 +231,6 @@ impl<W: Watch> Sim<'_, W> {
     /// The idle task makes room for another one.
     pub(crate) fn left_idle(&mut self, c: usize) {
         if self.cpus[c].idle.tick_stopped() {
-            self.cpus[c].tick_at_ns = self.machine.grid.after(self.now_ns);
             self.tick_is_set(c);
         }
         self.cpus[c].idle.end_visit();

@@ -14,6 +14,7 @@ mod idle;
 mod place;
 mod run;
 mod sched;
+mod server;
 mod state;
 mod steps;
 mod turns;

@@ -21,7 +21,7 @@ impl<W: Watch> Sim<'_, W> {
         let cpu = &mut self.cpus[c];
         let ns = self.now_ns - cpu.charged_ns;
         cpu.charged_ns = self.now_ns;
-        let Some(task) = cpu.curr else { return };
+        let Some(task) = cpu.curr else { return self.fair_server_pays(c, ns, true) };
         cpu.busy_ns += ns;
         let t = &mut self.tasks[task];
         t.seen.run_ns += ns;
@@ -30,6 +30,7 @@ impl<W: Watch> Sim<'_, W> {
                 if cpu.fair.ran(self.machine.fair, &mut self.tasks, task, ns) {
                     cpu.need_resched = true;
                 }
+                self.fair_server_pays(c, ns, false);
             }
             Class::Fifo(_) => {}
             Class::RoundRobin(_) | Class::Deadline { .. } => t.budget_ns = t.budget_ns.saturating_sub(ns),
@@ -120,6 +121,10 @@ impl<W: Watch> Sim<'_, W> {
             t.is_new = false;
             self.load.pelt.start(&cpu.pelt, &mut t.pelt);
         }
+        if !self.has_fair_tasks(c) {
+            self.fair_server_starts(c);
+        }
+        let (cpu, t) = (&mut self.cpus[c], &mut self.tasks[task]);
         let changed = self.load.pelt.enqueue(&mut cpu.pelt, &mut t.pelt);
         let curr = cpu.curr.filter(|curr| self.tasks[*curr].is_fair());
         cpu.fair.join(self.machine.fair, &mut self.tasks, task, curr);

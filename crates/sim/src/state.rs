@@ -6,6 +6,7 @@ pub(crate) mod cpu;
 pub(crate) mod device;
 pub(crate) mod load;
 pub(crate) mod placer;
+pub(crate) mod server;
 pub(crate) mod task;
 pub(crate) mod turns;
 

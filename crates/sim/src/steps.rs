@@ -11,7 +11,7 @@ use idlewise_parts::SimError;
 use idlewise_parts::program::{Step, TimerAt};
 use idlewise_parts::queue::QueuedEvent;
 use idlewise_parts::timers::Waiter;
-use idlewise_parts::watch::{SimEvent, Watch};
+use idlewise_parts::watch::{HrtimerOf, SimEvent, Watch};
 
 /// So many steps that take no time, one after the other, are a loop that never ends.
 const PATIENCE: u32 = 100_000;
@@ -92,8 +92,20 @@ impl<W: Watch> Sim<'_, W> {
 
     /// The task enters the kernel.
     pub(crate) fn call_kernel(&mut self, c: usize) {
+        let costs = &self.machine.costs;
+        let saved_ns = if self.only_wakes(c) { costs.block_ns } else { 0 };
         // Time passes in any case, so that no task stops it.
-        self.segment(c, self.machine.costs.syscall_ns.max(1), Then::Step);
+        self.segment(c, costs.syscall_ns.saturating_sub(saved_ns).max(1), Then::Step);
+    }
+
+    /// Whether the CPU's task is about to wake others, and does not block.
+    fn only_wakes(&self, c: usize) -> bool {
+        let Some(t) = self.cpus[c].curr.map(|task| &self.tasks[task]) else { return false };
+        match self.program.tasks[t.program as usize].steps.get(t.step as usize) {
+            Some(Step::Resume(_) | Step::Broadcast(_) | Step::Signal(_) | Step::Unlock(_)) => true,
+            Some(Step::Barrier(barrier)) => self.completes(*barrier),
+            _ => false,
+        }
     }
 
     /// A system call has its effect.
@@ -109,7 +121,8 @@ impl<W: Watch> Sim<'_, W> {
         let sleeps = match step {
             Step::Sleep(amount, SleepTimer::Hrtimer) => {
                 let ns = sample(amount, &mut t.random);
-                self.sleep_until(c, task, self.now_ns + ns)
+                let called_ns = self.now_ns.saturating_sub(self.cpus[c].takes(self.machine.costs.block_ns));
+                self.sleep_until(c, task, called_ns + ns)
             }
             Step::Sleep(amount, SleepTimer::Wheel) => {
                 let ns = sample(amount, &mut t.random);
@@ -211,7 +224,8 @@ impl<W: Watch> Sim<'_, W> {
         let t = &self.tasks[task];
         let slack_ns = if t.is_fair() { self.machine.slack_ns } else { 0 };
         self.cpus[c].timers.add(at_ns, slack_ns, Waiter::Task { task, turn: t.turn });
-        let seen = SimEvent::TimerSet { task: Some(task), soft_ns: at_ns, hard_ns: at_ns + slack_ns };
+        let seen =
+            SimEvent::TimerSet { timer: HrtimerOf::Task(task), soft_ns: at_ns, hard_ns: at_ns + slack_ns };
         self.watch.seen(self.now_ns, c as u32, seen);
         true
     }
@@ -338,16 +352,20 @@ impl<W: Watch> Sim<'_, W> {
     }
 
     fn wait_at_barrier(&mut self, c: usize, task: u32, barrier: u32) -> bool {
-        let waiting = &mut self.barriers[barrier as usize];
-        let needed = self.program.barriers[barrier as usize];
-        if (waiting.len() as u32).saturating_add(1) < needed {
-            waiting.push(task);
+        if !self.completes(barrier) {
+            self.barriers[barrier as usize].push(task);
             return true;
         }
-        for other in std::mem::take(waiting) {
+        for other in std::mem::take(&mut self.barriers[barrier as usize]) {
             self.wake(other, Some(c), self.now_ns);
         }
         false
+    }
+
+    /// Whether the next task that comes to the barrier is the last.
+    fn completes(&self, barrier: u32) -> bool {
+        let waiting = self.barriers[barrier as usize].len() as u32;
+        waiting.saturating_add(1) >= self.program.barriers[barrier as usize]
     }
 }
 

@@ -7,7 +7,7 @@ use common::{
     MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
 use idlewise_model::Counted;
-use idlewise_parts::{Costs, Machine, SimEvent};
+use idlewise_parts::{Costs, HrtimerOf, Machine, SimEvent};
 use idlewise_workload::{Event, Resource, ResourceId, ResourceKind};
 
 fn without_costs(platform: &idlewise_platform::Platform) -> Machine<'_> {
@@ -146,4 +146,31 @@ fn cpus_and_tasks_are_in_one_place_at_a_time() {
     let busy: u64 = out.busy_ns.iter().sum();
     let all = idle.unsigned_abs() + busy;
     assert!(all <= 9000 * MS && all > 8800 * MS, "{idle} + {busy}");
+}
+
+#[test]
+fn a_tick_that_comes_due_while_it_is_stopped_wakes_nobody() {
+    let platform = platform(1);
+    // So long that a tick often falls into it.
+    let costs = Costs { stop_tick_ns: MS, ..Costs::NONE };
+    let machine = Machine { costs, ..without_costs(&platform) };
+    let load = workload(vec![task("sleeper", vec![work(100 * US), sleep(10_300 * US)])]);
+    let (out, log) = run(&machine, &load, "deepest", 2000);
+    let entered = log.entries.len() as u64;
+    assert!(entered <= out.tasks[0].wakeups + 1, "{entered} idle periods, {} wakeups", out.tasks[0].wakeups);
+}
+
+#[test]
+fn a_tick_that_comes_due_while_it_is_started_again_is_not_lost() {
+    let platform = platform(1);
+    let ticks = |start_tick_ns: u64| {
+        let machine = Machine { costs: Costs { start_tick_ns, ..Costs::NONE }, ..without_costs(&platform) };
+        let load = workload(vec![task("sleeper", vec![work(100 * US), sleep(10_300 * US)])]);
+        let (_, log) = run(&machine, &load, "deepest", 4000);
+        let tick = SimEvent::TimerExpired { timer: HrtimerOf::Tick };
+        log.seen.iter().filter(|(.., seen)| *seen == tick).count()
+    };
+    // Of 370 wakeups, one in four meets a tick in 1 ms.
+    let (at_once, slowly) = (ticks(0), ticks(MS));
+    assert!(slowly > at_once + 60, "{slowly} and {at_once}");
 }

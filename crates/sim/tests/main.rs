@@ -7,5 +7,6 @@ mod common;
 mod energy;
 mod machine;
 mod placement;
+mod server;
 mod tasks;
 mod turns;

@@ -6,7 +6,7 @@ use crate::common;
 use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::Counted;
-use idlewise_parts::{Costs, Machine, SimEvent};
+use idlewise_parts::{Costs, HrtimerOf, Machine, SimEvent};
 use idlewise_platform::Platform;
 use idlewise_sim::{Outcome, simulate};
 use idlewise_workload::{
@@ -297,4 +297,21 @@ fn tasks_that_fork_one_and_end_without_end_are_refused() {
 fn work_without_end_is_no_trouble() {
     let (out, _) = play(&workload(vec![task("long", vec![work(idlewise_workload::MAX_TIME_NS)])]), 1, 1000);
     assert_eq!(out.tasks[0].run_ns, 1000 * MS);
+}
+
+#[test]
+fn a_sleep_begins_before_its_call_is_over_and_a_call_that_only_wakes_is_shorter() {
+    let platform = platform(1);
+    let costs = Costs { syscall_ns: 10 * US, block_ns: 8 * US, ..Costs::NONE };
+    let machine = Machine { costs, ..plain(&platform) };
+    let meets = Event::Barrier { barrier: ResourceId(0) };
+    let wakes = task("wakes", vec![work(100 * US), meets, sleep(5 * MS)]);
+    let load = with(workload(vec![wakes]), &[ResourceKind::Barrier { parties: 1 }]);
+    let (out, log) = run(&machine, &load, "shallow", 100);
+    assert_eq!(out.tasks[0].run_ns / out.tasks[0].runs, 112 * US);
+    let asked = log.seen.iter().find_map(|(at_ns, _, what)| match what {
+        SimEvent::TimerSet { timer: HrtimerOf::Task(0), soft_ns, .. } => Some(soft_ns - at_ns),
+        _ => None,
+    });
+    assert_eq!(asked, Some(5 * MS - 8 * US));
 }

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Log, MS, US, platform, run, sleep, task, work, workload};
 use idlewise_model::Counted;
-use idlewise_parts::{Costs, Machine, SimEvent};
+use idlewise_parts::{Costs, HrtimerOf, Machine, SimEvent};
 use idlewise_platform::Platform;
 use idlewise_workload::{Task, Workload};
 
@@ -117,7 +117,11 @@ fn what_a_program_does_itself_is_run_time_that_interrupts_come_between() {
     let each_ns = out.tasks[0].run_ns / rounds;
     assert!((169 * US..=171 * US).contains(&each_ns), "{each_ns}");
     // Of 500 ticks, one of five or six finds the task at work.
-    let ticks = log.seen.iter().filter(|(.., s)| matches!(s, SimEvent::TimerExpired { task: None })).count();
+    let ticks = log
+        .seen
+        .iter()
+        .filter(|(.., s)| matches!(s, SimEvent::TimerExpired { timer: HrtimerOf::Tick }))
+        .count();
     assert!(ticks > 50, "{ticks}");
 }
 

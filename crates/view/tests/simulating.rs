@@ -246,13 +246,13 @@ fn what_seeds_share_does_not_hide_a_change() {
     let apart = (before.summary.mean - after.summary.mean).abs();
     assert!(before.summary.half_width.unwrap() > 0.8 * apart, "{before:?}");
     let change = after.change.unwrap();
-    assert!((change.difference + 0.132).abs() < 0.005, "{change:?}");
+    assert!((change.difference + 0.130).abs() < 0.005, "{change:?}");
     assert!((change.half_width.unwrap() - 0.009).abs() < 0.002, "{change:?}");
     assert!((change.relative.unwrap() - (after.summary.mean / before.summary.mean - 1.0)).abs() < 1e-12);
     assert_eq!((change.n, before.change), (10, None));
     let view = idlewise_view::simulate(&report, false);
     let text = view.render(Format::Table, &()).unwrap();
-    assert!(text.lines().any(|l| l.contains("power [mW]") && l.contains("(-0.54% \u{b1} 0.0")), "{text}");
+    assert!(text.lines().any(|l| l.contains("power [mW]") && l.contains("(-0.53% \u{b1} 0.0")), "{text}");
     assert!(text.contains("run by run of the same seed"), "{text}");
     let csv = view.render(Format::Csv, &()).unwrap();
     let row = csv.lines().find(|l| l.starts_with("teo-6.1,") && l.contains(",energy,power,")).unwrap();
@@ -267,6 +267,8 @@ fn a_mean_between_two_modes_says_so() {
         governors: vec!["teo-6.1".into()],
         cpufreq: vec!["schedutil".into()],
         signals: vec!["pelt".into()],
+        // Later ones have the timer of the fair server, which the second mode does not survive.
+        kernel: "6.11".into(),
         duration_ns: None,
         seed: 1,
         repeat: 10,

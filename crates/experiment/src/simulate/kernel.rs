@@ -39,6 +39,12 @@ impl Kernel {
         (self.major, self.minor) >= (5, 15)
     }
 
+    /// A deadline server for fair tasks that goes on while its CPU is idle, since 6.17; stable kernels of 6.12 have it too
+    /// (6.12.117).
+    pub(crate) fn fair_server(self) -> bool {
+        (self.major, self.minor) == (6, 12) || (self.major, self.minor) >= (6, 17)
+    }
+
     /// EEVDF since 6.6.
     pub(crate) fn fair(self, cpus: usize) -> FairKind {
         if (self.major, self.minor) >= (6, 6) { FairKind::eevdf(cpus) } else { FairKind::cfs(cpus) }

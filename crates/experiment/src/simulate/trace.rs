@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use idlewise_model::{
     Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags,
 };
-use idlewise_parts::{IrqKind, Machine, SimEvent, Watch};
+use idlewise_parts::{HrtimerOf, IrqKind, Machine, SimEvent, Watch};
 use idlewise_trace::TraceMeta;
 use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
 use idlewise_workload::Workload;
@@ -26,13 +26,17 @@ const TIMER_SOFTIRQ: u32 = 1;
 const TICK: u64 = 0xffff_8000_8010_0000;
 const WAKE: u64 = 0xffff_8000_8010_1000;
 const TIMEOUT: u64 = 0xffff_8000_8010_2000;
+const SERVER: u64 = 0xffff_8000_8010_3000;
 /// Timers, by CPU and by task.
 const TICK_TIMERS: u64 = 0xffff_0000_1000_0000;
+const SERVER_TIMERS: u64 = 0xffff_0000_1800_0000;
 const TASK_TIMERS: u64 = 0xffff_0000_2000_0000;
 /// Bytes from one to the next.
 const TIMER_SIZE: u64 = 0x80;
-/// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; `ABS` alone, as sleeping tasks do.
+/// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; with `HARD`, as the fair server; `ABS` alone, as sleeping
+/// tasks do.
 const TICK_MODE: HrtimerMode = HrtimerMode(0x0a);
+const SERVER_MODE: HrtimerMode = HrtimerMode(0x08);
 const TASK_MODE: HrtimerMode = HrtimerMode(0);
 /// `TASK_INTERRUPTIBLE`.
 const SLEEPS: u64 = 1;
@@ -76,6 +80,7 @@ impl Names for TaskNames {
             TICK => Some("tick_nohz_handler"),
             WAKE => Some("hrtimer_wakeup"),
             TIMEOUT => Some("process_timeout"),
+            SERVER => Some("dl_task_timer"),
             _ => None,
         }
     }
@@ -181,8 +186,11 @@ impl<W: Write> Watch for Tracer<W> {
         let runs = self.running.get(place as usize).copied().unwrap_or(IDLE);
         let task_timer = |task: u32| TASK_TIMERS + u64::from(task) * TIMER_SIZE;
         let tick_timer = TICK_TIMERS + u64::from(place) * TIMER_SIZE;
-        let timer = |task: Option<u32>| task.map_or(tick_timer, task_timer);
-        let function = |task: Option<u32>| if task.is_some() { WAKE } else { TICK };
+        let timer = |timer: HrtimerOf| match timer {
+            HrtimerOf::Tick => (tick_timer, TICK, TICK_MODE),
+            HrtimerOf::Task(task) => (task_timer(task), WAKE, TASK_MODE),
+            HrtimerOf::FairServer => (SERVER_TIMERS + u64::from(place) * TIMER_SIZE, SERVER, SERVER_MODE),
+        };
         let irq_of = |kind: IrqKind| match kind {
             IrqKind::Timer => TIMER_IRQ,
             IrqKind::Ipi => 0,
@@ -233,17 +241,20 @@ impl<W: Write> Watch for Tracer<W> {
                     self.write(cpu, IDLE, started(tick_timer, TICK, at_ns, at_ns, TICK_MODE));
                 }
             }
-            SimEvent::TimerSet { task, soft_ns, hard_ns } => {
-                let mode = if task.is_some() { TASK_MODE } else { TICK_MODE };
-                self.write(cpu, runs, started(timer(task), function(task), soft_ns, hard_ns, mode));
+            SimEvent::TimerSet { timer: of, soft_ns, hard_ns } => {
+                let (hrtimer, function, mode) = timer(of);
+                self.write(cpu, runs, started(hrtimer, function, soft_ns, hard_ns, mode));
             }
-            SimEvent::TimerExpired { task } => {
-                let (hrtimer, function) = (timer(task), function(task));
+            SimEvent::TimerCancelled { timer: of } => {
+                self.write(cpu, runs, EventKind::HrtimerCancel { hrtimer: timer(of).0 });
+            }
+            SimEvent::TimerExpired { timer: of } => {
+                let (hrtimer, function, _) = timer(of);
                 let now = i64::try_from(at_ns).unwrap_or(i64::MAX);
                 self.write(cpu, runs, EventKind::HrtimerExpireEntry { hrtimer, function, now });
             }
-            SimEvent::TimerDone { task } => {
-                self.write(cpu, runs, EventKind::HrtimerExpireExit { hrtimer: timer(task) });
+            SimEvent::TimerDone { timer: of } => {
+                self.write(cpu, runs, EventKind::HrtimerExpireExit { hrtimer: timer(of).0 });
             }
             SimEvent::WheelSet { task, at_ns: due_ns } => {
                 let kind = EventKind::TimerStart {

@@ -4,6 +4,7 @@ use idlewise_idle::IdleCpu;
 use idlewise_model::WakeCause;
 use idlewise_signal::pelt::Rq;
 
+use crate::state::server::FairServer;
 use crate::state::turns::Share;
 use idlewise_parts::fair::FairQueue;
 use idlewise_parts::queue::Irq;
@@ -85,6 +86,7 @@ pub(crate) struct Cpu<'t> {
     pub(crate) first: Vec<u32>,
     pub(crate) pelt: Rq,
     pub(crate) timers: Timers,
+    pub(crate) server: FairServer,
     /// When the tick is due, ns, unless it is stopped.
     pub(crate) tick_at_ns: u64,
     /// What the timer was set to, ns.
@@ -120,6 +122,7 @@ impl<'t> Cpu<'t> {
             first: Vec::new(),
             pelt: Rq::new(capacity),
             timers: Timers::default(),
+            server: FairServer::default(),
             tick_at_ns,
             timer_at_ns: NEVER_NS,
             timer_turn: 0,
