@@ -16,6 +16,10 @@ use crate::BootError;
 pub trait Watch: Sync {
     /// What is being done now, in a few words.
     fn doing(&self, what: &str);
+    /// So many of the guests to boot have been booted.
+    fn booted(&self, done: usize, of: usize) {
+        let _ = (done, of);
+    }
     /// Whether the user asked to stop; asked between steps.
     fn stopped(&self) -> bool;
 }

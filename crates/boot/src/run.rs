@@ -76,6 +76,8 @@ pub struct Run {
     pub workload: Workload,
     /// For how long, seconds of the guest.
     pub seconds: u32,
+    /// How long the guest idles before, ms.
+    pub settle_ms: u32,
     /// For the workload rt-app: what it reads.
     pub rt_app: Option<Vec<u8>>,
     /// The cpufreq governor, where one is wanted.
@@ -161,7 +163,8 @@ impl<'a> Lab<'a> {
         let log = work.path().join("qemu.log");
         let what = format!("the guest ({} on {}, {})", run.governor, run.machine.platform, run.workload.name);
         self.watch.doing(&what);
-        let patience = Some(PATIENCE + PATIENCE_PER_SECOND * run.seconds);
+        let patience =
+            Some(PATIENCE + PATIENCE_PER_SECOND * run.seconds.saturating_add(run.settle_ms / 1000));
         let ran = Job { what: &what, command, log: &log, watch: self.watch, patience }.run(|_| ());
         if let Err(BootError::Failed { what, status, .. }) = ran {
             let kept = above.join("failed-boot.log");
@@ -214,6 +217,7 @@ impl<'a> Lab<'a> {
             ("GOVERNOR", run.governor.clone()),
             ("COMMAND", run.workload.command.to_owned()),
             ("SECONDS", run.seconds.to_string()),
+            ("SETTLE", format!("{}.{:03}", run.settle_ms / 1000, run.settle_ms % 1000)),
             ("CPUS", run.machine.cpus.to_string()),
             ("EVENTS", events.join(" ")),
             ("NEWER_EVENTS", NEWER_EVENTS.join(" ")),

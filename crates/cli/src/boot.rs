@@ -3,6 +3,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
 use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
@@ -111,6 +112,18 @@ pub(crate) struct BootRunArgs {
     /// Duration of each workload, in seconds of the guest
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
+    /// How long the guest idles before the workload, in seconds of the guest
+    ///
+    /// A kernel that was just booted has timers that it does not have later. After 130 s they are gone; a guest idles
+    /// through them in about two seconds.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3600))]
+    pub(crate) settle: u32,
+    /// Boot everything N times, each time with another start and a load that is a little different
+    ///
+    /// The same run again would be the same to the bit. Of the file of rt-app each run after the first has all times
+    /// longer or shorter by up to 3 %. What is recorded already is not booted again.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) starts: Option<u32>,
     /// The file that the workload rt-app reads
     #[arg(long, value_name = "FILE.json")]
     pub(crate) rt_app_file: Option<PathBuf>,
@@ -248,6 +261,8 @@ fn run_request(a: &BootRunArgs) -> Result<BootRequest, Failure> {
         governors: split_governors("--governor", &a.governor)?,
         workloads: split_governors("--workload", &a.workload)?,
         seconds: a.seconds,
+        settle_ms: a.settle * 1000,
+        starts: a.starts.unwrap_or(0),
         rt_app: a.rt_app_file.clone(),
         without_true_inputs: a.without_true_inputs,
         to: a.to.clone(),
@@ -324,6 +339,8 @@ struct Watcher {
     stopped: Arc<AtomicBool>,
     progress: Option<Progress>,
     last: Mutex<String>,
+    /// Since when, and how many of how many guests are booted.
+    boots: Mutex<Option<(Instant, usize, usize)>>,
 }
 
 impl Watcher {
@@ -332,12 +349,37 @@ impl Watcher {
         let stop = Arc::clone(&stopped);
         ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())?;
         let progress = io::stderr().is_terminal().then(|| Progress::new("shell"));
-        Ok(Self { stopped, progress, last: Mutex::new(String::new()) })
+        Ok(Self { stopped, progress, last: Mutex::new(String::new()), boots: Mutex::new(None) })
+    }
+
+    /// `what`, and where several guests are booted, which it is and how long they will take.
+    fn with_count(&self, what: &str) -> String {
+        match self.boots.lock().ok().and_then(|boots| *boots) {
+            Some((since, done, of)) if done < of && of > 1 => {
+                let left = if done == 0 {
+                    String::new()
+                } else {
+                    let seconds = since.elapsed().as_secs_f64() / done as f64 * (of - done) as f64;
+                    format!(", about {} min left", (seconds / 60.0).ceil())
+                };
+                format!("{what}, {} of {of}{left}", done + 1)
+            }
+            _ => what.to_owned(),
+        }
     }
 }
 
 impl Watch for Watcher {
+    #[expect(clippy::disallowed_methods, reason = "how long it will take is about real time")]
+    fn booted(&self, done: usize, of: usize) {
+        if let Ok(mut boots) = self.boots.lock() {
+            let since = boots.map_or_else(Instant::now, |(since, ..)| since);
+            *boots = Some((since, done, of));
+        }
+    }
+
     fn doing(&self, what: &str) {
+        let what = &self.with_count(what);
         if let Some(progress) = &self.progress {
             progress.say(what);
             return;

@@ -299,6 +299,7 @@ fn results_of_the_boot_lab_are_what_their_schemas_say() {
             cpus: 4,
             workload: "timer".to_owned(),
             seconds: 1,
+            start: None,
             folder: path,
             governors: results_of_scores(vec![("teo-util".to_owned(), scored.score, scored.groups)]),
             checks: vec![check],

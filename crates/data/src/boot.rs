@@ -13,6 +13,7 @@ pub(crate) const COLUMNS: &[Declared] = &[
     ("cpus", INTEGER, "CPUs of the guest"),
     ("workload", TEXT, "the workload"),
     ("duration_s", INTEGER, "its duration, s of the guest"),
+    ("start", INTEGER, "which of several starts"),
     ("governor", TEXT, "the governor"),
     ("part", TEXT, "`all`, and the CPUs or clusters asked for"),
     ("decisions", INTEGER, "times it was asked"),
@@ -39,7 +40,16 @@ pub fn boot(r: &BootReport) -> DataTable {
     for cell in &r.cells {
         for (i, g) in cell.governors.iter().enumerate() {
             let before = |part: &str| {
-                row![&cell.platform, &cell.driver, cell.cpus, &cell.workload, cell.seconds, &g.governor, part]
+                row![
+                    &cell.platform,
+                    &cell.driver,
+                    cell.cpus,
+                    &cell.workload,
+                    cell.seconds,
+                    cell.start,
+                    &g.governor,
+                    part
+                ]
             };
             let check = cell.checks.get(i);
             let parity = check.and_then(|c| c.parity.as_ref()?.result.as_ref().ok());

@@ -4,6 +4,8 @@
 //! The simulated run is written as a trace, and both traces are read by the same code, cut to the time in which the
 //! workload's tasks ran.
 
+mod cells;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -15,14 +17,16 @@ use serde::Serialize;
 
 use crate::ExperimentError;
 use crate::simulate::{SimulateRequest, TraceTo, simulate_on};
+pub use cells::{AgainstMenu, Cell, Share};
+use cells::{Lengths, cells};
 use idlewise_explain::convert::Form;
 use idlewise_recording::entries::recorded_entry;
 use idlewise_recording::governors::offered;
 use idlewise_recording::input_files::each_once;
-use idlewise_recording::{CommandError, Recording, RecordingOptions};
+use idlewise_recording::{CommandError, RT_APP_FILE, Recording, RecordingOptions};
 
 /// Version of the JSON that this gives.
-pub const SCHEMA: &str = "idlewise.beside/2";
+pub const SCHEMA: &str = "idlewise.beside/3";
 
 /// Stays shorter than this, and this, and this, ns; and longer ones.
 pub const STAY_LIMITS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
@@ -47,6 +51,8 @@ pub struct BesideReport {
     pub notes: Vec<Note>,
     /// One for each recording.
     pub pairs: Vec<Pair>,
+    /// One for each machine and governor.
+    pub cells: Vec<Cell>,
 }
 
 /// One recording, and the simulation of the same.
@@ -133,14 +139,21 @@ pub fn beside(
     }
     each_once(recordings)?;
     let workload = idlewise_workload::find(&request.workload)?;
-    let pairs = recordings.iter().map(|path| pair(request, &workload, path, options, progress));
+    let mut pairs = Vec::new();
+    let mut lengths = Vec::new();
+    for path in recordings {
+        let (pair, seen) = pair(request, &workload, path, options, progress)?;
+        pairs.push(pair);
+        lengths.push(seen);
+    }
     Ok(BesideReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: workload.name.clone(),
         seed: request.seed,
         notes: workload.notes.iter().map(|n| NoteId::Workload.note(n)).collect(),
-        pairs: pairs.collect::<Result<_, _>>()?,
+        cells: cells(&pairs, &lengths),
+        pairs,
     })
 }
 
@@ -150,7 +163,9 @@ fn pair(
     path: &Path,
     options: &RecordingOptions,
     progress: &dyn Fn(&str),
-) -> Result<Pair, ExperimentError> {
+) -> Result<(Pair, Lengths), ExperimentError> {
+    let own = varied(path)?;
+    let workload = own.as_ref().unwrap_or(workload);
     let shown = path.display().to_string();
     progress(&format!("reading {shown}"));
     let recording = Recording::open(path, options)?;
@@ -164,7 +179,8 @@ fn pair(
         recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).map(|c| c.cpu).collect();
     // How many CPUs there are, the recording says only where the platform does not.
     let open = recording.machine.clusters.iter().any(|c| c.any_cpu);
-    let (real, first_timer) = look(&recording, options, workload, &cpus)?;
+    let Look { measures: real, first_timer, lengths: real_lengths } =
+        look(&recording, options, workload, &cpus)?;
     let tick_ns = first_timer.and_then(|first| tick_after_start(&recording, workload, &first));
     progress(&format!("simulating {} under {}", workload.name, recording.tape.source.governor));
     let governor = recording.kernels_governor(&offered([], &request.kernel_trees))?;
@@ -181,15 +197,28 @@ fn pair(
         ..request.clone()
     };
     let simulated = simulated(&request, workload, &recording, tick_ns, &cpus)?;
-    Ok(Pair {
+    let pair = Pair {
         recording: shown,
         platform: recording.machine.id.clone(),
         kernel: request.kernel,
         governor: short(&recording.tape.source.governor),
         cpus: cpus.into_iter().collect(),
         real,
-        simulated,
-    })
+        simulated: simulated.measures,
+    };
+    Ok((pair, [real_lengths, simulated.lengths]))
+}
+
+/// The file that rt-app read in a recording of the boot lab, where that is next to it: it may differ from the workload's
+/// (`idlewise boot run --starts`).
+fn varied(recording: &Path) -> Result<Option<Workload>, ExperimentError> {
+    let Some(file) = recording.parent().filter(|_| recording.is_dir()).map(|p| p.join(RT_APP_FILE)) else {
+        return Ok(None);
+    };
+    if !file.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(idlewise_workload::read_files(&[file])?))
 }
 
 /// Of a governor's file, its name.
@@ -205,7 +234,7 @@ fn simulated(
     recording: &Recording,
     tick_ns: Option<u64>,
     cpus: &BTreeSet<u32>,
-) -> Result<TraceMeasures, ExperimentError> {
+) -> Result<Look, ExperimentError> {
     let temporary = |e: std::io::Error| CommandError::file(&std::env::temp_dir(), e);
     let folder = tempfile::tempdir().map_err(temporary)?;
     let path = folder.path().join("simulated.txt");
@@ -219,7 +248,7 @@ fn simulated(
         kernel_governor: request.governors.first().cloned(),
         ..RecordingOptions::default()
     };
-    look(&Recording::open(&path, &options)?, &options, workload, cpus).map(|(look, _)| look)
+    look(&Recording::open(&path, &options)?, &options, workload, cpus)
 }
 
 /// Major and minor version of the kernel that was recorded, where the recording says it.
@@ -317,12 +346,20 @@ impl Tasks {
     }
 }
 
+/// What a trace shows, and what only a comparison needs of it.
+struct Look {
+    measures: TraceMeasures,
+    first_timer: Option<(String, u64)>,
+    /// Of all idle periods, ns.
+    lengths: Counted,
+}
+
 fn look(
     recording: &Recording,
     options: &RecordingOptions,
     workload: &Workload,
     cpus: &BTreeSet<u32>,
-) -> Result<(TraceMeasures, Option<(String, u64)>), ExperimentError> {
+) -> Result<Look, ExperimentError> {
     let names: BTreeSet<String> = workload.tasks.iter().map(|t| kept(&t.name)).collect();
     let tasks = Tasks::of(&recording.path, options, &names)?;
     let from_ns = tasks.from_ns.filter(|from| tasks.to_ns > *from).ok_or_else(|| {
@@ -334,6 +371,7 @@ fn look(
     })?;
     let mut tallies = Vec::new();
     let mut by_length = [0_u64; 4];
+    let mut lengths = Counted::default();
     for cpu in recording.tape.cpus.iter().filter(|c| cpus.contains(&c.cpu)) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
@@ -345,6 +383,7 @@ fn look(
                 }
                 tally.entry(&recorded_entry(cpu, piece, &place.table));
                 by_length[length(piece)] += 1;
+                lengths.push(u32::try_from(piece.stay_ns()).unwrap_or(u32::MAX));
             }
         }
         tallies.push(tally);
@@ -353,7 +392,7 @@ fn look(
     let window_ns = tasks.to_ns - from_ns;
     let seconds = window_ns as f64 / 1e9;
     let all: u64 = by_length.iter().sum();
-    let look = TraceMeasures {
+    let measures = TraceMeasures {
         window_ns,
         wakeups_per_s: score.wakeups as f64 / seconds,
         too_deep_pct: score.too_deep_pct,
@@ -363,7 +402,7 @@ fn look(
         stays_pct: by_length.map(|n| if all == 0 { 0.0 } else { n as f64 * 100.0 / all as f64 }),
         tasks: tasks.latencies_ns.iter().map(|(name, times)| task(name, times, seconds)).collect(),
     };
-    Ok((look, tasks.first_timer))
+    Ok(Look { measures, first_timer: tasks.first_timer, lengths })
 }
 
 /// Which of [`STAY_LIMITS_NS`] a stay is below.

@@ -22,7 +22,7 @@ use crate::MachineError;
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_recording::counters::CounterCheck;
 use idlewise_recording::placement::Per;
-use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, ReplaySetup};
+use idlewise_recording::{CommandError, FidelityHead, RT_APP_FILE, RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{self, GovernorResult, ReplayRequest, results_of_scores};
 use idlewise_study::score;
 
@@ -46,6 +46,10 @@ pub struct BootRequest {
     pub workloads: Vec<String>,
     /// Duration of each workload, in seconds of the guest.
     pub seconds: u32,
+    /// How long the guest idles before, ms.
+    pub settle_ms: u32,
+    /// How often each is booted, each time with another load and start: 0 for once, as the file has it.
+    pub starts: u32,
     /// CPUs of the guest, where not as many as the platform has.
     pub cpus: Option<u32>,
     /// Who puts the CPUs to sleep.
@@ -90,6 +94,8 @@ pub struct Cell {
     pub workload: String,
     /// Guest seconds asked for.
     pub seconds: u32,
+    /// Which start this is, from 1; nothing where there is only one.
+    pub start: Option<u32>,
     /// Where the recordings are: a folder for each governor.
     pub folder: PathBuf,
     /// The kernel's choices under each governor, judged.
@@ -153,11 +159,28 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Machi
     let users = chosen::users(&chosen);
     let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
-    let mut cells = Vec::new();
+    let starts = || (1..=request.starts).map(Some).chain((request.starts == 0).then_some(None));
+    let mut bootings = Vec::new();
     for platform in &platforms {
         for workload in &workloads {
-            cells.push(cell(request, &lab, &tree, platform, *workload, &chosen, rt_app.as_deref())?);
+            for start in starts() {
+                let rt_app = rt_app.as_deref().map(|text| varied(text, start));
+                bootings
+                    .push(Booting::new(request, &lab, &tree, platform, *workload, start, &chosen, rt_app)?);
+            }
         }
+    }
+    let of = bootings.iter().map(|b| b.runs.iter().filter(|r| !r.recorded).count()).sum();
+    let mut done = 0;
+    watch.booted(done, of);
+    let mut cells = Vec::new();
+    for booting in &bootings {
+        for run in booting.runs.iter().filter(|r| !r.recorded) {
+            run.boot(&lab)?;
+            done += 1;
+            watch.booted(done, of);
+        }
+        cells.push(booting.judged(&tree, request.per)?);
     }
     Ok(BootReport {
         schema: SCHEMA.to_owned(),
@@ -193,6 +216,7 @@ pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), MachineErro
         cpufreq: request.cpufreq.clone(),
         true_inputs: true,
         parameters: String::new(),
+        settle_ms: 0,
     };
     Ok(Lab::new(&folder, kernel, watch)?.shell(&run)?)
 }
@@ -225,77 +249,137 @@ fn rt_app(request: &BootRequest, workloads: &[Workload]) -> Result<Option<Vec<u8
     }
 }
 
-fn cell(
-    request: &BootRequest,
-    lab: &Lab<'_>,
-    tree: &KernelTree,
-    platform: &Platform,
-    workload: Workload,
-    chosen: &[Chosen],
-    rt_app: Option<&[u8]>,
-) -> Result<Cell, MachineError> {
-    let machine = machine(request, platform)?;
-    let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
-    let folder = request.to.join(name);
-    let mut scores = Vec::new();
-    let mut checks = Vec::new();
-    let mut complaints = Vec::new();
-    for governor in chosen {
-        let to = folder.join(&governor.folder);
-        let run = Run {
-            machine: machine.clone(),
-            governor: governor.in_kernel.clone(),
-            workload,
-            seconds: request.seconds,
-            rt_app: rt_app.map(<[u8]>::to_vec),
-            cpufreq: request.cpufreq.clone(),
-            true_inputs: !request.without_true_inputs,
-            parameters: governor.parameters.clone(),
-        };
-        let settings = settings(lab, platform, &run, governor);
-        let (machine_toml, files) = (guest(platform, run.cpufreq.is_some()).to_toml(), governor.files());
-        let trace_toml = sidecar(&governor.in_replay(tree.folder(), Path::new(""))?);
-        let mut sidecars = vec![
-            ("run.toml", settings.as_str()),
-            ("machine.toml", machine_toml.as_str()),
-            ("trace.toml", trace_toml.as_str()),
-        ];
-        sidecars.extend(files.iter().map(|(name, text)| (name.as_str(), *text)));
-        if is_recorded(&to, &settings)? {
-            // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
-            still_the_users(&to, &files)?;
-        } else {
-            lab.run(&run, &to, &sidecars)?;
-        }
-        let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
-        let complaint = |l| {
-            let words = format!("{} under {}: {l}", workload.name, governor.name);
-            NoteId::GuestFailed.note(words)
-        };
-        complaints.extend(failed.lines().map(complaint));
-        let counters = [to.join("counters-before"), to.join("counters-after")];
-        let [before, after] = &counters;
-        let options = RecordingOptions::default();
-        let report = score::score(&to.join("trace"), &options, request.per, Some([before, after]))?;
-        checks.push(check(
-            &governor.name,
-            &to.join("trace"),
-            governor.in_replay(tree.folder(), &to)?,
-            report.counters,
-        )?);
-        scores.push((governor.name.clone(), report.score, report.groups));
+/// The load of a start: the first has the file as it is, each later one times that are a little different.
+fn varied(text: &[u8], start: Option<u32>) -> Vec<u8> {
+    match (start, std::str::from_utf8(text)) {
+        (Some(start @ 2..), Ok(text)) => idlewise_workload::varied(text, start.into()).into_bytes(),
+        _ => text.to_owned(),
     }
-    Ok(Cell {
-        platform: platform.id.clone(),
-        driver: machine.driver.word().to_owned(),
-        cpus: machine.cpus,
-        workload: workload.name.to_owned(),
-        seconds: request.seconds,
-        folder,
-        governors: results_of_scores(scores),
-        checks,
-        complaints,
-    })
+}
+
+/// Each later start comes so much later, ms: no multiple of a tick.
+const START_STEP_MS: u32 = 137;
+
+/// A workload on a machine, once, under every governor: what to boot, and what it has become.
+struct Booting<'a> {
+    platform: &'a Platform,
+    workload: Workload,
+    seconds: u32,
+    start: Option<u32>,
+    machine: Machine,
+    folder: PathBuf,
+    runs: Vec<GuestRun<'a>>,
+}
+
+/// A guest to boot.
+struct GuestRun<'a> {
+    governor: &'a Chosen,
+    run: Run,
+    to: PathBuf,
+    sidecars: Vec<(String, String)>,
+    /// It was booted before, with the same settings.
+    recorded: bool,
+}
+
+impl GuestRun<'_> {
+    fn boot(&self, lab: &Lab<'_>) -> Result<(), MachineError> {
+        let files: Vec<(&str, &str)> =
+            self.sidecars.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        lab.run(&self.run, &self.to, &files)?;
+        Ok(())
+    }
+}
+
+impl<'a> Booting<'a> {
+    #[expect(clippy::too_many_arguments, reason = "all that a recording depends on")]
+    fn new(
+        request: &BootRequest,
+        lab: &Lab<'_>,
+        tree: &KernelTree,
+        platform: &'a Platform,
+        workload: Workload,
+        start: Option<u32>,
+        chosen: &'a [Chosen],
+        rt_app: Option<Vec<u8>>,
+    ) -> Result<Self, MachineError> {
+        let machine = machine(request, platform)?;
+        let name = format!("{}-{}-{}", platform.id, machine.driver.word(), workload.name);
+        let mut folder = request.to.join(name);
+        if let Some(start) = start {
+            folder.push(format!("start-{start}"));
+        }
+        let later_ms = start.map_or(0, |start| (start - 1) * START_STEP_MS);
+        let mut runs = Vec::new();
+        for governor in chosen {
+            let to = folder.join(&governor.folder);
+            let run = Run {
+                machine: machine.clone(),
+                governor: governor.in_kernel.clone(),
+                workload,
+                seconds: request.seconds,
+                settle_ms: request.settle_ms.saturating_add(later_ms),
+                rt_app: rt_app.clone(),
+                cpufreq: request.cpufreq.clone(),
+                true_inputs: !request.without_true_inputs,
+                parameters: governor.parameters.clone(),
+            };
+            let settings = settings(lab, platform, &run, governor);
+            let recorded = is_recorded(&to, &settings)?;
+            let mut sidecars = vec![
+                ("run.toml".to_owned(), settings),
+                ("machine.toml".to_owned(), guest(platform, run.cpufreq.is_some()).to_toml()),
+                ("trace.toml".to_owned(), sidecar(&governor.in_replay(tree.folder(), Path::new(""))?)),
+            ];
+            if let Some(text) = rt_app.as_ref().and_then(|text| String::from_utf8(text.clone()).ok()) {
+                sidecars.push((RT_APP_FILE.to_owned(), text));
+            }
+            let files = governor.files();
+            sidecars.extend(files.iter().map(|(name, text)| (name.clone(), (*text).to_owned())));
+            if recorded {
+                // A folder may be anybody's: what is compiled and run below is the user's own file, or nothing.
+                still_the_users(&to, &files)?;
+            }
+            runs.push(GuestRun { governor, run, to, sidecars, recorded });
+        }
+        Ok(Self { platform, workload, seconds: request.seconds, start, machine, folder, runs })
+    }
+
+    fn judged(&self, tree: &KernelTree, per: Per) -> Result<Cell, MachineError> {
+        let mut scores = Vec::new();
+        let mut checks = Vec::new();
+        let mut complaints = Vec::new();
+        for GuestRun { governor, to, .. } in &self.runs {
+            let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
+            let complaint = |l| {
+                let words = format!("{} under {}: {l}", self.workload.name, governor.name);
+                NoteId::GuestFailed.note(words)
+            };
+            complaints.extend(failed.lines().map(complaint));
+            let counters = [to.join("counters-before"), to.join("counters-after")];
+            let [before, after] = &counters;
+            let options = RecordingOptions::default();
+            let report = score::score(&to.join("trace"), &options, per, Some([before, after]))?;
+            checks.push(check(
+                &governor.name,
+                &to.join("trace"),
+                governor.in_replay(tree.folder(), to)?,
+                report.counters,
+            )?);
+            scores.push((governor.name.clone(), report.score, report.groups));
+        }
+        Ok(Cell {
+            platform: self.platform.id.clone(),
+            driver: self.machine.driver.word().to_owned(),
+            cpus: self.machine.cpus,
+            workload: self.workload.name.to_owned(),
+            seconds: self.seconds,
+            start: self.start,
+            folder: self.folder.clone(),
+            governors: results_of_scores(scores),
+            checks,
+            complaints,
+        })
+    }
 }
 
 /// Replays the recording with the governor that it is of.
@@ -347,6 +431,7 @@ fn settings(lab: &Lab<'_>, platform: &Platform, run: &Run, governor: &Chosen) ->
         ("governor", governor.name.clone()),
         ("workload", run.workload.name.to_owned()),
         ("seconds", run.seconds.to_string()),
+        ("settle_ms", run.settle_ms.to_string()),
         ("cpufreq", run.cpufreq.clone().unwrap_or_default()),
         ("true_inputs", run.true_inputs.to_string()),
         ("rt_app_id", run.rt_app.as_deref().map(hash).unwrap_or_default()),

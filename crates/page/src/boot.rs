@@ -29,7 +29,8 @@ pub fn boot(r: &BootReport, of: Source<'_>) -> PageData {
 }
 
 fn name(c: &Booted) -> String {
-    format!("{} on {}", c.workload, c.platform)
+    let start = c.start.map_or_else(String::new, |n| format!(", start {n}"));
+    format!("{} on {}{start}", c.workload, c.platform)
 }
 
 fn known(g: &GovernorResult) -> Option<&Score> {

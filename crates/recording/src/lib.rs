@@ -33,6 +33,9 @@ pub use error::CommandError;
 pub use idlewise_tape::Limits;
 pub use idlewise_trace::Meter;
 pub use idlewise_trace::write::DatForm;
+/// Next to a recording of the boot lab: the file that its rt-app read.
+pub const RT_APP_FILE: &str = "rt-app.json";
+
 pub use options::{RecordingOptions, ReplaySetup};
 pub use recording::Recording;
 pub use trace_head::{FidelityHead, TraceHead};

@@ -4,6 +4,7 @@
 //! [`Summary`], [`PairedChange`] and [`two_modes`] are for runs of a simulation, whose noise is tame; [`Median`], [`Change`], [`Trend`] and
 //! [`signed_rank`] are for measurements, whose noise is not.
 
+mod distance;
 mod distribution;
 mod median;
 mod modes;
@@ -19,6 +20,7 @@ mod verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use distance::length_distance_pct;
 use distribution::t_quantile;
 pub use median::{Median, median};
 pub use modes::{Mode, two_modes};

@@ -3,16 +3,23 @@ use idlewise_report::{
     Line, Report, Table, UNKNOWN, duration, percent, signed_duration, signed_percent, signed_points,
 };
 
-use idlewise_experiment::beside::{BesideReport, Pair, STAY_LIMITS_NS, TaskMeasures, TraceMeasures};
+use idlewise_experiment::beside::{
+    AgainstMenu, BesideReport, Cell, Pair, STAY_LIMITS_NS, TaskMeasures, TraceMeasures,
+};
+use idlewise_stats::Summary;
 
-/// Real and simulated runs side by side: a table for each recording, and one of the gaps.
+/// Real and simulated runs side by side: a table for each recording where each is of another governor, one of the gaps, and one
+/// of the differences to menu.
 #[must_use]
 pub fn beside(r: &BesideReport) -> Report {
     let mut out = Report { data: Some(idlewise_data::beside(r)), ..Report::default() };
     out.preamble.push(Line::new("workload", format!("{}, seed {}", r.workload, r.seed)));
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
-    out.tables.extend(r.pairs.iter().map(table));
+    if r.cells.len() == r.pairs.len() {
+        out.tables.extend(r.pairs.iter().map(table));
+    }
     out.tables.push(gaps(r));
+    out.tables.extend(against(r));
     out.footer.extend(near(r));
     out.footer.push(Line::new(
         "window",
@@ -22,42 +29,92 @@ pub fn beside(r: &BesideReport) -> Report {
     out
 }
 
+/// Gaps of each cell; where it has several recordings, with the interval of their mean, and how far lengths of idle periods are
+/// apart.
 fn gaps(r: &BesideReport) -> Table {
-    let head = ["simulated minus real", "too deep", "too shallow", "wakeups"].map(str::to_owned).to_vec();
-    let mut t = Table::new("", head);
-    for p in &r.pairs {
-        let [deep, shallow] = p.gap();
-        t.rows.push(vec![
-            format!("{} on {}", p.governor, p.platform),
-            signed_points(deep),
-            signed_points(shallow),
-            change(p.real.wakeups_per_s, p.simulated.wakeups_per_s),
-        ]);
+    let several = r.cells.len() < r.pairs.len();
+    let mut head = vec!["simulated minus real", "too deep", "too shallow"];
+    head.push(if several { "runs" } else { "wakeups" });
+    if several {
+        head.extend(["lengths", "real runs"]);
+    }
+    let mut t = Table::new("", head.into_iter().map(str::to_owned).collect());
+    for c in &r.cells {
+        let mut row = vec![format!("{} on {}", c.governor, c.platform)];
+        row.extend([&c.too_deep, &c.too_shallow].map(|share| points(&share.gap)));
+        if several {
+            let apart = |pct: Option<f64>| pct.map_or_else(|| "-".to_owned(), |pct| percent(pct) + " %");
+            row.extend([c.recordings.to_string(), apart(c.lengths_apart_pct), apart(c.recordings_apart_pct)]);
+        } else if let Some(p) = r.pairs.iter().find(|p| p.governor == c.governor && p.platform == c.platform)
+        {
+            row.push(change(p.real.wakeups_per_s, p.simulated.wakeups_per_s));
+        }
+        t.rows.push(row);
     }
     t
+}
+
+/// A mean, and its 95 % interval where there is one.
+fn points(s: &Summary) -> String {
+    let mean = signed_points(s.mean);
+    s.half_width.map_or_else(|| mean.clone(), |half| format!("{mean} +-{half:.1}"))
+}
+
+/// Each governor's difference to menu, real and simulated.
+fn against(r: &BesideReport) -> Option<Table> {
+    let all: Vec<(&Cell, &AgainstMenu)> =
+        r.cells.iter().filter_map(|c| Some((c, c.against_menu.as_ref()?))).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let head =
+        ["against menu", "too deep, real", "simulated", "gap", "too shallow, real", "simulated", "gap"];
+    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    for (c, a) in all {
+        let mut row = vec![format!("{} on {}", c.governor, c.platform)];
+        for (i, gap) in a.gap().into_iter().enumerate() {
+            row.extend([a.real[i], a.simulated[i], gap].map(signed_points));
+        }
+        t.rows.push(row);
+    }
+    Some(t)
 }
 
 /// So near the goal is, percentage points.
 const NEAR: f64 = 2.0;
 
-/// How many shares are near, and how far the rest is off.
-fn near(r: &BesideReport) -> Option<Line> {
-    let name = |p: &Pair, what: &str| format!("{what} of {}", p.governor);
-    let of = |p: &Pair| {
-        let [deep, shallow] = p.gap();
-        [(deep.abs(), name(p, "too deep")), (shallow.abs(), name(p, "too shallow"))]
-    };
-    let mut all: Vec<(f64, String)> = r.pairs.iter().flat_map(of).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (median, (worst, whose)) = (all.get(all.len() / 2)?.0, all.last()?);
-    let n = all.iter().filter(|(gap, _)| *gap <= NEAR).count();
-    Some(Line::new(
-        "gap",
-        format!(
-            "{n} of {} shares within {NEAR} points; median {median:.2}, most {worst:.2} ({whose})",
+/// How many shares, and differences to menu, are near, and how far the rest is off. What is 0 in both is left out.
+fn near(r: &BesideReport) -> Vec<Line> {
+    let names = ["too deep", "too shallow"];
+    let shares = r.cells.iter().flat_map(|c| {
+        let of = [&c.too_deep, &c.too_shallow];
+        of.into_iter()
+            .zip(names)
+            .filter(|(s, _)| s.real.mean != 0.0 || s.simulated.mean != 0.0)
+            .map(move |(s, what)| (s.gap.mean.abs(), format!("{what} of {} on {}", c.governor, c.platform)))
+    });
+    let differences =
+        r.cells.iter().filter_map(|c| Some((c, c.against_menu.as_ref()?))).flat_map(|(c, a)| {
+            (0..2)
+                .filter(|i| a.real[*i] != 0.0 || a.simulated[*i] != 0.0)
+                .map(|i| (a.gap()[i].abs(), format!("{} of {} on {}", names[i], c.governor, c.platform)))
+        });
+    let count = |what: &str, of: &str, mut all: Vec<(f64, String)>| {
+        all.retain(|(gap, _)| !gap.is_nan());
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (median, (worst, whose)) = (all.get(all.len() / 2)?.0, all.last()?);
+        let n = all.iter().filter(|(gap, _)| *gap <= NEAR).count();
+        let words = format!(
+            "{n} of {} {of} within {NEAR} points; median {median:.2}, most {worst:.2} ({whose})",
             all.len()
-        ),
-    ))
+        );
+        Some(Line::new(what, words))
+    };
+    let lines = [
+        count("gap", "shares that are not 0 in both", shares.collect()),
+        count("menu", "differences to menu", differences.collect()),
+    ];
+    lines.into_iter().flatten().collect()
 }
 
 fn change(real: f64, simulated: f64) -> String {

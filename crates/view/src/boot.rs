@@ -20,8 +20,9 @@ pub fn boot(r: &BootReport, per: Per) -> Report {
     ));
     for cell in &r.cells {
         out.preamble.extend(cell.complaints.iter().map(|c| Line::new("failed", c)));
+        let start = cell.start.map_or_else(String::new, |n| format!(", start {n}"));
         let title = format!(
-            "{} ({}, {} CPUs), {} for {} s",
+            "{} ({}, {} CPUs), {} for {} s{start}",
             cell.platform, cell.driver, cell.cpus, cell.workload, cell.seconds
         );
         out.tables.extend(governor_tables(&title, &cell.governors, &r.baseline, per));

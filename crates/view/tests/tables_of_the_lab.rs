@@ -49,6 +49,7 @@ fn booted_runs_have_a_row_for_each_governor_and_part() {
         cpus: 2,
         workload: "timer".to_owned(),
         seconds: 5,
+        start: None,
         folder: "lab".into(),
         governors,
         checks: Vec::new(),
@@ -118,6 +119,7 @@ fn real_and_simulated_runs_have_a_row_for_each_quantity() {
         seed: 1,
         notes: Vec::new(),
         pairs: vec![pair],
+        cells: Vec::new(),
     };
     let cells = cells(&view::beside(&report));
     let find = |name: &str, quantity: &str| {

@@ -13,6 +13,7 @@ mod json;
 mod read;
 mod shipped;
 mod task;
+mod varied;
 mod workload;
 
 pub use distribution::{Distribution, MAX_TIME_NS};
@@ -23,4 +24,5 @@ pub use idlewise_model::Random;
 pub use ids::{DeviceId, FrameId, ResourceId, SourceId, TaskId};
 pub use shipped::{find, read_files, shipped};
 pub use task::{Phase, Policy, Sched, Task};
+pub use varied::varied;
 pub use workload::{Calibration, Global, Resource, ResourceKind, Workload};

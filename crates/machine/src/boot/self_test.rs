@@ -97,6 +97,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
         governor: chosen.in_kernel.clone(),
         workload: load,
         seconds: request.seconds,
+        settle_ms: 0,
         rt_app: None,
         cpufreq: None,
         true_inputs: true,
