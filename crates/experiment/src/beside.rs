@@ -5,6 +5,7 @@
 //! workload's tasks ran.
 
 mod cells;
+mod pair;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,16 +25,18 @@ use idlewise_recording::entries::recorded_entry;
 use idlewise_recording::governors::offered;
 use idlewise_recording::input_files::each_once;
 use idlewise_recording::{CommandError, RT_APP_FILE, Recording, RecordingOptions};
+pub use pair::{Pair, STAY_LIMITS_NS, TaskMeasures, TraceMeasures};
 
 /// Version of the JSON that this gives.
 pub const SCHEMA: &str = "idlewise.beside/3";
 
-/// Stays shorter than this, and this, and this, ns; and longer ones.
-pub const STAY_LIMITS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
-
 /// `HRTIMER_MODE_ABS`, and the function of a timer that a task sleeps by.
 const ABSOLUTE: HrtimerMode = HrtimerMode(0);
 const SLEEPER: &str = "hrtimer_wakeup";
+
+/// What is compared begins so long after the first task's start, ns: until then a real kernel is busy with having made threads
+/// (callbacks of RCU keep ticks, tasks go to their CPUs), which the workload does not describe.
+const STARTING_NS: u64 = 100_000_000;
 
 /// The kernel whose scheduler is simulated where a recording does not tell its own.
 const KERNEL: &str = "6.12";
@@ -53,68 +56,6 @@ pub struct BesideReport {
     pub pairs: Vec<Pair>,
     /// One for each machine and governor.
     pub cells: Vec<Cell>,
-}
-
-/// One recording, and the simulation of the same.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Pair {
-    pub recording: String,
-    pub platform: String,
-    /// The kernel whose scheduler is simulated.
-    pub kernel: String,
-    /// The idle governor of both.
-    pub governor: String,
-    /// CPUs that are compared: those of which the recording tells everything.
-    pub cpus: Vec<u32>,
-    pub real: TraceMeasures,
-    /// What the simulator makes of it.
-    pub simulated: TraceMeasures,
-}
-
-/// What is seen in one trace of the workload.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct TraceMeasures {
-    /// From the first task's start to the last one's end, ns.
-    pub window_ns: u64,
-    /// Ends of idle stays.
-    pub wakeups_per_s: f64,
-    /// Those that were too deep, %.
-    pub too_deep_pct: f64,
-    /// Those that were too shallow, %.
-    pub too_shallow_pct: f64,
-    /// Ended by the tick alone, a second.
-    pub ticks_per_s: f64,
-    /// Each state's name, and its share of that time, %.
-    pub states: Vec<(String, f64)>,
-    /// Stays by their length, %: below each of [`STAY_LIMITS_NS`], and the rest.
-    pub stays_pct: [f64; 4],
-    /// Tasks of the workload, by name.
-    pub tasks: Vec<TaskMeasures>,
-}
-
-/// A task, all its instances together.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct TaskMeasures {
-    pub name: String,
-    /// Times it was woken up, a second.
-    pub wakeups_per_s: f64,
-    /// From its wake-up to running: mean, ns.
-    pub latency_mean_ns: f64,
-    /// Median, ns.
-    pub latency_p50_ns: u64,
-    /// 99th percentile, ns.
-    pub latency_p99_ns: u64,
-}
-
-impl Pair {
-    /// Simulated minus real, percentage points: too deep, too shallow.
-    #[must_use]
-    pub fn gap(&self) -> [f64; 2] {
-        [
-            self.simulated.too_deep_pct - self.real.too_deep_pct,
-            self.simulated.too_shallow_pct - self.real.too_shallow_pct,
-        ]
-    }
 }
 
 /// Simulates `request` once for each recording, with the machine, the tick and the idle governor of that, and lays both side by side.
@@ -331,8 +272,10 @@ impl Tasks {
                         out.to_ns = event.ts_ns;
                     }
                     let Some(name) = own.get(&next_pid) else { continue };
-                    out.from_ns.get_or_insert(event.ts_ns);
-                    if let Some(at_ns) = woken.remove(&next_pid) {
+                    let from_ns = *out.from_ns.get_or_insert(event.ts_ns + STARTING_NS);
+                    if let Some(at_ns) = woken.remove(&next_pid)
+                        && event.ts_ns >= from_ns
+                    {
                         let ns = event.ts_ns.saturating_sub(at_ns);
                         let times = out.latencies_ns.entry(name.clone()).or_default();
                         times.push(u32::try_from(ns).unwrap_or(u32::MAX));

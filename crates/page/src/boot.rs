@@ -225,6 +225,7 @@ mod tests {
                 cpus: 6,
                 workload: "timer".to_owned(),
                 seconds: 2,
+                start: None,
                 folder: PathBuf::new(),
                 governors,
                 checks: vec![check("linux/menu"), check("teo-util")],

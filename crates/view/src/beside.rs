@@ -23,7 +23,7 @@ pub fn beside(r: &BesideReport) -> Report {
     out.footer.extend(near(r));
     out.footer.push(Line::new(
         "window",
-        "both runs from the first task's start to the last one's end; the same code reads both traces",
+        "both runs from 0.1 s after the first task's start to the last one's end; the same code reads both traces",
     ));
     out.footer.push(Line::new("gaps", "causes: docs/validation/simulation-against-real-runs.md"));
     out

@@ -8,4 +8,5 @@ mod hostile_text;
 mod page;
 mod rt_app_files;
 mod shipped_workloads;
+mod varied;
 mod wrong_files;

@@ -6,7 +6,7 @@ use idlewise_stats::{Summary, length_distance_pct};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Pair, TraceMeasures};
+use super::pair::{Pair, TraceMeasures};
 
 /// One governor on one machine: all its recordings, and their simulations.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

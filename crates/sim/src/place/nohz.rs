@@ -67,8 +67,8 @@ impl<W: Watch> Sim<'_, W> {
             return;
         }
         self.placer.next_unknown &= !kick.next;
-        if kick.age {
-            self.look_after_idle(c, kick.balance);
+        if kick != Kick::default() {
+            self.look_after_idle(c, kick.age, kick.balance);
         }
     }
 
@@ -83,13 +83,14 @@ impl<W: Watch> Sim<'_, W> {
     pub(super) fn goes_idle(&mut self, c: usize, avg_idle_ns: u64) {
         if avg_idle_ns >= AGE_IDLE_NS && self.placer.blocked && self.tick_number() >= self.placer.next_blocked
         {
-            self.look_after_idle(c, false);
+            self.look_after_idle(c, true, false);
         }
         self.placer.blocked = true;
         self.placer.next_idle = self.placer.next_idle.min(self.next_balance(c));
     }
 
-    fn look_after_idle(&mut self, c: usize, balance: bool) {
+    /// `c` ages the averages of all idle CPUs, or looks for work for them, and works out when that is to be done next.
+    fn look_after_idle(&mut self, c: usize, age: bool, balance: bool) {
         let (n, tick) = (self.cpus.len(), self.tick_number());
         let mut blocked = false;
         let mut next = u64::MAX;
@@ -97,17 +98,17 @@ impl<W: Watch> Sim<'_, W> {
             if o != c && !self.sleeps_without_tick(o) {
                 continue;
             }
-            blocked |= self.age(o, c);
+            blocked |= age && self.age(o, c);
             if balance && tick >= self.next_balance(o) {
                 self.rebalance(o, c);
             }
             next = next.min(self.next_balance(o));
         }
-        self.placer.blocked = blocked;
-        self.placer.next_blocked = tick + self.ticks_of(AGE_EVERY_NS);
-        if balance {
-            self.placer.next_idle = next.max(tick + 1);
+        if age {
+            self.placer.blocked = blocked;
+            self.placer.next_blocked = tick + self.ticks_of(AGE_EVERY_NS);
         }
+        self.placer.next_idle = next.max(tick + 1);
     }
 
     /// Ages the averages of a CPU, and asks the governor of its clock once if anything has faded by that; gives whether

@@ -98,12 +98,12 @@ impl<W: Watch> Sim<'_, W> {
         self.placer.scan[cluster] = ((1024 - taken) * n / 1024) as usize;
     }
 
-    /// The CPU for a new task: of the cluster with most free CPUs, `prev`'s where it is no worse, the one that idles least
-    /// deeply; where none is free, the one with least to do.
+    /// The CPU for a new task, whose parent runs on `prev`: of the cluster with most free CPUs, `prev`'s where it is no worse,
+    /// the free one with the least utilisation; where none is free, the one with least to do.
     pub(super) fn place_new(&self, task: u32, prev: u32) -> u32 {
         let t = &self.tasks[task];
         let may = |c: &usize| t.may_run_on(*c as u32);
-        let free = |c: &usize| self.is_free(*c as u32);
+        let free = |c: &usize| *c != prev as usize && self.is_free(*c as u32);
         let view = self.view();
         let mut best: Option<((usize, u64, bool), usize)> = None;
         for (i, cpus) in self.placer.clusters.iter().enumerate() {
@@ -117,8 +117,13 @@ impl<W: Watch> Sim<'_, W> {
             }
         }
         if let Some((_, i)) = best {
-            let cpus = self.placer.clusters[i].iter().copied().filter(|c| may(c) && free(c));
-            return cpus.min_by_key(|c| self.waking_cost(*c)).map_or(prev, |c| c as u32);
+            let all = || self.placer.clusters[i].iter().copied().filter(|c| may(c) && free(c));
+            let local = self.placer.clusters[i].contains(&(prev as usize));
+            // In another cluster it begins with the CPU that wakes up fastest, in its own behind the parent's.
+            let from =
+                if local { prev as usize } else { all().min_by_key(|c| self.waking_cost(*c)).unwrap_or(0) };
+            let behind = |c: usize| (c + self.cpus.len() - from) % self.cpus.len();
+            return all().min_by_key(|c| (view.util_now(*c), behind(*c))).map_or(prev, |c| c as u32);
         }
         let load = |c: &usize| self.cpus[*c].pelt.fair().load * 1024 / view.room(*c);
         let all = (0..self.cpus.len()).filter(may);
