@@ -11,6 +11,7 @@ GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
 KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
 BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1,teo-5.6,teo-util,teo-util-v1
 BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
+STARTS    ?= 5
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 
 # For idlewise --version --verbose.
@@ -76,19 +77,22 @@ boot: build ## a kernel with the governors in it: built, booted on two machines 
 # Its name until it was the command's.
 lab: boot
 
-beside: build ## the simulator against real rt-app in booted kernels: every governor, 3 loads, 2 machines (30 minutes)
+beside: build ## the simulator against real programs in booted kernels: 5 loads, 2 machines, STARTS starts of each governor of BESIDE (some hours; it goes on where it stopped)
 	@tools/need.sh cargo cc $(KERNEL) perl xz
 	@for file in docs/guide/example/beside/*.json; do \
 		load=$$(basename $$file .json); \
+		workload="rt-app --rt-app-file $$file"; \
+		[ $$load != reads ] || workload=fio; \
 		for platform in rk3399 pixel6; do \
-			$(IDLEWISE) boot run --workload rt-app --rt-app-file $$file --platform $$platform \
-				--governor $(BESIDE) --without-true-inputs --seconds 6 --to target/beside/$$load >&2; \
+			$(IDLEWISE) boot run --workload $$workload --platform $$platform --governor $(BESIDE) \
+				--without-true-inputs --seconds 6 --settle 130 --starts $(STARTS) \
+				--to target/beside/$$load >&2; \
 			echo; echo "$$load on $$platform"; \
-			tree=$$(sed -n 's,^governor = "\(/.*\)/drivers/cpuidle/governors/menu.c"$$,\1,p' \
-				target/beside/$$load/$$platform-synth-rt-app/linux_menu/trace.toml); \
-			$(IDLEWISE) simulate $$file --cpufreq performance --kernel-tree "$$tree" \
-				--beside target/beside/$$load/$$platform-synth-rt-app/*/trace \
-				| sed -n '/^ simulated minus real/,$$p'; \
+			recorded=target/beside/$$load/$$platform-synth-$${workload%% *}; \
+			tree=$$(sed -n 's,^governor = "\(/.*\)/drivers/cpuidle/governors/.*\.c"$$,\1,p' \
+				$$recorded/start-1/*/trace.toml | head -n 1); \
+			$(IDLEWISE) simulate $$file --cpufreq performance $${tree:+--kernel-tree "$$tree"} \
+				--beside $$recorded/start-*/*/trace | sed -n '/^ simulated minus real/,$$p'; \
 		done; \
 	done
 

@@ -77,8 +77,8 @@ pub const WORKLOADS: [Workload; 8] = [
     },
     Workload {
         name: "fio",
-        what: "fio's random reads from a null device that answers by a timer after 300 us",
-        command: "fio --name=reads --filename=/dev/nullb0 --rw=randread --bs=4k --ioengine=psync --direct=1 \
+        what: "fio's random reads on CPU 0 from a null device that answers by a timer after 300 us",
+        command: "fio --name=reads --cpus_allowed=0 --filename=/dev/nullb0 --rw=randread --bs=4k --ioengine=psync --direct=1 \
                   --thinktime=1000 --thinktime_blocks=8 --time_based --runtime=$SECONDS --randseed=1 --thread \
                   --output-format=terse",
         parts: &[Part::Fio],
