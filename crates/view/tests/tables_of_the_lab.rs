@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
-use idlewise_experiment::beside::{BesideReport, Pair, TaskMeasures, TraceMeasures};
+use idlewise_experiment::beside::{
+    AgainstMenu, BesideReport, Cell as BesideCell, Pair, Share, TaskMeasures, TraceMeasures,
+};
 use idlewise_machine::boot::{BootReport, Cell, SelfTest};
 use idlewise_recording::ReplaySetup;
 use idlewise_recording::placement::Per;
 use idlewise_report::{Format, Report};
+use idlewise_stats::Summary;
 use idlewise_study::replay::{GovernorResult, Per as Parts, ReplayRequest, replay};
 use idlewise_view as view;
 
@@ -131,4 +134,63 @@ fn real_and_simulated_runs_have_a_row_for_each_quantity() {
     assert_eq!(find("", "too_deep_pct"), ["", ""], "what is not known is empty");
     assert_eq!(find("C1", "idle_pct"), ["100", "100"]);
     assert_eq!(find("b", "latency_p99_ns"), ["9", ""], "a task that the simulation lacks");
+}
+
+#[test]
+fn several_starts_have_means_with_intervals_and_differences_to_menu() {
+    let share = |real: [f64; 2], simulated: [f64; 2]| Share {
+        real: Summary::of(&real),
+        simulated: Summary::of(&simulated),
+        gap: Summary::of(&[simulated[0] - real[0], simulated[1] - real[1]]),
+    };
+    let none = || share([0.0, 0.0], [0.0, 0.0]);
+    let cell = |governor: &str, too_deep: Share, against_menu| BesideCell {
+        platform: "pixel6".to_owned(),
+        governor: governor.to_owned(),
+        recordings: 2,
+        too_deep,
+        too_shallow: none(),
+        lengths_apart_pct: Some(2.5),
+        recordings_apart_pct: None,
+        against_menu,
+    };
+    let against = AgainstMenu { menu: "menu".to_owned(), real: [-5.0, 0.0], simulated: [-8.5, 0.0] };
+    let measures = TraceMeasures {
+        window_ns: 1,
+        wakeups_per_s: 1.0,
+        too_deep_pct: 1.0,
+        too_shallow_pct: 0.0,
+        ticks_per_s: 1.0,
+        states: Vec::new(),
+        stays_pct: [0.0; 4],
+        tasks: Vec::new(),
+    };
+    let pair = Pair {
+        recording: "a".to_owned(),
+        platform: "pixel6".to_owned(),
+        kernel: "6.12".to_owned(),
+        governor: "menu".to_owned(),
+        cpus: vec![0],
+        real: measures.clone(),
+        simulated: measures,
+    };
+    let report = BesideReport {
+        schema: String::new(),
+        version: String::new(),
+        workload: "handing".to_owned(),
+        seed: 1,
+        notes: Vec::new(),
+        pairs: vec![pair; 4],
+        cells: vec![
+            cell("menu", share([10.0, 12.0], [11.0, 12.0]), None),
+            cell("teo", share([5.0, 7.0], [2.0, 4.0]), Some(against)),
+        ],
+    };
+    let text = view::beside(&report).render(Format::Table, &()).unwrap();
+    let has = |words: &[&str]| text.lines().any(|l| words.iter().all(|w| l.contains(w)));
+    assert!(has(&["menu on pixel6", "+0.50pp +-6.4", "2.50 %"]), "{text}");
+    assert!(has(&["teo on pixel6", "-5.00pp", "-8.50pp", "-3.50pp"]), "{text}");
+    // What is 0 in both is no share that agrees.
+    assert!(has(&["gap", "1 of 2 shares"]) && has(&["menu", "0 of 1 differences"]), "{text}");
+    assert!(!text.contains("wakeups/s"), "no table for each recording: {text}");
 }
