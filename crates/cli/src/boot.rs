@@ -114,8 +114,8 @@ pub(crate) struct BootRunArgs {
     pub(crate) seconds: u32,
     /// How long the guest idles before the workload, in seconds of the guest
     ///
-    /// A kernel that was just booted has timers that it does not have later. After 130 s they are gone; a guest idles
-    /// through them in about two seconds.
+    /// A kernel that was just booted has timers that it does not have later. After 130 s they are gone; a guest that
+    /// idles skips that time.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3600))]
     pub(crate) settle: u32,
     /// Boot everything N times, each time with another start and a load that is a little different
