@@ -59,8 +59,8 @@ fn operating_points_come_with_the_powers_of_the_energy_model() {
         machine.frequencies().to_owned()
     };
     let pixel = kinds("pixel6", None);
-    assert!(pixel.starts_with("0-3:0:300000/22890,574000/35850,"), "{pixel}");
-    assert!(pixel.ends_with(",2704000/1660810,2802000/1942890"), "{pixel}");
+    assert!(pixel.starts_with("0-3:0:300000/7560,574000/18688,"), "{pixel}");
+    assert!(pixel.ends_with(",2704000/1868260,2802000/2007983"), "{pixel}");
     let rk3399 = kinds("rk3399", None);
     assert!(rk3399.starts_with("0-3:0:408000/27769,"), "{rk3399}");
     assert!(rk3399.contains(",1416000/179212;4-5:0:408000/121075,"), "{rk3399}");

@@ -98,7 +98,7 @@ fn a_mail_is_plain_and_is_not_wrapped() {
         &["simulate", "timer", "-g", "menu,teo", "--seconds", "1", "--repeat", "3"],
         &["simulate", "timer", "-g", "menu,teo", "--seconds", "1", "--repeat", "3", "--tasks"],
         &["compare", "-g", "menu,teo-util", &mixed, "--platform", "pixel6", "--per", "cluster"],
-        &["reproduce", "rk3399-fio"],
+        &["reproduce", "walt-ramp"],
         &["diff", &mixed, &other],
         &["advise", &mixed],
         &["info", &mixed],

@@ -351,7 +351,7 @@ fn charts_are_drawn_of_every_command_that_has_pages() {
         ("ab --show session", "changes"),
         ("ab --show session", "points"),
         ("diff a.txt b.txt --as runs", "changes"),
-        ("reproduce pelt-times", "published"),
+        ("reproduce walt-ramp", "published"),
     ] {
         let file = desk.path().join(format!("{chart}-{}.svg", command.split(' ').next().unwrap()));
         let plot = format!("{chart}={}", file.display());

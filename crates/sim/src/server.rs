@@ -46,7 +46,7 @@ impl<W: Watch> Sim<'_, W> {
         }
     }
 
-    /// Its timer fires.
+    /// The server's timer fires: it gives up its turn or begins anew.
     pub(crate) fn fair_server_fired(&mut self, c: usize) {
         let seen = SimEvent::TimerExpired { timer: HrtimerOf::FairServer };
         self.watch.seen(self.now_ns, c as u32, seen);
