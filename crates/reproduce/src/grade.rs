@@ -119,6 +119,10 @@ pub struct Effect {
     pub predicted: Predicted,
     pub sign: Verdict,
     pub size: Verdict,
+    /// Whether the median alone goes the published way.
+    pub median_has_sign: bool,
+    /// Whether the median alone is as large as published.
+    pub median_has_size: bool,
     /// Whether the published change, give or take its noise, is in the predicted interval.
     pub inside: bool,
     /// The width of the interval against the published change.
@@ -165,8 +169,10 @@ pub(crate) fn effect(e: &Experiment, row: &Row, column: &Column, ours: &[f64]) -
     };
     let predicted = Predicted::of(ours)?;
     let noise = e.noise(row, column);
-    let sign = sign(published, predicted.interval, row.noise);
-    let size = size(predicted.interval, right, sign);
+    let sign = self::sign(published, predicted.interval, row.noise);
+    let size = self::size(predicted.interval, right, sign);
+    let median = Interval { low: predicted.median, high: predicted.median };
+    let median_sign = self::sign(published, median, row.noise);
     let null = Interval { low: -row.noise, high: row.noise };
     let of = |i: Interval| interval_score(i, published, LEVEL);
     let reach = Interval { low: published - noise.value, high: published + noise.value };
@@ -175,6 +181,8 @@ pub(crate) fn effect(e: &Experiment, row: &Row, column: &Column, ours: &[f64]) -
         predicted,
         sign,
         size,
+        median_has_sign: median_sign == Verdict::Right,
+        median_has_size: self::size(median, right, median_sign) == Verdict::Right,
         inside: overlap(reach, predicted.interval),
         width: (predicted.interval.high - predicted.interval.low) / published.abs(),
         score: of(predicted.interval) / of(null),

@@ -364,6 +364,8 @@ pub struct Tally {
     pub sign: [usize; 3],
     /// How many have the size right, undecided and wrong.
     pub size: [usize; 3],
+    /// How many have the sign and how many the size right by the median of the samples alone.
+    pub by_median: [usize; 2],
     /// Of which "nothing changes" has the right size.
     pub null: usize,
     /// Of which the published change is in the interval.
@@ -387,6 +389,8 @@ impl Tally {
         let Some(e) = &cell.effect else { return };
         self.sign[e.sign as usize] += 1;
         self.size[e.size as usize] += 1;
+        self.by_median[0] += usize::from(e.median_has_sign);
+        self.by_median[1] += usize::from(e.median_has_size);
         self.null += usize::from(e.null_in_size);
         self.inside += usize::from(e.inside);
         self.better_than_null += usize::from(e.score < 1.0);

@@ -94,18 +94,20 @@ fn differences(one: &Value) -> String {
 /// What all differences come to, by document.
 fn scoreboard(all: &Value) -> String {
     let mut out = String::from(
-        "| document | differences | sign right | wrong | size right | \"nothing changes\" | cannot be known | the model is wrong |\n|---|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| document | differences | sign right | wrong | size right | by the median: sign | size | \"nothing changes\" | cannot be known | the model is wrong |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in all["scoreboard"]["rows"].as_array().unwrap() {
         let t = &row[1];
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             text(&row[0]),
             t["differences"],
             t["sign"][0],
             t["sign"][2],
             t["size"][0],
+            t["by_median"][0],
+            t["by_median"][1],
             t["null"],
             t["cannot_be_known"],
             t["model_is_wrong"]

@@ -105,7 +105,7 @@ fn region(one: &Reproduced, c: &Cell, names: &[String]) -> Option<Table> {
     Some(t)
 }
 
-const LEGEND: &str = "difference: a published change against the baseline beyond its noise, each once. sign, size: right, undecided or wrong, where all, some or none of what meets the baseline's numbers has the published sign, or is within 3 points or 25 % of the published change. null: the size of \"nothing changes\" is right. inside: the published change is in the 90 % interval";
+const LEGEND: &str = "difference: a published change against the baseline beyond its noise, each once. sign, size: right, undecided or wrong, where all, some or none of what meets the baseline's numbers has the published sign, or is within 3 points or 25 % of the published change. median: the median alone is. null: the size of \"nothing changes\" is right. inside: the published change is in the 90 % interval";
 
 /// `97 differences; not counted: 39 repeats, ...`.
 fn classes(s: &Scoreboard) -> String {
@@ -124,6 +124,8 @@ fn scoreboard(s: &Scoreboard) -> Table {
         "size",
         "?",
         "wrong",
+        "median: sign",
+        "size",
         "null",
         "inside",
         "not known",
@@ -146,6 +148,8 @@ fn counts(t: &Tally) -> Vec<String> {
         size[0],
         size[1],
         size[2],
+        t.by_median[0],
+        t.by_median[1],
         t.null,
         t.inside,
         t.cannot_be_known,
