@@ -262,7 +262,7 @@ fn run_request(a: &BootRunArgs) -> Result<BootRequest, Failure> {
         workloads: split_governors("--workload", &a.workload)?,
         seconds: a.seconds,
         settle_ms: a.settle * 1000,
-        starts: a.starts.unwrap_or(0),
+        starts: a.starts,
         rt_app: a.rt_app_file.clone(),
         without_true_inputs: a.without_true_inputs,
         to: a.to.clone(),

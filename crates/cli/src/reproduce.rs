@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_experiment::again::offered;
 use idlewise_page as pages;
 use idlewise_reproduce::{
-    DRAWS, Drawing, Experiment, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, beside, find,
+    DRAWS, Drawing, Experiment, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, find, next_to,
     reproduce_with, shipped,
 };
 use idlewise_view as view;
@@ -49,7 +49,7 @@ pub(crate) struct ReproduceArgs {
     /// Draw samples of what was not published, instead of repeating
     ///
     /// Those settings stay with which the baseline's published numbers come out within their noise; no other
-    /// number is looked at. An interrupted drawing goes on where it was. Samples of a file go beside it, those of
+    /// number is looked at. An interrupted drawing goes on where it was. Samples of a file go next to it, those of
     /// an experiment that ships to --to.
     #[arg(long, help_heading = DRAWN, conflicts_with_all = ["runs", "output", "format", "report", "plot"])]
     draw: bool,
@@ -147,7 +147,7 @@ fn draw(a: &ReproduceArgs) -> Done {
 /// Where the samples of an experiment go.
 fn to(a: &ReproduceArgs, e: &Experiment, file: Option<&Path>) -> Result<PathBuf, Failure> {
     match (file, &a.to) {
-        (Some(file), _) => Ok(beside(file)),
+        (Some(file), _) => Ok(next_to(file)),
         (None, Some(folder)) => Ok(folder.join(format!("{}.toml", e.id))),
         (None, None) => Err(Failure::Error(format!("{}: name the folder for its samples with --to", e.id))),
     }

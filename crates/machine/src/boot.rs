@@ -48,8 +48,8 @@ pub struct BootRequest {
     pub seconds: u32,
     /// How long the guest idles before, ms.
     pub settle_ms: u32,
-    /// How often each is booted, each time with another load and start: 0 for once, as the file has it.
-    pub starts: u32,
+    /// How often each is booted, each time with another load and start; `None`: once, as the file has it.
+    pub starts: Option<u32>,
     /// CPUs of the guest, where not as many as the platform has.
     pub cpus: Option<u32>,
     /// Who puts the CPUs to sleep.
@@ -159,11 +159,11 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Machi
     let users = chosen::users(&chosen);
     let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
-    let starts = || (1..=request.starts).map(Some).chain((request.starts == 0).then_some(None));
+    let starts: Vec<Option<u32>> = request.starts.map_or(vec![None], |n| (1..=n).map(Some).collect());
     let mut bootings = Vec::new();
     for platform in &platforms {
         for workload in &workloads {
-            for start in starts() {
+            for start in starts.iter().copied() {
                 let rt_app = rt_app.as_deref().map(|text| varied(text, start));
                 bootings
                     .push(Booting::new(request, &lab, &tree, platform, *workload, start, &chosen, rt_app)?);

@@ -67,7 +67,7 @@ fn set(table: &mut Table, path: &[&str], value: Value) -> Result<(), String> {
 }
 
 fn in_list(list: &str, blocks: &mut [Value], path: &[&str], value: Value) -> Result<(), String> {
-    let (Some(name), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
+    let Some((name, rest)) = path.split_first() else {
         return Err(format!("which block of `{list}`?"));
     };
     let known: Vec<String> = blocks.iter().filter_map(name_of).collect();

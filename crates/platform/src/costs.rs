@@ -34,7 +34,7 @@ pub struct Costs {
     pub leave_ns: u64,
     /// From a wake to its interrupt on another CPU; the same at any clock.
     pub ipi_ns: u64,
-    /// Queueing what another CPU has woken up, in its interrupt, beside that.
+    /// Queueing what another CPU has woken up, in its interrupt, on top of that.
     pub ipi_wake_ns: u64,
     /// How fast memory is written, bytes in a us.
     pub mem_bytes_per_us: u64,

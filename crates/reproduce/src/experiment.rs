@@ -199,7 +199,7 @@ fn zero() -> Value {
     Value::Number(0.0)
 }
 
-/// A number, or a parameter by its name, as it is or times a number: `$name`, `$name * 370`.
+/// A number, or parameters by their names, as they are or times a number, added up: `$name`, `$name * 370`, `$name + $other * 2`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -528,17 +528,21 @@ impl Experiment {
         match value {
             Value::Number(x) => Ok(*x),
             Value::Parameter(text) => {
-                let wrong = || format!("`{text}`: expected a number, $NAME or $NAME * NUMBER");
-                let name = text.strip_prefix('$').ok_or_else(wrong)?;
-                let (name, factor) = match name.split_once('*') {
-                    Some((name, factor)) => (name.trim(), factor.trim().parse::<f64>().map_err(|_| wrong())?),
-                    None => (name, 1.0),
-                };
-                match self.setting(name, row, point)? {
-                    Setting::Number(x) => Ok(x * factor),
-                    Setting::Word(word) => Err(format!("${name} is `{word}`; expected a number")),
-                }
+                text.split('+').map(|term| self.term(text, term.trim(), row, point)).sum()
             }
+        }
+    }
+
+    fn term(&self, text: &str, term: &str, row: &Row, point: &Point) -> Result<f64, String> {
+        let wrong = || format!("`{text}`: expected a number, $NAME, $NAME * NUMBER or a sum of these");
+        let name = term.strip_prefix('$').ok_or_else(wrong)?;
+        let (name, factor) = match name.split_once('*') {
+            Some((name, factor)) => (name.trim(), factor.trim().parse::<f64>().map_err(|_| wrong())?),
+            None => (name, 1.0),
+        };
+        match self.setting(name, row, point)? {
+            Setting::Number(x) => Ok(x * factor),
+            Setting::Word(word) => Err(format!("${name} is `{word}`; expected a number")),
         }
     }
 

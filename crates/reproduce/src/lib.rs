@@ -37,7 +37,7 @@ pub use report::{
 };
 use runs::Runs;
 pub use runs::simulate_once;
-pub use samples::{DRAWS, Drawing, SAMPLES, Samples, beside};
+pub use samples::{DRAWS, Drawing, SAMPLES, Samples, next_to};
 pub use sampling::Population;
 pub use unknown::{Point, Scale, Setting, Unknown};
 

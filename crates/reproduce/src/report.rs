@@ -36,7 +36,7 @@ pub struct ReproduceReport {
     pub experiments: Vec<Reproduced>,
 }
 
-/// A published table with ours beside it.
+/// A published table and ours.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reproduced {
     pub experiment: Experiment,

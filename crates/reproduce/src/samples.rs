@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files with samples of the unknowns: `experiments/samples/ID.toml`, or `FILE.samples.toml` beside an experiment of the user's.
+//! Files with samples of the unknowns: `experiments/samples/ID.toml`, or `FILE.samples.toml` next to an experiment of the user's.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/samples.rs"
 pub const SAMPLES: usize = 48;
 
 /// Points that are tried at most where nothing else is said.
-pub const DRAWS: u64 = 6000;
+pub const DRAWS: u64 = 12_000;
 
 /// Seeds of graded runs begin here, far from those of fitted ones.
 const GRADED: u64 = 1_000_001;
@@ -110,7 +110,7 @@ impl Experiment {
 }
 
 impl Samples {
-    /// The samples of a shipped experiment, or those beside the file at `path`; `None` where nothing is unknown.
+    /// The samples of a shipped experiment, or those next to the file at `path`; `None` where nothing is unknown.
     ///
     /// # Errors
     /// [`CommandError::File`] where they are missing, cannot be read, or are of another experiment.
@@ -120,7 +120,7 @@ impl Samples {
         }
         let (name, text) = match path {
             Some(path) => {
-                let file = beside(path);
+                let file = next_to(path);
                 let missing = |why: std::io::Error| CommandError::File {
                     path: file.display().to_string(),
                     why: format!(
@@ -273,7 +273,7 @@ impl Samples {
 
 /// Where the samples of the experiment in the file at `path` are.
 #[must_use]
-pub fn beside(path: &Path) -> PathBuf {
+pub fn next_to(path: &Path) -> PathBuf {
     path.with_extension("samples.toml")
 }
 

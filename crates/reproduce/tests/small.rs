@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use idlewise_experiment::ExperimentError;
 use idlewise_reproduce::{
-    Cell, Class, Drawing, Experiment, Reason, ReproduceReport, ReproduceRequest, Samples, Verdict, beside,
-    find, reproduce, shipped,
+    Cell, Class, Drawing, Experiment, Reason, ReproduceReport, ReproduceRequest, Samples, Verdict, find,
+    next_to, reproduce, shipped,
 };
 
 /// The work is unknown; at the highest clock 2 ms of 10 are 20 %, at the lowest 47.
@@ -64,14 +64,14 @@ rows = ["running"]
 
 const DRAWING: Drawing = Drawing { seed: 1, samples: 20, draws: 2000 };
 
-/// The experiment as a file, with samples beside it.
+/// The experiment as a file, with samples next to it.
 fn stored(text: &str) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("small.toml");
     std::fs::write(&path, text).unwrap();
     let e = find(&path.display().to_string()).unwrap();
     if !e.unknown.is_empty() {
-        Samples::draw_to(&e, DRAWING, &beside(&path), &|_, _| {}).unwrap();
+        Samples::draw_to(&e, DRAWING, &next_to(&path), &|_, _| {}).unwrap();
     }
     (dir, path)
 }
@@ -190,7 +190,7 @@ fn samples_of_another_model_are_refused() {
     // A note is no part of the model.
     std::fs::write(&path, SMALL.replace("a small one", "one that is small")).unwrap();
     repeated(&path);
-    std::fs::remove_file(beside(&path)).unwrap();
+    std::fs::remove_file(next_to(&path)).unwrap();
     let why = reproduce(&request, &|_, _, _| {}).unwrap_err().to_string();
     assert!(why.contains("small.samples.toml") && why.contains("--draw"), "{why}");
 }

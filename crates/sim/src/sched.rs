@@ -447,7 +447,7 @@ impl<W: Watch> Sim<'_, W> {
         let Some(task) = self.cpus[c].curr else { return };
         let speed = self.cpus[c].speed;
         if let Left::Work(work) | Left::Way(work) = &mut self.tasks[task].left {
-            *work += std::mem::take(&mut self.cpus[c].cold_ns) * speed;
+            *work = work.saturating_add(std::mem::take(&mut self.cpus[c].cold_ns).saturating_mul(speed));
         }
         let ns = match self.tasks[task].left {
             Left::Nothing => return self.begin_step(c, task),

@@ -181,8 +181,10 @@ impl<W: Watch> Sim<'_, W> {
                 false
             }
             Step::Io(device) => {
-                self.tasks[task].in_io = true;
-                self.cpus[c].iowait += 1;
+                if self.workload.devices[*device as usize].iowait {
+                    self.tasks[task].in_io = true;
+                    self.cpus[c].iowait += 1;
+                }
                 self.submit(c, *device, task);
                 true
             }

@@ -189,6 +189,7 @@ fn a_device_works_on_as_many_requests_as_it_can() {
         irq_cpu: IrqCpu::Task,
         depth: Some(1),
         completion: Completion::Irq,
+        iowait: true,
     };
     load.devices = vec![spec.clone()];
     let answered = |load: &Workload| {
@@ -203,6 +204,34 @@ fn a_device_works_on_as_many_requests_as_it_can() {
     spec.completion = Completion::WheelTimer;
     load.devices = vec![spec];
     assert!((240..=270).contains(&answered(&load)), "{}", answered(&load));
+}
+
+#[test]
+fn only_who_waits_for_io_counts_as_waiting_for_it() {
+    let device = DeviceId(0);
+    let mut load = workload(vec![task("reader", vec![Event::Read { device, bytes: 4096 }, work(100 * US)])]);
+    let platform = platform(1);
+    let machine = plain(&platform);
+    let deep = |iowait: bool, load: &mut Workload| {
+        load.devices = vec![Device {
+            name: "disk".to_owned(),
+            latency: Distribution::Constant(2 * MS),
+            irq_cpu: IrqCpu::Task,
+            depth: None,
+            completion: Completion::Irq,
+            iowait,
+        }];
+        let (_, log) = run(&machine, load, "menu-6.1", 1000);
+        let entered = |(_, _, what): &(u64, u32, SimEvent)| match what {
+            SimEvent::IdleEntered { state } => Some(*state > 0),
+            _ => None,
+        };
+        let all: Vec<bool> = log.seen.iter().filter_map(entered).collect();
+        all.iter().filter(|deep| **deep).count() * 100 / all.len()
+    };
+    // To menu a task that waits for I/O makes what an exit may take eleven times shorter, while the tick runs.
+    let (io, other) = (deep(true, &mut load), deep(false, &mut load));
+    assert!(io + 10 < other, "{io} % and {other} % deep");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Published tables beside ours: what was predicted, and how far it is right.
+//! Published tables and ours: what was predicted, and how far it is right.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Shown {
     pub regions: Vec<String>,
 }
 
-/// Published tables beside ours.
+/// Published tables and ours.
 #[must_use]
 pub fn reproduce(r: &ReproduceReport, shown: &Shown) -> Report {
     let mut out = Report { data: Some(idlewise_data::reproduce(r)), ..Report::default() };

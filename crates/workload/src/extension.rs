@@ -15,6 +15,9 @@ pub struct Device {
     pub depth: Option<u32>,
     /// How the answer comes.
     pub completion: Completion,
+    /// Whether a task that waits for it counts as waiting for I/O (`nr_iowait`), as for block devices; networks, GPUs and answers
+    /// of other tasks do not.
+    pub iowait: bool,
 }
 
 /// How a device's answer reaches a CPU.

@@ -73,8 +73,9 @@ pub(crate) fn clusters(
         let s = Score::of(&tally.iter().collect::<Vec<_>>());
         let wakeups = s.wakeups as f64;
         f.add(&about, "wakeups/s", FactUnit::PerSecond, wakeups / seconds);
-        f.add(&about, "too deep % of all", FactUnit::Percent, s.too_deep_pct * wakeups / all);
-        f.add(&about, "too shallow % of all", FactUnit::Percent, s.too_shallow_pct * wakeups / all);
+        let of_all = |pct: f64| if wakeups > 0.0 { pct * wakeups / all } else { wakeups / all };
+        f.add(&about, "too deep % of all", FactUnit::Percent, of_all(s.too_deep_pct));
+        f.add(&about, "too shallow % of all", FactUnit::Percent, of_all(s.too_shallow_pct));
         let shared =
             machine.clocks.iter().zip(&e.shared_fj).filter(|(c, _)| c.cluster == i).map(|(_, fj)| fj);
         let fj = cpus.iter().map(|c| e.running_fj[*c] + e.idle_fj[*c]).sum::<u128>() + shared.sum::<u128>();

@@ -42,7 +42,7 @@ pub struct SimulateRequest {
     pub kernel: String,
     /// Ticks a second; what the platform says where nothing is given.
     pub hz: Option<u32>,
-    /// How many Number of CPUs, if the platform does not fix it.
+    /// Number of CPUs, if the platform does not fix it.
     pub cpus: Option<usize>,
     /// How long, ns; what the workload says where nothing is given.
     pub duration_ns: Option<u64>,

@@ -120,8 +120,8 @@ impl<W: Watch> Sim<'_, W> {
             let all = || self.placer.clusters[i].iter().copied().filter(|c| may(c) && free(c));
             let local = self.placer.clusters[i].contains(&(prev as usize));
             // In another cluster it begins with the CPU that wakes up fastest, in its own behind the parent's.
-            let from =
-                if local { prev as usize } else { all().min_by_key(|c| self.waking_cost(*c)).unwrap_or(0) };
+            let fastest = || all().min_by_key(|c| self.waking_cost(*c)).unwrap_or(prev as usize);
+            let from = if local { prev as usize } else { fastest() };
             let behind = |c: usize| (c + self.cpus.len() - from) % self.cpus.len();
             return all().min_by_key(|c| (view.util_now(*c), behind(*c))).map_or(prev, |c| c as u32);
         }

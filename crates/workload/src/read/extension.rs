@@ -69,10 +69,10 @@ fn entries<'a>(
 }
 
 fn device(r: &mut Reader<'_>, m: &Member) -> Result<Device, WorkloadError> {
-    let f = fields(r, m, &["latency", "irq_cpu", "depth", "completion"])?;
+    let f = fields(r, m, &["latency", "irq_cpu", "depth", "completion", "iowait"])?;
     let latency = need(r, m, &f, 0, "latency")?;
     r.inside(&m.key, |r| {
-        let [_, irq_cpu, depth, completion] = f;
+        let [_, irq_cpu, depth, completion, iowait] = f;
         Ok(Device {
             name: m.key.clone(),
             latency: distribution(r, latency)?,
@@ -87,6 +87,7 @@ fn device(r: &mut Reader<'_>, m: &Member) -> Result<Device, WorkloadError> {
                     _ => return Err(r.wrong(c, "\"irq\", \"hrtimer\" or \"wheel-timer\"")),
                 },
             },
+            iowait: iowait.map(|i| r.flag(i)).transpose()?.unwrap_or(true),
         })
     })
 }
