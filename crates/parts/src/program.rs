@@ -146,6 +146,8 @@ pub enum Step {
     Take(u32),
     /// The request of a source is answered.
     Done(u32),
+    /// Asks for a limit of the exit latency, ns, or no more.
+    Limit(Option<u64>),
     /// Is scheduled so from now on.
     Class(Class, Clamps),
     /// May run on these CPUs from now on, by place; all where empty.
@@ -360,6 +362,7 @@ impl Maker<'_> {
             Event::FrameEnd { frame } => Step::FrameEnd(frame.0),
             Event::Take { source } => Step::Take(source.0),
             Event::Done { source } => Step::Done(source.0),
+            Event::LatencyLimit { limit_ns } => Step::Limit(*limit_ns),
         });
     }
 }

@@ -33,7 +33,7 @@ impl<W: Watch> Sim<'_, W> {
                 wheel_at_ns: cpu.timers.wheel_at_ns(),
                 tick_needed: false,
             },
-            latency_limit_ns: self.machine.limits.latency_ns,
+            latency_limit_ns: self.limit_ns,
             util,
             iowait: cpu.iowait,
             random: (self.chance.draw() >> 32) as u32,

@@ -12,6 +12,7 @@ mod device;
 mod engine;
 mod idle;
 mod place;
+mod qos;
 mod run;
 mod sched;
 mod server;

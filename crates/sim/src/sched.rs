@@ -349,6 +349,7 @@ impl<W: Watch> Sim<'_, W> {
         let t = &mut self.tasks[task];
         t.state = State::Gone;
         self.alive -= 1;
+        self.ask_limit(c, task, None);
         if self.alive == 0 {
             self.out.finished_ns = Some(self.now_ns);
         }

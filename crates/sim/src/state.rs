@@ -57,6 +57,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) frames: Vec<VecDeque<u64>>,
     /// When each timer that tasks share last expired, ns.
     pub(crate) timers: Vec<Option<u64>>,
+    /// The limit of exit latencies that holds, ns.
+    pub(crate) limit_ns: i64,
     /// Random numbers for governors that ask.
     pub(crate) chance: Random,
     pub(crate) seed: u64,

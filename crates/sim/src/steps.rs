@@ -193,6 +193,10 @@ impl<W: Watch> Sim<'_, W> {
                 self.answer(task, *source);
                 false
             }
+            Step::Limit(limit_ns) => {
+                self.ask_limit(c, task, *limit_ns);
+                false
+            }
             Step::Class(class, clamps) => {
                 let t = &mut self.tasks[task];
                 t.clamps = clamps.or(t.clamps);

@@ -235,6 +235,39 @@ fn only_who_waits_for_io_counts_as_waiting_for_it() {
 }
 
 #[test]
+fn a_task_limits_how_deep_cpus_sleep() {
+    let platform = platform(2);
+    let wants = vec![
+        sleep(500 * MS),
+        Event::LatencyLimit { limit_ns: Some(50 * US) },
+        sleep(200 * MS),
+        Event::LatencyLimit { limit_ns: Some(5000 * US) },
+        sleep(300 * MS),
+    ];
+    let ends = vec![sleep(100 * MS), Event::LatencyLimit { limit_ns: Some(50 * US) }, sleep(100 * MS)];
+    let load = workload(vec![times(task("wants", wants), 1), times(task("ends", ends), 1)]);
+    let (_, log) = run(&plain(&platform), &load, "menu-6.1", 990);
+    let (mut limited, mut free) = (0, 0);
+    for (at_ns, _, what) in &log.seen {
+        if let SimEvent::IdleEntered { state } = what {
+            let ms = at_ns / MS;
+            if (100..200).contains(&ms) || (500..700).contains(&ms) {
+                limited += 1;
+                assert_eq!(*state, 0, "at {ms} ms");
+            } else {
+                free += u32::from(*state > 0);
+            }
+        }
+    }
+    // A change wakes the CPUs: each begins its stay anew, shallow when the limit comes and deep when it goes.
+    assert!(limited >= 2 && free >= 6, "{limited} {free}");
+    let woken = |ms: u64| {
+        log.seen.iter().any(|(at, _, what)| at / MS == ms && matches!(what, SimEvent::IdleEntered { .. }))
+    };
+    assert!([100, 200, 500, 700].iter().all(|ms| woken(*ms)));
+}
+
+#[test]
 fn requests_come_open_and_closed() {
     let source = SourceId(0);
     let server = |ms: u64| task("s", vec![Event::Take { source }, work(ms * MS), Event::Done { source }]);

@@ -119,6 +119,12 @@ pub enum Event {
     Done {
         source: SourceId,
     },
+    /// The task asks that no CPU needs longer than this to leave an idle state, as a process does by `/dev/cpu_dma_latency`, or
+    /// asks no more. The least that is asked for holds.
+    LatencyLimit {
+        /// The limit, ns; none: no request.
+        limit_ns: Option<u64>,
+    },
 }
 
 /// What wakes a sleeping task.

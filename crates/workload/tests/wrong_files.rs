@@ -64,6 +64,8 @@ fn values_of_the_wrong_kind_or_out_of_range_name_what_was_expected() {
         ("\"idlewise-run\": {}", "one of `constant`"),
         ("\"idlewise-read\": { \"device\": \"d\", \"bytes\": 1 }", "describes no device"),
         ("\"idlewise-take\": \"s\"", "no source is called `s`"),
+        ("\"idlewise-latency-limit\": \"nothing\"", "microseconds, or \"none\""),
+        ("\"idlewise-latency-limit\": -1", "expected"),
     ] {
         let message = about(task);
         assert!(message.contains(expected), "{task}: {message}");

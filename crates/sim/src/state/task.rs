@@ -95,6 +95,8 @@ pub(crate) struct Task {
     pub(crate) wants: Option<u32>,
     /// It waits for a device.
     pub(crate) in_io: bool,
+    /// The limit of exit latencies that it asks for, ns.
+    pub(crate) limit_ns: Option<u64>,
     /// Requests that it works on: their source, and when they came, ns.
     pub(crate) requests: Vec<(u32, u64)>,
     /// The CPU that it has to go to once it has stopped running.

@@ -111,6 +111,7 @@ fn takes_time(event: &Event) -> bool {
         | Event::Fork { .. }
         | Event::FrameBegin { .. }
         | Event::FrameEnd { .. }
-        | Event::Done { .. } => false,
+        | Event::Done { .. }
+        | Event::LatencyLimit { .. } => false,
     }
 }

@@ -11,7 +11,7 @@ use crate::json::{Member, Value, short};
 use crate::{Distribution, Event, ResourceId, SleepTimer, TaskId, TimerMode, WorkloadError};
 
 /// Of two that a key begins with, the longer comes first.
-const EVENTS: [&str; 26] = [
+const EVENTS: [&str; 27] = [
     "runtime",
     "run",
     "sleep",
@@ -38,6 +38,7 @@ const EVENTS: [&str; 26] = [
     "idlewise-frame-end",
     "idlewise-take",
     "idlewise-done",
+    "idlewise-latency-limit",
 ];
 
 /// What the events of one task are read with.
@@ -46,6 +47,15 @@ pub(super) struct Context<'a> {
     pub(super) later: &'a mut Later,
     pub(super) task: &'a str,
     pub(super) instances: u32,
+}
+
+/// A limit in microseconds, or none.
+fn limit(r: &mut Reader<'_>, m: &Member) -> Result<Option<u64>, WorkloadError> {
+    match m.value.as_ref().map(|n| &n.value) {
+        Some(Value::Text(text)) if text == "none" => Ok(None),
+        Some(Value::Text(_)) => Err(r.wrong(m, "microseconds, or \"none\"")),
+        _ => r.micros(m).map(Some),
+    }
 }
 
 impl Context<'_> {
@@ -111,7 +121,8 @@ impl Context<'_> {
             "idlewise-frame-begin" => Event::FrameBegin { frame: self.frame(r, m)? },
             "idlewise-frame-end" => Event::FrameEnd { frame: self.frame(r, m)? },
             "idlewise-take" => Event::Take { source: self.source(r, m)? },
-            _ => Event::Done { source: self.source(r, m)? },
+            "idlewise-done" => Event::Done { source: self.source(r, m)? },
+            _ => Event::LatencyLimit { limit_ns: limit(r, m)? },
         })
     }
 
