@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Energy, counted as it is drawn: by each CPU running or in a state at its clock, and by what a cluster shares.
+//!
+//! A core sleeps as deeply as the shallowest of its threads. With *s(i)* the state that thread *i* asked for, or the shallowest
+//! state that sleeps (no polling) while *i* is awake, polls or is on its way out, the core is in *d = min s(i)*, and a thread
+//! that asked for a state that sleeps costs the integral of *P(d(t)) dt*, plus *X(d)* at its entry, plus *max(0, X(d') - X(d))*
+//! whenever the core goes from *d* to a deeper *d'*, with the state's power *P* and transition energy *X*: what a sleep deeper than the core's saves, it neither saves nor pays.
+//! Of a core with one thread that is *P t + X*.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +21,11 @@ pub const UPDATE_NS: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Draw {
     Running,
-    /// It is in an idle state.
-    Asleep(usize),
+    /// It is in an idle state: the one that it asked for, and the one that its core is in.
+    Asleep {
+        asked: usize,
+        reached: usize,
+    },
     /// It is on its way out of one: that is part of the transition.
     Leaving,
 }
@@ -49,6 +60,8 @@ pub struct Counters {
 struct Cpu {
     draw: Draw,
     since_ns: u64,
+    /// When its core got as deep as it is, ns.
+    reached_ns: u64,
 }
 
 #[derive(Debug)]
@@ -84,7 +97,7 @@ impl Meter {
     pub fn new(machine: &Machine<'_>) -> Self {
         let cpus = machine.cpus.len();
         Self {
-            cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0 }).collect(),
+            cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0, reached_ns: 0 }).collect(),
             clocks: machine.clocks.iter().map(|_| Clock { point: 0, state: None, since_ns: 0 }).collect(),
             update_at_ns: UPDATE_NS,
             sample_at_ns: sample_period(machine),
@@ -113,8 +126,8 @@ impl Meter {
                 self.total.running_fj[c] += table.active_fj(ns);
                 self.total.at_point_ns[clock][at] += ns;
             }
-            Draw::Asleep(state) => {
-                let power = table.states.get(state).map_or(0, |s| s.power_uw);
+            Draw::Asleep { reached, .. } => {
+                let power = table.states.get(reached).map_or(0, |s| s.power_uw);
                 self.total.idle_fj[c] += u128::from(power) * u128::from(ns);
             }
             Draw::Leaving => {}
@@ -174,13 +187,20 @@ impl Meter {
 
     fn change(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, draw: Draw) {
         self.pass(machine, now_ns);
-        self.settle(machine, c, now_ns);
-        self.cpus[c].draw = draw;
+        let core = machine.cpus[c].core.clone();
+        if core.len() > 1 {
+            core.clone().for_each(|thread| self.settle(machine, thread, now_ns));
+            self.cpus[c].draw = draw;
+            self.sink(machine, core, now_ns);
+        } else {
+            self.settle(machine, c, now_ns);
+            self.cpus[c].draw = draw;
+        }
         let clock = machine.cpus[c].clock;
         let spec = &machine.clocks[clock];
         let Some(table) = spec.points[self.clocks[clock].point].shared else { return };
         let asleep = |c: &usize| match self.cpus[*c].draw {
-            Draw::Asleep(state) => Some(state),
+            Draw::Asleep { asked, .. } => Some(asked),
             _ => None,
         };
         let state = spec.cpus.iter().map(asleep).try_fold(usize::MAX, |least, s| s.map(|s| least.min(s)));
@@ -193,12 +213,54 @@ impl Meter {
         }
     }
 
-    /// A CPU enters a state: the way in and out is paid at once, for the clock that it has now.
-    pub fn enters(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, state: usize) {
-        self.change(machine, c, now_ns, Draw::Asleep(state));
+    /// Each thread of a core that sleeps is in the state that all of them allow, and pays for the way to it.
+    fn sink(&mut self, machine: &Machine<'_>, core: Range<usize>, now_ns: u64) {
+        let states = machine.cpus[core.start].table.states();
+        let polls = |state: usize| states.get(state).is_some_and(|s| s.polling);
+        let shallowest = (0..states.len()).find(|s| !polls(*s)).unwrap_or(0);
+        let asks = |c: usize| match self.cpus[c].draw {
+            Draw::Asleep { asked, .. } if !polls(asked) => asked,
+            _ => shallowest,
+        };
+        let depth = core.clone().map(asks).min().unwrap_or(shallowest);
+        for c in core {
+            if let Draw::Asleep { asked, reached } = self.cpus[c].draw
+                && !polls(asked)
+                && reached != depth
+            {
+                let pays = |state: usize| self.transition_fj(machine, c, state);
+                if depth > reached {
+                    self.total.idle_fj[c] += pays(depth).saturating_sub(pays(reached));
+                    self.cpus[c].reached_ns = now_ns;
+                }
+                self.cpus[c].draw = Draw::Asleep { asked, reached: depth };
+            }
+        }
+    }
+
+    fn transition_fj(&self, machine: &Machine<'_>, c: usize, state: usize) -> u128 {
         let clock = machine.cpus[c].clock;
         let table = machine.clocks[clock].points[self.clocks[clock].point].energy;
-        self.total.idle_fj[c] += table.states.get(state).map_or(0, |s| u128::from(s.transition_fj));
+        table.states.get(state).map_or(0, |s| u128::from(s.transition_fj))
+    }
+
+    /// A CPU enters a state: the way in and out is paid at once, for the clock that it has now.
+    pub fn enters(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, state: usize) {
+        self.change(machine, c, now_ns, Draw::Asleep { asked: state, reached: state });
+        self.cpus[c].reached_ns = now_ns;
+        if let Draw::Asleep { reached, .. } = self.cpus[c].draw {
+            self.total.idle_fj[c] += self.transition_fj(machine, c, reached);
+        }
+    }
+
+    /// The idle state that the core of CPU `c`, which sleeps, is really in, and since when, ns; nothing while it is awake. Of
+    /// a CPU that polls that is the polling.
+    #[must_use]
+    pub fn reached(&self, c: usize) -> Option<(usize, u64)> {
+        match self.cpus[c].draw {
+            Draw::Asleep { reached, .. } => Some((reached, self.cpus[c].reached_ns)),
+            Draw::Running | Draw::Leaving => None,
+        }
     }
 
     /// A wake event found it there.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is simulated: a platform's CPUs and clocks, and a kernel's own costs and habits.
 
+use std::ops::Range;
+
 use idlewise_idle::Limits;
 use idlewise_model::{IdleTable, TickGrid};
 use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Platform};
@@ -47,8 +49,12 @@ pub struct CpuSpec<'p> {
     pub speed: u32,
     /// CPUs with the same number share idle states and capacity.
     pub cluster: usize,
-    /// CPUs with the same number share their last cache: a domain of the scheduler. The cluster, or one for all.
+    /// CPUs with the same number share their last cache: a domain of the scheduler. The cluster, a part of it, or one for all.
     pub cache: usize,
+    /// CPUs with the same number are in one package of meters: the cluster, or one for all that share a cache.
+    pub package: usize,
+    /// The threads of its core, by place, itself included; one where each CPU is a core.
+    pub core: Range<usize>,
     /// Its clock, as a place in [`Machine::clocks`].
     pub clock: usize,
 }
@@ -107,6 +113,8 @@ impl<'p> Machine<'p> {
 
     fn add(&mut self, i: usize, cluster: &'p Cluster, cpus: &[u32], one_cache: bool) {
         let each = cluster.clock.as_ref().is_some_and(|c| c.policy == ClockPolicy::Cpu);
+        let first = self.cpus.len();
+        let cache = if one_cache { 0 } else { self.cpus.iter().map(|c| c.cache + 1).max().unwrap_or(0) };
         for (n, number) in cpus.iter().enumerate() {
             if each || n == 0 {
                 self.clocks.push(ClockSpec { cpus: Vec::new(), cluster: i, points: points(cluster) });
@@ -119,10 +127,19 @@ impl<'p> Machine<'p> {
                 capacity: cluster.capacity,
                 speed: cluster.speed.unwrap_or(cluster.capacity),
                 cluster: i,
-                cache: if one_cache { 0 } else { i },
+                cache: if one_cache { 0 } else { cache + cluster.cache_cpus.map_or(0, |own| n / own) },
+                package: if one_cache { 0 } else { i },
+                core: core_of(n, cluster.threads(), cpus.len(), first),
                 clock,
             });
         }
+    }
+
+    /// How fast work is done on a thread of the core of CPU `c` while `busy` of its threads are, thousandths of one alone.
+    #[must_use]
+    pub fn thread_speed(&self, c: usize, busy: usize) -> u64 {
+        let all = &self.clusters[self.cpus[c].cluster].thread_speed;
+        busy.checked_sub(1).and_then(|i| all.get(i)).copied().map_or(1000, u64::from)
     }
 
     /// What leaving an idle state took where somebody measured it, ns: the time from an interrupt to running, less that
@@ -147,6 +164,13 @@ impl<'p> Machine<'p> {
         };
         u64::from(speed.unwrap_or(fastest))
     }
+}
+
+/// The threads of the core of the `n`th of so many CPUs, the first of which has the place `first`. The last core may have
+/// fewer than the others where the number of CPUs was chosen.
+fn core_of(n: usize, threads: usize, cpus: usize, first: usize) -> Range<usize> {
+    let start = n - n % threads;
+    first + start..first + (start + threads).min(cpus)
 }
 
 fn points(cluster: &Cluster) -> Vec<Point<'_>> {

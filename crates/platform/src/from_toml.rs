@@ -16,6 +16,7 @@ use crate::{
 mod blocks;
 mod clock;
 mod reader;
+mod threads;
 
 use reader::{Reader, SEE};
 
@@ -55,6 +56,9 @@ struct RawCluster {
     count: Option<Spanned<i64>>,
     capacity: Option<Spanned<i64>>,
     speed: Option<Spanned<i64>>,
+    threads: Option<Spanned<i64>>,
+    thread_speed: Option<Spanned<BTreeMap<String, Spanned<i64>>>>,
+    cache_cpus: Option<Spanned<i64>>,
     #[serde(default)]
     source: String,
     #[serde(default)]
@@ -151,6 +155,15 @@ impl Platform {
                 "add one with its CPUs and [[cluster.state]] blocks",
             ));
         }
+        let clusters = at.clusters(&raw.cluster)?;
+        if let Some(c) = raw.cluster.iter().find(|c| c.get_ref().threads.is_some()).filter(|_| raw.one_thread)
+        {
+            return Err(at.err(
+                &c.span(),
+                "`threads` of a core together with `one_thread`".to_string(),
+                "CPUs that take turns on one thread share no core: remove one of them",
+            ));
+        }
         Ok(Self {
             id: id.clone(),
             name: raw.name.get_ref().clone(),
@@ -161,7 +174,7 @@ impl Platform {
             one_thread: raw.one_thread,
             costs: raw.costs.as_ref().map(|c| at.costs(c)).transpose()?,
             battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
-            clusters: at.clusters(&raw.cluster)?,
+            clusters,
             notes: raw.notes,
             sources: raw.sources,
         })
@@ -241,7 +254,22 @@ impl Reader<'_> {
         let clock = clock
             .map(|raw| self.clock(raw, &name, capacity, (&table, &never), power.as_ref()))
             .transpose()?;
-        Ok(Cluster { name, cpus, any_cpu, table, info, capacity, speed, power, clock, energy, source })
+        let (thread_speed, cache_cpus) = (self.threads(c, cpus.len())?, self.cache_cpus(c, cpus.len())?);
+        Ok(Cluster {
+            name,
+            cpus,
+            any_cpu,
+            table,
+            info,
+            capacity,
+            speed,
+            thread_speed,
+            cache_cpus,
+            power,
+            clock,
+            energy,
+            source,
+        })
     }
 
     fn cpus(&self, c: &RawCluster, clusters: usize) -> Result<(Vec<u32>, bool), PlatformError> {

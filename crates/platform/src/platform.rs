@@ -14,6 +14,9 @@ pub(crate) const CPU_MAX: u32 = idlewise_model::HIGHEST_CPU;
 /// A residency of all ones, us: the device tree's way to say "only when nothing at all is due".
 pub(crate) const NEVER_US: i64 = u32::MAX as i64;
 
+/// Most threads that a core may have: POWER8 and POWER9 have eight.
+pub(crate) const THREADS_MAX: i64 = 8;
+
 /// What such a residency becomes in a table, ns: an hour, the longest an [`IdleTable`] takes. A CPU that has any
 /// timer armed sleeps less, one that has none sleeps forever, so no choice depends on the difference.
 pub(crate) const NEVER_NS: i64 = 3_600_000_000_000;
@@ -72,6 +75,11 @@ pub struct Cluster {
     pub capacity: u32,
     /// What a CPU really does at its highest clock, 1..=1024, where its capacity only pretends: virtual CPUs.
     pub speed: Option<u32>,
+    /// Speed of one CPU, thousandths of that alone, by how many threads of its core are busy, from one on: as many as a core
+    /// has threads. `[1000]` where each CPU is a core. So many CPUs one after the other are the threads of a core.
+    pub thread_speed: Vec<u32>,
+    /// So many CPUs one after the other share a last-level cache; nothing where all of the cluster do.
+    pub cache_cpus: Option<usize>,
     /// Published power, where there is any.
     pub power: Option<PowerData>,
     /// Its clock, where the frequency table is known. Without one it runs at one speed.
@@ -201,6 +209,12 @@ impl Flag {
 }
 
 impl Cluster {
+    /// How many CPUs are threads of one core; 1 where each is a core.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.thread_speed.len().max(1)
+    }
+
     /// Whether `cpu` belongs here.
     #[must_use]
     pub fn has(&self, cpu: u32) -> bool {

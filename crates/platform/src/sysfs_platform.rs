@@ -166,6 +166,8 @@ fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, Platfor
         info: kind.info,
         capacity: kind.capacity.unwrap_or(CAPACITY_MAX),
         speed: None,
+        thread_speed: vec![1000],
+        cache_cpus: None,
         power: None,
         clock: None,
         source: "sysfs".to_string(),

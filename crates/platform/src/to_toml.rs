@@ -97,6 +97,13 @@ impl Out {
         }
         self.raw("capacity", c.capacity);
         self.some_raw("speed", c.speed.map(u64::from));
+        if c.threads() > 1 {
+            self.raw("threads", c.threads());
+            let speeds = c.thread_speed.iter().zip(1..).skip(1);
+            let speeds: Vec<String> = speeds.map(|(speed, busy)| format!("{busy} = {speed}")).collect();
+            self.raw("thread_speed", format!("{{ {} }}", speeds.join(", ")));
+        }
+        self.some_raw("cache_cpus", c.cache_cpus.map(|n| n as u64));
         self.some_text("source", &c.source);
         for (s, info) in c.table.states().iter().zip(&c.info) {
             self.line("\n[[cluster.state]]");

@@ -62,6 +62,55 @@ fn what_only_simulations_read_comes_back_from_its_own_text() {
 }
 
 #[test]
+fn threads_of_a_core_come_back_from_their_own_text() {
+    let keys = "capacity = 1024\nthreads = 4\nthread_speed = { 2 = 800, 4 = 475 }\ncache_cpus = 8";
+    let text = GOOD.replacen("0-1", "0-15", 1).replacen("capacity = 1024", keys, 1);
+    let p = Platform::from_toml(&text, "b.toml").unwrap_or_else(|e| panic!("{e}"));
+    let c = &p.clusters[0];
+    assert_eq!((c.threads(), &c.thread_speed[..], c.cache_cpus), (4, &[1000, 800, 800, 475][..], Some(8)));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    let changes = [("cluster.all.thread_speed.3".to_owned(), "600".to_owned())].into();
+    assert_eq!(p.changed(&changes).unwrap().clusters[0].thread_speed, [1000, 800, 600, 475]);
+    let plain = Platform::from_toml(GOOD, "b.toml").unwrap();
+    assert_eq!((plain.clusters[0].threads(), plain.clusters[0].cache_cpus), (1, None));
+    assert!(!plain.to_toml().contains("thread") && !plain.to_toml().contains("cache_cpus"));
+}
+
+#[test]
+fn wrong_threads() {
+    let with = |keys: &str, expected: &str| {
+        says("capacity = 1024", &format!("capacity = 1024\n{keys}"), expected);
+    };
+    with(
+        "threads = 9",
+        "b.toml:10: threads is 9, expected threads of a core from 1 to 8; correct the number or its unit",
+    );
+    with(
+        "threads = 4",
+        "b.toml:10: cluster `all`: 2 CPUs are no whole cores of 4 threads; list all threads of each core",
+    );
+    with(
+        "threads = 2\nthread_speed = { 2 = 1001 }",
+        "b.toml:11: thread_speed.2 is 1001, expected thousandths from 1 to 1000; correct the number or its unit",
+    );
+    with(
+        "threads = 2\nthread_speed = { 3 = 500 }",
+        "b.toml:11: cluster `all`: thread_speed.3, but a core has 2 threads; give one for each number of busy threads, from 2 to `threads`",
+    );
+    with(
+        "threads = 2\ncache_cpus = 1",
+        "b.toml:11: cache_cpus is 1: no whole cores of 2 threads; all threads of a core share its caches",
+    );
+    let four = GOOD.replacen("0-1", "0-3", 1);
+    let rises = four.replacen("capacity = 1024", "threads = 4\nthread_speed = { 2 = 600, 3 = 700 }", 1);
+    let e = Platform::from_toml(&rises, "b.toml").unwrap_err().to_string();
+    assert!(e.contains("3 busy threads have 700 each, fewer have 600"), "{e}");
+    let turns = GOOD.replacen("hz = 250", "hz = 250\none_thread = true", 1);
+    let e = Platform::from_toml(&turns.replacen("capacity = 1024", "threads = 2", 1), "b.toml");
+    assert!(e.unwrap_err().to_string().contains("together with `one_thread`"));
+}
+
+#[test]
 fn the_example_of_the_documentation_is_good() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/platform-format.md");
     let text = std::fs::read_to_string(file).unwrap();

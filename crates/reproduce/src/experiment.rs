@@ -172,8 +172,9 @@ pub struct Row {
     /// The published single runs by column: what they scatter is noise.
     #[serde(default)]
     pub runs: BTreeMap<String, Vec<f64>>,
-    /// The row with the same measurement as it was published again: what both differ by is noise.
-    pub again: Option<String>,
+    /// The rows with the same measurement as it was published again: what they scatter with this one is noise.
+    #[serde(default)]
+    pub again: Again,
     /// The row whose published numbers these are, too, in another reading: they count there.
     pub repeats: Option<String>,
     /// By column: why the number is none that could have come out otherwise.
@@ -205,6 +206,30 @@ fn zero() -> Value {
 pub enum Value {
     Number(f64),
     Parameter(String),
+}
+
+/// Rows by name: one, or several.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Again {
+    Row(String),
+    Rows(Vec<String>),
+}
+
+impl Default for Again {
+    fn default() -> Self {
+        Self::Rows(Vec::new())
+    }
+}
+
+impl Again {
+    #[must_use]
+    pub fn rows(&self) -> &[String] {
+        match self {
+            Self::Row(name) => std::slice::from_ref(name),
+            Self::Rows(names) => names,
+        }
+    }
 }
 
 /// Why a published number is none that a model could miss.
@@ -412,7 +437,7 @@ impl Experiment {
     fn check_row(&self, row: &Row, columns: &BTreeSet<&str>, rows: &BTreeSet<&str>) -> Result<(), String> {
         let named = row.published.keys().chain(&row.percent_of).chain(&row.less);
         known("column", named.chain(row.runs.keys()).chain(row.given.keys()), columns)?;
-        known("row", row.again.iter().chain(&row.repeats), rows)?;
+        known("row", row.again.rows().iter().chain(&row.repeats), rows)?;
         for (name, published) in &row.published {
             let (from, to) = published.ends();
             if !(from.is_finite() && to.is_finite() && from <= to) {

@@ -45,21 +45,28 @@ impl Experiment {
     }
 
     fn of_repeated(&self, row: &Row) -> Option<Noise> {
-        let again = self.row.iter().find(|r| Some(&r.name) == row.again.as_ref())?;
+        let names = row.again.rows();
+        let again: Vec<&Row> = self.row.iter().filter(|r| names.contains(&r.name)).collect();
         let base = &self.baseline()?.name;
         let change = |row: &Row, name: &String| {
             row.change(row.published.get(name)?.middle(), row.published.get(base)?.middle())
         };
+        // The mean square of what two of them differ by.
+        let square = |name: &String| {
+            let all: Vec<f64> = std::iter::once(&row).chain(&again).filter_map(|r| change(r, name)).collect();
+            let pairs = all.iter().enumerate().flat_map(|(i, x)| all.iter().skip(i + 1).map(move |y| x - y));
+            let (sum, n) = pairs.fold((0.0, 0.0), |(sum, n), d| (sum + d * d, n + 1.0));
+            (n > 0.0).then(|| sum / n)
+        };
         let both = row.published.keys().filter(|name| *name != base);
-        let apart: Vec<f64> =
-            both.filter_map(|name| Some(change(row, name)? - change(again, name)?)).collect();
+        let apart: Vec<f64> = both.filter_map(square).collect();
         if apart.is_empty() {
             return None;
         }
-        let square = apart.iter().map(|d| d * d).sum::<f64>() / apart.len() as f64;
+        let square = apart.iter().sum::<f64>() / apart.len() as f64;
         // A difference of two has twice the variance of one.
         let value = TWO_SIDED * (square / 2.0).sqrt();
-        Some(Noise { value, from: format!("the same as published again: {}", again.name) })
+        Some(Noise { value, from: format!("the same as published again: {}", names.join("; ")) })
     }
 }
 

@@ -178,6 +178,20 @@ fn what_another_answer_would_be_is_said() {
     let Some(Reason::CannotBeKnown { why }) = &cell(&r, "running", "other").reason else { panic!() };
     assert!(why.contains("published again"), "{why}");
     assert_eq!(cell(&r, "again", "other").class, Class::Repeat);
+    // Several are as many numbers of one kind: 12, 30 and 18 per cent, say, have a standard deviation of 9.2.
+    let row = |name: &str, other: f64| {
+        format!(
+            "[[row]]\nname = \"{name}\"\nunit = \"%\"\nfact = \"task t / running %\"\nrepeats = \"running\"\n\
+             published = {{ base = 20, other = {other} }}\n"
+        )
+    };
+    let several = format!("{}{}[[row]]\nname = \"nothing\"", row("again", 50.0), row("more", 38.0));
+    let text =
+        SMALL.replace("[46, 48]", "32").replace("noise = 1\n", "noise = 1\nagain = [\"again\", \"more\"]\n");
+    let r = run(&text.replace("[[row]]\nname = \"nothing\"", &several));
+    let noise = &cell(&r, "running", "other").effect.as_ref().unwrap().noise;
+    assert!((noise.value - 1.96 * 84.0_f64.sqrt()).abs() < 1e-9, "{noise:?}");
+    assert_eq!(noise.from, "the same as published again: again; more");
 }
 
 #[test]

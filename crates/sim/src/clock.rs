@@ -143,8 +143,10 @@ impl<W: Watch> Sim<'_, W> {
                 self.pause(c);
             }
             self.load.pass(&mut self.cpus[c], self.now_ns);
+            let share = self.core_share(c);
             let cpu = &mut self.cpus[c];
-            cpu.speed = (u64::from(machine.cpus[c].speed) * at.speed).max(1);
+            cpu.speed_alone = (u64::from(machine.cpus[c].speed) * at.speed).max(1);
+            cpu.speed = (cpu.speed_alone * share / 1000).max(1);
             let capacity = machine.cpus[c].capacity;
             cpu.pelt.set_speed(idlewise_signal::pelt::Speed { capacity, frequency: frequency as u32 });
             let now_ns = self.now_ns;

@@ -44,6 +44,7 @@ impl<W: Watch> Sim<'_, W> {
         self.out.out_of_range += u64::from(entered.breach.no_state);
         cpu.stay = Some(Stay {
             state: entered.state,
+            reached: entered.state,
             start_ns: now_ns,
             poll_until_ns: entered.poll_until_ns,
             wake_at_ns: now_ns,
@@ -85,6 +86,7 @@ impl<W: Watch> Sim<'_, W> {
         } else {
             self.until(c, poll_until_ns, Mode::Poll);
         }
+        self.thread_rests(c, true);
         if !self.cpus[c].pending.is_empty() {
             self.cpu_has_interrupts(c);
         }
@@ -116,17 +118,16 @@ impl<W: Watch> Sim<'_, W> {
             Irq::Ipi => WakeCause::Ipi,
             Irq::Device { .. } | Irq::Request { .. } => WakeCause::Irq,
         });
-        let stay = *stay;
-        let exit_ns = self.exit_at_ns(c, &stay, now_ns);
+        let exit_ns = self.core_exit_at_ns(c, now_ns);
         self.meter.leaves(self.machine, c, now_ns);
         self.until(c, exit_ns, Mode::Exit);
     }
 
     /// When a state is left that an interrupt ends at `now_ns`, ns.
     pub(crate) fn exit_at_ns(&self, c: usize, stay: &Stay, now_ns: u64) -> u64 {
-        match self.machine.measured_exit_ns(c, stay.state) {
+        match self.machine.measured_exit_ns(c, stay.reached) {
             Some(ns) => now_ns + ns,
-            None => self.cpus[c].idle.exit_at_ns(stay.state, stay.start_ns, now_ns),
+            None => self.cpus[c].idle.exit_at_ns(stay.reached, stay.start_ns, now_ns),
         }
     }
 
@@ -138,9 +139,10 @@ impl<W: Watch> Sim<'_, W> {
         self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);
         if let Some(stay) = self.cpus[c].stay {
-            let refill_ns = self.machine.refill_ns(c, stay.state);
+            let refill_ns = self.machine.refill_ns(c, stay.reached);
             self.cpus[c].cold_ns = self.cpus[c].cold_ns.max(refill_ns);
         }
+        self.thread_rests(c, false);
         self.handle_irqs(c);
     }
 
@@ -186,6 +188,7 @@ impl<W: Watch> Sim<'_, W> {
         stay.exit_at_ns = self.now_ns;
         self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);
+        self.thread_rests(c, false);
         self.leave(c, stay, cause, self.now_ns);
         self.again_or_out(c);
     }

@@ -8,6 +8,7 @@
 //! the same to the byte wherever it runs.
 
 mod clock;
+mod core;
 mod device;
 mod engine;
 mod idle;

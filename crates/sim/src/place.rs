@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where tasks go: at waking up, when a CPU runs dry, at the tick.
 //!
-//! A CPU is a core of its own and a cluster shares its last cache; above the clusters there is the machine, and nothing
-//! above it. The rules and their constants are Linux 6.12's (`signal-behaviour.md` D2 to D4 and A7), 6.1's where the
+//! A CPU is a core of its own or a thread of one, and a cluster shares its last cache; above the clusters there is the machine,
+//! and nothing above it. Only the placement of waking and new tasks distinguishes threads. The rules and their constants are Linux 6.12's (`signal-behaviour.md` D2 to D4 and A7), 6.1's where the
 //! PELT of the run is one from before 6.8. `docs/concepts/simulation-scheduler.md` says what is modelled and what is
 //! not.
 //!

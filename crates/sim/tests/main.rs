@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod common;
+mod cores;
 mod energy;
 mod machine;
 mod placement;

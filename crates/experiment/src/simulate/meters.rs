@@ -74,7 +74,7 @@ pub struct BatteryMeter {
 impl Meters {
     pub(super) fn new(platform: &Platform, machine: &Machine<'_>, base_mw: Option<u64>) -> Self {
         let mut packages: Vec<PackageMeter> = Vec::new();
-        let domains = machine.cpus.iter().map(|c| c.cache).max().map_or(0, |last| last + 1);
+        let domains = machine.cpus.iter().map(|c| c.package).max().map_or(0, |last| last + 1);
         for domain in 0..domains {
             packages.extend(PackageMeter::new(machine, domain));
         }
@@ -117,7 +117,7 @@ impl Meters {
 
 impl PackageMeter {
     fn new(machine: &Machine<'_>, domain: usize) -> Option<Self> {
-        let cpus = || machine.cpus.iter().filter(|c| c.cache == domain);
+        let cpus = || machine.cpus.iter().filter(|c| c.package == domain);
         let mut clocks: Vec<usize> = cpus().map(|c| c.clock).collect();
         clocks.dedup();
         let mut names: Vec<&str> =
@@ -127,7 +127,8 @@ impl PackageMeter {
         let points = || clocks.iter().filter_map(|c| machine.clocks.get(*c)).flat_map(|c| &c.points);
         let mut numbers: Vec<u32> = cpus().map(|c| c.number).collect();
         numbers.sort_unstable();
-        let place = |(place, c): (usize, &idlewise_parts::CpuSpec<'_>)| (c.cache == domain).then_some(place);
+        let place =
+            |(place, c): (usize, &idlewise_parts::CpuSpec<'_>)| (c.package == domain).then_some(place);
         Some(Self {
             name: names.join("+"),
             cpus: cpu_list(&numbers),

@@ -37,8 +37,13 @@ const GUEST_COSTS_SOURCE: &str = "recordings of the boot lab's guest, QEMU count
 /// device tree says; without `cpufreq` they have no clocks.
 #[must_use]
 pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
-    let cluster =
-        |c: &Cluster| Cluster { speed: Some(SPEED), clock: c.clock.clone().filter(|_| cpufreq), ..c.clone() };
+    let cluster = |c: &Cluster| Cluster {
+        speed: Some(SPEED),
+        thread_speed: vec![1000],
+        cache_cpus: None,
+        clock: c.clock.clone().filter(|_| cpufreq),
+        ..c.clone()
+    };
     Platform {
         hz: Some(HZ),
         hz_note: "the boot lab's kernel".to_owned(),

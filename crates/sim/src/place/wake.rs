@@ -27,7 +27,7 @@ impl<W: Watch> Sim<'_, W> {
         let found = if self.placer.asymmetric {
             self.free_by_size(task, target as usize)
         } else {
-            self.free_in_cluster(task, target)
+            self.free_core_or_sibling(task, target, prev).or_else(|| self.free_in_cluster(task, target))
         };
         found.unwrap_or(target)
     }
@@ -76,14 +76,37 @@ impl<W: Watch> Sim<'_, W> {
         best.map(|(_, _, c)| c)
     }
 
+    /// A CPU that is one thread of several: the first of a core in its cluster that is free as a whole, behind `target`; where
+    /// there is none, a free thread of the core where the task ran last (`select_idle_core`, `select_idle_smt` of 6.12).
+    fn free_core_or_sibling(&self, task: u32, target: u32, prev: u32) -> Option<u32> {
+        let core = |c: u32| self.machine.cpus[c as usize].core.clone();
+        if core(target).len() == 1 {
+            return None;
+        }
+        let t = &self.tasks[task];
+        let free = self.behind(target).find(|c| t.may_run_on(*c) && self.core_is_free(*c));
+        let siblings = core(prev).map(|c| c as u32).filter(|_| self.near(prev, target));
+        free.or_else(|| siblings.into_iter().find(|c| t.may_run_on(*c) && self.is_free(*c)))
+    }
+
+    /// All threads of the CPU's core are free.
+    fn core_is_free(&self, c: u32) -> bool {
+        self.machine.cpus[c as usize].core.clone().all(|thread| self.is_free(thread as u32))
+    }
+
+    /// The CPUs of the cluster of `target`, from the one behind it on, itself last.
+    fn behind(&self, target: u32) -> impl Iterator<Item = u32> {
+        let cpus = &self.placer.clusters[self.machine.cpus[target as usize].cache];
+        let at = cpus.iter().position(|c| *c == target as usize).map_or(0, |at| at + 1);
+        let (behind, before) = cpus.split_at_checked(at).map_or((&[][..], &cpus[..]), |(a, b)| (b, a));
+        behind.iter().chain(before).map(|c| *c as u32)
+    }
+
     /// The first free CPU behind `target` in its cluster, of as many as are looked at.
     fn free_in_cluster(&self, task: u32, target: u32) -> Option<u32> {
         let cluster = self.machine.cpus[target as usize].cache;
-        let cpus = &self.placer.clusters[cluster];
-        let at = cpus.iter().position(|c| *c == target as usize).map_or(0, |at| at + 1);
-        let (behind, before) = cpus.split_at_checked(at).map_or((&[][..], &cpus[..]), |(a, b)| (b, a));
         let t = &self.tasks[task];
-        let all = behind.iter().chain(before).map(|c| *c as u32).filter(|c| t.may_run_on(*c));
+        let all = self.behind(target).filter(|c| t.may_run_on(*c));
         all.take(self.placer.scan[cluster]).find(|c| self.is_free(*c))
     }
 
@@ -123,7 +146,13 @@ impl<W: Watch> Sim<'_, W> {
             let fastest = || all().min_by_key(|c| self.waking_cost(*c)).unwrap_or(prev as usize);
             let from = if local { prev as usize } else { fastest() };
             let behind = |c: usize| (c + self.cpus.len() - from) % self.cpus.len();
-            return all().min_by_key(|c| (view.util_now(*c), behind(*c))).map_or(prev, |c| c as u32);
+            // Of a core of several threads, how many are busy comes first.
+            let busy = |c: usize| {
+                self.machine.cpus[c].core.clone().filter(|thread| !self.is_free(*thread as u32)).count()
+            };
+            return all()
+                .min_by_key(|c| (busy(*c), view.util_now(*c), behind(*c)))
+                .map_or(prev, |c| c as u32);
         }
         let load = |c: &usize| self.cpus[*c].pelt.fair().load * 1024 / view.room(*c);
         let all = (0..self.cpus.len()).filter(may);

@@ -47,12 +47,14 @@ pub(crate) enum Then {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     pub(crate) state: usize,
+    /// The state that its core is left from: a shallower one where a thread of it was awake.
+    pub(crate) reached: usize,
     pub(crate) start_ns: u64,
     /// When a polling state gives up, ns.
     pub(crate) poll_until_ns: u64,
     /// The wake event, ns, once it came.
     pub(crate) wake_at_ns: u64,
-    /// When the state was left, ns, once it was.
+    /// When the state was left, or will be, ns, once it is known.
     pub(crate) exit_at_ns: u64,
     /// What it was, as far as it is known.
     pub(crate) cause: Option<WakeCause>,
@@ -69,6 +71,10 @@ pub(crate) struct Cpu<'t> {
     pub(crate) turn: u32,
     /// Work done in 2^-20 ns at speed 1024, for each ns.
     pub(crate) speed: u64,
+    /// The same while no other thread of the core is busy.
+    pub(crate) speed_alone: u64,
+    /// It sleeps or polls, and leaves the core to its other threads.
+    pub(crate) rests: bool,
     /// How much longer the next task's first work takes, ns: the CPU's caches are cold.
     pub(crate) cold_ns: u64,
     /// Interrupts that wait to be handled, and those that are being handled.
@@ -111,6 +117,8 @@ impl<'t> Cpu<'t> {
             mode: Mode::Kernel(Then::Switched),
             turn: 0,
             speed: 1 << 20,
+            speed_alone: 1 << 20,
+            rests: false,
             cold_ns: 0,
             pending: Vec::new(),
             handling: Vec::new(),
