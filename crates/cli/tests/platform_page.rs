@@ -40,6 +40,7 @@ fn section(p: &Platform) -> String {
     );
     for c in &p.clusters {
         let cpus = if c.any_cpu { "any".to_owned() } else { cpu_list(&c.cpus) };
+        let cpus = if c.threads() > 1 { format!("{cpus}, {} a core", c.threads()) } else { cpus };
         out += &format!("| {} | {cpus} | {} | {} |\n", c.name, c.capacity, states(c));
     }
     let list = |out: &mut String, what: &str, lines: &[String]| {
