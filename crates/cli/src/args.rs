@@ -118,7 +118,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) cpufreq: String,
     /// Load signals of the frequency governors: pelt,walt
     ///
-    /// With parameters: pelt:half_life_ms=8, walt:window_ms=10; walt-rfc is WALT as posted.
+    /// With parameters: pelt:half_life_ms=8, walt:window_ms=10; walt-3.18 places tasks by busy time; walt-rfc is WALT as posted.
     #[arg(long, value_name = "LIST", default_value = "pelt")]
     pub(crate) signal: String,
     /// Compare the others with this one [default: the first]

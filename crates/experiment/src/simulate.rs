@@ -24,7 +24,7 @@ use idlewise_answer::Answer;
 use idlewise_governor::{Governor, GovernorError, Instance, Loader};
 use idlewise_idle::Limits;
 use idlewise_model::{Note, NoteId};
-use idlewise_parts::{Machine, SimError};
+use idlewise_parts::{Machine, Placement, SimError};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
@@ -56,6 +56,9 @@ const DURATION_NS: u64 = 10_000_000_000;
 
 /// Tasks begin one after the other, up to so far apart, ns: the order of magnitude of making a thread.
 const STAGGER_NS: u64 = 100_000;
+
+/// Frequency governors that only kernels have that place tasks as Android 3.18 and 4.4 do.
+const PLACED_BY_ANDROID: [&str; 2] = ["sched-freq", "sched-freq-4.4"];
 
 /// Stream of chance for the phase of the tick.
 const PHASE: u64 = 1 << 42;
@@ -371,6 +374,11 @@ impl Stage<'_> {
         };
         let mut machine = self.machine.clone();
         machine.limits = job.limits;
+        // A complete WALT knows tasks, and places them; the one that was posted knows CPUs only.
+        machine.placing.by_walt = matches!(job.signal.signal, Signal::Walt(walt) if walt.task_demand);
+        if PLACED_BY_ANDROID.contains(&job.cpufreq.1.info().id) {
+            machine.placing.placement = Placement::Android;
+        }
         // Nothing ties a load to the tick.
         let by_chance = || Random::stream(seed, PHASE).draw();
         machine.grid.phase_ns = self.tick_ns.unwrap_or_else(by_chance) % machine.grid.period_ns;

@@ -12,6 +12,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::Machine;
+use crate::package::Package;
 
 /// Counters of energy are brought up to date so often, ns: those of RAPL about every ms (Intel SDM vol. 3B,
 /// MSR_PKG_ENERGY_STATUS).
@@ -39,6 +40,8 @@ pub struct Energy {
     pub idle_fj: Vec<u128>,
     /// By clock: what its CPUs share.
     pub shared_fj: Vec<u128>,
+    /// What the package drew besides while it was awake.
+    pub package_fj: u128,
     /// By clock: time at each of its points while a CPU of it was awake, ns, all CPUs added up.
     pub at_point_ns: Vec<Vec<u64>>,
     /// What counters knew at the end, that are brought up to date every [`UPDATE_NS`] only.
@@ -54,6 +57,8 @@ pub struct Counters {
     pub cpu_fj: Vec<u128>,
     /// By clock: what its CPUs share.
     pub shared_fj: Vec<u128>,
+    /// What the package drew besides until then.
+    pub package_fj: u128,
 }
 
 #[derive(Debug)]
@@ -82,6 +87,7 @@ fn sample_period(machine: &Machine<'_>) -> u64 {
 pub struct Meter {
     cpus: Vec<Cpu>,
     clocks: Vec<Clock>,
+    package: Package,
     /// When the counters are brought up to date again, ns.
     update_at_ns: u64,
     /// When a sample is whole, ns.
@@ -99,6 +105,7 @@ impl Meter {
         Self {
             cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0, reached_ns: 0 }).collect(),
             clocks: machine.clocks.iter().map(|_| Clock { point: 0, state: None, since_ns: 0 }).collect(),
+            package: Package::new(machine),
             update_at_ns: UPDATE_NS,
             sample_at_ns: sample_period(machine),
             before_sample_fj: 0,
@@ -106,8 +113,13 @@ impl Meter {
                 running_fj: vec![0; cpus],
                 idle_fj: vec![0; cpus],
                 shared_fj: vec![0; machine.clocks.len()],
+                package_fj: 0,
                 at_point_ns: machine.clocks.iter().map(|c| vec![0; c.points.len()]).collect(),
-                counters: Counters { cpu_fj: vec![0; cpus], shared_fj: vec![0; machine.clocks.len()] },
+                counters: Counters {
+                    cpu_fj: vec![0; cpus],
+                    shared_fj: vec![0; machine.clocks.len()],
+                    package_fj: 0,
+                },
                 samples_fj: Vec::new(),
             },
         }
@@ -160,7 +172,8 @@ impl Meter {
         while self.sample_at_ns <= now_ns {
             self.settle_all(machine, self.sample_at_ns);
             let t = &self.total;
-            let sum: u128 = t.running_fj.iter().chain(&t.idle_fj).chain(&t.shared_fj).sum();
+            let sum: u128 =
+                t.running_fj.iter().chain(&t.idle_fj).chain(&t.shared_fj).chain([&t.package_fj]).sum();
             self.total.samples_fj.push(sum - self.before_sample_fj);
             self.before_sample_fj = sum;
             self.sample_at_ns = self.sample_at_ns.saturating_add(sample_period(machine));
@@ -172,6 +185,7 @@ impl Meter {
             let both = t.running_fj.iter().zip(&t.idle_fj);
             t.counters.cpu_fj.iter_mut().zip(both).for_each(|(sum, (run, idle))| *sum = run + idle);
             t.counters.shared_fj.clone_from(&t.shared_fj);
+            t.counters.package_fj = t.package_fj;
             self.update_at_ns = at_ns + UPDATE_NS;
         }
     }
@@ -183,6 +197,7 @@ impl Meter {
         for clock in 0..machine.clocks.len() {
             self.settle_shared(machine, clock, now_ns);
         }
+        self.total.package_fj += self.package.drawn_fj(now_ns);
     }
 
     fn change(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64, draw: Draw) {
@@ -251,6 +266,7 @@ impl Meter {
         if let Draw::Asleep { reached, .. } = self.cpus[c].draw {
             self.total.idle_fj[c] += self.transition_fj(machine, c, reached);
         }
+        self.total.package_fj += self.package.change(c, now_ns, Some(state));
     }
 
     /// The idle state that the core of CPU `c`, which sleeps, is really in, and since when, ns; nothing while it is awake. Of
@@ -266,11 +282,13 @@ impl Meter {
     /// A wake event found it there.
     pub fn leaves(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         self.change(machine, c, now_ns, Draw::Leaving);
+        self.total.package_fj += self.package.change(c, now_ns, None);
     }
 
     /// CPU `c` has been awake since the last call; its energy is counted up to `now_ns`.
     pub fn runs(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         self.change(machine, c, now_ns, Draw::Running);
+        self.total.package_fj += self.package.change(c, now_ns, None);
     }
 
     /// A clock is at another point from now on.

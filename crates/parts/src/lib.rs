@@ -5,6 +5,7 @@ pub mod energy;
 pub mod error;
 pub mod fair;
 pub mod machine;
+mod package;
 pub mod program;
 pub mod queue;
 pub mod timers;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use idlewise_idle::Limits;
 use idlewise_model::{IdleTable, TickGrid};
-use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Platform};
+use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Package, Platform};
 use idlewise_workload::{Calibration, Workload};
 
 /// A machine with a kernel on it.
@@ -36,6 +36,8 @@ pub struct Machine<'p> {
     /// How long each of [`Energy::samples_fj`](crate::Energy::samples_fj) is, ns, a multiple of
     /// [`UPDATE_NS`](crate::UPDATE_NS); nothing where none is wanted.
     pub sample_ns: Option<u64>,
+    /// What is drawn while any CPU is awake.
+    pub package: Option<&'p Package>,
 }
 
 /// One CPU of a simulated machine.
@@ -98,6 +100,7 @@ impl<'p> Machine<'p> {
             slack_ns: 50_000,
             placing: Placing::default(),
             limits: Limits::NONE,
+            package: platform.package.as_ref(),
             sample_ns: platform.battery.as_ref().map(|b| b.sample_ms * 1_000_000),
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
@@ -241,6 +244,8 @@ pub enum Placement {
     Auto,
     /// They are, whatever the governor; every clock needs an energy model.
     EnergyAware,
+    /// As `Auto`, by the rules of Android 3.18 and 4.4.
+    Android,
     Plain,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use crate::{Costs, Platform, PlatformError};
+use crate::{Costs, Package, Platform, PlatformError};
 
 /// Values of a platform file by key, each as its TOML text: `cluster.LITTLE.state.c2.exit_latency_us` to `100`. The blocks of a
 /// list are called by their `name`, or where they have none by their first value: `cluster.LITTLE.power.curve.300000.active`.
@@ -24,7 +24,14 @@ impl Platform {
         // Costs that nobody measured are those that a simulation takes.
         let with_costs = changes.keys().any(|key| key.starts_with("costs.")) && self.costs.is_none();
         let costs = with_costs.then(|| (Costs::default(), "orders of magnitude of a big core".to_owned()));
-        let own = Self { costs: self.costs.clone().or(costs), ..self.clone() };
+        // Nobody says what a package draws.
+        let with_package = changes.keys().any(|key| key.starts_with("package."));
+        let none = Package { awake_uw: 0, from: None, source: "not published".to_owned() };
+        let own = Self {
+            costs: self.costs.clone().or(costs),
+            package: self.package.clone().or(with_package.then_some(none)),
+            ..self.clone()
+        };
         let mut file: Table = toml::from_str(&own.to_toml())
             .map_err(|e| PlatformError::Read { path: self.id.clone(), reason: e.to_string() })?;
         for (key, text) in changes {
@@ -119,6 +126,10 @@ mod tests {
         assert_eq!(p.clone().changed(&Changes::new()).unwrap(), p);
         let costs = p.clone().changed(&changes(&[("costs.wake_ns", "7")])).unwrap().costs.unwrap().0;
         assert_eq!(costs, Costs { wake_ns: 7, ..Costs::default() });
+        assert_eq!(p.package, None);
+        let all = changes(&[("package.awake", "7"), ("package.from", "\"c2\"")]);
+        let package = p.clone().changed(&all).unwrap().package.unwrap();
+        assert_eq!((package.awake_uw, package.from.as_deref()), (7, Some("c2")));
         // What a change says already changes nothing.
         let same = p.clone().changed(&changes(&[("hz", "250")])).unwrap();
         assert_eq!(same, p);
@@ -143,6 +154,7 @@ mod tests {
             ("", "1", "unknown field"),
             ("hz", "0", "ticks per second"),
             ("cluster.MID.capcity", "1", "capcity"),
+            ("package.from", "\"C9\"", "no idle state `C9`"),
         ] {
             let why = p.clone().changed(&changes(&[(key, value)]));
             let why = why.map(|p| p.id).unwrap_err();

@@ -44,6 +44,7 @@ struct RawPlatform {
     sources: Vec<String>,
     costs: Option<blocks::RawCosts>,
     battery: Option<blocks::RawBattery>,
+    package: Option<blocks::RawPackage>,
     #[serde(default)]
     cluster: Vec<Spanned<RawCluster>>,
 }
@@ -174,6 +175,7 @@ impl Platform {
             one_thread: raw.one_thread,
             costs: raw.costs.as_ref().map(|c| at.costs(c)).transpose()?,
             battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
+            package: raw.package.as_ref().map(|p| at.package(p, &clusters)).transpose()?,
             clusters,
             notes: raw.notes,
             sources: raw.sources,

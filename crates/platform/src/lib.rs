@@ -20,6 +20,7 @@ mod energy;
 mod energy_model;
 mod error;
 mod from_toml;
+mod package;
 mod platform;
 mod power;
 mod scan;
@@ -41,6 +42,7 @@ pub use energy_model::{EnergyModel, EnergyState, Kernel};
 pub use error::PlatformError;
 /// Lists of CPUs, for the crates that know no other words of `idlewise_model`.
 pub use idlewise_model::{CpuListError, cpu_list, cpu_ranges, parse_cpu_list};
+pub use package::Package;
 pub use platform::{CAPACITY_MAX, Cluster, EntryKind, Flag, Origin, Platform, StateInfo};
 pub use power::{OperatingPoint, PowerData, Shared};
 pub use scan::Roots;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, PlatformError, PowerData};
+use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, Package, PlatformError, PowerData};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub const CAPACITY_MAX: u32 = 1024;
@@ -51,6 +51,8 @@ pub struct Platform {
     pub costs: Option<(Costs, String)>,
     /// Its battery, where it has one and somebody says which.
     pub battery: Option<Battery>,
+    /// What it draws while any CPU is awake, where somebody says it.
+    pub package: Option<Package>,
     /// At least one; no CPU is in two.
     pub clusters: Vec<Cluster>,
     /// What a reader of results should know.

@@ -117,6 +117,7 @@ impl SysfsDump {
             one_thread: false,
             costs: None,
             battery: None,
+            package: None,
             clusters: clusters?,
             notes,
         })

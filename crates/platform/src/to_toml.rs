@@ -40,6 +40,14 @@ impl Platform {
             out.raw("step_ua", battery.step_ua);
             out.text("source", &battery.source);
         }
+        if let Some(package) = &self.package {
+            out.line("\n[package]");
+            out.raw("awake", package.awake_uw);
+            if let Some(from) = &package.from {
+                out.text("from", from);
+            }
+            out.text("source", &package.source);
+        }
         for c in &self.clusters {
             out.cluster(c);
         }

@@ -126,7 +126,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `package`, `cluster`; {see}"
         ),
     );
     says(
@@ -312,6 +312,36 @@ fn a_battery_comes_back_from_its_own_text_and_must_make_sense() {
         ("1000", "0", "battery: step_ua is 0, expected uA from 1 to 1000000"),
         ("source = \"s\"", "", "missing field `source`"),
         ("sample_ms", "sample_us", "unknown field `sample_us`"),
+    ] {
+        let why = with(&all.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+#[test]
+fn a_package_comes_back_from_its_own_text_and_must_make_sense() {
+    let with = |block: &str| {
+        let at = GOOD.find("[[cluster]]").unwrap();
+        let (head, rest) = GOOD.split_at(at);
+        Platform::from_toml(&format!("{head}[package]\n{block}\n{rest}"), "b.toml")
+    };
+    let plain = with("awake = 7\nsource = \"s\"").unwrap();
+    let from = |p: &Platform| p.package.as_ref().map(|k| (k.awake_uw, k.from(&p.clusters[0].table)));
+    assert_eq!(from(&plain), Some((7, 0)));
+    assert_eq!(Platform::from_toml(&plain.to_toml(), "b.toml").as_ref(), Ok(&plain));
+    let all = "awake = 7\nfrom = \"off\"\nsource = \"s\"";
+    let p = with(all).unwrap();
+    assert_eq!(from(&p), Some((7, 1)));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    for (from, to, words) in [
+        (
+            "\"off\"",
+            "\"C9\"",
+            "package: from: cluster `all` has no idle state `C9`; name a state that all clusters have",
+        ),
+        ("awake = 7", "awake = -7", "package: awake is -7, expected a power from 0 to 1000000000"),
+        ("source = \"s\"", "", "missing field `source`"),
+        ("awake", "asleep", "unknown field `asleep`"),
     ] {
         let why = with(&all.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(why.contains(words), "{why}");

@@ -160,6 +160,8 @@ pub struct Row {
     /// Whether the number itself may be compared with the published one, or only its change against the baseline.
     #[serde(default)]
     pub compare: Compare,
+    /// Of a changed number: which share of the baseline's the fact makes up, 0 to 1; the rest stays the same.
+    pub share: Option<Value>,
     /// Of a table without a baseline: a difference up to this, in the row's unit, is none.
     #[serde(default)]
     pub tolerance: f64,
@@ -477,9 +479,22 @@ impl Experiment {
         for point in [self.point(0.0), self.point(1.0)] {
             finite("factor", self.value(&row.factor, row, &point)?)?;
             finite("offset", self.value(&row.offset, row, &point)?)?;
+            if let Some(share) = &row.share {
+                self.check_share(row, self.value(share, row, &point)?)?;
+            }
             self.fill(&row.fact, row, &point)?;
         }
         row.setup.check()
+    }
+
+    fn check_share(&self, row: &Row, share: f64) -> Result<(), String> {
+        if row.compare != Compare::Change {
+            return Err("share: the rest is not known: write compare = \"change\"".to_owned());
+        }
+        if row.percent_of.is_some() || row.less.is_some() {
+            return Err("share, percent_of or less, not two of them".to_owned());
+        }
+        if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(format!("share = {share}; expected 0 to 1")) }
     }
 
     fn check_fit(&self, fit: &Fit, rows: &BTreeSet<&str>) -> Result<(), String> {

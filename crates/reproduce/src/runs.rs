@@ -17,7 +17,7 @@ use crate::unknown::Point;
 #[derive(Clone, Debug)]
 enum Job {
     Simulate { request: Box<SimulateRequest>, text: Option<String> },
-    Compute { what: Computed, kernel: String },
+    Compute { what: Computed, kernel: String, platform: Option<String> },
 }
 
 /// The facts of a run, or why there are none.
@@ -28,6 +28,9 @@ type Ran = Result<Vec<FactSummary>, String>;
 pub(crate) struct Runs {
     done: BTreeMap<String, Ran>,
 }
+
+/// A run has no number where nothing of the kind happened.
+pub(crate) const NOTHING: &str = "nothing was there to count";
 
 /// A cell's number in the row's unit, or why there is none.
 pub(crate) type Number = Result<f64, String>;
@@ -45,6 +48,14 @@ impl Runs {
         point: &Point,
     ) -> Result<Number, ExperimentError> {
         let own = self.raw(e, row, column, point)?;
+        if let Some(baseline) = e.baseline().filter(|_| row.share.is_some()) {
+            let share = row.share.as_ref().map_or(Ok(1.0), |share| e.value(share, row, point));
+            let base = self.raw(e, row, baseline, point)?;
+            return Ok(share.and_then(|share| {
+                let base = base?;
+                Ok(base + share * (own? - base))
+            }));
+        }
         let Some(name) = row.percent_of.as_ref().or(row.less.as_ref()) else { return Ok(own) };
         let Some(other) = e.column.iter().find(|c| c.name == *name) else {
             return Ok(Err(format!("no column {name}")));
@@ -76,7 +87,7 @@ fn number(facts: &[FactSummary], e: &Experiment, row: &Row, column: &Column, poi
     let fact = fact.ok_or_else(|| format!("the run has no number `{about} / {name}`"))?;
     let scale = scale(fact.unit, &row.unit) * e.value(&row.factor, row, point)?;
     let value = fact.summary.mean * scale + e.value(&row.offset, row, point)?;
-    if value.is_finite() { Ok(value) } else { Err(format!("`{about} / {name}`: nothing was there to count")) }
+    if value.is_finite() { Ok(value) } else { Err(format!("`{about} / {name}`: {NOTHING}")) }
 }
 
 /// Whether a cell's set-up is whole.
@@ -108,7 +119,7 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
         |text: &Option<String>| text.as_ref().map(|t| e.fill(t, row, point)).transpose().map_err(wrong);
     let kernel = filled(&s.kernel)?.unwrap_or_else(|| "6.12".to_owned());
     if let Some(what) = s.compute {
-        return Ok(Job::Compute { what, kernel });
+        return Ok(Job::Compute { what, kernel, platform: filled(&s.platform)? });
     }
     let text = filled(&s.json)?;
     let workload = match (filled(&s.workload)?, &text) {
@@ -121,8 +132,8 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
     let governor = s.governor.as_ref().map_or_else(|| Ok("menu".to_owned()), |name| e.governor(name))?;
     let hz = s.hz.as_ref().map(|hz| e.value(hz, row, point).and_then(whole_hz)).transpose();
     let changed = |(key, value): (&String, &Value)| {
-        let value = e.value(value, row, point).map_err(|why| wrong(format!("machine: {key}: {why}")))?;
-        Ok((key.clone(), format!("{:.0}", value.round())))
+        let text = machine_value(e, value, row, point);
+        Ok((key.clone(), text.map_err(|why| wrong(format!("machine: {key}: {why}")))?))
     };
     let request = SimulateRequest {
         workload,
@@ -143,6 +154,19 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
         base_mw: None,
     };
     Ok(Job::Simulate { request: Box::new(request), text })
+}
+
+/// A platform's value as TOML: a number, rounded, or a word.
+fn machine_value(e: &Experiment, value: &Value, row: &Row, point: &Point) -> Result<String, String> {
+    if let Value::Parameter(text) = value
+        && !text.contains('*')
+    {
+        let word = e.fill(text, row, point)?;
+        if word.parse::<f64>().is_err() {
+            return Ok(format!("{word:?}"));
+        }
+    }
+    Ok(format!("{:.0}", e.value(value, row, point)?.round()))
 }
 
 fn simulated(request: &SimulateRequest, text: Option<&str>) -> Result<SimulateReport, ExperimentError> {
@@ -169,7 +193,7 @@ pub fn simulate_once(
 impl Job {
     fn run(&self) -> Result<Vec<FactSummary>, ExperimentError> {
         let report = match self {
-            Self::Compute { what, kernel } => return what.facts(kernel),
+            Self::Compute { what, kernel, platform } => return what.facts(kernel, platform.as_deref()),
             Self::Simulate { request, text } => simulated(request, text.as_deref())?,
         };
         let Some(one) = report.combinations.into_iter().next() else {

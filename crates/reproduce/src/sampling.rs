@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Column, Experiment, Row};
-use crate::runs::Runs;
+use crate::runs::{NOTHING, Runs};
 use crate::unknown::Point;
 
 /// Points of a population.
@@ -178,12 +178,20 @@ fn normal(random: &mut Random) -> f64 {
     (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
 }
 
-/// The baseline's fitted numbers at `point`, in the order of the rows; infinite where there is none.
+/// The baseline's fitted numbers at `point`, in the order of the rows; infinite where nothing was there to count.
+///
+/// # Errors
+/// [`ExperimentError`] where a run fails: a setting with which nothing can be run says nothing of the baseline.
 pub(crate) fn fitted(e: &Experiment, point: &Point) -> Result<Vec<f64>, ExperimentError> {
     let (Some(fit), Some(baseline)) = (&e.fit, e.baseline()) else { return Ok(Vec::new()) };
     let mut runs = Runs::default();
     let rows = e.row.iter().filter(|r| fit.rows.contains(&r.name));
-    rows.map(|row| Ok(runs.number(e, row, baseline, point)?.unwrap_or(f64::INFINITY))).collect()
+    let number = |row: &Row| match runs.number(e, row, baseline, point)? {
+        Ok(number) => Ok(number),
+        Err(why) if why.ends_with(NOTHING) => Ok(f64::INFINITY),
+        Err(why) => Err(ExperimentError::Run(format!("{}, row {}: {why}", e.id, row.name))),
+    };
+    rows.map(number).collect()
 }
 
 /// How far the baseline's fitted numbers are from the published ones at `point`, in multiples of their noise: the root of the

@@ -12,8 +12,8 @@ use idlewise_reproduce::{ReproduceRequest, reproduce, shipped};
 use serde_json::Value;
 
 /// A few seconds each in a build for tests; the others take minutes.
-const CHEAP: [&str; 5] =
-    ["pelt-times", "rk3399-hackbench", "rk3399-timer", "walt-cpufreq-bench", "walt-ramp"];
+const CHEAP: [&str; 6] =
+    ["pelt-times", "rk3399-hackbench", "rk3399-timer", "walt-cpufreq-bench", "walt-ramp", "walt-times"];
 
 fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/reproducing.md")

@@ -25,7 +25,7 @@ hz = 250
 cpus = 1
 governor = "menu-6.1"
 seconds = 0.5
-json = '{ "tasks" : { "t" : { "run" : $work_us, "timer" : { "ref" : "unique", "period" : 10000 } } }, "global" : { "calibration" : "CPU0" } }'
+json = '{ "tasks" : { "t" : { "idlewise-run" : $work_us, "timer" : { "ref" : "unique", "period" : 10000 } } }, "global" : { "calibration" : "CPU0" } }'
 [[unknown]]
 name = "work_us"
 range = [100, 5000]
@@ -270,6 +270,79 @@ fn every_shipped_experiment_is_read_has_samples_and_no_parameter_from_a_predicti
         assert!(e.parameters.values().filter(own).all(|p| !others.contains(p)), "{id}");
         assert!(e.column.iter().all(|c| c.setup.json.is_none() && c.setup.workload.is_none()), "{id}");
     }
+}
+
+/// Where a setting cannot be run, the samples would silently leave out a part of the range.
+#[test]
+fn a_run_that_fails_is_no_distance() {
+    let text = SMALL.replace("[100, 5000]", "[100, 200]").replace("idlewise-run", "run");
+    let e = Experiment::from_toml(&text, "small").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let why = Samples::draw_to(&e, DRAWING, &dir.path().join("s.toml"), &|_, _| {}).unwrap_err().to_string();
+    assert!(why.contains("small, row running") && why.contains("a whole number of microseconds"), "{why}");
+}
+
+/// Of the number a part is the fact's, and the rest stays: changes are that part of the fact's.
+#[test]
+fn a_share_of_a_number_follows_the_fact() {
+    let row = |share: &str| {
+        let text =
+            SMALL.replace("published = { base = 7, other = 7.1 }", "published = { base = 7, other = 9 }");
+        let fact = "fact = \"task t / wakeups/s\"";
+        text.replace(fact, &format!("fact = \"task t / running %\"\n{share}"))
+    };
+    let median = |text: &str| cell(&run(text), "wakeups", "other").effect.as_ref().unwrap().predicted.median;
+    let (whole, half) = (median(&row("")), median(&row("share = 0.5")));
+    assert!(whole > 100.0 && (half / whole - 0.5).abs() < 1e-9, "{whole} {half}");
+    for (share, words) in [("share = 1.5", "share = 1.5; expected 0 to 1"), ("share = \"$no\"", "$no")] {
+        let why = Experiment::from_toml(&row(share), "f").unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
+    let values = SMALL.replacen("noise = 1\n", "noise = 1\nshare = 0.5\n", 1);
+    let why = Experiment::from_toml(&values, "f").unwrap_err().to_string();
+    assert!(why.contains("write compare = \"change\""), "{why}");
+}
+
+/// What a package draws is a machine's value, an unknown as any other; a state's name is a word.
+#[test]
+fn values_of_the_machine_are_numbers_and_words() {
+    let with = |machine: &str| {
+        let of = "fact = \"task t / wakeups/s\"\ncompare = \"change\"";
+        let text = SMALL
+            .replace(of, "fact = \"energy / package\"")
+            .replace("noise = 3\n", "noise = 3\nfactor = 1\n");
+        text.replace("[[unknown]]", &format!("[setup.machine]\n{machine}\n[[unknown]]"))
+    };
+    let package = |machine: &str| cell(&run(&with(machine)), "wakeups", "base").ours.map(|o| o.median);
+    let c1 = package("\"package.awake\" = 1000").unwrap();
+    let c6 = package("\"package.awake\" = 1000\n\"package.from\" = \"C6\"").unwrap();
+    let twice = package("\"package.awake\" = 2000").unwrap();
+    // Two of ten ms are work.
+    assert!((0.2..0.4).contains(&c1) && c1 < c6 && (twice / c1 - 2.0).abs() < 0.01, "{c1} {c6} {twice}");
+    let wrong = with("\"package.awake\" = 1000\n\"package.from\" = \"C9\"");
+    let e = Experiment::from_toml(&wrong, "small").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let why = Samples::draw_to(&e, DRAWING, &dir.path().join("s.toml"), &|_, _| {}).unwrap_err().to_string();
+    assert!(why.contains("no idle state `C9`"), "{why}");
+}
+
+/// Windows of 10 ms; the i7's clocks: 1600 of 3401 MHz is a share of 0.47, a quarter more each time 0.59, 0.74, 0.92 and 1,
+/// which is seen when its window is over. With 1.56 it is 0.47, 0.73 and 1: three windows. A ms less where the first window
+/// lacks one.
+#[test]
+fn the_times_of_walt_are_those_worked_out_by_hand() {
+    let request = ReproduceRequest { experiments: vec!["walt-times".to_owned()], runs: 3 };
+    let r = reproduce(&request, &|_, _, _| {}).unwrap();
+    let ours = |row: &str, column: &str| cell(&r, row, column).ours.unwrap().median;
+    let (once, twice) = ("i7, margin once", "i7, margin twice");
+    assert_eq!(ours("WALT: demand left after 300 ms of sleep", once), 100.0);
+    assert!(ours("PELT: utilisation left after 300 ms of sleep", once) < 0.5);
+    assert_eq!(ours("full demand at the highest clock, at best", once), 10.0);
+    assert_eq!(ours("full demand at the highest clock, at worst", once), 19.0);
+    assert_eq!(ours("full demand from the lowest clock, at best", once), 49.0);
+    assert_eq!(ours("full demand from the lowest clock, at best", twice), 29.0);
+    assert_eq!(ours("busy time falls, at worst", once), 10.0);
+    assert_eq!(ours("busy time is gone, at worst", once), 19.0);
 }
 
 /// signal-behaviour.md A16: the published times are periods of the formula, called milliseconds.

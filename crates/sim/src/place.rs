@@ -7,12 +7,13 @@
 //! not.
 //!
 //! * `wake`: fair tasks without an energy model, and new ones.
-//! * `eas`: fair tasks with one, while no CPU has too much to do.
+//! * `eas`: fair tasks with one, while no CPU has too much to do; `android`: the same as Android 3.18 and 4.4 did it.
 //! * `first`: real-time and deadline tasks.
 //! * `balance`, with the arithmetic in `imbalance`: tasks that wait or do not fit go elsewhere.
 //! * `nohz`: what is done for CPUs whose tick is stopped, ageing included.
 //! * `util`: how full CPUs are and how large tasks.
 
+mod android;
 mod balance;
 mod eas;
 mod first;
@@ -23,6 +24,7 @@ mod wake;
 
 use crate::state::Sim;
 use crate::state::load::View;
+use idlewise_parts::Placement;
 use idlewise_parts::watch::Watch;
 
 impl<'t, W: Watch> Sim<'t, W> {
@@ -44,7 +46,8 @@ impl<'t, W: Watch> Sim<'t, W> {
         let t = &mut self.tasks[task];
         self.load.pelt.sync(&self.cpus[from as usize].pelt, &mut t.pelt);
         if self.placer.minds_energy() {
-            let to = self.place_by_energy(task) as u32;
+            let android = self.machine.placing.placement == Placement::Android;
+            let to = if android { self.place_as_android(task) } else { self.place_by_energy(task) } as u32;
             return if self.tasks[task].may_run_on(to) { to } else { prev };
         }
         self.place_plainly(task, prev, by.map_or(prev, |b| b as u32))

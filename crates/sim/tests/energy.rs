@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Log, MS, US, run_with, setting, sleep, task, work, workload};
 use idlewise_parts::{Costs, Machine, SimEvent, UPDATE_NS};
-use idlewise_platform::Platform;
+use idlewise_platform::{Package, Platform};
 use idlewise_sim::Setting;
 
 /// Running draws 100 mW, WFI 10 mW, the deeper state nothing: to enter that costs 10 mW for 1200 us.
@@ -123,4 +123,63 @@ fn a_run_shorter_than_an_update_or_a_sample_reads_nothing() {
     let (out, _) = run_with(&machine(&platform), &load, "menu", &short);
     assert_eq!(out.energy.counters.cpu_fj, [0, 0]);
     assert!(out.energy.samples_fj.is_empty() && out.energy.running_fj.iter().sum::<u128>() > 0);
+}
+
+#[test]
+fn a_package_draws_while_any_cpu_keeps_it_awake() {
+    let mut platform = platform();
+    // While both CPUs sleep.
+    let ends = Setting { duration_ns: 1003 * MS + 700 * US, ..setting(0) };
+    let awake_uw = 30_000;
+    // On its way out of a state a CPU is awake.
+    let changes = |log: &Log, from: u8| {
+        let mut state_of = [0; 2];
+        let mut out = Vec::new();
+        for (t, cpu, what) in &log.seen {
+            match what {
+                SimEvent::IdleEntered { state } => {
+                    state_of[*cpu as usize] = *state;
+                    out.push((*t, *cpu as usize, *state >= from));
+                }
+                SimEvent::IdleLeft => {
+                    let exit_ns = [US, 300 * US][usize::from(state_of[*cpu as usize])];
+                    out.push((t - exit_ns, *cpu as usize, false));
+                }
+                _ => {}
+            }
+        }
+        out.sort_unstable();
+        out
+    };
+    let awake = |log: &Log, end_ns: u64, from: u8| {
+        let (mut deep, mut since_ns, mut awake_ns) = ([false; 2], 0, 0);
+        for (t, cpu, now) in changes(log, from) {
+            awake_ns += if deep == [true; 2] { 0 } else { t - since_ns };
+            deep[cpu] = now;
+            since_ns = t;
+        }
+        awake_ns + if deep == [true; 2] { 0 } else { end_ns - since_ns }
+    };
+    let sleeper = |work_us: u64| task("sleeper", vec![work(work_us * US), sleep(10 * MS)]);
+    let load = workload(vec![sleeper(300), sleeper(700)]);
+    let (none, _) = run_with(&machine(&platform), &load, "menu", &ends);
+    assert_eq!(none.energy.package_fj, 0);
+    for (from, state) in [(None, 0), (Some("sleep"), 1)] {
+        platform.package = Some(Package { awake_uw, from: from.map(str::to_owned), source: String::new() });
+        for governor in ["menu", "shallow"] {
+            let (out, log) = run_with(&machine(&platform), &load, governor, &ends);
+            let e = &out.energy;
+            let awake_ns = awake(&log, out.end_ns, state);
+            assert_eq!(e.package_fj, u128::from(awake_uw) * u128::from(awake_ns), "{governor} {from:?}");
+            assert!(governor == "menu" || state == 0 || awake_ns == out.end_ns, "it never sleeps so deep");
+            assert!(awake_ns > 30 * MS && e.counters.package_fj <= e.package_fj);
+            if governor == "menu" {
+                assert!(awake_ns < out.end_ns / 2, "{awake_ns}");
+                assert_eq!(e.running_fj, none.energy.running_fj, "nothing else changes");
+                let samples = |e: &idlewise_parts::Energy| e.samples_fj.iter().sum::<u128>();
+                let more = samples(e) - samples(&none.energy);
+                assert!(more > 0 && more <= e.package_fj, "{more}");
+            }
+        }
+    }
 }

@@ -139,6 +139,63 @@ fn energy_matters_only_where_the_kernel_minds_it_or_is_told_to() {
     assert!(matches!(out, Err(SimError::NoEnergyModel { cluster }) if cluster == "all"));
 }
 
+/// As Android 3.18 did it, under PELT or under WALT.
+fn android(platform: &Platform, walt: bool) -> (Machine<'_>, Setting) {
+    let mut machine = phone(platform, 200);
+    machine.placing.placement = Placement::Android;
+    machine.placing.by_walt = walt;
+    let config = idlewise_signal::walt::Config::android();
+    let config = idlewise_signal::walt::Config { place_by_busy_time: true, ..config };
+    let signal = if walt { Signal::Walt(config) } else { Signal::Pelt };
+    let old = idlewise_signal::pelt::Pelt::kernel(4, 4).unwrap();
+    (machine, Setting { pelt: old, signal, ..under("sched-freq-4.4", 4000) })
+}
+
+#[test]
+fn android_chooses_the_smallest_cpus_and_there_a_busy_one_or_the_last() {
+    let platform = pixel6();
+    let load = workload((0..3).map(|_| periodic(200 * US, 16 * MS)).collect());
+    for walt in [false, true] {
+        let (machine, setting) = android(&platform, walt);
+        let (out, _) = run_with(&machine, &load, "teo", &setting);
+        assert!(share(&out, LITTLE) > 0.95, "{walt}: {:?}", out.busy_ns);
+    }
+    // It comes from BIG again and again; CPU 2 is busy half of the time.
+    let (machine, setting) = android(&platform, false);
+    let mut resident = periodic(2 * MS, 3 * MS);
+    resident.cpus = Some(vec![2]);
+    let mut comes = periodic(50 * US, 7 * MS);
+    comes.phases.push(comes.phases[0].clone());
+    comes.phases[0].cpus = Some(vec![6, 7]);
+    comes.phases[1].cpus = Some((0..8).collect());
+    let (_, log) = run_with(&machine, &workload(vec![resident, comes]), "teo", &setting);
+    let seen: Vec<usize> = targets(&log, 1, 200 * MS).into_iter().filter(|c| !BIG.contains(c)).collect();
+    let at = |c: usize| seen.iter().filter(|s| **s == c).count();
+    assert!(at(2) > 10 && at(3) > 10 && at(2) + at(3) == seen.len(), "{seen:?}");
+}
+
+#[test]
+fn android_gives_a_large_task_a_large_cpu_by_its_demand() {
+    let platform = pixel6();
+    // More than MID gives with its margin.
+    let load = workload(vec![periodic(200 * MS, 8 * MS)]);
+    for walt in [false, true] {
+        let (machine, setting) = android(&platform, walt);
+        let (out, _) = run_with(&machine, &load, "teo", &setting);
+        assert!(share(&out, BIG) > 0.8, "{walt}: {:?}", out.busy_ns);
+    }
+    // After a long sleep PELT has forgotten it, and WALT has not.
+    let heavy = periodic(400 * MS, 200 * MS);
+    let on_big = |walt: bool| {
+        let (machine, setting) = android(&platform, walt);
+        let (_, log) = run_with(&machine, &workload(vec![heavy.clone()]), "teo", &setting);
+        let all = targets(&log, 0, 500 * MS);
+        assert!(!all.is_empty());
+        all.iter().filter(|c| BIG.contains(*c)).count() as f64 / all.len() as f64
+    };
+    assert!(on_big(true) > 0.9 && on_big(false) < 0.5, "{} {}", on_big(true), on_big(false));
+}
+
 #[test]
 fn limits_of_utilisation_move_tasks_and_clocks() {
     let platform = pixel6();
@@ -320,6 +377,7 @@ proptest! {
         machine in 0..3,
         governor in prop::sample::select(vec!["schedutil", "schedutil-6.1", "performance"]),
         walt in any::<bool>(),
+        android in any::<bool>(),
         seed in 0_u64..1000,
     ) {
         let platform = match machine {
@@ -329,6 +387,9 @@ proptest! {
         };
         let mut machine = phone(&platform, 200);
         machine.placing.by_walt = walt;
+        if android {
+            machine.placing.placement = Placement::Android;
+        }
         let n = machine.cpus.len() as u32;
         let tasks: Vec<Task> = tasks
             .into_iter()

@@ -113,12 +113,15 @@ fn energy(f: &mut Facts, machine: &Machine<'_>, out: &Outcome, seconds: f64) {
     let power = |fj: u128| fj as f64 / 1e12 / seconds;
     let sum = |all: &[u128]| all.iter().sum::<u128>();
     let e = &out.energy;
-    let parts = [sum(&e.running_fj), sum(&e.idle_fj), sum(&e.shared_fj)];
+    let parts = [sum(&e.running_fj), sum(&e.idle_fj), sum(&e.shared_fj), e.package_fj];
     f.add("energy", "power", FactUnit::Energy, power(parts.iter().sum()));
     f.add("energy", "running", FactUnit::Energy, power(parts[0]));
     f.add("energy", "idle", FactUnit::Energy, power(parts[1]));
     if machine.clocks.iter().any(|c| c.points.iter().any(|p| p.shared.is_some())) {
         f.add("energy", "shared", FactUnit::Energy, power(parts[2]));
+    }
+    if machine.package.is_some() {
+        f.add("energy", "package", FactUnit::Energy, power(parts[3]));
     }
     let busy: u64 = out.busy_ns.iter().sum();
     let all = out.end_ns as f64 * machine.cpus.len() as f64;

@@ -72,10 +72,11 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Exper
     let mut signal = match name {
         "pelt" => Signal::Pelt,
         "walt" => Signal::Walt(walt::Config::android()),
+        "walt-3.18" => Signal::Walt(walt::Config { place_by_busy_time: true, ..walt::Config::android() }),
         "walt-rfc" => Signal::Walt(walt::Config::rfc()),
         _ => {
-            let nearest = near(name, ["pelt", "walt", "walt-rfc"]);
-            let otherwise = "there are: pelt, walt (Android 4.4's), walt-rfc (2016)";
+            let nearest = near(name, ["pelt", "walt", "walt-3.18", "walt-rfc"]);
+            let otherwise = "there are: pelt, walt (Android 4.4's), walt-3.18, walt-rfc (2016)";
             let why = format!("no such signal{}", did_you_mean(&nearest, otherwise));
             return Err(wrong(&why).into());
         }
@@ -119,6 +120,11 @@ mod tests {
         assert!(
             matches!(signal("walt:window_ms=10", kernel).unwrap().1, Signal::Walt(c) if c.window_ns == 10_000_000)
         );
+        let busy = |name: &str| match signal(name, kernel).unwrap().1 {
+            Signal::Walt(c) => (c.task_demand, c.place_by_busy_time),
+            Signal::Pelt => panic!("{name}"),
+        };
+        assert_eq!(["walt", "walt-3.18", "walt-rfc"].map(busy), [(true, false), (true, true), (false, true)]);
         assert!(signal("pelt:half_life_ms=8", kernel).is_ok());
         for (bad, words) in [
             ("pelt:half_life_ms=7", "32, 16 or 8"),

@@ -93,11 +93,14 @@ impl Meters {
             uj as f64 * 1e6 / out.end_ns as f64
         };
         let counters = &out.energy.counters;
-        let mut all = 0;
+        // With several, nobody says which of them it is.
+        let one = self.packages.len() == 1;
+        let mut all = if one { 0 } else { counters.package_fj / COUNT_FJ };
         for p in self.packages.iter().filter(|p| p.none.is_none()) {
             let sum = |fj: &[u128], of: &[usize]| of.iter().filter_map(|i| fj.get(*i)).sum::<u128>();
             let cores = sum(&counters.cpu_fj, &p.members);
-            let counts = (cores + sum(&counters.shared_fj, &p.clocks)) / COUNT_FJ;
+            let package = if one { counters.package_fj } else { 0 };
+            let counts = (cores + sum(&counters.shared_fj, &p.clocks) + package) / COUNT_FJ;
             all += counts;
             let mw = add(f, &p.name, counts);
             if p.shared {
@@ -133,7 +136,7 @@ impl PackageMeter {
             name: names.join("+"),
             cpus: cpu_list(&numbers),
             grade: grade.label().to_owned(),
-            shared: points().any(|p| p.shared.is_some()),
+            shared: machine.package.is_some() || points().any(|p| p.shared.is_some()),
             none: none(grade),
             members: machine.cpus.iter().enumerate().filter_map(place).collect(),
             clocks,

@@ -51,6 +51,7 @@ pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
         one_thread: true,
         costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
         battery: None,
+        package: None,
         clusters: platform.clusters.iter().map(cluster).collect(),
         ..platform.clone()
     }

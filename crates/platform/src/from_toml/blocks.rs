@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The blocks `[costs]` and `[battery]`.
+//! The blocks `[costs]`, `[battery]` and `[package]`.
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::reader::Reader;
-use crate::{Battery, Costs, PlatformError};
+use crate::{Battery, Cluster, Costs, Package, PlatformError};
 
 /// A kernel that takes longer for one thing is no kernel.
 const COST_MAX_NS: i64 = 10_000_000;
@@ -14,6 +14,8 @@ const VOLTAGE_MV: (i64, i64) = (500, 1_000_000);
 /// A kilowatt beside the CPUs.
 const BASE_MAX_MW: i64 = 1_000_000;
 const SAMPLE_MS: (i64, i64) = (10, 60_000);
+/// As that of a CPU.
+const POWER_MAX: i64 = 1_000_000_000;
 const STEP_MAX_UA: i64 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -49,7 +51,34 @@ pub(super) struct RawBattery {
     source: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPackage {
+    awake: Spanned<i64>,
+    from: Option<Spanned<String>>,
+    source: String,
+}
+
 impl Reader<'_> {
+    pub(super) fn package(&self, raw: &RawPackage, clusters: &[Cluster]) -> Result<Package, PlatformError> {
+        let awake = self.number(&raw.awake, "package: awake", "a power", 0, POWER_MAX)?;
+        if let Some(from) = &raw.from {
+            let has = |c: &&Cluster| c.table.states().iter().any(|s| s.name == *from.get_ref());
+            if let Some(c) = clusters.iter().find(|c| !has(c)) {
+                return Err(self.err(
+                    &from.span(),
+                    format!("package: from: cluster `{}` has no idle state `{}`", c.name, from.get_ref()),
+                    "name a state that all clusters have",
+                ));
+            }
+        }
+        Ok(Package {
+            awake_uw: awake.unsigned_abs(),
+            from: raw.from.as_ref().map(|f| f.get_ref().clone()),
+            source: raw.source.clone(),
+        })
+    }
+
     pub(super) fn costs(&self, raw: &RawCosts) -> Result<(Costs, String), PlatformError> {
         let ns = |v: &Spanned<i64>, key: &str| {
             self.number(v, &format!("costs: {key}"), "ns", 0, COST_MAX_NS).map(|v| v as u64)

@@ -39,7 +39,7 @@ impl<W: Watch> Sim<'_, W> {
         self.placer.overutilized |= !is_new && self.is_overutilized(c);
     }
 
-    fn is_overutilized(&self, c: usize) -> bool {
+    pub(super) fn is_overutilized(&self, c: usize) -> bool {
         let view = self.view();
         !self.placer.models.is_empty() && view.fit(view.util_now(c), view.clamps_of(c), c) == Fit::No
     }

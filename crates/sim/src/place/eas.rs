@@ -10,11 +10,8 @@ use crate::state::Sim;
 use crate::state::load::View;
 use idlewise_parts::watch::Watch;
 
-/// What has to be known of CPUs and of the task.
-trait Question {
-    /// Whether the CPU's work with the task fits it, and how much room is left then; a CPU that the task may not use fits
-    /// nothing.
-    fn fit(&self, c: usize) -> (Fit, u64);
+/// What CPUs have to do.
+pub(super) trait Work {
     /// The utilisation that energy is counted for, without the task.
     fn busy(&self, c: usize) -> u64;
     /// The performance that the CPU's clock is asked for if the task is on `to`.
@@ -23,16 +20,23 @@ trait Question {
     fn task_busy(&self) -> u64;
 }
 
+/// What has to be known of CPUs and of the task.
+trait Question: Work {
+    /// Whether the CPU's work with the task fits it, and how much room is left then; a CPU that the task may not use fits
+    /// nothing.
+    fn fit(&self, c: usize) -> (Fit, u64);
+}
+
 /// CPUs that share a clock, with their capacities and powers.
-struct Domain<'d> {
-    cpus: &'d [usize],
-    model: &'d EnergyModel,
+pub(super) struct Domain<'d> {
+    pub(super) cpus: &'d [usize],
+    pub(super) model: &'d EnergyModel,
     /// Of one of them.
-    capacity: u64,
+    pub(super) capacity: u64,
 }
 
 /// What a clock's CPUs have to do without the task.
-struct Sums {
+pub(super) struct Sums {
     busy: u64,
     /// The highest performance asked for, by which CPU, and the highest of the others.
     speed: u64,
@@ -41,7 +45,7 @@ struct Sums {
 }
 
 impl Domain<'_> {
-    fn sums(&self, q: &impl Question) -> Sums {
+    pub(super) fn sums(&self, q: &impl Work) -> Sums {
         let mut s = Sums { busy: 0, speed: 0, fastest: usize::MAX, second: 0 };
         for &c in self.cpus {
             s.busy += q.busy(c);
@@ -56,7 +60,7 @@ impl Domain<'_> {
     }
 
     /// What the model says of that with the task on `to`, if it is anywhere.
-    fn energy(&self, q: &impl Question, s: &Sums, to: Option<usize>) -> u64 {
+    pub(super) fn energy(&self, q: &impl Work, s: &Sums, to: Option<usize>) -> u64 {
         let all = self.capacity * self.cpus.len() as u64;
         let busy = s.busy.min(all);
         let Some(c) = to else {
@@ -151,7 +155,9 @@ impl Question for Asked<'_, '_> {
         let util = self.view.util_if(c, self.task, Some(c), false);
         (self.view.fit(util, self.clamps_with(c), c), self.view.room(c).saturating_sub(util))
     }
+}
 
+impl Work for Asked<'_, '_> {
     fn busy(&self, c: usize) -> u64 {
         self.all(c, self.view.util_if(c, self.task, None, false))
     }
@@ -195,11 +201,7 @@ impl<W: Watch> Sim<'_, W> {
         let kernel = self.placer.models.first().map(|m| m.kernel).unwrap_or_default();
         let energy_pelt = &self.placer.energy_pelt;
         let q = Asked { view, energy_pelt, task, clamps, busy, kernel };
-        let domains = self.machine.clocks.iter().zip(&self.placer.models).map(|(clock, model)| Domain {
-            cpus: &clock.cpus,
-            model,
-            capacity: clock.cpus.first().map_or(0, |c| u64::from(self.machine.cpus[*c].capacity)),
-        });
+        let domains = (0..self.machine.clocks.len()).filter_map(|clock| self.domain(clock));
         cheapest(domains, prev, &q)
     }
 }
@@ -236,6 +238,9 @@ mod tests {
             };
             (fit, self.capacity[c].saturating_sub(util))
         }
+    }
+
+    impl Work for Plain {
         fn busy(&self, c: usize) -> u64 {
             self.util[c]
         }

@@ -137,8 +137,9 @@ fn models(machine: &Machine<'_>, setting: &Setting, asymmetric: bool) -> Result<
     if placing.placement == Placement::Plain {
         return Ok(Vec::new());
     }
-    let kernel = if setting.pelt.config().limits_apart { Kernel::V6_12 } else { Kernel::V6_1 };
-    let auto = placing.placement == Placement::Auto;
+    let old = placing.placement == Placement::Android;
+    let kernel = if !old && setting.pelt.config().limits_apart { Kernel::V6_12 } else { Kernel::V6_1 };
+    let auto = placing.placement != Placement::EnergyAware;
     if auto && !(asymmetric && setting.frequency.info().follows_scheduler) {
         return Ok(Vec::new());
     }
