@@ -128,7 +128,7 @@ reproduce: build ## every published experiment from its samples, and the guide's
 	IDLEWISE_REPRODUCED=$(CURDIR)/target/reproduced.json cargo test --workspace --locked \
 		--test reproduce guide_to_reproducing:: -- --nocapture
 
-reproduce-fit: build ## draw the samples of what was not published anew where the model has changed; goes on where it was cut off (an hour)
+reproduce-fit: build ## draw the samples of what was not published anew where the model has changed; goes on where it was cut off (two hours)
 	$(IDLEWISE) reproduce --draw --to experiments/samples $(if $(DRAWS),--draws $(DRAWS)) --force
 
 fuzz: ## broken files of every kind through their readers, every check on: INPUTS of each, 100000 unless told

@@ -125,17 +125,27 @@ impl Meter {
         }
     }
 
+    /// Of `fj`, which a thread draws that has its core to itself, what it draws with the others of its core that run now: as much
+    /// of it as it is fast, so that work takes the same energy.
+    fn share_of(&self, machine: &Machine<'_>, c: usize, fj: u128) -> u128 {
+        let core = machine.cpus[c].core.clone();
+        if core.len() == 1 {
+            return fj;
+        }
+        let busy = core.filter(|thread| self.cpus[*thread].draw == Draw::Running).count();
+        fj * u128::from(machine.thread_speed(c, busy)) / 1000
+    }
+
     /// Charges a CPU for what it has drawn until now.
     fn settle(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         let clock = machine.cpus[c].clock;
         let at = self.clocks[clock].point;
         let table = machine.clocks[clock].points[at].energy;
-        let cpu = &mut self.cpus[c];
-        let ns = now_ns.saturating_sub(cpu.since_ns);
-        cpu.since_ns = cpu.since_ns.max(now_ns);
-        match cpu.draw {
+        let ns = now_ns.saturating_sub(self.cpus[c].since_ns);
+        self.cpus[c].since_ns = self.cpus[c].since_ns.max(now_ns);
+        match self.cpus[c].draw {
             Draw::Running => {
-                self.total.running_fj[c] += table.active_fj(ns);
+                self.total.running_fj[c] += self.share_of(machine, c, table.active_fj(ns));
                 self.total.at_point_ns[clock][at] += ns;
             }
             Draw::Asleep { reached, .. } => {

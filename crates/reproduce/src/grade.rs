@@ -5,7 +5,7 @@ use idlewise_stats::{Interval, interval_score, quantile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::experiment::{Column, Experiment, Given, Row};
+use crate::experiment::{Column, Experiment, Given, Published, Row};
 use crate::noise::Noise;
 
 /// Of an interval of predictions.
@@ -117,6 +117,10 @@ pub struct Effect {
     /// How far it would move if it were measured again.
     pub noise: Noise,
     pub predicted: Predicted,
+    /// Changes of the published size: within 3 points or 25 % of it; of ranges, of all that they allow.
+    pub right: Interval,
+    /// Samples without a number, such as that of a clock that never gets to the top: with any, sign and size are undecided.
+    pub missing: usize,
     pub sign: Verdict,
     pub size: Verdict,
     /// Whether the median alone goes the published way.
@@ -149,40 +153,57 @@ pub(crate) fn class(e: &Experiment, row: &Row, column: &Column) -> Class {
     if e.repeats.is_some() || row.repeats.is_some() || column.repeats.is_some() {
         return Class::Repeat;
     }
-    match row.change(published.middle(), base.middle()) {
-        Some(change) if change.abs() > row.noise => Class::Difference,
-        _ => Class::NoEffect,
+    let noise = e.noise(row, column).value;
+    let Some(least) = least_change(row, *published, *base) else { return Class::NoEffect };
+    if least.abs() > noise { Class::Difference } else { Class::NoEffect }
+}
+
+/// The published change: of ranges, the smallest that they allow, which is none where they overlap so.
+fn least_change(row: &Row, now: Published, before: Published) -> Option<f64> {
+    let [a, b] = changes(row, now, before)?;
+    if a * b <= 0.0 {
+        return Some(0.0);
     }
+    let middle = row.change(now.middle(), before.middle())?;
+    Some([a, b, middle].into_iter().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(middle))
+}
+
+/// The changes that published ranges allow at most, down and up.
+fn changes(row: &Row, now: Published, before: Published) -> Option<[f64; 2]> {
+    let (now, before) = (now.ends(), before.ends());
+    Some([row.change(now.0, before.1)?, row.change(now.1, before.0)?])
 }
 
 /// How the changes of all samples stand to the published one.
-pub(crate) fn effect(e: &Experiment, row: &Row, column: &Column, ours: &[f64]) -> Option<Effect> {
+pub(crate) fn effect(e: &Experiment, row: &Row, column: &Column, ours: &[Option<f64>]) -> Option<Effect> {
     let (now, before) = (row.published.get(&column.name)?, row.published.get(&e.baseline()?.name)?);
     let published = row.change(now.middle(), before.middle())?;
     // Ranges leave open how large it is.
-    let ends = [(now.ends().0, before.ends().1), (now.ends().1, before.ends().0)];
-    let ends: Vec<f64> = ends.iter().filter_map(|(now, before)| row.change(*now, *before)).collect();
+    let [low, high] = changes(row, *now, *before)?;
     let spare = POINTS.max(SHARE * published.abs());
-    let right = Interval {
-        low: ends.iter().copied().fold(published, f64::min) - spare,
-        high: ends.iter().copied().fold(published, f64::max) + spare,
-    };
-    let predicted = Predicted::of(ours)?;
+    let right = Interval { low: low.min(published) - spare, high: high.max(published) + spare };
+    let known: Vec<f64> = ours.iter().copied().flatten().collect();
+    let missing = ours.len() - known.len();
+    let predicted = Predicted::of(&known)?;
     let noise = e.noise(row, column);
-    let sign = self::sign(published, predicted.interval, row.noise);
-    let size = self::size(predicted.interval, right, sign);
+    let open = |verdict| if missing > 0 { Verdict::Undecided } else { verdict };
+    let sign = open(self::sign(published, predicted.interval, noise.value));
+    let size = open(self::size(predicted.interval, right, sign));
     let median = Interval { low: predicted.median, high: predicted.median };
-    let median_sign = self::sign(published, median, row.noise);
-    let null = Interval { low: -row.noise, high: row.noise };
+    let half = missing * 2 < ours.len();
+    let median_sign = self::sign(published, median, noise.value);
+    let null = Interval { low: -noise.value, high: noise.value };
     let of = |i: Interval| interval_score(i, published, LEVEL);
     let reach = Interval { low: published - noise.value, high: published + noise.value };
     Some(Effect {
         published,
         predicted,
+        right,
+        missing,
         sign,
         size,
-        median_has_sign: median_sign == Verdict::Right,
-        median_has_size: self::size(median, right, median_sign) == Verdict::Right,
+        median_has_sign: half && median_sign == Verdict::Right,
+        median_has_size: half && self::size(median, right, median_sign) == Verdict::Right,
         inside: overlap(reach, predicted.interval),
         width: (predicted.interval.high - predicted.interval.low) / published.abs(),
         score: of(predicted.interval) / of(null),
@@ -195,9 +216,14 @@ fn overlap(a: Interval, b: Interval) -> bool {
     a.low <= b.high && b.low <= a.high
 }
 
-/// Whether the interval goes the published way: up, down or, within the noise, neither.
+/// Which way a change goes: up, down or, within the noise, neither.
+pub(crate) fn way(change: f64, noise: f64) -> f64 {
+    if change.abs() <= noise { 0.0 } else { change.signum() }
+}
+
+/// Whether the interval goes the published way.
 fn sign(published: f64, ours: Interval, noise: f64) -> Verdict {
-    let way = |change: f64| if change.abs() <= noise { 0.0 } else { change.signum() };
+    let way = |change| way(change, noise);
     let (low, high) = (way(ours.low), way(ours.high));
     match way(published) {
         p if low == p && high == p => Verdict::Right,

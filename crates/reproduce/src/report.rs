@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::experiment::{Column, Compare, Experiment, Lack, Row};
-use crate::grade::{Class, Effect, Predicted, Verdict, class, effect};
+use crate::grade::{Class, Effect, Predicted, Verdict, class, effect, way};
 use crate::samples::Samples;
 use crate::unknown::{Point, Setting, four_digits};
 
@@ -139,7 +139,7 @@ pub struct Cell {
 pub enum Reason {
     /// What was published leaves both answers open.
     CannotBeKnown { why: String },
-    /// The model says something else, whatever the unknowns are.
+    /// The model says something else: none of its interval is what was published, or it misses the baseline itself.
     ModelIsWrong {
         /// What it lacks, as far as it is known.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,7 +199,7 @@ impl Cell {
         let published = row.published.get(&column.name).map(|p| [p.ends().0, p.ends().1]);
         let class = class(e, row, column);
         let changed = changes.as_deref().map(known);
-        let effect = changed.as_ref().and_then(|c| effect(e, row, column, c));
+        let effect = changes.as_ref().and_then(|c| effect(e, row, column, c));
         let failure =
             numbers.iter().find_map(|n| n.as_ref().err().cloned()).filter(|_| known(&ours).is_empty());
         if class == Class::Unpublished && failure.is_some() {
@@ -248,6 +248,12 @@ impl Cell {
         self.class == Class::Difference && self.effect.as_ref().is_some_and(|e| e.sign == verdict)
     }
 
+    /// Whether it shows an effect where none was published.
+    #[must_use]
+    pub fn is_false_alarm(&self) -> bool {
+        self.class == Class::NoEffect && self.effect.as_ref().is_some_and(|e| e.sign == Verdict::Wrong)
+    }
+
     /// Whether it is a difference with this verdict of its size.
     #[must_use]
     pub fn has_size(&self, verdict: Verdict) -> bool {
@@ -285,13 +291,6 @@ fn reason(e: &Experiment, cell: &Cell, missed: &[String]) -> Option<Reason> {
     if effect.sign == Verdict::Right && effect.size == Verdict::Right {
         return None;
     }
-    if effect.noise.value >= effect.published.abs() {
-        let why = format!(
-            "published again it may be as far from itself as from nothing: \u{b1} {:.1} ({})",
-            effect.noise.value, effect.noise.from
-        );
-        return Some(Reason::CannotBeKnown { why });
-    }
     if !missed.is_empty() || effect.sign == Verdict::Wrong || effect.size == Verdict::Wrong {
         let is_about = |l: &&Lack| {
             l.rows.contains(&cell.row) && (l.columns.is_empty() || l.columns.contains(&cell.column))
@@ -302,23 +301,22 @@ fn reason(e: &Experiment, cell: &Cell, missed: &[String]) -> Option<Reason> {
         return Some(Reason::ModelIsWrong { lacks });
     }
     let why = match effect.sign {
-        Verdict::Undecided => "what meets the baseline goes both ways",
-        _ => "what meets the baseline has other sizes, too",
+        _ if effect.missing > 0 => {
+            format!("of what meets the baseline {} samples have no number", effect.missing)
+        }
+        Verdict::Undecided => "what meets the baseline goes both ways".to_owned(),
+        _ => "what meets the baseline has other sizes, too".to_owned(),
     };
-    Some(Reason::CannotBeKnown { why: why.to_owned() })
+    Some(Reason::CannotBeKnown { why })
 }
 
-/// Where the published change comes out, give or take its noise or a quarter of it.
+/// Where the published change comes out in sign and size.
 fn region(e: &Experiment, effect: &Effect, points: &[Point], changes: &[Option<f64>]) -> Option<Region> {
-    let near = effect.noise.value.max(effect.published.abs() / 4.0).max(3.0);
-    let inside: Vec<&Point> = points
-        .iter()
-        .zip(changes)
-        .filter(|(_, c)| {
-            c.is_some_and(|c| (c - effect.published).abs() <= near && c * effect.published > 0.0)
-        })
-        .map(|(p, _)| p)
-        .collect();
+    let sign = |change| way(change, effect.noise.value);
+    let is_right =
+        |c: f64| sign(c) == sign(effect.published) && (effect.right.low..=effect.right.high).contains(&c);
+    let inside: Vec<&Point> =
+        points.iter().zip(changes).filter(|(_, c)| c.is_some_and(is_right)).map(|(p, _)| p).collect();
     if e.unknown.is_empty() {
         return None;
     }
@@ -354,6 +352,8 @@ pub struct Scoreboard {
     pub rows: Vec<(String, Tally)>,
     /// How many cells are of each class.
     pub classes: Vec<(Class, usize)>,
+    /// Of those without a published effect, how many show one: the whole interval is beyond the noise.
+    pub false_alarms: usize,
 }
 
 /// How many published differences come out, and how.
@@ -400,9 +400,10 @@ impl Tally {
 impl Scoreboard {
     pub(crate) fn of(all: &[Reproduced]) -> Self {
         let mut by: BTreeMap<String, Tally> = BTreeMap::new();
-        let (mut sum, mut classes) = (Tally::default(), BTreeMap::new());
+        let (mut sum, mut classes, mut false_alarms) = (Tally::default(), BTreeMap::new(), 0);
         for one in all {
             for cell in &one.cells {
+                false_alarms += usize::from(cell.is_false_alarm());
                 *classes.entry(cell.class).or_default() += 1;
                 if cell.class == Class::Difference {
                     by.entry(one.experiment.document_of(&cell.row)).or_default().add(cell);
@@ -412,6 +413,6 @@ impl Scoreboard {
         }
         let rows = by.into_iter().chain(std::iter::once(("all".to_owned(), sum))).collect();
         let classes = Class::ALL.into_iter().filter_map(|c| Some((c, *classes.get(&c)?))).collect();
-        Self { rows, classes }
+        Self { rows, classes, false_alarms }
     }
 }

@@ -20,7 +20,7 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/samples.rs"
 pub const SAMPLES: usize = 48;
 
 /// Points that are tried at most where nothing else is said.
-pub const DRAWS: u64 = 12_000;
+pub const DRAWS: u64 = 40_000;
 
 /// Seeds of graded runs begin here, far from those of fitted ones.
 const GRADED: u64 = 1_000_001;

@@ -100,8 +100,8 @@ fn a_thread_beside_a_busy_one_sleeps_as_shallowly_as_can_be_and_leaves_at_once()
 }
 
 /// What CPUs draw awake and asleep, fJ, worked out anew from when each was asleep, and how often cores of so many threads went
-/// down.
-fn formula(log: &Log, threads: usize, end_ns: u64) -> ([u128; 4], [u128; 4], u128) {
+/// down. `speeds` are thousandths by how many threads run.
+fn formula(log: &Log, threads: usize, speeds: &[u32], end_ns: u64) -> ([u128; 4], [u128; 4], u128) {
     let spans: Vec<_> = (0..4).map(|c| asleep(log, c, end_ns)).collect();
     let mut times: Vec<u64> = spans.iter().flatten().flat_map(|(a, b)| [*a, *b]).collect();
     times.extend([0, end_ns]);
@@ -117,9 +117,11 @@ fn formula(log: &Log, threads: usize, end_ns: u64) -> ([u128; 4], [u128; 4], u12
             let goes_down = deep && !before;
             downs += u128::from(goes_down);
             before = deep;
+            let busy = core.clone().filter(|c| !sleeps(*c, from)).count();
             for c in core.clone() {
                 if !sleeps(c, from) {
-                    running[c] += ns * RUNNING_UW;
+                    running[c] +=
+                        ns * RUNNING_UW * u128::from(speeds.get(busy - 1).map_or(1000, |s| *s)) / 1000;
                 } else {
                     idle[c] += ns * if deep { DEEP_UW } else { WFI_UW } + u128::from(goes_down) * DEEP_FJ;
                 }
@@ -134,7 +136,7 @@ fn a_core_goes_down_with_its_last_thread_and_all_of_them_pay() {
     let platform = platform("threads = 2", 0);
     let load = workload(vec![pinned(0, task("sleeper", vec![work(100 * US), sleep(10 * MS)]))]);
     let (out, log) = run(&machine(&platform), &load, "deepest", 1000);
-    let (running, idle, _) = formula(&log, 2, out.end_ns);
+    let (running, idle, _) = formula(&log, 2, &[], out.end_ns);
     assert_eq!((out.energy.running_fj, out.energy.idle_fj), (running.to_vec(), idle.to_vec()));
     // The thread that has nothing to do pays with each sleep of the other.
     assert!(asleep(&log, 0, out.end_ns).len() > 90 && asleep(&log, 1, out.end_ns).len() < 10);
@@ -147,7 +149,7 @@ fn energy_of_cores_is_that_of_the_formula_whatever_they_do() {
     let events = |us: u64| vec![draws_work(US, us * US), draws_sleep(US, 4 * us * US)];
     let load = workload((1..7).map(|i| task("any", events(300 * i))).collect());
     let (out, log) = run(&machine(&platform), &load, "deepest", 2000);
-    let (running, idle, downs) = formula(&log, 4, out.end_ns);
+    let (running, idle, downs) = formula(&log, 4, &platform.clusters[0].thread_speed, out.end_ns);
     assert!(downs > 100, "{downs}");
     assert_eq!((&out.energy.running_fj[..], &out.energy.idle_fj[..]), (&running[..], &idle[..]));
     let (again, log_again) = run(&machine(&platform), &load, "deepest", 2000);

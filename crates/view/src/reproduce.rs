@@ -111,7 +111,8 @@ const LEGEND: &str = "difference: a published change against the baseline beyond
 fn classes(s: &Scoreboard) -> String {
     let words = |(class, n): &(Class, usize)| format!("{} {n}", class.words());
     let all: Vec<String> = s.classes.iter().filter(|(c, _)| *c != Class::Difference).map(words).collect();
-    format!("not counted: {}", if all.is_empty() { "none".to_owned() } else { all.join(", ") })
+    let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+    format!("not counted: {all}; of those without an effect {} show one", s.false_alarms)
 }
 
 fn scoreboard(s: &Scoreboard) -> Table {
@@ -283,7 +284,8 @@ fn table(one: &Reproduced) -> Table {
 }
 
 fn what_it_is(c: &Cell) -> String {
-    c.reason.as_ref().map_or(c.class.words(), Reason::words).to_owned()
+    let class = if c.is_false_alarm() { "no effect, but ours" } else { c.class.words() };
+    c.reason.as_ref().map_or(class, Reason::words).to_owned()
 }
 
 /// Why differences are not right, each reason once; and what is bistable.
