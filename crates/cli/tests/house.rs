@@ -7,12 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 40] = [
+const FLOORS: [(&str, u32); 41] = [
     ("checkout", 1),
     ("columns", 1),
     ("files", 1),
     ("manual", 1),
     ("model", 1),
+    ("power", 1),
     ("governor", 2),
     ("signal", 2),
     ("freq", 2),

@@ -12,6 +12,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::Machine;
+use crate::activity::Activity;
 use crate::package::Package;
 
 /// Counters of energy are brought up to date so often, ns: those of RAPL about every ms (Intel SDM vol. 3B,
@@ -48,6 +49,15 @@ pub struct Energy {
     pub counters: Counters,
     /// What all CPUs and what they share drew in each sample of [`Machine::sample_ns`], in order; those that are whole.
     pub samples_fj: Vec<u128>,
+}
+
+impl Energy {
+    /// Of all parts together.
+    #[must_use]
+    pub fn sum_fj(&self) -> u128 {
+        let cpus = self.running_fj.iter().chain(&self.idle_fj);
+        cpus.chain(&self.shared_fj).chain([&self.package_fj]).sum()
+    }
 }
 
 /// Energy at a whole multiple of [`UPDATE_NS`], fJ or the tables' relative equivalent.
@@ -88,6 +98,7 @@ pub struct Meter {
     cpus: Vec<Cpu>,
     clocks: Vec<Clock>,
     package: Package,
+    activity: Activity,
     /// When the counters are brought up to date again, ns.
     update_at_ns: u64,
     /// When a sample is whole, ns.
@@ -106,6 +117,7 @@ impl Meter {
             cpus: (0..cpus).map(|_| Cpu { draw: Draw::Running, since_ns: 0, reached_ns: 0 }).collect(),
             clocks: machine.clocks.iter().map(|_| Clock { point: 0, state: None, since_ns: 0 }).collect(),
             package: Package::new(machine),
+            activity: Activity::new(machine),
             update_at_ns: UPDATE_NS,
             sample_at_ns: sample_period(machine),
             before_sample_fj: 0,
@@ -181,9 +193,7 @@ impl Meter {
     fn read(&mut self, machine: &Machine<'_>, now_ns: u64) {
         while self.sample_at_ns <= now_ns {
             self.settle_all(machine, self.sample_at_ns);
-            let t = &self.total;
-            let sum: u128 =
-                t.running_fj.iter().chain(&t.idle_fj).chain(&t.shared_fj).chain([&t.package_fj]).sum();
+            let sum = self.total.sum_fj();
             self.total.samples_fj.push(sum - self.before_sample_fj);
             self.before_sample_fj = sum;
             self.sample_at_ns = self.sample_at_ns.saturating_add(sample_period(machine));
@@ -277,6 +287,7 @@ impl Meter {
             self.total.idle_fj[c] += self.transition_fj(machine, c, reached);
         }
         self.total.package_fj += self.package.change(c, now_ns, Some(state));
+        self.activity.change(machine, c, Some(state));
     }
 
     /// The idle state that the core of CPU `c`, which sleeps, is really in, and since when, ns; nothing while it is awake. Of
@@ -293,12 +304,14 @@ impl Meter {
     pub fn leaves(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         self.change(machine, c, now_ns, Draw::Leaving);
         self.total.package_fj += self.package.change(c, now_ns, None);
+        self.activity.change(machine, c, None);
     }
 
     /// CPU `c` has been awake since the last call; its energy is counted up to `now_ns`.
     pub fn runs(&mut self, machine: &Machine<'_>, c: usize, now_ns: u64) {
         self.change(machine, c, now_ns, Draw::Running);
         self.total.package_fj += self.package.change(c, now_ns, None);
+        self.activity.change(machine, c, None);
     }
 
     /// A clock is at another point from now on.
@@ -309,6 +322,18 @@ impl Meter {
         }
         self.settle_shared(machine, clock, now_ns);
         self.clocks[clock].point = point;
+    }
+
+    /// By clock: whether a CPU of it was active since the last call, and the most cores of its cluster that were at a time.
+    pub fn take_activity(&mut self, machine: &Machine<'_>) -> (Vec<bool>, Vec<usize>) {
+        self.activity.take(machine)
+    }
+
+    /// All that was drawn until now, fJ.
+    pub fn drawn_fj(&mut self, machine: &Machine<'_>, now_ns: u64) -> u128 {
+        self.pass(machine, now_ns);
+        self.settle_all(machine, now_ns);
+        self.total.sum_fj()
     }
 
     /// Charges everything until now.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The parts of a simulated machine that know nothing of its run: energy, queues, programs, timers.
 
+mod activity;
+pub mod clock;
 pub mod energy;
 pub mod error;
 pub mod fair;
+pub mod limited;
 pub mod machine;
 mod package;
 pub mod program;

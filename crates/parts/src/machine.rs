@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use idlewise_idle::Limits;
 use idlewise_model::{IdleTable, TickGrid};
-use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Package, Platform};
+use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Package, Platform, PowerLimits};
 use idlewise_workload::{Calibration, Workload};
 
 /// A machine with a kernel on it.
@@ -38,6 +38,10 @@ pub struct Machine<'p> {
     pub sample_ns: Option<u64>,
     /// What is drawn while any CPU is awake.
     pub package: Option<&'p Package>,
+    /// What bounds the running averages of all that it draws, as one package.
+    pub power_limits: idlewise_power::Limits,
+    /// The time from one step of a ceiling to the next, ns.
+    pub power_step_ns: u64,
 }
 
 /// One CPU of a simulated machine.
@@ -101,6 +105,8 @@ impl<'p> Machine<'p> {
             placing: Placing::default(),
             limits: Limits::NONE,
             package: platform.package.as_ref(),
+            power_limits: platform.limits.as_ref().map_or_else(Default::default, |l| l.limits),
+            power_step_ns: platform.limits.as_ref().map_or(PowerLimits::STEP_NS, |l| l.step_ns),
             sample_ns: platform.battery.as_ref().map(|b| b.sample_ms * 1_000_000),
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
@@ -143,6 +149,31 @@ impl<'p> Machine<'p> {
     pub fn thread_speed(&self, c: usize, busy: usize) -> u64 {
         let all = &self.clusters[self.cpus[c].cluster].thread_speed;
         busy.checked_sub(1).and_then(|i| all.get(i)).copied().map_or(1000, u64::from)
+    }
+
+    /// Whether ceilings can hold its clocks: it has power limits, or turbo depends on active cores.
+    #[must_use]
+    pub fn has_ceilings(&self) -> bool {
+        let turbo = |c: &Cluster| c.clock.as_ref().is_some_and(|clock| !clock.turbo.is_empty());
+        self.power_limits.named().next().is_some() || self.clusters.iter().any(turbo)
+    }
+
+    /// What it draws while all CPUs are in the idle state that draws least of those that are on, at the lowest clocks, uW or
+    /// the tables' relative equivalent.
+    #[must_use]
+    pub fn idle_uw(&self) -> u64 {
+        let mut uw = self.package.and_then(|p| p.powers_uw().last().copied()).unwrap_or(0);
+        for clock in &self.clocks {
+            let table = &self.clusters[clock.cluster].table;
+            let off = table.disabled_by_default() | table.refused();
+            let least = |t: &EnergyTable| {
+                let on = t.states.iter().enumerate().filter(|(i, _)| off & (1 << i) == 0);
+                on.map(|(_, s)| s.power_uw).min().unwrap_or(t.active_power_uw)
+            };
+            let point = &clock.points[0];
+            uw += least(point.energy) * clock.cpus.len() as u64 + point.shared.map_or(0, least);
+        }
+        uw
     }
 
     /// What leaving an idle state took where somebody measured it, ns: the time from an interrupt to running, less that

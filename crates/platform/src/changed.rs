@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use crate::{Costs, Package, Platform, PlatformError};
+use crate::{Costs, Package, Platform, PlatformError, PowerLimits};
 
 /// Values of a platform file by key, each as its TOML text: `cluster.LITTLE.state.c2.exit_latency_us` to `100`. The blocks of a
 /// list are called by their `name`, or where they have none by their first value: `cluster.LITTLE.power.curve.300000.active`.
@@ -26,10 +26,16 @@ impl Platform {
         let costs = with_costs.then(|| (Costs::default(), "orders of magnitude of a big core".to_owned()));
         // Nobody says what a package draws.
         let with_package = changes.keys().any(|key| key.starts_with("package."));
-        let none = Package { awake_uw: 0, from: None, source: "not published".to_owned() };
+        let source = "not published".to_owned();
+        let none =
+            Package { awake_uw: 0, always_uw: 0, from: None, levels: Vec::new(), source: source.clone() };
+        let with_limits = changes.keys().any(|key| key.starts_with("limits."));
+        let no_limits =
+            PowerLimits { limits: idlewise_power::Limits::default(), step_ns: PowerLimits::STEP_NS, source };
         let own = Self {
             costs: self.costs.clone().or(costs),
             package: self.package.clone().or(with_package.then_some(none)),
+            limits: self.limits.clone().or(with_limits.then_some(no_limits)),
             ..self.clone()
         };
         let mut file: Table = toml::from_str(&own.to_toml())

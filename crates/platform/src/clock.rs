@@ -48,8 +48,22 @@ pub struct Clock {
     pub max_khz: Option<u64>,
     /// The device tree's `dynamic-power-coefficient`, uW/MHz/V^2.
     pub coefficient: Option<u64>,
+    /// The base clock, kHz, where known: power limits without a clamp lower no clock below it.
+    pub base_khz: Option<u64>,
+    /// The highest clock by the number of active cores, by rising number; the last holds for more, too. Empty where it does not
+    /// depend on them.
+    pub turbo: Vec<TurboClock>,
+    /// A core in this idle state or in a deeper one is not active, by its name; where nothing is said, one that sleeps.
+    pub inactive_from: Option<String>,
     /// Where the numbers come from.
     pub source: String,
+}
+
+/// The highest clock while no more cores than that are active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurboClock {
+    pub cores: u64,
+    pub khz: u64,
 }
 
 /// One entry of a frequency table.
@@ -85,6 +99,12 @@ impl Clock {
     #[must_use]
     pub fn top_khz(&self) -> u64 {
         self.points.last().map_or(0, |p| p.khz)
+    }
+
+    /// The highest point at or below `khz`; the lowest where none is.
+    #[must_use]
+    pub fn point_at(&self, khz: u64) -> usize {
+        self.points.iter().rposition(|p| p.khz <= khz).unwrap_or(0)
     }
 
     /// Whether the points are those of `curve` and nothing more.

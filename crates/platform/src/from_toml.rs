@@ -45,6 +45,7 @@ struct RawPlatform {
     costs: Option<blocks::RawCosts>,
     battery: Option<blocks::RawBattery>,
     package: Option<blocks::RawPackage>,
+    limits: Option<blocks::RawLimits>,
     #[serde(default)]
     cluster: Vec<Spanned<RawCluster>>,
 }
@@ -176,6 +177,7 @@ impl Platform {
             costs: raw.costs.as_ref().map(|c| at.costs(c)).transpose()?,
             battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
             package: raw.package.as_ref().map(|p| at.package(p, &clusters)).transpose()?,
+            limits: raw.limits.as_ref().map(|l| at.limits(l)).transpose()?,
             clusters,
             notes: raw.notes,
             sources: raw.sources,

@@ -1,26 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::IdleTable;
 
-/// What the machine draws beside its CPUs and clusters unless all CPUs sleep deep enough, as a package with idle states of its
-/// own does.
+/// What the machine draws beside its CPUs and clusters: less the deeper all CPUs sleep, as a package with idle states of its own
+/// does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// While it is awake, uW (or thousandths of the relative unit of the clusters' powers).
+    /// While a CPU keeps it awake, uW (or thousandths of the relative unit of the clusters' powers).
     pub awake_uw: u64,
-    /// The idle state from which on a CPU lets it sleep, by its name; the first that does not poll where nothing is said.
+    /// Drawn besides all the time, in the same unit: graphics, what has no idle state.
+    pub always_uw: u64,
+    /// The idle state from which on a CPU lets it sleep, by its name; the first that does not poll where nothing is said. Not
+    /// used where there are levels.
     pub from: Option<String>,
+    /// Its own idle states, shallow to deep; one that draws nothing where there are none.
+    pub levels: Vec<PackageLevel>,
     /// Where the numbers come from.
     pub source: String,
 }
 
+/// An idle state of the package: all CPUs are in an idle state or in a deeper one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageLevel {
+    /// That idle state of the CPUs, by its name.
+    pub from: String,
+    /// What the package draws then, in the unit of [`Package::awake_uw`].
+    pub power_uw: u64,
+}
+
 impl Package {
-    /// The number of that state in a cluster's table; past its end where the table has none.
+    /// The number of the first state that lets it sleep in a cluster's table; past its end where the table has none.
     #[must_use]
     pub fn from(&self, table: &IdleTable) -> usize {
-        let lets = |s: &idlewise_model::IdleState| match &self.from {
-            Some(name) => s.name == *name,
-            None => !s.polling,
-        };
-        table.states().iter().position(lets).unwrap_or(table.len())
+        self.level_states(table).first().copied().unwrap_or(table.len())
+    }
+
+    /// By level: the number of its idle state in a cluster's table; past its end where the table has none.
+    #[must_use]
+    pub fn level_states(&self, table: &IdleTable) -> Vec<usize> {
+        let named = |name: &str| table.states().iter().position(|s| s.name == name).unwrap_or(table.len());
+        match (&self.from, self.levels.as_slice()) {
+            (Some(name), []) => vec![named(name)],
+            (None, []) => vec![table.states().iter().position(|s| !s.polling).unwrap_or(table.len())],
+            (_, levels) => levels.iter().map(|l| named(&l.from)).collect(),
+        }
+    }
+
+    /// What it draws while awake, and in each level, with what it draws always, uW.
+    #[must_use]
+    pub fn powers_uw(&self) -> Vec<u64> {
+        let asleep = self.levels.iter().map(|l| l.power_uw).chain(self.levels.is_empty().then_some(0));
+        std::iter::once(self.awake_uw).chain(asleep).map(|uw| uw + self.always_uw).collect()
     }
 }

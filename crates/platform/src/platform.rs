@@ -3,7 +3,9 @@ use std::path::PathBuf;
 
 use idlewise_model::IdleTable;
 
-use crate::{Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, Package, PlatformError, PowerData};
+use crate::{
+    Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, Package, PlatformError, PowerData, PowerLimits,
+};
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
 pub const CAPACITY_MAX: u32 = 1024;
@@ -53,6 +55,8 @@ pub struct Platform {
     pub battery: Option<Battery>,
     /// What it draws while any CPU is awake, where somebody says it.
     pub package: Option<Package>,
+    /// The limits of its power that its firmware sets, where somebody says which.
+    pub limits: Option<PowerLimits>,
     /// At least one; no CPU is in two.
     pub clusters: Vec<Cluster>,
     /// What a reader of results should know.

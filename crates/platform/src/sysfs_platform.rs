@@ -118,6 +118,7 @@ impl SysfsDump {
             costs: None,
             battery: None,
             package: None,
+            limits: None,
             clusters: clusters?,
             notes,
         })

@@ -43,10 +43,33 @@ impl Platform {
         if let Some(package) = &self.package {
             out.line("\n[package]");
             out.raw("awake", package.awake_uw);
+            if package.always_uw != 0 {
+                out.raw("always", package.always_uw);
+            }
             if let Some(from) = &package.from {
                 out.text("from", from);
             }
+            if !package.levels.is_empty() {
+                out.line("level = [");
+                for level in &package.levels {
+                    out.line(&format!(
+                        "    {{ from = {}, power = {} }},",
+                        quoted(&level.from),
+                        level.power_uw
+                    ));
+                }
+                out.line("]");
+            }
             out.text("source", &package.source);
+        }
+        if let Some(limits) = &self.limits {
+            out.line("\n[limits]");
+            for (name, l) in limits.limits.named() {
+                let (uw, us) = (l.power_uw, l.window_ns / 1000);
+                out.line(&format!("{name} = {{ power = {uw}, window_us = {us}, clamp = {} }}", l.clamp));
+            }
+            out.raw("step_us", limits.step_ns / 1000);
+            out.text("source", &limits.source);
         }
         for c in &self.clusters {
             out.cluster(c);
@@ -161,6 +184,15 @@ impl Out {
         self.some_raw("down_rate_limit_us", c.down_rate_limit_us);
         self.some_raw("max_khz", c.max_khz);
         self.some_raw("dynamic_power_coefficient", c.coefficient);
+        self.some_raw("base_khz", c.base_khz);
+        if !c.turbo.is_empty() {
+            let rows: Vec<String> =
+                c.turbo.iter().map(|t| format!("{{ cores = {}, khz = {} }}", t.cores, t.khz)).collect();
+            self.raw("turbo", format!("[{}]", rows.join(", ")));
+        }
+        if let Some(from) = &c.inactive_from {
+            self.text("inactive_from", from);
+        }
         self.text("source", &c.source);
         if power.is_some_and(|p| c.repeats(p)) {
             return;

@@ -126,7 +126,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `package`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `package`, `limits`, `cluster`; {see}"
         ),
     );
     says(

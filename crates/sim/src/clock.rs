@@ -123,9 +123,25 @@ impl<W: Watch> Sim<'_, W> {
     fn set_clock(&mut self, clock: usize, khz: u32) {
         let points = &self.machine.clocks[clock].points;
         let Some(point) = points.iter().position(|p| p.khz == khz) else { return };
+        self.clocks[clock].asked = point;
+        self.hold_clock(clock);
+    }
+
+    /// A clock runs as its governor set it, or as the ceiling allows.
+    fn hold_clock(&mut self, clock: usize) {
+        let asked = self.clocks[clock].asked;
+        let point = self.limited.as_ref().map_or(asked, |l| l.point(clock, asked));
         if point != self.clocks[clock].point {
             self.apply(clock, point);
         }
+    }
+
+    /// Power limits are looked at, and the clocks follow their ceilings.
+    pub(crate) fn power_look(&mut self) {
+        let Some(limited) = &mut self.limited else { return };
+        limited.look(self.machine, self.now_ns, &mut self.meter, &self.clocks);
+        self.queue.push(limited.next_ns(), QueuedEvent::PowerLook);
+        (0..self.clocks.len()).for_each(|clock| self.hold_clock(clock));
     }
 
     /// A clock is at that point from now on.

@@ -15,14 +15,15 @@ use idlewise_workload::{Random, Workload};
 
 use crate::run::{Outcome, Setting};
 use crate::state::Sim;
-use crate::state::clock::Clock;
 use crate::state::cpu::{Cpu, Mode, Then};
 use crate::state::device::{Devices, Sources};
 use crate::state::load::Load;
 use crate::state::placer::Placer;
 use crate::state::task::{Left, State, Task, TaskSeen, Tasks};
 use crate::state::turns::Turns;
+use idlewise_parts::clock::Clock;
 use idlewise_parts::energy::Meter;
+use idlewise_parts::limited::Limited;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
 use idlewise_parts::timers::{NEVER_NS, Waiter};
@@ -76,6 +77,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             placer: Placer::new(machine, setting)?,
             clocks: Clock::all(machine, &setting.frequency)?,
             meter: Meter::new(machine),
+            limited: Limited::new(machine),
             turns: machine.one_thread.then(Turns::new),
             devices: Devices::new(workload, setting.seed),
             sources: Sources::new(workload, setting.seed),
@@ -107,6 +109,9 @@ impl<'a, W: Watch> Sim<'a, W> {
             sim.segment(c, 0, Then::Switched);
         }
         sim.start_clocks();
+        if let Some(limited) = &sim.limited {
+            sim.queue.push(limited.next_ns(), QueuedEvent::PowerLook);
+        }
         sim.load.tell(|w| w.start(0));
         let mut begin_ns = 0;
         for (number, spec) in (0..).zip(&program.tasks) {
@@ -150,6 +155,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 QueuedEvent::Arrival { source, left } => self.arrival(source, left),
                 QueuedEvent::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
                 QueuedEvent::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
+                QueuedEvent::PowerLook => self.power_look(),
                 QueuedEvent::Turn { turn } => self.next_turn(turn),
                 QueuedEvent::End => break,
             }
@@ -165,6 +171,10 @@ impl<'a, W: Watch> Sim<'a, W> {
             self.charge(c);
         }
         self.meter.finish(self.machine, self.out.end_ns);
+        if let Some(limited) = &mut self.limited {
+            limited.look(self.machine, self.out.end_ns, &mut self.meter, &self.clocks);
+            self.out.power = Some(limited.seen().clone());
+        }
         self.out.energy = self.meter.total;
         for task in &mut self.tasks.0 {
             let seen = &mut self.out.tasks[task.program as usize];

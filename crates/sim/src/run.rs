@@ -2,6 +2,7 @@
 //! What a run is asked for, and what comes out of it.
 
 use idlewise_model::Counted;
+use idlewise_power::Seen;
 use idlewise_signal::pelt;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,10 @@ pub struct Outcome {
     /// By CPU: time that it ran tasks, the kernel's work for them included, ns.
     pub busy_ns: Vec<u64>,
     pub energy: Energy,
+    /// What ceilings of clocks did, where there are some.
+    pub power: Option<Seen>,
+    /// Work that tasks did, ns at speed 1024 times 2^20.
+    pub work: i128,
     /// By device: times from asking to answer, ns, of those answered.
     pub devices: Vec<Counted>,
     /// By source: times from arrival to answer, ns.

@@ -448,7 +448,10 @@ impl<W: Watch> Sim<'_, W> {
         let Some(task) = self.cpus[c].curr else { return };
         let speed = self.cpus[c].speed;
         if let Left::Work(work) | Left::Way(work) = &mut self.tasks[task].left {
-            *work = work.saturating_add(std::mem::take(&mut self.cpus[c].cold_ns).saturating_mul(speed));
+            let cold = std::mem::take(&mut self.cpus[c].cold_ns).saturating_mul(speed);
+            *work = work.saturating_add(cold);
+            // What fills caches again is no work.
+            self.out.work -= i128::from(cold);
         }
         let ns = match self.tasks[task].left {
             Left::Nothing => return self.begin_step(c, task),
@@ -474,7 +477,10 @@ impl<W: Watch> Sim<'_, W> {
         let t = &mut self.tasks[task];
         let left = match t.left {
             Left::Nothing | Left::Call => return,
-            Left::Work(work) => Left::Work(work.saturating_sub(ns * cpu.speed)),
+            Left::Work(work) => {
+                self.out.work += i128::from(work.min(ns * cpu.speed));
+                Left::Work(work.saturating_sub(ns * cpu.speed))
+            }
             Left::Way(work) => Left::Way(work.saturating_sub(ns * cpu.speed)),
             Left::Time(time) => Left::Time(time.saturating_sub(ns)),
         };

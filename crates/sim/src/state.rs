@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a run keeps. The other files say what happens to it: `engine` first.
 
-pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod device;
 pub(crate) mod load;
@@ -16,12 +15,13 @@ use idlewise_governor::Instance;
 use idlewise_workload::{Random, Workload};
 
 use crate::run::Outcome;
+use idlewise_parts::clock::Clock;
 use idlewise_parts::energy::Meter;
+use idlewise_parts::limited::Limited;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::Queue;
 use idlewise_parts::{Machine, SimError};
 
-use clock::Clock;
 use cpu::Cpu;
 use device::{Devices, Sources};
 use load::Load;
@@ -43,6 +43,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) placer: Placer,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) meter: Meter,
+    /// What holds clocks down, where something may.
+    pub(crate) limited: Option<Limited>,
     /// Whose turn it is, where CPUs take turns on one thread.
     pub(crate) turns: Option<Turns>,
     pub(crate) devices: Devices,

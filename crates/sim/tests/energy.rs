@@ -165,7 +165,14 @@ fn a_package_draws_while_any_cpu_keeps_it_awake() {
     let (none, _) = run_with(&machine(&platform), &load, "menu", &ends);
     assert_eq!(none.energy.package_fj, 0);
     for (from, state) in [(None, 0), (Some("sleep"), 1)] {
-        platform.package = Some(Package { awake_uw, from: from.map(str::to_owned), source: String::new() });
+        let from = from.map(str::to_owned);
+        platform.package = Some(Package {
+            awake_uw,
+            always_uw: 0,
+            from: from.clone(),
+            levels: Vec::new(),
+            source: String::new(),
+        });
         for governor in ["menu", "shallow"] {
             let (out, log) = run_with(&machine(&platform), &load, governor, &ends);
             let e = &out.energy;

@@ -6,6 +6,7 @@
 mod common;
 mod cores;
 mod energy;
+mod limits;
 mod machine;
 mod placement;
 mod server;

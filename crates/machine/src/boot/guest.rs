@@ -52,6 +52,7 @@ pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
         costs: Some((GUEST_COSTS, GUEST_COSTS_SOURCE.to_owned())),
         battery: None,
         package: None,
+        limits: None,
         clusters: platform.clusters.iter().map(cluster).collect(),
         ..platform.clone()
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The blocks `[costs]`, `[battery]` and `[package]`.
+//! The blocks `[costs]`, `[battery]`, `[package]` and `[limits]`.
 
+use idlewise_power::{Limit, Limits};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::reader::Reader;
-use crate::{Battery, Cluster, Costs, Package, PlatformError};
+use crate::{Battery, Cluster, Costs, Package, PackageLevel, PlatformError, PowerLimits};
 
 /// A kernel that takes longer for one thing is no kernel.
 const COST_MAX_NS: i64 = 10_000_000;
@@ -17,6 +18,10 @@ const SAMPLE_MS: (i64, i64) = (10, 60_000);
 /// As that of a CPU.
 const POWER_MAX: i64 = 1_000_000_000;
 const STEP_MAX_UA: i64 = 1_000_000;
+/// A day.
+const WINDOW_MAX_US: i64 = 86_400_000_000;
+/// A second.
+const STEP_MAX_US: i64 = 1_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,26 +60,111 @@ pub(super) struct RawBattery {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPackage {
     awake: Spanned<i64>,
+    always: Option<Spanned<i64>>,
     from: Option<Spanned<String>>,
+    #[serde(default)]
+    level: Vec<RawLevel>,
     source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLevel {
+    from: Spanned<String>,
+    power: Spanned<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pl1: Option<RawLimit>,
+    pl2: Option<RawLimit>,
+    step_us: Option<Spanned<i64>>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLimit {
+    power: Spanned<i64>,
+    window_us: Spanned<i64>,
+    clamp: bool,
 }
 
 impl Reader<'_> {
     pub(super) fn package(&self, raw: &RawPackage, clusters: &[Cluster]) -> Result<Package, PlatformError> {
-        let awake = self.number(&raw.awake, "package: awake", "a power", 0, POWER_MAX)?;
-        if let Some(from) = &raw.from {
+        let power = |v: &Spanned<i64>, key: &str| {
+            self.number(v, &format!("package: {key}"), "a power", 0, POWER_MAX).map(i64::unsigned_abs)
+        };
+        let known = |from: &Spanned<String>| {
             let has = |c: &&Cluster| c.table.states().iter().any(|s| s.name == *from.get_ref());
-            if let Some(c) = clusters.iter().find(|c| !has(c)) {
-                return Err(self.err(
+            clusters.iter().find(|c| !has(c)).map_or(Ok(()), |c| {
+                Err(self.err(
                     &from.span(),
                     format!("package: from: cluster `{}` has no idle state `{}`", c.name, from.get_ref()),
                     "name a state that all clusters have",
-                ));
+                ))
+            })
+        };
+        if let Some(from) = &raw.from {
+            known(from)?;
+            if !raw.level.is_empty() {
+                let what = "package: `from` together with levels".to_string();
+                return Err(self.err(&from.span(), what, "each level has its own: remove one of them"));
             }
         }
+        let awake_uw = power(&raw.awake, "awake")?;
+        let (mut levels, mut above_uw) = (Vec::<PackageLevel>::new(), awake_uw);
+        for level in &raw.level {
+            known(&level.from)?;
+            let own = PackageLevel {
+                from: level.from.get_ref().clone(),
+                power_uw: power(&level.power, "level: power")?,
+            };
+            let place = |c: &Cluster, name: &str| c.table.states().iter().position(|s| s.name == *name);
+            let deeper =
+                |last: &PackageLevel| clusters.iter().all(|c| place(c, &last.from) < place(c, &own.from));
+            if levels.last().is_some_and(|last| !deeper(last)) {
+                let what = format!("package: level from `{}` after one as deep", own.from);
+                return Err(self.err(&level.from.span(), what, "list the levels from shallow to deep"));
+            }
+            if own.power_uw > above_uw {
+                let what = format!(
+                    "package: level: power {} above {above_uw}, which it draws awake or in the level above",
+                    own.power_uw
+                );
+                return Err(self.err(&level.power.span(), what, "a deeper level draws no more"));
+            }
+            above_uw = own.power_uw;
+            levels.push(own);
+        }
         Ok(Package {
-            awake_uw: awake.unsigned_abs(),
+            awake_uw,
+            always_uw: raw.always.as_ref().map_or(Ok(0), |v| power(v, "always"))?,
             from: raw.from.as_ref().map(|f| f.get_ref().clone()),
+            levels,
+            source: raw.source.clone(),
+        })
+    }
+
+    pub(super) fn limits(&self, raw: &RawLimits) -> Result<PowerLimits, PlatformError> {
+        let limit = |l: &RawLimit, name: &str| {
+            let number = |v: &Spanned<i64>, key: &str, unit: &str, most: i64| {
+                self.number(v, &format!("limits: {name}: {key}"), unit, 1, most).map(i64::unsigned_abs)
+            };
+            Ok(Limit {
+                power_uw: number(&l.power, "power", "uW", POWER_MAX)?,
+                window_ns: number(&l.window_us, "window_us", "us", WINDOW_MAX_US)? * 1000,
+                clamp: l.clamp,
+                start_uw: None,
+            })
+        };
+        let some = |l: &Option<RawLimit>, name: &str| l.as_ref().map(|l| limit(l, name)).transpose();
+        let step = raw.step_us.as_ref();
+        let step = step.map(|v| self.number(v, "limits: step_us", "us", 1, STEP_MAX_US)).transpose()?;
+        Ok(PowerLimits {
+            limits: Limits { pl1: some(&raw.pl1, "pl1")?, pl2: some(&raw.pl2, "pl2")? },
+            step_ns: step.map_or(PowerLimits::STEP_NS, |us| us.unsigned_abs() * 1000),
             source: raw.source.clone(),
         })
     }

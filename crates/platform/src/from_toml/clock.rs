@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::reader::{Reader, SEE};
 use crate::clock::{Entry, points};
-use crate::{Clock, ClockPolicy, PlatformError, PowerData};
+use crate::{Clock, ClockPolicy, PlatformError, PowerData, TurboClock};
 
 /// Longest transition and longest rate limit accepted: a second.
 const LONGEST_US: i64 = 1_000_000;
@@ -19,6 +19,8 @@ const KHZ_MAX: i64 = 1_000_000_000;
 const VOLT_UV: (i64, i64) = (100_000, 5_000_000);
 /// Device trees have hundreds.
 const COEFFICIENT_MAX: i64 = 100_000;
+/// As many as CPU numbers.
+const CORES_MAX: i64 = 65_536;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +35,10 @@ pub(super) struct RawClock {
     down_rate_limit_us: Option<Spanned<i64>>,
     max_khz: Option<Spanned<i64>>,
     dynamic_power_coefficient: Option<Spanned<i64>>,
+    base_khz: Option<Spanned<i64>>,
+    #[serde(default)]
+    turbo: Vec<Spanned<RawTurbo>>,
+    inactive_from: Option<Spanned<String>>,
     source: String,
     points: Option<Spanned<Vec<Spanned<RawEntry>>>>,
 }
@@ -43,6 +49,13 @@ struct RawEntry {
     khz: Spanned<i64>,
     real_khz: Option<Spanned<i64>>,
     volt_uv: Option<Spanned<i64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTurbo {
+    cores: Spanned<i64>,
+    khz: Spanned<i64>,
 }
 
 impl Reader<'_> {
@@ -131,8 +144,34 @@ impl Reader<'_> {
             down_rate_limit_us: some(&c.down_rate_limit_us, "down_rate_limit_us", "us", 0, LONGEST_US)?,
             max_khz: some(&c.max_khz, "max_khz", "kHz", 1, KHZ_MAX)?,
             coefficient,
+            base_khz: some(&c.base_khz, "base_khz", "kHz", 1, KHZ_MAX)?,
+            turbo: self.turbo(&c.turbo)?,
+            inactive_from: match &c.inactive_from {
+                Some(from) if !table.states().iter().any(|s| s.name == *from.get_ref()) => {
+                    let what = format!("inactive_from: there is no idle state `{}`", from.get_ref());
+                    return Err(fail(&from.span(), what, "name a state of the cluster"));
+                }
+                from => from.as_ref().map(|f| f.get_ref().clone()),
+            },
             source: c.source.clone(),
         })
+    }
+
+    fn turbo(&self, raw: &[Spanned<RawTurbo>]) -> Result<Vec<TurboClock>, PlatformError> {
+        let mut all: Vec<TurboClock> = Vec::new();
+        for row in raw {
+            let r = row.get_ref();
+            let own = TurboClock {
+                cores: self.number(&r.cores, "turbo: cores", "cores", 1, CORES_MAX)?.unsigned_abs(),
+                khz: self.number(&r.khz, "turbo: khz", "kHz", 1, KHZ_MAX)?.unsigned_abs(),
+            };
+            if all.last().is_some_and(|last| last.cores >= own.cores || last.khz < own.khz) {
+                let what = "turbo: more cores have no higher clock, and each number one row".to_string();
+                return Err(self.err(&row.span(), what, "list the rows by rising number of cores"));
+            }
+            all.push(own);
+        }
+        Ok(all)
     }
 
     fn entry(&self, r: &RawEntry) -> Result<Entry, PlatformError> {

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_freq::{Config, Driver, Limits, Policy, Setup, Table};
 
-use idlewise_parts::{Machine, SimError};
+use crate::{ClockSpec, Machine, SimError};
 
 /// A clock and who sets it.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// Nothing where the platform knows one point only.
-    pub(crate) policy: Option<Policy>,
-    pub(crate) point: usize,
+    pub policy: Option<Policy>,
+    /// The point that it runs at.
+    pub point: usize,
+    /// The point that its governor set; the one that it runs at, where no ceiling is below.
+    pub asked: usize,
     /// Announcements of timers before are over.
-    pub(crate) turn: u32,
-    pub(crate) done_turn: u32,
+    pub turn: u32,
+    /// Announcements of ends of changes before are over.
+    pub done_turn: u32,
 }
 
 impl Clock {
     /// The clocks of `machine`, each under a governor of `config`. They begin at their lowest point, as where nothing has
     /// run for long.
-    pub(crate) fn all(machine: &Machine<'_>, config: &Config) -> Result<Vec<Self>, SimError> {
-        let clock = |spec: &idlewise_parts::ClockSpec<'_>| {
+    ///
+    /// # Errors
+    /// [`SimError::Frequency`] where a governor cannot work with a clock.
+    pub fn all(machine: &Machine<'_>, config: &Config) -> Result<Vec<Self>, SimError> {
+        let clock = |spec: &ClockSpec<'_>| {
             let known = machine.clusters.get(spec.cluster).and_then(|c| c.clock.as_ref());
             let Some(clock) = known.filter(|_| spec.points.len() > 1) else {
-                return Ok(Self { policy: None, point: 0, turn: 0, done_turn: 0 });
+                return Ok(Self { policy: None, point: 0, asked: 0, turn: 0, done_turn: 0 });
             };
             let khz: Vec<u32> = spec.points.iter().map(|p| p.khz).collect();
             let (lowest, highest) = (khz.first().copied().unwrap_or(0), khz.last().copied());
@@ -46,7 +53,7 @@ impl Clock {
                 tick_ns: machine.grid.period_ns,
             };
             let policy = Some(Policy::new(setup, config)?);
-            Ok(Self { policy, point: 0, turn: 0, done_turn: 0 })
+            Ok(Self { policy, point: 0, asked: 0, turn: 0, done_turn: 0 })
         };
         machine.clocks.iter().map(clock).collect()
     }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
+/// What was seen of limits in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Looks that were taken.
+    pub looks: u64,
+    /// Energy that was drawn up to the last look, fJ: the sum of what each look counted.
+    pub drawn_fj: u128,
+    pub limits: Vec<LimitSeen>,
+    /// The ceiling by the number of active cores, where the machine has one.
+    pub turbo: Option<CauseSeen>,
+    /// Time for which any ceiling held the clock of a domain with an active core below what was asked for, ns.
+    pub held_ns: u64,
+}
+
+/// How a cause of ceilings held clocks back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseSeen {
+    /// Time for which its ceiling was the lowest of all, below what was asked for, ns.
+    pub held_ns: u64,
+    /// When that first was so, ns.
+    pub first_ns: Option<u64>,
+}
+
+/// What was seen of one limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitSeen {
+    pub name: String,
+    pub cause: CauseSeen,
+    /// The running average at the last look, uW, and the highest that a look saw.
+    pub average_uw: u64,
+    pub peak_uw: u64,
+    /// Time at looks that found the average above the limit, ns.
+    pub above_ns: u64,
+    /// Time for which it could lower the clocks no further, and the average was above, ns.
+    pub helpless_ns: u64,
+}
