@@ -150,6 +150,14 @@ pub(crate) struct SimulateArgs {
     /// Constant power that the battery supplies to display, memory, radio and so on.
     #[arg(help_heading = MACHINE, long, value_name = "MW", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) base_mw: Option<u64>,
+    /// Limit the package's power: pl1=6W:28s,pl2=12W:976us
+    ///
+    /// A power and its running average's window; or a range, FROM..TO/STEP, with a row of results each:
+    /// pl1=4W..8W/1W:28s. After the window, :no-clamp keeps clocks at the base clock or above, and @5W starts the average at 5 W
+    /// instead of idle power. What is not given is the platform's; none lifts its limits. docs/concepts/power-limits.md says
+    /// what a limit does.
+    #[arg(help_heading = MACHINE, long, value_name = "LIMITS")]
+    pub(crate) power_limit: Option<String>,
     /// Simulated time [default: the workload's, else 10]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<u64>,
@@ -171,13 +179,13 @@ pub(crate) struct SimulateArgs {
     ///
     /// Recordings of real runs of the workload, by `idlewise boot` or on a machine: each is simulated with its
     /// machine and its idle governor, and the simulation compared with the recording.
-    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw", "set"])]
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["again", "trace", "tasks", "platform", "governor", "repeat", "baseline", "cpus", "hz", "kernel", "base_mw", "set", "power_limit"])]
     pub(crate) beside: Vec<PathBuf>,
     /// Show all counts for each task
     #[arg(long)]
     pub(crate) tasks: bool,
     /// Repeat the request that a JSON result records
-    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "set", "trees"])]
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["workload", "platform", "governor", "cpufreq", "signal", "baseline", "kernel", "hz", "cpus", "seconds", "seed", "repeat", "base_mw", "set", "trees", "power_limit"])]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,

@@ -142,5 +142,6 @@ fn request(a: &SimulateArgs) -> Result<SimulateRequest, Failure> {
         repeat: a.repeat.unwrap_or(if a.trace.is_some() { 1 } else { RUNS }),
         baseline: a.baseline.clone(),
         base_mw: a.base_mw,
+        power_limit: a.power_limit.clone(),
     })
 }

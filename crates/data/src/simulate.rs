@@ -20,16 +20,21 @@ pub(crate) const COLUMNS: &[Declared] = &[
     ("modes", INTEGER, "2 where runs fall into two groups"),
 ];
 
+/// The column besides of a run with power limits that were asked for.
+pub(crate) const LIMITED: Declared =
+    ("power_limit", TEXT, "power limits that were asked for; only there where some were");
+
 /// One row for each run and number, with what all runs say of the number.
 #[must_use]
 pub fn simulate(r: &SimulateReport) -> DataTable {
-    let mut t = table(COLUMNS);
+    let limited = r.request.power_limit.is_some();
+    let mut t = table(COLUMNS.iter().chain(limited.then_some(&LIMITED)));
     let finite = |v: f64| Some(v).filter(|v| v.is_finite());
     for c in &r.combinations {
         for run in &c.runs {
             for (fact, value) in c.facts.iter().zip(&run.values) {
                 let change = fact.change.as_ref();
-                t.push(row![
+                let mut cells = row![
                     &c.governor,
                     &c.cpufreq,
                     &c.signal,
@@ -43,7 +48,11 @@ pub fn simulate(r: &SimulateReport) -> DataTable {
                     change.and_then(|c| finite(c.difference)),
                     change.and_then(|c| c.half_width).and_then(finite),
                     fact.modes.is_some().then_some(2),
-                ]);
+                ];
+                if limited {
+                    cells.push(c.power_limit.as_deref().into());
+                }
+                t.push(cells);
             }
         }
     }
@@ -59,6 +68,7 @@ fn unit(unit: FactUnit) -> &'static str {
         FactUnit::PerSecond => "1/s",
         FactUnit::Khz => "kHz",
         FactUnit::Microjoule => "uJ",
+        FactUnit::Millijoule => "mJ",
         FactUnit::Milliwatt => "mW",
         FactUnit::Milliampere => "mA",
         FactUnit::MilliampereHour => "mAh",

@@ -8,6 +8,7 @@ mod clusters;
 mod fact;
 mod facts;
 mod kernel;
+mod limited;
 mod meters;
 mod ramps;
 mod report;
@@ -26,6 +27,7 @@ use idlewise_idle::Limits;
 use idlewise_model::{Note, NoteId};
 use idlewise_parts::{Machine, Placement, SimError};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
+use idlewise_power::Row;
 use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
 use idlewise_sim::{Outcome, Setting, Signal};
@@ -88,6 +90,7 @@ struct Job<'j> {
     limits: Limits,
     cpufreq: &'j (String, idlewise_freq::Config),
     signal: &'j Named,
+    power: &'j Row,
 }
 
 /// What comes back from a governor's own process.
@@ -145,9 +148,9 @@ pub(crate) fn simulate_on(
 ) -> Result<SimulateReport, ExperimentError> {
     bounds::check(request)?;
     let runs = request.governors.len() * request.cpufreq.len() * request.signals.len();
-    if trace.is_some() && (runs != 1 || request.repeat > 1) {
-        let why =
-            "a trace is of one run: give one governor, one frequency governor, one signal and no --repeat";
+    let ranged = request.power_limit.as_ref().is_some_and(|limit| limit.contains(".."));
+    if trace.is_some() && (runs != 1 || ranged || request.repeat > 1) {
+        let why = "a trace is of one run: give one governor, one frequency governor, one signal, one power limit and no --repeat";
         return Err(CommandError::conflict(&["--trace"], why).into());
     }
     let candidates = candidates(request)?;
@@ -169,6 +172,7 @@ pub(crate) fn simulate_on(
         );
         return Err(CommandError::conflict(&["--base-mw", "--platform"], why).into());
     }
+    let rows = limited::rows(request, platform, &machine)?;
     let stage = Stage {
         meters: Meters::new(platform, &machine, request.base_mw),
         duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
@@ -185,13 +189,10 @@ pub(crate) fn simulate_on(
         let Candidate::Hosted { governor, name, limits } = candidate else { continue };
         limits::check(name, *limits, stage.machine.clusters)?;
         for cpufreq in &cpufreq {
-            jobs.extend(signals.iter().map(|signal| Job {
-                governor,
-                name,
-                limits: *limits,
-                cpufreq,
-                signal,
-            }));
+            for signal in &signals {
+                let job = |power| Job { governor, name, limits: *limits, cpufreq, signal, power };
+                jobs.extend(rows.iter().map(job));
+            }
         }
     }
     let baseline = baseline(request.baseline.as_deref(), &jobs)?;
@@ -220,6 +221,7 @@ pub(crate) fn simulate_on(
             .chain(without_clock(&stage.machine))
             .collect(),
         baseline,
+        own_limits: rows.first().map(|r| r.own.clone()).filter(|own| !own.is_empty()),
         combinations,
         answer: Answer::default(),
     };
@@ -261,12 +263,13 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
 /// Which combination the others are compared with.
 fn baseline(name: Option<&str>, jobs: &[Job<'_>]) -> Result<usize, CommandError> {
     let Some(name) = name else { return Ok(0) };
-    jobs.iter().position(|job| job.name == name || job.cpufreq.0 == name).ok_or_else(|| {
-        let known: BTreeSet<&str> = jobs.iter().flat_map(|job| [job.name, job.cpufreq.0.as_str()]).collect();
+    let names = |job: &Job<'_>| [job.name.to_owned(), job.cpufreq.0.clone(), job.power.name.clone()];
+    jobs.iter().position(|job| names(job).iter().any(|own| own == name)).ok_or_else(|| {
+        let known: BTreeSet<String> = jobs.iter().flat_map(names).filter(|n| !n.is_empty()).collect();
         CommandError::Unknown {
             what: idlewise_recording::error::Named::SimulatedBaseline,
             name: name.to_owned(),
-            known: known.into_iter().map(str::to_owned).collect(),
+            known: known.into_iter().collect(),
         }
     })
 }
@@ -374,6 +377,7 @@ impl Stage<'_> {
         };
         let mut machine = self.machine.clone();
         machine.limits = job.limits;
+        machine.power_limits = job.power.limits;
         // A complete WALT knows tasks, and places them; the one that was posted knows CPUs only.
         machine.placing.by_walt = matches!(job.signal.signal, Signal::Walt(walt) if walt.task_demand);
         if PLACED_BY_ANDROID.contains(&job.cpufreq.1.info().id) {
@@ -423,6 +427,7 @@ impl Stage<'_> {
             governor: job.name.to_owned(),
             cpufreq: job.cpufreq.0.clone(),
             signal: job.signal.name.clone(),
+            power_limit: Some(job.power.name.clone()).filter(|name| !name.is_empty()),
             failure: None,
             notes: Vec::new(),
             facts: Vec::new(),

@@ -2,6 +2,7 @@
 //! The catalogue of frequency governors: each file holds its entries and what they make.
 
 mod conservative;
+mod hwp;
 mod interactive;
 mod ondemand;
 mod sched_freq;
@@ -28,6 +29,8 @@ static LIST: &[GovernorInfo] = &[
     ondemand::INFO,
     conservative::INFO,
     interactive::INFO,
+    hwp::EWMA,
+    hwp::WINDOW,
     steady::PERFORMANCE,
     steady::POWERSAVE,
     steady::FIXED,

@@ -19,6 +19,8 @@ fn every_governor_is_found_by_its_name_and_prints_as_it_was_written() {
         "ondemand",
         "conservative",
         "interactive",
+        "hwp-ewma",
+        "hwp-window",
         "performance",
         "powersave",
         "fixed",

@@ -6,6 +6,7 @@
 
 mod common;
 mod config;
+mod hwp;
 mod interactive;
 mod page;
 mod ramps;

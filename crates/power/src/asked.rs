@@ -28,7 +28,17 @@ pub struct Asked {
 pub struct Row {
     /// As it would be asked for without a range.
     pub name: String,
+    /// The machine's own limits that hold besides, in the same words; may be empty.
+    pub own: String,
     pub limits: Limits,
+}
+
+impl Row {
+    /// The machine's `own` limits, where nothing was asked for.
+    #[must_use]
+    pub fn of_machine(own: &Limits) -> Self {
+        Self { name: String::new(), own: name(own, |_| true), limits: *own }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +92,8 @@ impl Asked {
     /// [`AskedError`] where neither says the window.
     pub fn rows(&self, own: &Limits) -> Result<Vec<Row>, AskedError> {
         if self.none {
-            return Ok(vec![Row { name: "none".to_owned(), limits: Limits::default() }]);
+            let none = Row { name: "none".to_owned(), own: String::new(), limits: Limits::default() };
+            return Ok(vec![none]);
         }
         let mut rows = vec![*own];
         for item in &self.items {
@@ -94,20 +105,26 @@ impl Asked {
             }
             rows = next;
         }
-        Ok(rows.into_iter().map(|limits| Row { name: self.name(&limits), limits }).collect())
+        let asked = |limit: &str| self.items.iter().any(|i| i.name == limit);
+        let row = |limits: Limits| Row {
+            name: name(&limits, asked),
+            own: name(&limits, |limit| !asked(limit)),
+            limits,
+        };
+        Ok(rows.into_iter().map(row).collect())
     }
+}
 
-    /// What was asked for, with the windows that hold.
-    fn name(&self, limits: &Limits) -> String {
-        let mut out = String::new();
-        for (name, l) in limits.named().filter(|(name, _)| self.items.iter().any(|i| i.name == *name)) {
-            let apart = if out.is_empty() { "" } else { "," };
-            let clamp = if l.clamp { "" } else { ":no-clamp" };
-            let start = l.start_uw.map_or_else(String::new, |uw| format!("@{}", watts(uw)));
-            let _ = write!(out, "{apart}{name}={}:{}{clamp}{start}", watts(l.power_uw), time(l.window_ns));
-        }
-        out
+/// The limits of those names, with the windows that hold.
+fn name(limits: &Limits, of: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    for (name, l) in limits.named().filter(|(name, _)| of(name)) {
+        let apart = if out.is_empty() { "" } else { "," };
+        let clamp = if l.clamp { "" } else { ":no-clamp" };
+        let start = l.start_uw.map_or_else(String::new, |uw| format!("@{}", watts(uw)));
+        let _ = write!(out, "{apart}{name}={}:{}{clamp}{start}", watts(l.power_uw), time(l.window_ns));
     }
+    out
 }
 
 impl Item {

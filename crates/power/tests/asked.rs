@@ -38,6 +38,8 @@ fn what_is_not_said_is_the_machines_own() {
     let rows = Asked::parse("pl1=5W").unwrap().rows(&own).unwrap();
     assert_eq!(rows[0].limits.pl1, Some(limit(5_000_000, 28_000_000_000)));
     assert_eq!((rows[0].limits.pl2, rows[0].name.as_str()), (own.pl2, "pl1=5W:28s"));
+    assert_eq!(rows[0].own, "pl2=12W:976us");
+    assert_eq!(idlewise_power::Row::of_machine(&own).own, "pl1=6W:28s,pl2=12W:976us");
     assert_eq!(Asked::parse("none").unwrap().rows(&own).unwrap()[0].limits, Limits::default());
 }
 

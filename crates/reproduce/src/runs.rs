@@ -152,6 +152,7 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
         repeat: e.repeat,
         baseline: None,
         base_mw: None,
+        power_limit: None,
     };
     Ok(Job::Simulate { request: Box::new(request), text })
 }

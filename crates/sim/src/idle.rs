@@ -82,6 +82,7 @@ impl<W: Watch> Sim<'_, W> {
         self.set_timer(c);
         self.forget_stopped_tick(c);
         if poll_until_ns == NEVER_AT_NS {
+            self.cpus[c].asleep_since_ns = Some(now_ns);
             self.until(c, NEVER_AT_NS, Mode::Sleep);
         } else {
             self.until(c, poll_until_ns, Mode::Poll);
@@ -135,6 +136,9 @@ impl<W: Watch> Sim<'_, W> {
     pub(crate) fn left_state(&mut self, c: usize) {
         if let Some(stay) = &mut self.cpus[c].stay {
             stay.exit_at_ns = self.now_ns;
+        }
+        if let Some(since_ns) = self.cpus[c].asleep_since_ns.take() {
+            self.cpus[c].asleep_ns += self.now_ns - since_ns;
         }
         self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);

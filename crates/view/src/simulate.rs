@@ -77,6 +77,10 @@ fn same_for_all(r: &SimulateReport) -> Vec<Line> {
     line("governor", &r.request.governors);
     line("cpufreq", &r.request.cpufreq);
     line("signal", &r.request.signals);
+    line("limits", r.request.power_limit.as_slice());
+    if let Some(own) = &r.own_limits {
+        line("limits", &[format!("{own}, the platform's own")]);
+    }
     out
 }
 
@@ -163,6 +167,7 @@ fn table(r: &SimulateReport, about: &str) -> Option<Table> {
         let name = match fact.unit {
             FactUnit::Energy => format!("{} [{}]", fact.name, if r.energy_measured { "mW" } else { "rel" }),
             FactUnit::Milliwatt => format!("{} [mW]", fact.name),
+            FactUnit::Millijoule => format!("{} [mJ]", fact.name),
             FactUnit::Milliampere => format!("{} [mA]", fact.name),
             FactUnit::MilliampereHour => format!("{} [mAh]", fact.name),
             _ => fact.name.clone(),
@@ -192,9 +197,11 @@ fn cell(fact: &FactSummary) -> String {
         FactUnit::Count | FactUnit::Microjoule => format!("{v:.0}"),
         FactUnit::Percent => percent(v),
         FactUnit::Ns => duration(v),
-        FactUnit::Energy | FactUnit::Milliwatt | FactUnit::Milliampere | FactUnit::MilliampereHour => {
-            format!("{v:.3}")
-        }
+        FactUnit::Energy
+        | FactUnit::Milliwatt
+        | FactUnit::Millijoule
+        | FactUnit::Milliampere
+        | FactUnit::MilliampereHour => format!("{v:.3}"),
         FactUnit::PerSecond => format!("{v:.1}"),
         FactUnit::Khz => format!("{:.0} MHz", v / 1000.0),
     };

@@ -12,7 +12,7 @@ use super::fact::FactUnit;
 use super::report::{Combination, FactSummary, SimulateReport};
 
 /// What facts of the machine rather than of the work are about.
-const MACHINE: [&str; 6] = ["idle", "energy", "cluster", "rapl", "battery", "clock"];
+const MACHINE: [&str; 7] = ["idle", "energy", "cluster", "rapl", "battery", "clock", "limit"];
 /// Facts of the machine that decide.
 const IDLE: [&str; 3] = ["too deep %", "too shallow %", "wakeups/s"];
 /// How many facts of the work are shown.
@@ -27,7 +27,8 @@ pub(super) fn answer(r: &SimulateReport) -> Answer {
         r.combinations.iter().enumerate().map(|(i, c)| contender(r, i, c, &facts)).collect();
     let base = contenders.iter().find(|c| c.role == Role::Baseline);
     let name = |n: usize| columns.get(n).map_or("", |c| c.name.as_str());
-    let work = columns.len().saturating_sub(1 + IDLE.len());
+    let of_machine = facts.iter().filter(|f| MACHINE.contains(&f.about.as_str())).count();
+    let work = columns.len().saturating_sub(of_machine);
     let subjects = Subjects {
         latency: if work > 0 { name(1) } else { "" },
         tail: if work > 1 { name(2) } else { "" },
@@ -102,7 +103,8 @@ fn deciding(c: &Combination) -> Vec<&FactSummary> {
     work.truncate(WORK);
     let power = c.facts.iter().filter(|f| f.about == "energy" && f.name == "power");
     let idle = IDLE.iter().filter_map(|name| c.facts.iter().find(|f| f.about == "idle" && f.name == *name));
-    power.chain(work).chain(idle).collect()
+    let limited = c.facts.iter().filter(|f| f.about == "limit" && f.name == "limited %");
+    power.chain(work).chain(limited).chain(idle).collect()
 }
 
 fn column(r: &SimulateReport, f: &FactSummary) -> Column {

@@ -67,7 +67,13 @@ pub(super) fn check(request: &SimulateRequest) -> Result<(), CommandError> {
         let why = format!("no {what} given: name one or more with {option}");
         return Err(CommandError::not_given(option, why));
     }
-    let runs = lists.iter().fold(request.repeat, |n, (len, ..)| n.saturating_mul(*len as u64));
+    runs(request, 1)
+}
+
+/// Whether all runs of `request` together are not too many, with so many power limits.
+pub(super) fn runs(request: &SimulateRequest, limits: usize) -> Result<(), CommandError> {
+    let lists = [request.governors.len(), request.cpufreq.len(), request.signals.len(), limits];
+    let runs = lists.iter().fold(request.repeat, |n, len| n.saturating_mul(*len as u64));
     if runs > RUNS {
         let why = format!(
             "{runs} runs were requested; at most {RUNS} are allowed: name fewer governors, signals or runs \

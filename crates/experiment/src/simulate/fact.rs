@@ -18,6 +18,7 @@ pub enum FactUnit {
     PerSecond,
     Khz,
     Microjoule,
+    Millijoule,
     Milliwatt,
     Milliampere,
     MilliampereHour,

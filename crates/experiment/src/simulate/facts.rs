@@ -3,6 +3,7 @@
 
 use idlewise_model::Counted;
 use idlewise_parts::Machine;
+use idlewise_platform::EnergyGrade;
 use idlewise_score::measure::TOO_SHALLOW;
 use idlewise_score::{Counts, Measure, Place, Score, Tally, Unit};
 use idlewise_sim::Outcome;
@@ -30,7 +31,51 @@ pub(crate) fn facts(
     meters.facts(&mut f, out);
     clocks(&mut f, machine, out, ramps);
     performance(&mut f, workload, out, seconds);
+    limits(&mut f, machine, workload, out);
     f.into_all()
+}
+
+/// What held clocks down, and what work costs then. Nothing where no ceiling can hold them.
+fn limits(f: &mut Facts, machine: &Machine<'_>, workload: &Workload, out: &Outcome) {
+    let Some(seen) = &out.power else { return };
+    let share = |ns: u64| ns as f64 * 100.0 / out.end_ns.max(1) as f64;
+    let first = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
+    f.add("limit", "limited %", FactUnit::Percent, share(seen.held_ns));
+    for limit in &seen.limits {
+        let mut add = |what: &str, unit: FactUnit, value: f64| {
+            f.add("limit", &format!("{} {what}", limit.name), unit, value)
+        };
+        add("limited %", FactUnit::Percent, share(limit.cause.held_ns));
+        add("first limited", FactUnit::Ns, first(limit.cause.first_ns));
+        add("average at the end", FactUnit::Milliwatt, limit.average_uw as f64 / 1e3);
+        add("average max", FactUnit::Milliwatt, limit.peak_uw as f64 / 1e3);
+        add("average above %", FactUnit::Percent, share(limit.above_ns));
+        add("at the lowest clock and above %", FactUnit::Percent, share(limit.helpless_ns));
+    }
+    if let Some(turbo) = seen.turbo {
+        f.add("limit", "turbo limited %", FactUnit::Percent, share(turbo.held_ns));
+    }
+    // Seconds of work of the fastest CPU at its highest clock.
+    let work_s = out.work as f64 / f64::from(1 << 20) / 1e9;
+    f.add("work", "done ms/s", FactUnit::PerSecond, work_s * 1e12 / out.end_ns.max(1) as f64);
+    if machine.clocks.iter().flat_map(|c| &c.points).any(|p| p.energy.grade != EnergyGrade::Measured) {
+        return;
+    }
+    let mj = out.energy.sum_fj() as f64 / 1e12;
+    f.add("work", "energy of a second of work", FactUnit::Millijoule, mj / work_s);
+    let mut each = |about: String, times: &Counted| {
+        let n: u64 = Counted::ranks(std::iter::once(times)).iter().map(|(_, n)| n).sum();
+        f.add(&about, "energy each", FactUnit::Millijoule, mj / n as f64);
+    };
+    for (frame, times) in workload.frames.iter().zip(&out.frames) {
+        each(format!("frames {}", frame.name), times);
+    }
+    for (device, times) in workload.devices.iter().zip(&out.devices) {
+        each(format!("device {}", device.name), times);
+    }
+    for (source, times) in workload.sources.iter().zip(&out.requests) {
+        each(format!("requests {}", source.name), times);
+    }
 }
 
 /// The score of all CPUs.

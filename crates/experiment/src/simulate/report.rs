@@ -55,6 +55,9 @@ pub struct SimulateRequest {
     /// What a battery supplies beside the CPUs, mW; what the platform says where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_mw: Option<u64>,
+    /// Limits of the package's power, as `--power-limit` takes them; what the platform says where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_limit: Option<String>,
 }
 
 /// What came of the simulated runs, one entry per combination of governors.
@@ -85,13 +88,22 @@ pub struct SimulateReport {
     pub notes: Vec<Note>,
     /// Which combination the others are compared with.
     pub baseline: usize,
-    /// In the order of the request: idle governors, then frequency governors, then signals.
+    /// The machine's own power limits that hold besides those that were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_limits: Option<String>,
+    /// In the order of the request: idle governors, then frequency governors, then signals, then power limits.
     pub combinations: Vec<Combination>,
     /// What they come to.
     pub answer: Answer,
 }
 
 impl SimulateReport {
+    /// Whether combinations have different power limits.
+    fn limits_differ(&self) -> bool {
+        let first = self.combinations.first().and_then(|c| c.power_limit.as_ref());
+        self.combinations.iter().any(|c| c.power_limit.as_ref() != first)
+    }
+
     /// What tells the combination `c` from the others.
     #[must_use]
     pub fn name(&self, c: &Combination) -> String {
@@ -99,6 +111,7 @@ impl SimulateReport {
             (&c.governor, self.request.governors.len() > 1),
             (&c.cpufreq, self.request.cpufreq.len() > 1),
             (&c.signal, self.request.signals.len() > 1),
+            (c.power_limit.as_ref().unwrap_or(&c.signal), self.limits_differ()),
         ];
         let differ: Vec<&str> =
             parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| name.as_str()).collect();
@@ -113,6 +126,9 @@ pub struct Combination {
     pub cpufreq: String,
     /// The signal that it reads.
     pub signal: String,
+    /// The power limits that were asked for, one value of each range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit: Option<String>,
     /// Why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,

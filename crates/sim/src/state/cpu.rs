@@ -107,6 +107,9 @@ pub(crate) struct Cpu<'t> {
     pub(crate) idle_entries: u64,
     /// Time that it ran tasks, ns.
     pub(crate) busy_ns: u64,
+    /// Time in idle states that do not poll, ns, and since when it is in one.
+    pub(crate) asleep_ns: u64,
+    pub(crate) asleep_since_ns: Option<u64>,
 }
 
 impl<'t> Cpu<'t> {
@@ -139,6 +142,8 @@ impl<'t> Cpu<'t> {
             iowait: 0,
             idle_entries: 0,
             busy_ns: 0,
+            asleep_ns: 0,
+            asleep_since_ns: None,
         }
     }
 

@@ -173,6 +173,12 @@ impl Signals for View<'_, '_> {
         self.cpus[cpu as usize].idle_entries
     }
 
+    fn awake_ns(&self, cpu: u32, now_ns: u64) -> u64 {
+        let cpu = &self.cpus[cpu as usize];
+        let slept = cpu.asleep_since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        now_ns.saturating_sub(cpu.asleep_ns + slept)
+    }
+
     fn idle_ns(&self, cpu: u32, now_ns: u64) -> u64 {
         let cpu = &self.cpus[cpu as usize];
         let running = if cpu.curr.is_some() { now_ns.saturating_sub(cpu.charged_ns) } else { 0 };
