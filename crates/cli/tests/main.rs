@@ -30,6 +30,7 @@ mod mishaps;
 mod misuse;
 mod pages;
 mod platform_page;
+mod power_limits;
 mod recording;
 mod reference;
 mod reports;

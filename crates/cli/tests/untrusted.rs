@@ -371,6 +371,9 @@ fn numbers_of_a_file_are_checked_as_options_are() {
         ("duration_ns", Value::from(u64::MAX)),
         ("base_mw", Value::from(u64::MAX)),
         ("seed", Value::from(u64::MAX)),
+        ("power_limit", Value::from("pl1=6W:0s")),
+        ("power_limit", Value::from("pl1=1W..900W/1W:1s,pl2=1W..900W/1W:1s")),
+        ("power_limit", Value::from("pl1=18446744073709551616W:1s")),
     ] {
         let mut forged = result.clone();
         forged["request"][field] = value.clone();

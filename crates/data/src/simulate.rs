@@ -69,6 +69,7 @@ fn unit(unit: FactUnit) -> &'static str {
         FactUnit::Khz => "kHz",
         FactUnit::Microjoule => "uJ",
         FactUnit::Millijoule => "mJ",
+        FactUnit::Celsius => "degrees C",
         FactUnit::Milliwatt => "mW",
         FactUnit::Milliampere => "mA",
         FactUnit::MilliampereHour => "mAh",

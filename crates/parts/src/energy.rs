@@ -329,6 +329,11 @@ impl Meter {
         self.activity.take(machine)
     }
 
+    /// The package leaks so much more than its powers say, uW, from now on, while it is awake.
+    pub fn leak(&mut self, now_ns: u64, more_uw: i64) {
+        self.total.package_fj += self.package.leak(now_ns, more_uw);
+    }
+
     /// All that was drawn until now, fJ.
     pub fn drawn_fj(&mut self, machine: &Machine<'_>, now_ns: u64) -> u128 {
         self.pass(machine, now_ns);

@@ -23,6 +23,7 @@ impl Limited {
                 step_ns: machine.power_step_ns,
                 domains: machine.clocks.iter().map(|c| domain(machine, c)).collect(),
                 idle_uw: machine.idle_uw(),
+                heat: machine.heat,
             };
             Self { control: Control::new(setup) }
         })
@@ -49,6 +50,7 @@ impl Limited {
         let look =
             Look { now_ns, drawn_fj, asked: &asked, running: &running, active: &active, cores: &cores };
         self.control.look(&look);
+        meter.leak(now_ns, self.control.more_leakage_uw());
     }
 
     /// What was seen until the last look.

@@ -42,6 +42,8 @@ pub struct Machine<'p> {
     pub power_limits: idlewise_power::Limits,
     /// The time from one step of a ceiling to the next, ns.
     pub power_step_ns: u64,
+    /// How it warms up.
+    pub heat: Option<idlewise_power::Heat>,
 }
 
 /// One CPU of a simulated machine.
@@ -107,6 +109,7 @@ impl<'p> Machine<'p> {
             package: platform.package.as_ref(),
             power_limits: platform.limits.as_ref().map_or_else(Default::default, |l| l.limits),
             power_step_ns: platform.limits.as_ref().map_or(PowerLimits::STEP_NS, |l| l.step_ns),
+            heat: platform.thermal.as_ref().map(|t| t.heat),
             sample_ns: platform.battery.as_ref().map(|b| b.sample_ms * 1_000_000),
         };
         for (i, cluster) in platform.clusters.iter().enumerate() {
@@ -151,11 +154,11 @@ impl<'p> Machine<'p> {
         busy.checked_sub(1).and_then(|i| all.get(i)).copied().map_or(1000, u64::from)
     }
 
-    /// Whether ceilings can hold its clocks: it has power limits, or turbo depends on active cores.
+    /// Whether ceilings can hold its clocks: it has power limits or a temperature, or turbo depends on active cores.
     #[must_use]
     pub fn has_ceilings(&self) -> bool {
         let turbo = |c: &Cluster| c.clock.as_ref().is_some_and(|clock| !clock.turbo.is_empty());
-        self.power_limits.named().next().is_some() || self.clusters.iter().any(turbo)
+        self.heat.is_some() || self.power_limits.named().next().is_some() || self.clusters.iter().any(turbo)
     }
 
     /// What it draws while all CPUs are in the idle state that draws least of those that are on, at the lowest clocks, uW or

@@ -15,6 +15,8 @@ pub(crate) struct Package {
     allow: Vec<usize>,
     /// The level that all of them allow.
     level: usize,
+    /// What it draws besides while awake, for its temperature, uW; less than nothing where it is cool.
+    leaks_uw: i64,
     since_ns: u64,
 }
 
@@ -27,15 +29,24 @@ impl Package {
         let powers_uw = package.powers_uw();
         let mut allow = vec![0; powers_uw.len()];
         allow[0] = cpus.len();
-        Self { powers_uw, allow, cpus, level: 0, since_ns: 0 }
+        Self { powers_uw, allow, cpus, level: 0, leaks_uw: 0, since_ns: 0 }
     }
 
     /// What was drawn since the last call, fJ or the tables' relative equivalent.
     pub(crate) fn drawn_fj(&mut self, now_ns: u64) -> u128 {
         let ns = now_ns.saturating_sub(self.since_ns);
         self.since_ns = self.since_ns.max(now_ns);
-        let power_uw = self.powers_uw.get(self.level).copied().unwrap_or(0);
+        let Some(power_uw) = self.powers_uw.get(self.level) else { return 0 };
+        let power_uw =
+            if self.level == 0 { power_uw.saturating_add_signed(self.leaks_uw) } else { *power_uw };
         u128::from(power_uw) * u128::from(ns)
+    }
+
+    /// It leaks so much from now on; gives what was drawn until then.
+    pub(crate) fn leak(&mut self, now_ns: u64, more_uw: i64) -> u128 {
+        let drawn = self.drawn_fj(now_ns);
+        self.leaks_uw = more_uw;
+        drawn
     }
 
     /// CPU `c` is in this idle state from now on, or in none; gives what was drawn until then.

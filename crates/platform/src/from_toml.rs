@@ -46,6 +46,7 @@ struct RawPlatform {
     battery: Option<blocks::RawBattery>,
     package: Option<blocks::RawPackage>,
     limits: Option<blocks::RawLimits>,
+    thermal: Option<blocks::RawThermal>,
     #[serde(default)]
     cluster: Vec<Spanned<RawCluster>>,
 }
@@ -166,6 +167,15 @@ impl Platform {
                 "CPUs that take turns on one thread share no core: remove one of them",
             ));
         }
+        if let Some(leakage) =
+            raw.thermal.as_ref().and_then(|t| t.leakage.as_ref()).filter(|_| raw.package.is_none())
+        {
+            return Err(at.err(
+                &leakage.at_mc.span(),
+                "thermal: leakage without a [package]".to_string(),
+                "it adds to what the package draws while awake: add [package], with awake = 0 where nothing is known",
+            ));
+        }
         Ok(Self {
             id: id.clone(),
             name: raw.name.get_ref().clone(),
@@ -178,6 +188,7 @@ impl Platform {
             battery: raw.battery.as_ref().map(|b| at.battery(b)).transpose()?,
             package: raw.package.as_ref().map(|p| at.package(p, &clusters)).transpose()?,
             limits: raw.limits.as_ref().map(|l| at.limits(l)).transpose()?,
+            thermal: raw.thermal.as_ref().map(|t| at.thermal(t)).transpose()?,
             clusters,
             notes: raw.notes,
             sources: raw.sources,

@@ -29,6 +29,7 @@ mod shipped;
 mod sysfs;
 mod sysfs_cat;
 mod sysfs_platform;
+mod thermal;
 mod to_toml;
 
 pub use battery::Battery;
@@ -51,3 +52,4 @@ pub use scan::Roots;
 pub use shipped::{find, shipped};
 pub use sysfs::{COUNTER_MAX, SysfsDump, SysfsState};
 pub use sysfs_cat::CatDump;
+pub use thermal::Thermal;

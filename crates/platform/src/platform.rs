@@ -5,6 +5,7 @@ use idlewise_model::IdleTable;
 
 use crate::{
     Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, Package, PlatformError, PowerData, PowerLimits,
+    Thermal,
 };
 
 /// The largest capacity: the fastest CPU of a machine at its highest clock has it (`SCHED_CAPACITY_SCALE`).
@@ -57,6 +58,8 @@ pub struct Platform {
     pub package: Option<Package>,
     /// The limits of its power that its firmware sets, where somebody says which.
     pub limits: Option<PowerLimits>,
+    /// How it warms up, where somebody says it.
+    pub thermal: Option<Thermal>,
     /// At least one; no CPU is in two.
     pub clusters: Vec<Cluster>,
     /// What a reader of results should know.

@@ -119,6 +119,7 @@ impl SysfsDump {
             battery: None,
             package: None,
             limits: None,
+            thermal: None,
             clusters: clusters?,
             notes,
         })

@@ -71,6 +71,21 @@ impl Platform {
             out.raw("step_us", limits.step_ns / 1000);
             out.text("source", &limits.source);
         }
+        if let Some(thermal) = &self.thermal {
+            let heat = &thermal.heat;
+            out.line("\n[thermal]");
+            out.raw("ambient_mc", heat.ambient_mc);
+            out.raw("resistance_mk_per_w", heat.mk_per_w);
+            out.raw("capacity_mj_per_k", thermal.capacity_mj_per_k);
+            if let Some(trip) = heat.trip_mc {
+                out.raw("trip_mc", trip);
+            }
+            if let Some(l) = heat.leakage {
+                let (uw, at, doubles) = (l.uw, l.at_mc, l.doubles_mk);
+                out.raw("leakage", format!("{{ power = {uw}, at_mc = {at}, doubles_mk = {doubles} }}"));
+            }
+            out.text("source", &thermal.source);
+        }
         for c in &self.clusters {
             out.cluster(c);
         }

@@ -126,7 +126,7 @@ fn wrong_keys_and_types() {
         "hz = 250",
         "hertz = 250",
         &format!(
-            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `package`, `limits`, `cluster`; {see}"
+            "b.toml:4: unknown field `hertz`, expected one of `format`, `id`, `name`, `hz`, `hz_note`, `one_cache`, `one_thread`, `notes`, `sources`, `costs`, `battery`, `package`, `limits`, `thermal`, `cluster`; {see}"
         ),
     );
     says(
@@ -482,4 +482,90 @@ fn a_damaged_file_never_panics() {
             Err(e) => assert!(e.to_string().starts_with("b.toml:"), "{e}"),
         }
     }
+}
+
+#[test]
+fn limits_turbo_levels_and_temperature_come_back_from_their_own_text_and_must_make_sense() {
+    const ALL: &str = r#"
+format = 1
+id = "b"
+name = "B"
+[package]
+awake = 900
+always = 7
+level = [{ from = "idle", power = 500 }, { from = "off", power = 20 }]
+source = "s"
+[limits]
+pl1 = { power = 6000000, window_us = 28000000, clamp = true }
+pl2 = { power = 12000000, window_us = 976, clamp = false }
+step_us = 500
+source = "s"
+[thermal]
+ambient_mc = 25000
+resistance_mk_per_w = 6000
+capacity_mj_per_k = 150
+trip_mc = 95000
+leakage = { power = 300, at_mc = 60000, doubles_mk = 20000 }
+source = "s"
+[[cluster]]
+name = "all"
+cpus = "0-3"
+[[cluster.state]]
+name = "idle"
+exit_latency_us = 1
+residency_us = 1
+[[cluster.state]]
+name = "off"
+exit_latency_us = 100
+residency_us = 300
+[cluster.clock]
+transition_latency_us = 0
+invariant = true
+base_khz = 1500
+turbo = [{ cores = 1, khz = 2000 }, { cores = 4, khz = 1000 }]
+inactive_from = "off"
+source = "s"
+points = [{ khz = 1000 }, { khz = 2000 }]
+"#;
+    let p = Platform::from_toml(ALL, "b.toml").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
+    let package = p.package.as_ref().unwrap();
+    assert_eq!(package.powers_uw(), [907, 507, 27]);
+    assert_eq!(package.level_states(&p.clusters[0].table), [0, 1]);
+    let limits = p.limits.as_ref().unwrap();
+    assert_eq!(limits.limits.pl2.map(|l| (l.window_ns, l.clamp)), Some((976_000, false)));
+    assert_eq!(p.thermal.as_ref().unwrap().heat.window_ns, 900_000_000);
+    for (from, to, words) in [
+        ("power = 500 }", "power = 901 }", "package: level: power 901 above 900"),
+        ("from = \"idle\", power = 500", "from = \"off\", power = 500", "level from `off` after one as deep"),
+        ("from = \"off\", power", "from = \"C9\", power", "cluster `all` has no idle state `C9`"),
+        ("always = 7", "from = \"off\"", "package: `from` together with levels"),
+        ("window_us = 976", "window_us = 0", "limits: pl2: window_us is 0, expected us from 1"),
+        ("power = 6000000", "power = 0", "limits: pl1: power is 0, expected uW from 1"),
+        ("step_us = 500", "step_us = 0", "limits: step_us is 0, expected us from 1 to 1000000"),
+        (", clamp = false", "", "missing field `clamp`"),
+        ("pl2 =", "pl3 =", "unknown field `pl3`"),
+        (
+            "trip_mc = 95000",
+            "trip_mc = 25000",
+            "thermal: trip_mc is 25000, expected thousandths of a degree C from 25001",
+        ),
+        ("doubles_mk = 20000", "doubles_mk = 0", "thermal: leakage: doubles_mk is 0, expected mK from 1000"),
+        ("resistance_mk_per_w = 6000", "resistance_mk_per_w = 0", "thermal: resistance_mk_per_w is 0"),
+        (
+            "khz = 2000 }, { cores = 4, khz = 1000",
+            "khz = 1000 }, { cores = 4, khz = 2000",
+            "more cores have no higher clock",
+        ),
+        ("inactive_from = \"off\"", "inactive_from = \"C9\"", "inactive_from: there is no idle state `C9`"),
+        ("base_khz = 1500", "base_khz = 0", "base_khz is 0, expected kHz from 1"),
+    ] {
+        assert!(ALL.contains(from), "{from}");
+        let why = Platform::from_toml(&ALL.replacen(from, to, 1), "b.toml").unwrap_err().to_string();
+        assert!(why.contains(words), "{from} > {to}: {why}");
+    }
+    let (head, rest) = ALL.split_once("[package]").unwrap();
+    let without = format!("{head}[limits]{}", rest.split_once("[limits]").unwrap().1);
+    let why = Platform::from_toml(&without, "b.toml").unwrap_err().to_string();
+    assert!(why.contains("thermal: leakage without a [package]"), "{why}");
 }

@@ -22,8 +22,18 @@ fn these_machines_have_clocks_and_no_others() {
         .map(|(id, _)| *id)
         .filter(|id| find(id).unwrap().clusters.iter().all(|c| c.clock.is_some()))
         .collect();
-    let expected =
-        ["hikey620", "hikey960", "juno", "msm8996", "pixel6", "rk3399", "rk3399-op1", "sandy-bridge"];
+    let expected = [
+        "hikey620",
+        "hikey960",
+        "jasper-lake",
+        "jasper-lake-bxt",
+        "juno",
+        "msm8996",
+        "pixel6",
+        "rk3399",
+        "rk3399-op1",
+        "sandy-bridge",
+    ];
     assert_eq!(with, expected);
 }
 

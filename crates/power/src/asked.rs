@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{Limit, Limits};
 
-/// Rows of one range at most: what is more is a mistake of the step.
+/// Rows of all ranges together at most: what is more is a mistake of a step.
 const MOST_ROWS: u64 = 1000;
 /// A megawatt, uW: no package draws more.
 const MOST_UW: u64 = 1_000_000_000_000;
@@ -82,6 +82,10 @@ impl Asked {
                 return Err(error(item, "is given twice", "each limit once"));
             }
             items.push(read);
+        }
+        let rows = items.iter().fold(1, |n: u64, item| n.saturating_mul(item.powers_uw.len() as u64));
+        if rows > MOST_ROWS {
+            return Err(error(text, "has ranges of more than 1000 rows together", POWER));
         }
         Ok(Self { items, none: false })
     }

@@ -12,8 +12,8 @@
 //! So a load that draws more than the limit runs freely until the average is there, then alternates between the two steps next to
 //! the limit.
 
-use crate::watching::{CauseSeen, LimitSeen, Seen};
-use crate::{Limit, Limits, RunningAverage};
+use crate::watching::{CauseSeen, HeatSeen, LimitSeen, Seen};
+use crate::{Heat, Limit, Limits, RunningAverage};
 
 /// Looks in a window: 25 steps of 1/1024 of it are short against the window, so that the average goes little above the limit
 /// while the ceiling comes down. An assumption; no vendor publishes the loop.
@@ -46,6 +46,8 @@ pub struct Setup {
     pub domains: Vec<Domain>,
     /// The average at the start where a limit does not say it, uW.
     pub idle_uw: u64,
+    /// How it warms up, where that is known.
+    pub heat: Option<Heat>,
 }
 
 /// What a look finds.
@@ -71,6 +73,8 @@ pub struct Control {
     loops: Vec<Loop>,
     /// By domain: the highest point for the number of active cores.
     turbo_points: Vec<usize>,
+    /// The average of power that is its temperature.
+    heat: Option<(Heat, RunningAverage)>,
     looked_ns: u64,
     seen: Seen,
 }
@@ -91,13 +95,18 @@ impl Control {
     /// Limits of a package whose clocks no ceiling holds yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let Setup { limits, step_ns, domains, idle_uw } = setup;
+        let Setup { limits, step_ns, domains, idle_uw, heat } = setup;
         assert!(step_ns > 0, "a step takes time");
         let tops: Vec<usize> = domains.iter().map(Domain::top).collect();
         let turbo = domains.iter().any(|d| !d.turbo.is_empty()).then(CauseSeen::default);
-        let mut seen = Seen { turbo, ..Seen::default() };
+        let at_start = |h: &Heat| {
+            let now_mc = h.temperature_mc(idle_uw as f64).round() as i64;
+            HeatSeen { now_mc, peak_mc: now_mc }
+        };
+        let mut seen = Seen { turbo, heat: heat.as_ref().map(at_start), ..Seen::default() };
         let mut loops = Vec::new();
-        for (name, limit) in limits.named() {
+        let trip = heat.and_then(|h| h.trip()).map(|limit| ("trip", limit));
+        for (name, limit) in limits.named().chain(trip) {
             let start_uw = limit.start_uw.unwrap_or(idle_uw);
             let average = RunningAverage::new(limit.window_ns, start_uw);
             seen.limits.push(LimitSeen {
@@ -118,7 +127,8 @@ impl Control {
                 floors: domains.iter().map(|d| if limit.clamp { 0 } else { d.base.min(d.top()) }).collect(),
             });
         }
-        Self { step_ns, domains, loops, turbo_points: tops, looked_ns: 0, seen }
+        let heat = heat.map(|h| (h, RunningAverage::new(h.window_ns, idle_uw)));
+        Self { step_ns, domains, loops, turbo_points: tops, heat, looked_ns: 0, seen }
     }
 
     /// When the next look is, ns.
@@ -145,6 +155,14 @@ impl Control {
 
     /// Takes a look, and moves ceilings.
     pub fn look(&mut self, look: &Look<'_>) {
+        if let (Some((heat, average)), Some(seen)) = (&mut self.heat, &mut self.seen.heat)
+            && look.now_ns > self.looked_ns
+        {
+            let ns = look.now_ns - self.looked_ns;
+            average.advance((look.drawn_fj - self.seen.drawn_fj) as f64 / ns as f64, ns);
+            seen.now_mc = heat.temperature_mc(average.uw()).round() as i64;
+            seen.peak_mc = seen.peak_mc.max(seen.now_mc);
+        }
         self.count(look);
         for (l, seen) in self.loops.iter_mut().zip(&mut self.seen.limits) {
             // The last look of a run may come sooner.
@@ -199,6 +217,12 @@ impl Control {
         if any {
             self.seen.held_ns += ns;
         }
+    }
+
+    /// What leaks more than at the temperature for which the machine's powers are, uW.
+    #[must_use]
+    pub fn more_leakage_uw(&self) -> i64 {
+        self.heat.as_ref().map_or(0, |(heat, average)| heat.more_leakage_uw(average))
     }
 
     /// What was seen until now.

@@ -12,11 +12,13 @@
 mod asked;
 mod average;
 mod control;
+mod heat;
 mod limit;
 mod watching;
 
 pub use asked::{Asked, AskedError, Row};
 pub use average::RunningAverage;
 pub use control::{Control, Domain, Look, Setup, Turbo};
+pub use heat::{Heat, Leakage};
 pub use limit::{Limit, Limits};
-pub use watching::{CauseSeen, LimitSeen, Seen};
+pub use watching::{CauseSeen, HeatSeen, LimitSeen, Seen};

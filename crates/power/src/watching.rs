@@ -11,6 +11,8 @@ pub struct Seen {
     pub limits: Vec<LimitSeen>,
     /// The ceiling by the number of active cores, where the machine has one.
     pub turbo: Option<CauseSeen>,
+    /// Its temperature, where it is modelled.
+    pub heat: Option<HeatSeen>,
     /// Time for which any ceiling held the clock of a domain with an active core below what was asked for, ns.
     pub held_ns: u64,
 }
@@ -22,6 +24,13 @@ pub struct CauseSeen {
     pub held_ns: u64,
     /// When that first was so, ns.
     pub first_ns: Option<u64>,
+}
+
+/// The temperature at looks, thousandths of a degree C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeatSeen {
+    pub now_mc: i64,
+    pub peak_mc: i64,
 }
 
 /// What was seen of one limit.

@@ -58,6 +58,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
         ("pl1=8W..4W/1W:28s", "is a range without an end"),
         ("pl1=4W..8W/0W:28s", "is a range without an end"),
         ("pl1=1W..9W/1mW:28s", "more than 1000 rows"),
+        ("pl1=1W..90W/1W:28s,pl2=1W..90W/1W:1ms", "has ranges of more than 1000 rows together"),
         ("pl1=4W:28s,pl1=5W:28s", "is given twice"),
         ("pl1=4W:28s:clamp:clamp", "has a part too many"),
         ("pl1=4W:28s@", "has no power after @"),

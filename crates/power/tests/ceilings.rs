@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do averages follow their formula, and do ceilings keep them at the limit?
 
-use idlewise_power::{Control, Domain, Limit, Limits, Look, RunningAverage, Setup, Turbo};
+use idlewise_power::{Control, Domain, Heat, Leakage, Limit, Limits, Look, RunningAverage, Setup, Turbo};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -27,6 +27,24 @@ fn an_average_is_exact_over_constant_power_however_it_is_cut() {
     assert!((whole.uw() - 6e6).abs() < 1e-3);
 }
 
+/// Package power in samples of 5 s of a 6 W Chromebook around its one episode at PL1 (linux-pm, 2025-10-15 Senozhatsky,
+/// 41ecc6323d), and the average that throttling follows: it begins in the sample in which that passes 6 W.
+#[test]
+fn the_average_of_a_posted_log_passes_the_limit_where_throttling_begins() {
+    let base =
+        [(9.49, 4.58), (8.63, 5.24), (9.07, 5.87), (7.47, 6.13), (5.57, 6.04), (5.74, 5.99), (5.67, 5.94)];
+    let revert =
+        [(2.15, 3.00), (6.26, 3.53), (8.67, 4.37), (8.22, 5.00), (9.00, 5.66), (8.62, 6.14), (5.61, 6.05)];
+    for (samples, throttled_from) in [(base, 3), (revert, 5)] {
+        let mut average = RunningAverage::new(28 * S, (samples[0].1 * 1e6) as u64);
+        for (i, (watts, ewma)) in samples.iter().enumerate().skip(1) {
+            average.advance(watts * 1e6, 5 * S);
+            assert!((average.uw() / 1e6 - ewma).abs() < 0.02, "{i}: {} {ewma}", average.uw());
+            assert!(i > throttled_from || (average.uw() > 6e6) == (i == throttled_from), "{i}");
+        }
+    }
+}
+
 /// 800 to 3300 MHz in steps of 100, power as f^2.8, 5 W per GHz^2.8 over 13: four cores that draw 9.9 W at the top.
 fn full_uw() -> Vec<u64> {
     (8..=33).map(|f| (0.35e6 * (f64::from(f) / 10.0).powf(2.8)) as u64).collect()
@@ -38,6 +56,7 @@ fn setup(pl1: Option<Limit>, pl2: Option<Limit>) -> Setup {
         step_ns: 400_000,
         domains: vec![Domain { full_uw: full_uw(), base: 3, turbo: Vec::new() }],
         idle_uw: 1_000_000,
+        heat: None,
     }
 }
 
@@ -174,4 +193,33 @@ fn turbo_depends_on_the_number_of_active_cores() {
     let seen = control.seen().clone();
     assert_eq!(seen.turbo.unwrap().held_ns, 400_000);
     assert_eq!((seen.turbo.unwrap().first_ns, seen.held_ns), (Some(800_000), 400_000));
+}
+
+#[test]
+fn a_trip_is_a_limit_of_temperature_and_leakage_doubles() {
+    let leakage = Leakage { uw: 400_000, at_mc: 60_000, doubles_mk: 20_000 };
+    let heat = Heat {
+        ambient_mc: 25_000,
+        mk_per_w: 6_000,
+        window_ns: 2 * S,
+        trip_mc: Some(61_000),
+        leakage: Some(leakage),
+    };
+    // 36 K over 6 K/W.
+    assert_eq!(heat.trip().unwrap().power_uw, 6_000_000);
+    let mut average = RunningAverage::new(2 * S, 0);
+    for (watts, more_uw) in
+        [((60.0 - 25.0) / 6.0, 0), ((80.0 - 25.0) / 6.0, 400_000), ((40.0 - 25.0) / 6.0, -200_000)]
+    {
+        average.advance(watts * 1e6, 1000 * S);
+        assert_eq!(heat.more_leakage_uw(&average), more_uw);
+    }
+    average.advance(1e12, 1000 * S);
+    assert_eq!(heat.more_leakage_uw(&average), 1_000_000_000 - 400_000, "it has an end");
+    let mut control = Control::new(Setup { heat: Some(heat), ..setup(None, None) });
+    let history = play(&mut control, &[(100, 30 * S), (0, 30 * S)], 2 * S);
+    let hot = control.seen().heat.unwrap();
+    assert!((61_000..62_000).contains(&hot.peak_mc), "{hot:?}");
+    assert_eq!((hot.now_mc, control.seen().limits[0].name.as_str()), (31_000, "trip"));
+    assert!(history.iter().any(|(_, a, p)| (a - 6e6).abs() < 10_000.0 && *p == 18));
 }

@@ -6,7 +6,7 @@ use crate::common;
 use common::{Log, MS, US, draws_sleep, draws_work, run_with, setting, sleep, task, work, workload};
 use idlewise_parts::{Costs, Machine, SimEvent};
 use idlewise_platform::{Package, PackageLevel, Platform};
-use idlewise_power::{Limit, Limits, Seen};
+use idlewise_power::{Heat, Leakage, Limit, Limits, Seen};
 use idlewise_sim::{Outcome, Setting};
 use proptest::prelude::*;
 
@@ -236,4 +236,37 @@ fn a_package_draws_by_what_its_shallowest_cpu_allows() {
         (since_ns, states[c]) = (t, level);
     }
     assert_eq!(deep.energy.package_fj, fj);
+}
+
+#[test]
+fn a_warm_package_leaks_more_and_a_trip_lowers_its_clocks() {
+    let platform = platform();
+    let load = workload((0..4).map(|_| task("busy", vec![work(700 * MS)])).collect());
+    let heat =
+        |trip_mc, leakage| Heat { ambient_mc: 25_000, mk_per_w: 5_000, window_ns: S, trip_mc, leakage };
+    let leakage = Leakage { uw: 800_000, at_mc: 50_000, doubles_mk: 30_000 };
+    let run = |heat: Option<Heat>| {
+        let machine = Machine { heat, ..machine(&platform, None, None) };
+        run_with(&machine, &load, "menu", &setting(20_000)).0
+    };
+    let (none, plain, leaks, trips) = (
+        run(None),
+        run(Some(heat(None, None))),
+        run(Some(heat(None, Some(leakage)))),
+        run(Some(heat(Some(70_000), Some(leakage)))),
+    );
+    assert_eq!(plain.energy, none.energy);
+    // 1.6 W and four cores of 2.3 W are 10.8 W and 79 degrees: what leaks there warms it up again.
+    let hot = |out: &Outcome| seen(out).heat.unwrap();
+    assert!((78_000..80_000).contains(&hot(&plain).now_mc), "{:?}", hot(&plain));
+    let more_uw = (leaks.energy.package_fj - plain.energy.package_fj) as u64 / leaks.end_ns;
+    let factor = 2_f64.powf((hot(&leaks).now_mc - 50_000) as f64 / 30e3) - 1.0;
+    // The mean has the warming up in it.
+    assert!((more_uw as f64 / 8e5 / factor - 0.9).abs() < 0.05, "{more_uw} {factor}");
+    assert!((69_500..70_500).contains(&hot(&trips).now_mc), "{:?}", hot(&trips));
+    assert!(hot(&trips).peak_mc < 71_500 && trips.work < plain.work);
+    for out in [&plain, &leaks, &trips] {
+        assert_eq!(seen(out).drawn_fj, out.energy.sum_fj());
+    }
+    assert_eq!(run(Some(heat(Some(70_000), Some(leakage)))), trips);
 }

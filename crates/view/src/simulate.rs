@@ -168,6 +168,7 @@ fn table(r: &SimulateReport, about: &str) -> Option<Table> {
             FactUnit::Energy => format!("{} [{}]", fact.name, if r.energy_measured { "mW" } else { "rel" }),
             FactUnit::Milliwatt => format!("{} [mW]", fact.name),
             FactUnit::Millijoule => format!("{} [mJ]", fact.name),
+            FactUnit::Celsius => format!("{} [degrees C]", fact.name),
             FactUnit::Milliampere => format!("{} [mA]", fact.name),
             FactUnit::MilliampereHour => format!("{} [mAh]", fact.name),
             _ => fact.name.clone(),
@@ -202,7 +203,7 @@ fn cell(fact: &FactSummary) -> String {
         | FactUnit::Millijoule
         | FactUnit::Milliampere
         | FactUnit::MilliampereHour => format!("{v:.3}"),
-        FactUnit::PerSecond => format!("{v:.1}"),
+        FactUnit::PerSecond | FactUnit::Celsius => format!("{v:.1}"),
         FactUnit::Khz => format!("{:.0} MHz", v / 1000.0),
     };
     let mut text = value(s.mean);

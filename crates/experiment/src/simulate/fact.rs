@@ -19,6 +19,8 @@ pub enum FactUnit {
     Khz,
     Microjoule,
     Millijoule,
+    /// Degrees.
+    Celsius,
     Milliwatt,
     Milliampere,
     MilliampereHour,

@@ -47,13 +47,20 @@ fn limits(f: &mut Facts, machine: &Machine<'_>, workload: &Workload, out: &Outco
         };
         add("limited %", FactUnit::Percent, share(limit.cause.held_ns));
         add("first limited", FactUnit::Ns, first(limit.cause.first_ns));
-        add("average at the end", FactUnit::Milliwatt, limit.average_uw as f64 / 1e3);
-        add("average max", FactUnit::Milliwatt, limit.peak_uw as f64 / 1e3);
+        // Of a trip the average is the temperature.
+        if limit.name != "trip" {
+            add("average at the end", FactUnit::Milliwatt, limit.average_uw as f64 / 1e3);
+            add("average max", FactUnit::Milliwatt, limit.peak_uw as f64 / 1e3);
+        }
         add("average above %", FactUnit::Percent, share(limit.above_ns));
         add("at the lowest clock and above %", FactUnit::Percent, share(limit.helpless_ns));
     }
     if let Some(turbo) = seen.turbo {
         f.add("limit", "turbo limited %", FactUnit::Percent, share(turbo.held_ns));
+    }
+    if let Some(heat) = seen.heat {
+        f.add("limit", "temperature at the end", FactUnit::Celsius, heat.now_mc as f64 / 1e3);
+        f.add("limit", "temperature max", FactUnit::Celsius, heat.peak_mc as f64 / 1e3);
     }
     // Seconds of work of the fastest CPU at its highest clock.
     let work_s = out.work as f64 / f64::from(1 << 20) / 1e9;

@@ -29,9 +29,13 @@ pub(super) fn rows(
         possible(&row.limits, platform, machine).map_err(|why| match request.power_limit {
             Some(_) => CommandError::conflict(&[OPTION, "--platform"], format!("{OPTION}: {why}")),
             None => {
-                let way =
-                    format!("{}: its [limits]: {why}; `{OPTION} none` simulates it without", platform.id);
-                CommandError::conflict(&["--platform"], way)
+                let limited = row.limits.named().next().is_some();
+                let way = if limited {
+                    format!("; `{OPTION} none` simulates it without limits")
+                } else {
+                    String::new()
+                };
+                CommandError::conflict(&["--platform"], format!("{}: {why}{way}", platform.id))
             }
         })?;
     }
@@ -44,7 +48,7 @@ pub(super) fn rows(
 /// With what is missing, or what was expected.
 fn possible(limits: &Limits, platform: &Platform, machine: &Machine<'_>) -> Result<(), String> {
     let id = &platform.id;
-    if limits.named().next().is_none() {
+    if limits.named().next().is_none() && machine.heat.is_none() {
         return Ok(());
     }
     let points = || machine.clocks.iter().flat_map(|c| &c.points);
@@ -53,7 +57,7 @@ fn possible(limits: &Limits, platform: &Platform, machine: &Machine<'_>) -> Resu
     };
     if !points().all(measured) {
         return Err(format!(
-            "a limit is in watts, and the powers of {id} are relative; expected a platform with [cluster.power] \
+            "limits and temperatures need watts, and the powers of {id} are relative; expected a platform with [cluster.power] \
              in uw for every cluster (docs/reference/platform-format.md)"
         ));
     }

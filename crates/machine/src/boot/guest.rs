@@ -53,6 +53,7 @@ pub fn guest(platform: &Platform, cpufreq: bool) -> Platform {
         battery: None,
         package: None,
         limits: None,
+        thermal: None,
         clusters: platform.clusters.iter().map(cluster).collect(),
         ..platform.clone()
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The blocks `[costs]`, `[battery]`, `[package]` and `[limits]`.
+//! The blocks `[costs]`, `[battery]`, `[package]`, `[limits]` and `[thermal]`.
 
-use idlewise_power::{Limit, Limits};
+use idlewise_power::{Heat, Leakage, Limit, Limits};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::reader::Reader;
-use crate::{Battery, Cluster, Costs, Package, PackageLevel, PlatformError, PowerLimits};
+use crate::{Battery, Cluster, Costs, Package, PackageLevel, PlatformError, PowerLimits, Thermal};
 
 /// A kernel that takes longer for one thing is no kernel.
 const COST_MAX_NS: i64 = 10_000_000;
@@ -18,6 +18,10 @@ const SAMPLE_MS: (i64, i64) = (10, 60_000);
 /// As that of a CPU.
 const POWER_MAX: i64 = 1_000_000_000;
 const STEP_MAX_UA: i64 = 1_000_000;
+/// Colder and hotter than any machine runs.
+const TEMPERATURE_MC: (i64, i64) = (-100_000, 300_000);
+/// A megakelvin a watt, a megajoule a kelvin.
+const THERMAL_MAX: i64 = 1_000_000_000;
 /// A day.
 const WINDOW_MAX_US: i64 = 86_400_000_000;
 /// A second.
@@ -91,7 +95,54 @@ struct RawLimit {
     clamp: bool,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawThermal {
+    ambient_mc: Spanned<i64>,
+    resistance_mk_per_w: Spanned<i64>,
+    capacity_mj_per_k: Spanned<i64>,
+    trip_mc: Option<Spanned<i64>>,
+    pub(super) leakage: Option<RawLeakage>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLeakage {
+    power: Spanned<i64>,
+    pub(super) at_mc: Spanned<i64>,
+    doubles_mk: Spanned<i64>,
+}
+
 impl Reader<'_> {
+    pub(super) fn thermal(&self, raw: &RawThermal) -> Result<Thermal, PlatformError> {
+        let number = |v: &Spanned<i64>, key: &str, unit: &str, (low, high): (i64, i64)| {
+            self.number(v, &format!("thermal: {key}"), unit, low, high)
+        };
+        let ambient_mc = number(&raw.ambient_mc, "ambient_mc", "thousandths of a degree C", TEMPERATURE_MC)?;
+        let trip = raw.trip_mc.as_ref();
+        let above = (ambient_mc + 1, TEMPERATURE_MC.1);
+        let trip_mc = trip.map(|v| number(v, "trip_mc", "thousandths of a degree C", above)).transpose()?;
+        let leakage = |l: &RawLeakage| {
+            Ok(Leakage {
+                uw: number(&l.power, "leakage: power", "a power", (0, POWER_MAX))?.unsigned_abs(),
+                at_mc: number(&l.at_mc, "leakage: at_mc", "thousandths of a degree C", TEMPERATURE_MC)?,
+                doubles_mk: number(&l.doubles_mk, "leakage: doubles_mk", "mK", (1000, 1_000_000))?
+                    .unsigned_abs(),
+            })
+        };
+        let thermal = |v: &Spanned<i64>, key: &str, unit: &str| {
+            number(v, key, unit, (1, THERMAL_MAX)).map(i64::unsigned_abs)
+        };
+        let mk_per_w = thermal(&raw.resistance_mk_per_w, "resistance_mk_per_w", "mK/W")?;
+        let capacity_mj_per_k = thermal(&raw.capacity_mj_per_k, "capacity_mj_per_k", "mJ/K")?;
+        let leakage = raw.leakage.as_ref().map(leakage).transpose()?;
+        // mK/W times mJ/K are us.
+        let window_ns = mk_per_w.saturating_mul(capacity_mj_per_k).saturating_mul(1000);
+        let heat = Heat { ambient_mc, mk_per_w, window_ns, trip_mc, leakage };
+        Ok(Thermal { heat, capacity_mj_per_k, source: raw.source.clone() })
+    }
+
     pub(super) fn package(&self, raw: &RawPackage, clusters: &[Cluster]) -> Result<Package, PlatformError> {
         let power = |v: &Spanned<i64>, key: &str| {
             self.number(v, &format!("package: {key}"), "a power", 0, POWER_MAX).map(i64::unsigned_abs)

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does `simulate --power-limit` limit, refuse what cannot be, and change nothing where it is not asked for?
+
+use std::process::Command;
+
+use crate::misuse::{Desk, repository};
+use serde_json::Value;
+
+/// FNV-1a, 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// What `idlewise` printed before it knew power limits, as hashes: of commit 27f3800c, of
+/// `simulate WORKLOAD --platform PLATFORM --seconds 0.5 --repeat 2 --governor menu,teo --format FORM`, the version left out.
+const BEFORE: [(&str, &str, &str, u64); 12] = [
+    ("frames", "pixel6", "json", 0x4688_0f90_0ffb_da32),
+    ("frames", "pixel6", "csv", 0x6743_958a_21a3_a555),
+    ("web", "pixel6", "json", 0x3152_60cc_0bc7_70c0),
+    ("web", "pixel6", "csv", 0x01d1_53e2_fe9d_6c2c),
+    ("requests", "skylake-sp", "json", 0x5984_05ed_b664_4ee5),
+    ("requests", "skylake-sp", "csv", 0x8e61_6762_aba3_eb46),
+    ("pingpong", "power9", "json", 0x7c69_750a_8922_685d),
+    ("pingpong", "power9", "csv", 0x1aec_593f_2263_de29),
+    ("reads", "rk3399", "json", 0xf1b3_702a_24ae_638b),
+    ("reads", "rk3399", "csv", 0x9761_d7f2_a0ab_406b),
+    ("periodic", "hikey960", "json", 0xfdab_1ac5_b7df_b1be),
+    ("periodic", "hikey960", "csv", 0xf2a4_d03d_a011_f581),
+];
+
+#[test]
+fn without_limits_every_byte_is_as_before() {
+    let desk = Desk::new();
+    for (workload, platform, form, before) in BEFORE {
+        let on = ["simulate", workload, "--platform", platform, "--seconds", "0.5", "--repeat", "2"];
+        let text = desk.done(&[&on[..], &["--governor", "menu,teo", "--format", form]].concat());
+        let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+        assert_eq!(hash(text.replace(&version, "").as_bytes()), before, "{workload} on {platform} as {form}");
+    }
+}
+
+/// Four tasks that always work on the 6 W Chromebook, for some seconds with a short window.
+const LOAD: &str = r#"{ "tasks": { "busy": { "instance": 4, "loop": -1, "run": 20000 } }, "global": { "duration": 6, "calibration": "CPU0" } }"#;
+
+fn simulate<'a>(limits: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
+    let on = ["simulate", "load.json", "--platform", "jasper-lake", "--governor", "menu", "--repeat", "2"];
+    [&on[..], &["--power-limit", limits], rest].concat()
+}
+
+fn fact(result: &Value, row: usize, about: &str, name: &str) -> f64 {
+    let facts = result["combinations"][row]["facts"].as_array().unwrap();
+    let found = facts.iter().find(|f| f["about"] == about && f["name"] == name);
+    found.unwrap_or_else(|| panic!("no {about} {name}"))["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn a_range_of_limits_gives_a_row_each_with_power_clock_and_work() {
+    let desk = Desk::new();
+    desk.write("load.json", LOAD);
+    let text = desk.done(&simulate("pl1=4W..6W/1W:500ms", &["--format", "json"]));
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let rows = result["combinations"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|c| c["power_limit"].as_str().unwrap()).collect();
+    assert_eq!(names, ["pl1=4W:500ms", "pl1=5W:500ms", "pl1=6W:500ms"]);
+    assert_eq!(result["own_limits"], "pl2=12W:976us");
+    let of =
+        |about: &str, name: &str| -> Vec<f64> { (0..3).map(|row| fact(&result, row, about, name)).collect() };
+    let rises = |values: &[f64]| values.windows(2).all(|w| w[0] < w[1]);
+    for (about, name) in [("energy", "power"), ("work", "done ms/s"), ("clock all", "mean while running")] {
+        assert!(rises(&of(about, name)), "{about} {name}: {:?}", of(about, name));
+    }
+    for (row, watts) in (0..3).zip([4e3, 5e3, 6e3]) {
+        let end = fact(&result, row, "limit", "pl1 average at the end");
+        assert!((end - watts).abs() < 100.0, "{end} {watts}");
+        assert!(fact(&result, row, "limit", "pl1 limited %") > 80.0);
+    }
+    // All that was drawn, over all that was done.
+    let (power, done) = (of("energy", "power")[1], of("work", "done ms/s")[1]);
+    let each = of("work", "energy of a second of work")[1];
+    assert!((power / done * 1000.0 / each - 1.0).abs() < 1e-3, "{power} {done} {each}");
+    let csv = desk.done(&simulate("pl1=4W..6W/1W:500ms", &["--format", "csv"]));
+    assert!(csv.lines().next().unwrap().ends_with(",modes,power_limit"));
+    let table = desk.done(&simulate("pl1=4W..6W/1W:500ms", &[]));
+    assert!(table.contains("pl1=5W:500ms") && table.contains("limited"), "{table}");
+    let free: Value = serde_json::from_str(&desk.done(&simulate("none", &["--format", "json"]))).unwrap();
+    assert!(fact(&free, 0, "work", "done ms/s") > of("work", "done ms/s")[2]);
+}
+
+#[test]
+fn limited_runs_are_the_same_for_any_number_of_threads() {
+    let desk = Desk::new();
+    desk.write("load.json", LOAD);
+    let args = simulate(
+        "pl1=3W..6W/1W:500ms,pl2=8W:976us",
+        &["--cpufreq", "hwp-ewma,hwp-window", "--format", "json"],
+    );
+    let with = |threads: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+        let out = command
+            .args(&args)
+            .env("RAYON_NUM_THREADS", threads)
+            .current_dir(desk.path(""))
+            .output()
+            .unwrap();
+        assert!(out.status.success());
+        out.stdout
+    };
+    let one = with("1");
+    assert_eq!(one, with("3"));
+    // And from the result's own request.
+    desk.write("result.json", &String::from_utf8(one.clone()).unwrap());
+    assert_eq!(desk.done(&["simulate", "--again", "result.json", "--format", "json"]).as_bytes(), one);
+}
+
+#[test]
+fn limits_that_cannot_be_are_refused_with_what_is_missing() {
+    let desk = Desk::new();
+    desk.write("load.json", LOAD);
+    let refused = |limits: &str, expected: &[&str]| desk.refused(&simulate(limits, &[]), expected);
+    refused("pl1=0.5W:28s", &["--power-limit", "pl1 of 0.5 W is not above", "expected more than 1.24 W"]);
+    refused("pl1=6W:0s", &["pl1=6W:0s: has a window of 0", "expected a window above 0"]);
+    refused("pl1=6", &["has no such power", "expected a power in W or mW"]);
+    let on = |platform: &str, expected: &[&str]| {
+        desk.refused(&["simulate", "frames", "--platform", platform, "--power-limit", "pl1=6W:1s"], expected)
+    };
+    on(
+        "rk3399",
+        &[
+            "limits and temperatures need watts, and the powers of rk3399 are relative",
+            "expected a platform with [cluster.power] in uw",
+        ],
+    );
+    let text = std::fs::read_to_string(repository("platforms/jasper-lake.toml")).unwrap();
+    let (head, clock) = text.split_once("[cluster.clock]").unwrap();
+    let power = clock.split_once("[cluster.power]").unwrap().1;
+    desk.write("fixed.toml", &format!("{head}[cluster.power]{power}"));
+    on("./fixed.toml", &["a limit lowers clocks, and jasper-lake has none", "[cluster.clock]"]);
+    let plain = ["simulate", "frames", "--platform", "./fixed.toml"];
+    desk.refused(&plain, &["jasper-lake has none", "`--power-limit none` simulates it without limits"]);
+    desk.write("baseless.toml", &text.replace("base_khz = 1100000\n", ""));
+    let own = ["simulate", "frames", "--platform", "./baseless.toml", "--power-limit", "pl1=6W:no-clamp"];
+    desk.refused(&own, &["pl1 without a clamp ends at the base clock", "expected base_khz"]);
+    let twice = ["simulate", "frames", "--power-limit", "pl1=6W:1s", "--again", "x.json"];
+    desk.refused(&twice, &["--again"]);
+}
