@@ -66,7 +66,7 @@ pub trait Signals {
     /// `ondemand`, `conservative`, `interactive`.
     fn idle_ns(&self, cpu: u32, now_ns: u64) -> u64;
 
-    /// Time in C0 since any fixed moment, as hardware counts it: not in an idle state, or polling, ns. Never falls. Read by: the
+    /// Time awake since any fixed moment as hardware counts it, so that polling is being awake, ns. Never falls. Read by: the
     /// candidates for HWP.
     fn awake_ns(&self, cpu: u32, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.idle_ns(cpu, now_ns))

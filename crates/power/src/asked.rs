@@ -226,7 +226,7 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     Some(value)
 }
 
-/// uW.
+/// Power with its unit, uW.
 fn power(text: &str) -> Option<u64> {
     let text = text.trim();
     let uw = match text.strip_suffix("mW") {

@@ -4,11 +4,10 @@ use crate::{Limit, RunningAverage};
 /// How a package warms up: one thermal resistance to its surroundings, one capacity. Temperatures are thousandths of a degree C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heat {
-    /// Without any power.
+    /// The temperature that it has without any power.
     pub ambient_mc: i64,
-    /// Resistance, mK/W.
     pub mk_per_w: u64,
-    /// Resistance times capacity, ns, not 0.
+    /// The thermal resistance times the capacity, ns, not 0.
     pub window_ns: u64,
     /// The passive trip: above it clocks are lowered.
     pub trip_mc: Option<i64>,

@@ -19,7 +19,6 @@ pub enum FactUnit {
     Khz,
     Microjoule,
     Millijoule,
-    /// Degrees.
     Celsius,
     Milliwatt,
     Milliampere,

@@ -30,7 +30,7 @@ pub(super) const EWMA: GovernorInfo = GovernorInfo {
     kernel: "none: hardware",
     fed_by: "awake_ns",
     evaluates: "each period, whether CPUs idle or not",
-    notes: "HWP's algorithm is not published: this is a candidate. A CPU's demand is its share of time in C0 (polling counts, as \
+    notes: "HWP's algorithm is not published: this is a candidate. A CPU's demand is its share of time awake (polling counts, as \
             hardware counts it) times the clock that was asked for. It goes into a mean that rises with the time constant \
             `up_us` epp / 128 and falls with `down_us`. The clock is the largest mean of the CPUs that share it, over the load \
             aimed at. With the kernel's governor `performance`, intel_pstate sets epp to 0 and the range to its upper end: \
@@ -122,8 +122,8 @@ impl Hwp {
             memory,
             period_ns: params.us("period_us"),
             aim: 512 + 2 * params.number("epp"),
-            min_khz: params.khz_if_known("min_khz").unwrap_or(0),
-            max_khz: params.khz_if_known("max_khz").unwrap_or(u32::MAX),
+            min_khz: params.khz_if_known("min_khz").unwrap_or(clock.table.lowest()),
+            max_khz: params.khz_if_known("max_khz").unwrap_or(clock.table.highest()),
             next_ns: 0,
             last_ns: 0,
             cpus: vec![PerCpu::default(); clock.cpus.len()],

@@ -22,9 +22,9 @@ const STEP_MAX_UA: i64 = 1_000_000;
 const TEMPERATURE_MC: (i64, i64) = (-100_000, 300_000);
 /// A megakelvin a watt, a megajoule a kelvin.
 const THERMAL_MAX: i64 = 1_000_000_000;
-/// A day.
+/// A day: no window is longer.
 const WINDOW_MAX_US: i64 = 86_400_000_000;
-/// A second.
+/// A second: no step takes longer.
 const STEP_MAX_US: i64 = 1_000_000;
 
 #[derive(Deserialize)]
