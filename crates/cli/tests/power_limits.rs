@@ -73,7 +73,9 @@ fn a_range_of_limits_gives_a_row_each_with_power_clock_and_work() {
     let of =
         |about: &str, name: &str| -> Vec<f64> { (0..3).map(|row| fact(&result, row, about, name)).collect() };
     let rises = |values: &[f64]| values.windows(2).all(|w| w[0] < w[1]);
-    for (about, name) in [("energy", "power"), ("work", "done ms/s"), ("clock all", "mean while running")] {
+    for (about, name) in
+        [("energy", "power"), ("work", "throughput ms/s"), ("clock all", "mean while running")]
+    {
         assert!(rises(&of(about, name)), "{about} {name}: {:?}", of(about, name));
     }
     for (row, watts) in (0..3).zip([4e3, 5e3, 6e3]) {
@@ -82,7 +84,7 @@ fn a_range_of_limits_gives_a_row_each_with_power_clock_and_work() {
         assert!(fact(&result, row, "limit", "pl1 limited %") > 80.0);
     }
     // All that was drawn, over all that was done.
-    let (power, done) = (of("energy", "power")[1], of("work", "done ms/s")[1]);
+    let (power, done) = (of("energy", "power")[1], of("work", "throughput ms/s")[1]);
     let each = of("work", "energy of a second of work")[1];
     assert!((power / done * 1000.0 / each - 1.0).abs() < 1e-3, "{power} {done} {each}");
     let csv = printed(&desk, &simulate("pl1=4W..6W/1W:500ms", &["--format", "csv"]));
@@ -91,7 +93,7 @@ fn a_range_of_limits_gives_a_row_each_with_power_clock_and_work() {
     assert!(table.contains("pl1=5W:500ms") && table.contains("limited"), "{table}");
     let free: Value =
         serde_json::from_str(&printed(&desk, &simulate("none", &["--format", "json"]))).unwrap();
-    assert!(fact(&free, 0, "work", "done ms/s") > of("work", "done ms/s")[2]);
+    assert!(fact(&free, 0, "work", "throughput ms/s") > of("work", "throughput ms/s")[2]);
 }
 
 #[test]

@@ -207,7 +207,7 @@ pub(crate) fn simulate_on(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
         energy_grade: weakest.label().to_owned(),
-        energy_measured: weakest == EnergyGrade::Measured,
+        energy_measured: weakest.in_watts(),
         platform: PlatformHead::of(platform, stage.energies()),
         meters: stage.meters.clone(),
         cpus: stage.machine.cpus.len(),

@@ -72,6 +72,12 @@ pub trait Signals {
         now_ns.saturating_sub(self.idle_ns(cpu, now_ns))
     }
 
+    /// How fast the CPU runs now, of 1024 at its clock's highest, where a ceiling may leave less than was asked for. Read by: the
+    /// candidates for HWP.
+    fn delivered(&self, _cpu: u32) -> Option<u64> {
+        None
+    }
+
     /// Time idle while a task of the CPU waited for I/O, ns. Never falls. Read by: the samplers.
     fn iowait_ns(&self, _cpu: u32, _now_ns: u64) -> u64 {
         0

@@ -22,17 +22,27 @@ pub enum EnergyGrade {
     DerivedFromBreakEven,
     /// Published state powers in a unit of their own, such as the tables of early energy-aware scheduling.
     PublishedRelative,
+    /// Watts that a model was given so that it agrees with measured totals of several CPUs; states that these do not tell apart
+    /// are assumed. Transition energy is derived.
+    Fitted,
     /// State powers measured in watts. Transition energy is still derived.
     Measured,
 }
 
 impl EnergyGrade {
+    /// Whether powers are watts, and energies joules.
+    #[must_use]
+    pub fn in_watts(self) -> bool {
+        matches!(self, Self::Fitted | Self::Measured)
+    }
+
     /// The words that belong next to every number that depends on the table.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::DerivedFromBreakEven => "relative, derived from break-even",
             Self::PublishedRelative => "relative, from published state powers",
+            Self::Fitted => "watts of a fit to measured totals, transitions derived from break-even",
             Self::Measured => "measured state powers, transitions derived from break-even",
         }
     }
@@ -175,7 +185,7 @@ impl EnergyTable {
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.grade {
-            EnergyGrade::Measured => "mJ",
+            EnergyGrade::Fitted | EnergyGrade::Measured => "mJ",
             EnergyGrade::PublishedRelative | EnergyGrade::DerivedFromBreakEven => "rel",
         }
     }

@@ -228,7 +228,12 @@ impl Out {
 
     fn power(&mut self, p: &PowerData) {
         self.line("\n[cluster.power]");
-        self.text("unit", if p.grade == EnergyGrade::Measured { "uw" } else { "rel/1000" });
+        let unit = match p.grade {
+            EnergyGrade::Measured => "uw",
+            EnergyGrade::Fitted => "uw-fitted",
+            EnergyGrade::PublishedRelative | EnergyGrade::DerivedFromBreakEven => "rel/1000",
+        };
+        self.text("unit", unit);
         self.text("what", &p.what);
         self.text("source", &p.source);
         self.raw("at_khz", p.at_khz);

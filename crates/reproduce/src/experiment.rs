@@ -101,6 +101,9 @@ pub struct Setup {
     /// The signal that it reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
+    /// Limits of the package's power, as `idlewise simulate --power-limit` takes them, without a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit: Option<String>,
     /// Values of the platform's file that are others, by key as `idlewise simulate --set` has them; numbers are rounded.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, Value>,
@@ -353,6 +356,7 @@ impl Setup {
             governor: self.governor.clone().or_else(|| base.governor.clone()),
             cpufreq: self.cpufreq.clone().or_else(|| base.cpufreq.clone()),
             signal: self.signal.clone().or_else(|| base.signal.clone()),
+            power_limit: self.power_limit.clone().or_else(|| base.power_limit.clone()),
             machine: base.machine.clone().into_iter().chain(self.machine.clone()).collect(),
             workload: kind.workload.clone(),
             json: kind.json.clone(),

@@ -135,6 +135,10 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
         let text = machine_value(e, value, row, point);
         Ok((key.clone(), text.map_err(|why| wrong(format!("machine: {key}: {why}")))?))
     };
+    let power_limit = filled(&s.power_limit)?;
+    if let Some(limit) = power_limit.as_ref().filter(|limit| limit.contains("..")) {
+        return Err(wrong(format!("power_limit: {limit}: expected one value of each limit, not a range")));
+    }
     let request = SimulateRequest {
         workload,
         changes: s.machine.iter().map(changed).collect::<Result<_, ExperimentError>>()?,
@@ -152,7 +156,7 @@ fn job(e: &Experiment, row: &Row, column: &Column, point: &Point) -> Result<Job,
         repeat: e.repeat,
         baseline: None,
         base_mw: None,
-        power_limit: None,
+        power_limit,
     };
     Ok(Job::Simulate { request: Box::new(request), text })
 }

@@ -3,7 +3,6 @@
 
 use idlewise_model::Counted;
 use idlewise_parts::Machine;
-use idlewise_platform::EnergyGrade;
 use idlewise_score::measure::TOO_SHALLOW;
 use idlewise_score::{Counts, Measure, Place, Score, Tally, Unit};
 use idlewise_sim::Outcome;
@@ -64,8 +63,8 @@ fn limits(f: &mut Facts, machine: &Machine<'_>, workload: &Workload, out: &Outco
     }
     // Seconds of work of the fastest CPU at its highest clock.
     let work_s = out.work as f64 / f64::from(1 << 20) / 1e9;
-    f.add("work", "done ms/s", FactUnit::PerSecond, work_s * 1e12 / out.end_ns.max(1) as f64);
-    if machine.clocks.iter().flat_map(|c| &c.points).any(|p| p.energy.grade != EnergyGrade::Measured) {
+    f.add("work", "throughput ms/s", FactUnit::PerSecond, work_s * 1e12 / out.end_ns.max(1) as f64);
+    if machine.clocks.iter().flat_map(|c| &c.points).any(|p| !p.energy.grade.in_watts()) {
         return;
     }
     let mj = out.energy.sum_fj() as f64 / 1e12;

@@ -2,7 +2,7 @@
 //! The power limits of a request, and whether the machine can have them.
 
 use idlewise_parts::Machine;
-use idlewise_platform::{EnergyGrade, Platform};
+use idlewise_platform::Platform;
 use idlewise_power::{Asked, Limit, Limits, Row};
 use idlewise_recording::CommandError;
 
@@ -53,12 +53,12 @@ fn possible(limits: &Limits, platform: &Platform, machine: &Machine<'_>) -> Resu
     }
     let points = || machine.clocks.iter().flat_map(|c| &c.points);
     let measured = |p: &idlewise_parts::Point<'_>| {
-        p.energy.grade == EnergyGrade::Measured && p.shared.is_none_or(|s| s.grade == EnergyGrade::Measured)
+        p.energy.grade.in_watts() && p.shared.is_none_or(|s| s.grade.in_watts())
     };
     if !points().all(measured) {
         return Err(format!(
             "limits and temperatures need watts, and the powers of {id} are relative; expected a platform with [cluster.power] \
-             in uw for every cluster (docs/reference/platform-format.md)"
+             in uw or uw-fitted for every cluster (docs/reference/platform-format.md)"
         ));
     }
     if machine.clocks.iter().all(|c| c.points.len() < 2) {

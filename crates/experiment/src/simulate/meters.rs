@@ -186,5 +186,5 @@ fn grade(machine: &Machine<'_>, clocks: &[usize]) -> Option<EnergyGrade> {
 }
 
 fn none(grade: EnergyGrade) -> Option<String> {
-    (grade != EnergyGrade::Measured).then(|| RELATIVE.to_owned())
+    (!grade.in_watts()).then(|| RELATIVE.to_owned())
 }

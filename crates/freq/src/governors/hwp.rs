@@ -31,7 +31,7 @@ pub(super) const EWMA: GovernorInfo = GovernorInfo {
     fed_by: "awake_ns",
     evaluates: "each period, whether CPUs idle or not",
     notes: "HWP's algorithm is not published: this is a candidate. A CPU's demand is its share of time awake (polling counts, as \
-            hardware counts it) times the clock that was asked for. It goes into a mean that rises with the time constant \
+            hardware counts it) times the clock that it had. It goes into a mean that rises with the time constant \
             `up_us` epp / 128 and falls with `down_us`. The clock is the largest mean of the CPUs that share it, over the load \
             aimed at. With the kernel's governor `performance`, intel_pstate sets epp to 0 and the range to its upper end: \
             `hwp-ewma:epp=0,min_khz=...`. All defaults but epp are assumptions.",
@@ -133,13 +133,14 @@ impl Hwp {
     /// What the CPUs want, of [`FULL`].
     fn demand(&mut self, clock: &Clock, t_ns: u64, signals: &dyn Signals) -> u64 {
         let ns = t_ns.saturating_sub(self.last_ns).max(1);
-        let (cur, highest) = (u64::from(clock.cur), u64::from(clock.table.highest()));
+        let asked = u64::from(clock.cur) * 1024 / u64::from(clock.table.highest());
         let mut largest = 0;
         for (this, &cpu) in self.cpus.iter_mut().zip(&clock.cpus) {
             let awake_ns = signals.awake_ns(cpu, t_ns);
             let busy = awake_ns.saturating_sub(this.awake_ns).min(ns).saturating_mul(FULL) / ns;
             this.awake_ns = awake_ns;
-            largest = largest.max(this.remember(self.memory, busy.saturating_mul(cur) / highest, ns));
+            let speed = signals.delivered(cpu).unwrap_or(asked).min(1024);
+            largest = largest.max(this.remember(self.memory, busy * speed / 1024, ns));
         }
         self.last_ns = t_ns;
         largest

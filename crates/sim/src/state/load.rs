@@ -179,6 +179,11 @@ impl Signals for View<'_, '_> {
         now_ns.saturating_sub(cpu.asleep_ns + slept)
     }
 
+    fn delivered(&self, cpu: u32) -> Option<u64> {
+        let c = cpu as usize;
+        Some(self.cpus[c].speed_alone / u64::from(self.machine.cpus[c].speed).max(1))
+    }
+
     fn idle_ns(&self, cpu: u32, now_ns: u64) -> u64 {
         let cpu = &self.cpus[cpu as usize];
         let running = if cpu.curr.is_some() { now_ns.saturating_sub(cpu.charged_ns) } else { 0 };
