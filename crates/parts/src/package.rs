@@ -9,8 +9,10 @@ use crate::Machine;
 pub(crate) struct Package {
     /// Awake, then in each level.
     powers_uw: Vec<u64>,
-    /// By place of the CPU: the first idle state in which it allows each level, and how many of them it allows.
-    cpus: Vec<(Vec<usize>, usize)>,
+    /// Besides for each CPU that is awake.
+    each_awake_uw: u64,
+    awake: u64,
+    cpus: Vec<Cpu>,
     /// By number of levels: how many CPUs allow just so many.
     allow: Vec<usize>,
     /// The level that all of them allow.
@@ -20,16 +22,29 @@ pub(crate) struct Package {
     since_ns: u64,
 }
 
+#[derive(Debug)]
+struct Cpu {
+    /// The first idle state in which it allows each level.
+    states: Vec<usize>,
+    /// How many levels it allows.
+    allowed: usize,
+    awake: bool,
+}
+
 impl Package {
     /// All CPUs are awake.
     pub(crate) fn new(machine: &Machine<'_>) -> Self {
         let Some(package) = &machine.package else { return Self::default() };
-        let states = |c: &crate::CpuSpec<'_>| (package.level_states(&machine.clusters[c.cluster].table), 0);
-        let cpus: Vec<_> = machine.cpus.iter().map(states).collect();
+        let cpu = |c: &crate::CpuSpec<'_>| {
+            let states = package.level_states(&machine.clusters[c.cluster].table);
+            Cpu { states, allowed: 0, awake: true }
+        };
+        let cpus: Vec<Cpu> = machine.cpus.iter().map(cpu).collect();
+        let (awake, each_awake_uw) = (cpus.len() as u64, package.each_awake_uw);
         let powers_uw = package.powers_uw();
         let mut allow = vec![0; powers_uw.len()];
         allow[0] = cpus.len();
-        Self { powers_uw, allow, cpus, level: 0, leaks_uw: 0, since_ns: 0 }
+        Self { powers_uw, allow, each_awake_uw, awake, cpus, level: 0, leaks_uw: 0, since_ns: 0 }
     }
 
     /// What was drawn since the last call, fJ or the tables' relative equivalent.
@@ -39,7 +54,7 @@ impl Package {
         let Some(power_uw) = self.powers_uw.get(self.level) else { return 0 };
         let power_uw =
             if self.level == 0 { power_uw.saturating_add_signed(self.leaks_uw) } else { *power_uw };
-        u128::from(power_uw) * u128::from(ns)
+        u128::from(power_uw + self.each_awake_uw * self.awake) * u128::from(ns)
     }
 
     /// It leaks so much from now on; gives what was drawn until then.
@@ -51,16 +66,18 @@ impl Package {
 
     /// CPU `c` is in this idle state from now on, or in none; gives what was drawn until then.
     pub(crate) fn change(&mut self, c: usize, now_ns: u64, state: Option<usize>) -> u128 {
-        let Some((states, allowed)) = self.cpus.get_mut(c) else { return 0 };
-        let now = state.map_or(0, |s| states.partition_point(|from| *from <= s));
-        let before = std::mem::replace(allowed, now);
+        let Some(cpu) = self.cpus.get_mut(c) else { return 0 };
+        let now = (state.map_or(0, |s| cpu.states.partition_point(|from| *from <= s)), state.is_none());
+        let before = (cpu.allowed, cpu.awake);
         if before == now {
             return 0;
         }
+        (cpu.allowed, cpu.awake) = now;
         let drawn = self.drawn_fj(now_ns);
-        self.allow[before] -= 1;
-        self.allow[now] += 1;
+        self.allow[before.0] -= 1;
+        self.allow[now.0] += 1;
         self.level = self.allow.iter().position(|cpus| *cpus > 0).unwrap_or(0);
+        self.awake = self.awake + u64::from(now.1) - u64::from(before.1);
         drawn
     }
 }

@@ -27,8 +27,14 @@ impl Platform {
         // Nobody says what a package draws.
         let with_package = changes.keys().any(|key| key.starts_with("package."));
         let source = "not published".to_owned();
-        let none =
-            Package { awake_uw: 0, always_uw: 0, from: None, levels: Vec::new(), source: source.clone() };
+        let none = Package {
+            awake_uw: 0,
+            always_uw: 0,
+            each_awake_uw: 0,
+            from: None,
+            levels: Vec::new(),
+            source: source.clone(),
+        };
         let with_limits = changes.keys().any(|key| key.starts_with("limits."));
         let no_limits =
             PowerLimits { limits: idlewise_power::Limits::default(), step_ns: PowerLimits::STEP_NS, source };

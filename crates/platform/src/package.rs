@@ -9,6 +9,8 @@ pub struct Package {
     pub awake_uw: u64,
     /// Drawn besides all the time, in the same unit: graphics, what has no idle state.
     pub always_uw: u64,
+    /// Drawn besides for each CPU that is awake, in the same unit: what its memory accesses cost outside of it.
+    pub each_awake_uw: u64,
     /// The idle state from which on a CPU lets it sleep, by its name; the first that does not poll where nothing is said. Not
     /// used where there are levels.
     pub from: Option<String>,

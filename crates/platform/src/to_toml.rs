@@ -46,6 +46,9 @@ impl Platform {
             if package.always_uw != 0 {
                 out.raw("always", package.always_uw);
             }
+            if package.each_awake_uw != 0 {
+                out.raw("each_awake", package.each_awake_uw);
+            }
             if let Some(from) = &package.from {
                 out.text("from", from);
             }

@@ -493,6 +493,7 @@ name = "B"
 [package]
 awake = 900
 always = 7
+each_awake = 3
 level = [{ from = "idle", power = 500 }, { from = "off", power = 20 }]
 source = "s"
 [limits]

@@ -169,6 +169,7 @@ fn a_package_draws_while_any_cpu_keeps_it_awake() {
         platform.package = Some(Package {
             awake_uw,
             always_uw: 0,
+            each_awake_uw: 0,
             from: from.clone(),
             levels: Vec::new(),
             source: String::new(),

@@ -196,6 +196,7 @@ fn a_package_draws_by_what_its_shallowest_cpu_allows() {
     platform.package = Some(Package {
         awake_uw: 7_000,
         always_uw: 50,
+        each_awake_uw: 500,
         from: None,
         levels: vec![
             PackageLevel { from: "WFI".to_owned(), power_uw: 3_000 },
@@ -232,7 +233,8 @@ fn a_package_draws_by_what_its_shallowest_cpu_allows() {
     changes.sort_by_key(|(t, ..)| *t);
     let all = changes.into_iter().chain([(deep.end_ns, 0, 0)]);
     for (t, c, level) in all {
-        fj += powers[*states.iter().min().unwrap()] * u128::from(t - since_ns);
+        let awake = states.iter().filter(|level| **level == 0).count() as u128;
+        fj += (powers[*states.iter().min().unwrap()] + 500 * awake) * u128::from(t - since_ns);
         (since_ns, states[c]) = (t, level);
     }
     assert_eq!(deep.energy.package_fj, fj);

@@ -65,6 +65,7 @@ pub(super) struct RawBattery {
 pub(super) struct RawPackage {
     awake: Spanned<i64>,
     always: Option<Spanned<i64>>,
+    each_awake: Option<Spanned<i64>>,
     from: Option<Spanned<String>>,
     #[serde(default)]
     level: Vec<RawLevel>,
@@ -192,6 +193,7 @@ impl Reader<'_> {
         Ok(Package {
             awake_uw,
             always_uw: raw.always.as_ref().map_or(Ok(0), |v| power(v, "always"))?,
+            each_awake_uw: raw.each_awake.as_ref().map_or(Ok(0), |v| power(v, "each_awake"))?,
             from: raw.from.as_ref().map(|f| f.get_ref().clone()),
             levels,
             source: raw.source.clone(),
