@@ -128,7 +128,7 @@ fn limits_that_cannot_be_are_refused_with_what_is_missing() {
     let desk = Desk::new();
     desk.write("load.json", LOAD);
     let refused = |limits: &str, expected: &[&str]| desk.refused(&simulate(limits, &[]), expected);
-    refused("pl1=0.5W:28s", &["--power-limit", "pl1 of 0.5 W is not above", "expected more than 1.24 W"]);
+    refused("pl1=0.5W:28s", &["--power-limit", "pl1 of 0.5 W is not above", "expected more than 1.49 W"]);
     refused("pl1=6W:0s", &["pl1=6W:0s: has a window of 0", "expected a window above 0"]);
     refused("pl1=6", &["has no such power", "expected a power in W or mW"]);
     let on = |platform: &str, expected: &[&str]| {
