@@ -90,7 +90,9 @@ fn a_range_of_limits_gives_a_row_each_with_power_clock_and_work() {
     let csv = printed(&desk, &simulate("pl1=4W..6W/1W:500ms", &["--format", "csv"]));
     assert!(csv.lines().next().unwrap().ends_with(",modes,power_limit"));
     let table = printed(&desk, &simulate("pl1=4W..6W/1W:500ms", &[]));
-    assert!(table.contains("pl1=5W:500ms") && table.contains("limited"), "{table}");
+    assert!(table.contains(" pl1=5W ") && table.contains("limited"), "{table}");
+    let other = printed(&desk, &simulate("pl1=4W..6W/1W:500ms", &["--baseline", "pl1=6W"]));
+    assert!(other.contains("changes against pl1=6W"), "{other}");
     let free: Value =
         serde_json::from_str(&printed(&desk, &simulate("none", &["--format", "json"]))).unwrap();
     assert!(fact(&free, 0, "work", "throughput ms/s") > of("work", "throughput ms/s")[2]);

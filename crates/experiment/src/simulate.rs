@@ -263,7 +263,8 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
 /// Which combination the others are compared with.
 fn baseline(name: Option<&str>, jobs: &[Job<'_>]) -> Result<usize, CommandError> {
     let Some(name) = name else { return Ok(0) };
-    let names = |job: &Job<'_>| [job.name.to_owned(), job.cpufreq.0.clone(), job.power.name.clone()];
+    let names =
+        |job: &Job<'_>| [job.name, &job.cpufreq.0, &job.power.short, &job.power.name].map(str::to_owned);
     jobs.iter().position(|job| names(job).iter().any(|own| own == name)).ok_or_else(|| {
         let known: BTreeSet<String> = jobs.iter().flat_map(names).filter(|n| !n.is_empty()).collect();
         CommandError::Unknown {
@@ -428,6 +429,7 @@ impl Stage<'_> {
             cpufreq: job.cpufreq.0.clone(),
             signal: job.signal.name.clone(),
             power_limit: Some(job.power.name.clone()).filter(|name| !name.is_empty()),
+            limit_name: job.power.short.clone(),
             failure: None,
             notes: Vec::new(),
             facts: Vec::new(),

@@ -28,6 +28,8 @@ pub struct Asked {
 pub struct Row {
     /// As it would be asked for without a range.
     pub name: String,
+    /// What tells it from the other rows: the powers of its ranges; empty where there is no range.
+    pub short: String,
     /// The machine's own limits that hold besides, in the same words; may be empty.
     pub own: String,
     pub limits: Limits,
@@ -37,7 +39,7 @@ impl Row {
     /// The machine's `own` limits, where nothing was asked for.
     #[must_use]
     pub fn of_machine(own: &Limits) -> Self {
-        Self { name: String::new(), own: name(own, |_| true), limits: *own }
+        Self { name: String::new(), short: String::new(), own: name(own, |_| true), limits: *own }
     }
 }
 
@@ -96,7 +98,12 @@ impl Asked {
     /// [`AskedError`] where neither says the window.
     pub fn rows(&self, own: &Limits) -> Result<Vec<Row>, AskedError> {
         if self.none {
-            let none = Row { name: "none".to_owned(), own: String::new(), limits: Limits::default() };
+            let none = Row {
+                name: "none".to_owned(),
+                short: String::new(),
+                own: String::new(),
+                limits: Limits::default(),
+            };
             return Ok(vec![none]);
         }
         let mut rows = vec![*own];
@@ -110,7 +117,12 @@ impl Asked {
             rows = next;
         }
         let asked = |limit: &str| self.items.iter().any(|i| i.name == limit);
+        let ranged = |limit: &str| self.items.iter().any(|i| i.name == limit && i.powers_uw.len() > 1);
+        let power = |(name, l): (&str, Limit)| format!("{name}={}", watts(l.power_uw));
+        let short =
+            |l: &Limits| l.named().filter(|(name, _)| ranged(name)).map(power).collect::<Vec<_>>().join(",");
         let row = |limits: Limits| Row {
+            short: short(&limits),
             name: name(&limits, asked),
             own: name(&limits, |limit| !asked(limit)),
             limits,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which words ask for limits, and what is said about those that do not?
 
-use idlewise_power::{Asked, Limit, Limits};
+use idlewise_power::{Asked, Limit, Limits, Row};
 
 fn limit(power_uw: u64, window_ns: u64) -> Limit {
     Limit { power_uw, window_ns, clamp: true, start_uw: None }
@@ -23,7 +23,9 @@ fn a_range_gives_a_row_each() {
     assert_eq!(rows[1].limits.pl1, Some(limit(5_500_000, 28_000_000_000)));
     let pl2 = Limit { clamp: false, start_uw: Some(4_500_000), ..limit(12_000_000, 976_000) };
     assert_eq!(rows[1].limits.pl2, Some(pl2));
+    assert_eq!(rows.iter().map(|r| r.short.as_str()).collect::<Vec<_>>(), ["pl1=4W", "pl1=5.5W", "pl1=7W"]);
     for row in &rows {
+        let row = &Row { short: String::new(), ..row.clone() };
         assert_eq!(
             Asked::parse(&row.name).unwrap().rows(&Limits::default()).unwrap(),
             std::slice::from_ref(row),

@@ -98,12 +98,6 @@ pub struct SimulateReport {
 }
 
 impl SimulateReport {
-    /// Whether combinations have different power limits.
-    fn limits_differ(&self) -> bool {
-        let first = self.combinations.first().and_then(|c| c.power_limit.as_ref());
-        self.combinations.iter().any(|c| c.power_limit.as_ref() != first)
-    }
-
     /// What tells the combination `c` from the others.
     #[must_use]
     pub fn name(&self, c: &Combination) -> String {
@@ -111,7 +105,7 @@ impl SimulateReport {
             (&c.governor, self.request.governors.len() > 1),
             (&c.cpufreq, self.request.cpufreq.len() > 1),
             (&c.signal, self.request.signals.len() > 1),
-            (c.power_limit.as_ref().unwrap_or(&c.signal), self.limits_differ()),
+            (&c.limit_name, !c.limit_name.is_empty()),
         ];
         let differ: Vec<&str> =
             parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| name.as_str()).collect();
@@ -129,6 +123,9 @@ pub struct Combination {
     /// The power limits that were asked for, one value of each range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_limit: Option<String>,
+    /// What of them tells it from the others of a range.
+    #[serde(skip)]
+    pub limit_name: String,
     /// Why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
