@@ -13,3 +13,4 @@
 mod again;
 mod changes;
 mod limits;
+mod posted_logs;

@@ -188,6 +188,7 @@ impl Control {
         let holds = |cause: &mut CauseSeen| {
             cause.held_ns += ns;
             cause.first_ns.get_or_insert(from_ns);
+            cause.last_ns = Some(look.now_ns);
         };
         let mut any = false;
         let held = |d: usize, ceiling: usize| look.active[d] && look.asked[d] > ceiling;

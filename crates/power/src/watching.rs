@@ -24,6 +24,8 @@ pub struct CauseSeen {
     pub held_ns: u64,
     /// When that first was so, ns.
     pub first_ns: Option<u64>,
+    /// When that ended last, ns.
+    pub last_ns: Option<u64>,
 }
 
 /// The temperature at looks, thousandths of a degree C.

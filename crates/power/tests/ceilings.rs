@@ -193,6 +193,7 @@ fn turbo_depends_on_the_number_of_active_cores() {
     let seen = control.seen().clone();
     assert_eq!(seen.turbo.unwrap().held_ns, 400_000);
     assert_eq!((seen.turbo.unwrap().first_ns, seen.held_ns), (Some(800_000), 400_000));
+    assert_eq!(seen.turbo.unwrap().last_ns, Some(1_200_000));
 }
 
 #[test]

@@ -38,14 +38,15 @@ pub(crate) fn facts(
 fn limits(f: &mut Facts, machine: &Machine<'_>, workload: &Workload, out: &Outcome) {
     let Some(seen) = &out.power else { return };
     let share = |ns: u64| ns as f64 * 100.0 / out.end_ns.max(1) as f64;
-    let first = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
+    let at = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
     f.add("limit", "limited %", FactUnit::Percent, share(seen.held_ns));
     for limit in &seen.limits {
         let mut add = |what: &str, unit: FactUnit, value: f64| {
             f.add("limit", &format!("{} {what}", limit.name), unit, value)
         };
         add("limited %", FactUnit::Percent, share(limit.cause.held_ns));
-        add("first limited", FactUnit::Ns, first(limit.cause.first_ns));
+        add("first limited", FactUnit::Ns, at(limit.cause.first_ns));
+        add("last limited", FactUnit::Ns, at(limit.cause.last_ns));
         // Of a trip the average is the temperature.
         if limit.name != "trip" {
             add("average at the end", FactUnit::Milliwatt, limit.average_uw as f64 / 1e3);
