@@ -15,7 +15,8 @@ use idlewise_experiment::simulate::{SimulateReport, SimulateRequest, simulate_wo
 use idlewise_workload::Workload;
 
 const SAMPLE_S: f64 = 5.0;
-/// The load comes in pieces of so long, us: the logs do not say how it came.
+/// The load comes in pieces of so long, us. The logs do not say how it came, and the result depends on it: with 100 ms the limit first
+/// acts two samples later in base, with 5 ms it also acts in sample 117 of revert and, under menu-6.1, in one of February's.
 const PIECE_US: u64 = 20_000;
 
 /// Work of each sample, as a share of what four CPUs do at 3300 MHz.

@@ -224,3 +224,36 @@ fn a_trip_is_a_limit_of_temperature_and_leakage_doubles() {
     assert_eq!((hot.now_mc, control.seen().limits[0].name.as_str()), (31_000, "trip"));
     assert!(history.iter().any(|(_, a, p)| (a - 6e6).abs() < 10_000.0 && *p == 18));
 }
+
+/// Six cores at full load on a water-cooled desktop: package power at each clock, and the clocks between which it stayed under a
+/// PL1 of 100 W and 28 s, without oscillating (linux-pm, 2021-01-18 Smythies, fa9589d736).
+#[test]
+fn a_steady_load_runs_at_the_clock_that_a_desktop_settled_at() {
+    let watts = [72.7, 81.0, 89.0, 98.3, 107.0, 116.0];
+    let full_uw: Vec<u64> = watts.iter().map(|w| (w * 1e6) as u64).collect();
+    let mut control = Control::new(Setup {
+        domains: vec![Domain { full_uw: full_uw.clone(), base: 0, turbo: Vec::new() }],
+        idle_uw: 1_900_000,
+        ..setup(Some(limit(100_000_000, 28 * S)), None)
+    });
+    let (mut now_ns, mut drawn, mut running) = (0, 0_u128, 5);
+    let (mut mhz_ns, mut drawn_before) = (0, 0);
+    while now_ns < 300 * S {
+        let ns = control.next_ns() - now_ns;
+        drawn += u128::from(full_uw[running]) * u128::from(ns);
+        now_ns += ns;
+        if now_ns <= 200 * S {
+            drawn_before = drawn;
+        } else {
+            mhz_ns += (3700 + 100 * running as u64) * ns;
+            assert!([3, 4].contains(&running), "{running} at {now_ns}");
+        }
+        let look =
+            Look { now_ns, drawn_fj: drawn, asked: &[5], running: &[running], active: &[true], cores: &[6] };
+        control.look(&look);
+        running = control.ceiling(0).min(5);
+    }
+    let (mhz, watts) = (mhz_ns / (100 * S), (drawn - drawn_before) as f64 / 100e15);
+    assert!((4016..=4042).contains(&mhz), "{mhz}");
+    assert!((watts - 99.8).abs() < 0.5, "{watts}");
+}

@@ -28,7 +28,7 @@ pub(super) const EWMA: GovernorInfo = GovernorInfo {
     id: "hwp-ewma",
     summary: "a candidate for HWP: the mean demand, weighted exponentially",
     kernel: "none: hardware",
-    fed_by: "awake_ns",
+    fed_by: "awake_ns, delivered",
     evaluates: "each period, whether CPUs idle or not",
     notes: "HWP's algorithm is not published: this is a candidate. A CPU's demand is its share of time awake (polling counts, as \
             hardware counts it) times the clock that it had. It goes into a mean that rises with the time constant \
