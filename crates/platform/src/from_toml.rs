@@ -106,6 +106,7 @@ struct RawPower {
     at_khz: Spanned<i64>,
     states: Option<Spanned<Vec<i64>>>,
     shared_states: Option<Spanned<Vec<i64>>>,
+    polling: Option<Spanned<i64>>,
     shared: Option<Spanned<String>>,
     curve: Vec<Spanned<RawPoint>>,
 }
@@ -462,6 +463,11 @@ impl Reader<'_> {
             at_khz: self.watts(*p.at_khz.get_ref(), &p.at_khz.span(), "at_khz")?,
             states: block(&p.states, "states")?,
             shared_states: block(&p.shared_states, "shared_states")?,
+            polling: p
+                .polling
+                .as_ref()
+                .map_or(Ok(1000), |v| self.number(v, "polling", "thousandths", 0, 1000))?
+                .unsigned_abs(),
             shared,
             curve,
         })

@@ -40,6 +40,8 @@ pub struct PowerData {
     pub states: Option<Vec<u64>>,
     /// What the cluster draws once when all its CPUs are in the state.
     pub shared_states: Option<Vec<u64>>,
+    /// What polling draws, thousandths of running at the same clock; 1000 where nothing is known.
+    pub polling: u64,
     /// What becomes of shared power.
     pub shared: Shared,
     /// All published points, by rising clock.
@@ -67,12 +69,12 @@ impl PowerData {
         EnergyTable::chained(table, &states, active, self.grade, self.basis(khz, &shared))
     }
 
-    /// The energy table of one CPU at `khz` without what the cluster shares. Polling draws what running does.
+    /// The energy table of one CPU at `khz` without what the cluster shares. Polling draws its part of what running does.
     pub(crate) fn cpu_at(&self, table: &IdleTable, khz: u64) -> Result<EnergyTable, PlatformError> {
         let row = self.row(khz)?;
         let mut states = self.own_powers(row)?.clone();
         for (power, _) in states.iter_mut().zip(table.states()).filter(|(_, s)| s.polling) {
-            *power = row.active;
+            *power = row.active * self.polling / 1000;
         }
         EnergyTable::chained(table, &states, row.active, self.grade, self.basis(khz, ""))
     }

@@ -246,6 +246,9 @@ impl Out {
         if let Some(states) = &p.shared_states {
             self.raw("shared_states", format!("{states:?}"));
         }
+        if p.polling != 1000 {
+            self.raw("polling", p.polling);
+        }
         if p.shared == Shared::Split {
             self.text("shared", "split");
         }

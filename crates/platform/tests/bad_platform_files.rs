@@ -570,3 +570,27 @@ points = [{ khz = 1000 }, { khz = 2000 }]
     let why = Platform::from_toml(&without, "b.toml").unwrap_err().to_string();
     assert!(why.contains("thermal: leakage without a [package]"), "{why}");
 }
+
+#[test]
+fn polling_draws_its_part_of_running_at_each_clock() {
+    let with = |polling: &str| {
+        let text = format!(
+            "format = 1\nid = \"b\"\nname = \"B\"\n[[cluster]]\nname = \"all\"\ncpus = \"0-3\"\n[[cluster.state]]\n\
+             name = \"POLL\"\nexit_latency_us = 0\nresidency_us = 0\npolling = true\n[[cluster.state]]\nname = \"C1\"\n\
+             exit_latency_us = 1\nresidency_us = 1\n[cluster.clock]\ntransition_latency_us = 0\ninvariant = true\n\
+             source = \"s\"\n[cluster.power]\nunit = \"uw\"\nwhat = \"w\"\nsource = \"s\"\nat_khz = 1000\n{polling}\n\
+             curve = [{{ khz = 1000, active = 500, states = [500, 7] }}, {{ khz = 2000, active = 900, states = [500, 7] }}]\n"
+        );
+        Platform::from_toml(&text, "b.toml")
+    };
+    let polls = |p: &Platform| {
+        let points = &p.clusters[0].clock.as_ref().unwrap().points;
+        points.iter().map(|p| p.energy.states[0].power_uw).collect::<Vec<_>>()
+    };
+    assert_eq!(polls(&with("").unwrap()), [500, 900]);
+    let some = with("polling = 400").unwrap();
+    assert_eq!(polls(&some), [200, 360]);
+    assert_eq!(Platform::from_toml(&some.to_toml(), "b.toml").as_ref(), Ok(&some));
+    let why = with("polling = 1001").unwrap_err().to_string();
+    assert!(why.contains("polling is 1001, expected thousandths from 0 to 1000"), "{why}");
+}
