@@ -272,3 +272,28 @@ fn a_warm_package_leaks_more_and_a_trip_lowers_its_clocks() {
     }
     assert_eq!(run(Some(heat(Some(70_000), Some(leakage)))), trips);
 }
+
+#[test]
+fn power_that_idle_cores_save_becomes_clock_of_busy_ones_only_at_the_limit() {
+    let platform = platform();
+    let sleeper = || task("sleeper", vec![work(50 * US), sleep(5 * MS)]);
+    let load = workload(vec![task("busy", vec![work(300 * MS)]), sleeper(), sleeper(), sleeper()]);
+    let work_of = |governor: &str, watts: Option<u64>| {
+        let pl1 = watts.map(|w| limit(w, S));
+        let (out, _) = run_with(&machine(&platform, pl1, None), &load, governor, &setting(20_000));
+        (
+            out.work as f64 / (out.end_ns as f64 * f64::from(1 << 20)),
+            out.energy.sum_fj() as f64 / out.end_ns as f64,
+        )
+    };
+    let ((deep, _), (shallow, _)) =
+        (work_of("deepest", Some(3_300_000)), work_of("shallow", Some(3_300_000)));
+    // Three cores in WFI draw 0.54 W more than in the deeper state: the busy one has so much less of 3.3 W, and P grows with f^3.
+    assert!(deep > shallow * 1.08, "{deep} {shallow}");
+    // Far from the limit, and without one, the shallow state takes power and no work.
+    for watts in [Some(12_000_000), None] {
+        let ((deep, less), (shallow, more)) = (work_of("deepest", watts), work_of("shallow", watts));
+        assert!((deep / shallow - 1.0).abs() < 0.01, "{deep} {shallow}");
+        assert!(more > less * 1.1, "{more} {less}");
+    }
+}
