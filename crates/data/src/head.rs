@@ -45,6 +45,12 @@ pub fn tables() -> Vec<TableHead> {
         of("explain", "a fact about a decision", explain::COLUMNS, &[]),
         of("info", "a quantity of the trace", info::COLUMNS, &[]),
         of("simulate", "a run and a number", simulate::COLUMNS, &[]),
+        of(
+            "simulate --power-limit",
+            "a run and a number",
+            &[simulate::COLUMNS, &[simulate::LIMITED]].concat(),
+            &[],
+        ),
         of("simulate --beside", "a recording and a quantity", beside::COLUMNS, &[]),
         of("reproduce", "a cell of a published table", reproduce::COLUMNS, &[]),
         of("ab", "a metric of a benchmark under an arm", ab::COLUMNS, &[]),

@@ -20,9 +20,8 @@ pub(crate) const COLUMNS: &[Declared] = &[
     ("modes", INTEGER, "2 where runs fall into two groups"),
 ];
 
-/// The column besides of a run with power limits that were asked for.
-pub(crate) const LIMITED: Declared =
-    ("power_limit", TEXT, "power limits that were asked for; only there where some were");
+/// The column besides of runs with power limits that were asked for.
+pub(crate) const LIMITED: Declared = ("power_limit", TEXT, "power limits, one value of each range");
 
 /// One row for each run and number, with what all runs say of the number.
 #[must_use]
