@@ -156,3 +156,17 @@ fn limits_that_cannot_be_are_refused_with_what_is_missing() {
     let twice = ["simulate", "frames", "--power-limit", "pl1=6W:1s", "--again", "x.json"];
     desk.refused(&twice, &["--again"]);
 }
+
+#[test]
+fn a_machines_budget_is_shown() {
+    let shown = printed(&Desk::new(), &["platform", "show", "jasper-lake"]);
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "package 1570.00 mW while a CPU is awake, 1140.00 mW from C3_ACPI on; 257.00 mW more for each CPU that is awake; 350.00 mW more always",
+        "limits pl1 6000.00 mW over 28.0 s, clamped; pl2 12000.00 mW over 976 us, clamped; 400 us a step of the clock",
+        "thermal 25.0 degrees C and 6.56 K/W over 997 ms, trip at 105.0 degrees C",
+        "base clock 1100 MHz, turbo 3300 MHz with 2 active cores, 3100 MHz with 4 active cores",
+    ] {
+        assert!(flat.contains(words), "no {words:?}");
+    }
+}

@@ -44,6 +44,8 @@ pub use energy_model::{EnergyModel, EnergyState, Kernel};
 pub use error::PlatformError;
 /// Lists of CPUs, for the crates that know no other words of `idlewise_model`.
 pub use idlewise_model::{CpuListError, cpu_list, cpu_ranges, parse_cpu_list};
+/// A limit of package power, for the crates that only show it.
+pub use idlewise_power::Limit;
 pub use limits::PowerLimits;
 pub use package::{Package, PackageLevel};
 pub use platform::{CAPACITY_MAX, Cluster, EntryKind, Flag, Origin, Platform, StateInfo};

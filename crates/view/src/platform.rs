@@ -27,6 +27,40 @@ pub fn platforms(all: &[Platform]) -> Report {
     Report { tables: vec![table], footer, ..Report::default() }
 }
 
+/// What the machine draws besides CPUs, and what limits that; where the platform says something.
+fn budget_lines(p: &Platform) -> Vec<Line> {
+    let mut out = Vec::new();
+    let Some(cluster) = p.clusters.first() else { return out };
+    if let Some(k) = &p.package {
+        let mut words = format!("{} while a CPU is awake", power(cluster, k.awake_uw));
+        for level in &k.levels {
+            words += &format!(", {} from {} on", power(cluster, level.power_uw), level.from);
+        }
+        let more = [(k.each_awake_uw, "for each CPU that is awake"), (k.always_uw, "always")];
+        for (uw, what) in more.iter().filter(|(uw, _)| *uw > 0) {
+            words += &format!("; {} more {what}", power(cluster, *uw));
+        }
+        out.push(Line::new("package", words));
+    }
+    if let Some(l) = &p.limits {
+        let limit = |(name, l): (&str, idlewise_platform::Limit)| {
+            let clamp = if l.clamp { ", clamped" } else { "" };
+            format!("{name} {} over {}{clamp}", power(cluster, l.power_uw), duration(l.window_ns as f64))
+        };
+        let all: Vec<String> = l.limits.named().map(limit).collect();
+        let step = duration(l.step_ns as f64);
+        out.push(Line::new("limits", format!("{}; {step} a step of the clock", all.join("; "))));
+    }
+    if let Some(t) = &p.thermal {
+        let degrees = |mc: i64| format!("{:.1} degrees C", mc as f64 / 1e3);
+        let trip = t.heat.trip_mc.map_or_else(String::new, |mc| format!(", trip at {}", degrees(mc)));
+        let (rise, window) = (t.heat.mk_per_w as f64 / 1e3, duration(t.heat.window_ns as f64));
+        let words = format!("{} and {rise:.2} K/W over {window}{trip}", degrees(t.heat.ambient_mc));
+        out.push(Line::new("thermal", words));
+    }
+    out
+}
+
 fn state_words(c: &Cluster) -> String {
     let us = c.table.states().iter().map(|s| (s.target_residency_ns / 1000).to_string());
     us.collect::<Vec<_>>().join("/")
@@ -40,6 +74,7 @@ pub fn platform(p: &Platform) -> Report {
     let hz = p.hz.map_or_else(|| "not known".to_owned(), |hz| hz.to_string());
     let note = if p.hz_note.is_empty() { String::new() } else { format!(" ({})", p.hz_note) };
     report.preamble.push(Line::new("HZ", format!("{hz}{note}")));
+    report.preamble.extend(budget_lines(p));
     report.preamble.extend(p.notes.iter().map(|n| Line::new("note", n)));
     report.preamble.extend(p.sources.iter().map(|s| Line::new("source", s)));
     for c in &p.clusters {
@@ -129,6 +164,11 @@ fn clock_lines(c: &Cluster, clock: &Clock, report: &mut Report) {
         us(Some(clock.transition_latency_ns / 1000), "a change takes"),
         us(clock.transition_delay_us, "time between changes at least"),
         Some(if clock.fast_switch { "set by the scheduler itself" } else { "set by a thread" }.to_owned()),
+        clock.base_khz.map(|khz| format!("base clock {}", mhz(khz))),
+        (!clock.turbo.is_empty()).then(|| {
+            let all = clock.turbo.iter().map(|t| format!("{} with {} active cores", mhz(t.khz), t.cores));
+            format!("turbo {}", all.collect::<Vec<_>>().join(", "))
+        }),
         Some(
             if clock.invariant { "utilisation is scaled by it" } else { "utilisation is not scaled by it" }
                 .to_owned(),
