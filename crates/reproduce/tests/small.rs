@@ -325,6 +325,32 @@ fn values_of_the_machine_are_numbers_and_words() {
     assert!(why.contains("no idle state `C9`"), "{why}");
 }
 
+/// A limit may be a parameter, and is one value.
+#[test]
+fn a_set_up_may_limit_power() {
+    let with = |limit: &str| {
+        let load = "\"t\" : { \"run\" : $work_us, \"instance\" : 4, \"loop\" : -1 }";
+        let task = "\"t\" : { \"idlewise-run\" : $work_us, \"timer\" : { \"ref\" : \"unique\", \"period\" : 10000 } }";
+        assert!(SMALL.contains(task));
+        let text = SMALL.replace(task, load).replace("cpus = 1\n", "").replace("sandy-bridge", "jasper-lake");
+        let text = text.replace("kernel = \"4.8\"", &format!("power_limit = \"{limit}\"\nkernel = \"6.1\""));
+        text.replace(
+            "fact = \"task t / wakeups/s\"\ncompare = \"change\"",
+            "fact = \"limit / pl1 limited %\"",
+        )
+        .replace("unit = \"1/s\"", "unit = \"%\"")
+        .replace("\"idlewise-run\"", "\"run\"")
+        .replace("range = [100, 5000]\nscale = \"log\"", "values = [1000, 2000]")
+    };
+    let limited = |limit: &str| cell(&run(&with(limit)), "wakeups", "base").ours.map(|o| o.median).unwrap();
+    assert_eq!(limited("pl1=12W:1s"), 0.0);
+    assert!(limited("pl1=3W:10ms") > 50.0);
+    let e = Experiment::from_toml(&with("pl1=3W..4W/1W:10ms"), "small").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let why = Samples::draw_to(&e, DRAWING, &dir.path().join("s.toml"), &|_, _| {}).unwrap_err().to_string();
+    assert!(why.contains("expected one value of each limit, not a range"), "{why}");
+}
+
 /// Windows of 10 ms; the i7's clocks: 1600 of 3401 MHz is a share of 0.47, a quarter more each time 0.59, 0.74, 0.92 and 1,
 /// which is seen when its window is over. With 1.56 it is 0.47, 0.73 and 1: three windows. A ms less where the first window
 /// lacks one.
