@@ -27,7 +27,7 @@ use idlewise_idle::Limits;
 use idlewise_model::{Note, NoteId};
 use idlewise_parts::{Machine, Placement, SimError};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
-use idlewise_power::Row;
+use idlewise_power::LimitSet;
 use idlewise_score::{Counts, Score};
 use idlewise_signal::pelt::Pelt;
 use idlewise_sim::{Outcome, Setting, Signal};
@@ -90,7 +90,7 @@ struct Job<'j> {
     limits: Limits,
     cpufreq: &'j (String, idlewise_freq::Config),
     signal: &'j Named,
-    power: &'j Row,
+    power: &'j LimitSet,
 }
 
 /// What comes back from a governor's own process.

@@ -8,9 +8,9 @@ use crate::{ClockSpec, CpuSpec, Machine};
 pub(crate) struct Activity {
     /// By place of the CPU: the first idle state in which it is not active, and whether it is.
     cpus: Vec<(usize, bool)>,
-    /// By cluster: active cores now, and the most since the last look.
+    /// By cluster: active cores now, and the most since the last sample.
     clusters: Vec<(usize, usize)>,
-    /// By clock: active CPUs now, and whether there was one since the last look.
+    /// By clock: active CPUs now, and whether there was one since the last sample.
     clocks: Vec<(usize, bool)>,
 }
 

@@ -2,11 +2,11 @@
 //! The parts of a simulated machine that know nothing of its run: energy, queues, programs, timers.
 
 mod activity;
+pub mod ceilings;
 pub mod clock;
 pub mod energy;
 pub mod error;
 pub mod fair;
-pub mod limited;
 pub mod machine;
 mod package;
 pub mod program;

@@ -36,8 +36,8 @@ pub enum QueuedEvent {
         clock: u32,
         turn: u32,
     },
-    /// Power limits are looked at.
-    PowerLook,
+    /// Power limits are sampled.
+    PowerSample,
     /// A request arrives; `left` more of its burst follow.
     Arrival {
         source: u32,

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ceilings of clocks, lowered and raised step by step.
 //!
-//! Each limit has a ceiling of its own for each domain; the lowest of all counts. A limit is looked at when so much of its window
-//! has passed, [`LOOKS`] times a window, but no sooner than a step takes. With the mean power *p* since the last look and the
+//! Each limit has a ceiling of its own for each domain; the lowest of all counts. A limit is sampled when so much of its window
+//! has passed, [`SAMPLES`] times a window, but no sooner than a step takes. With the mean power *p* since the last sample and the
 //! average *a*:
 //!
 //! * *a* above the limit, and *p* too: the ceiling is a step below the clock that runs, or was asked for by the ceiling before;
 //! * *a* above the limit, *p* not: nothing changes, since the average falls by itself;
-//! * else the ceiling rises a step, unless the power with that step would take the average over the limit until the next look.
+//! * else the ceiling rises a step, unless the power with that step would take the average over the limit until the next sample.
 //!
 //! So a load that draws more than the limit runs freely until the average is there, then alternates between the two steps next to
 //! the limit.
 
-use crate::watching::{CauseSeen, HeatSeen, LimitSeen, Seen};
+use crate::record::{HoldRecord, LimitRecord, PowerRecord, TemperatureRecord};
 use crate::{Heat, Limit, Limits, RunningAverage};
 
 /// Looks in a window: 25 steps of 1/1024 of it are short against the window, so that the average goes little above the limit
 /// while the ceiling comes down. An assumption; no vendor publishes the loop.
-const LOOKS: u64 = 1024;
+const SAMPLES: u64 = 1024;
 
 /// CPUs that share a clock, as a limit sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Domain {
+pub struct ClockDomain {
     /// Power at each point while all its CPUs run, uW, by rising clock: what a step is worth.
     pub full_uw: Vec<u64>,
     /// The point below which only a limit with a clamp may go: that of the base clock.
@@ -39,29 +39,29 @@ pub struct Turbo {
 
 /// What a machine says of limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct ControlSetup {
     pub limits: Limits,
     /// The time from one step of a ceiling to the next, ns, not 0.
     pub step_ns: u64,
-    pub domains: Vec<Domain>,
+    pub domains: Vec<ClockDomain>,
     /// The average at the start where a limit does not say it, uW.
     pub idle_uw: u64,
     /// How it warms up, where that is known.
     pub heat: Option<Heat>,
 }
 
-/// What a look finds.
+/// What a sample finds.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'l> {
+pub struct PowerSample<'l> {
     pub now_ns: u64,
     /// All that was drawn since the start, fJ.
     pub drawn_fj: u128,
     /// By domain: the point that was asked for, and the one that runs.
     pub asked: &'l [usize],
     pub running: &'l [usize],
-    /// By domain: whether a CPU of it was active since the last look.
+    /// By domain: whether a CPU of it was active since the last sample.
     pub active: &'l [bool],
-    /// By domain: the most cores that count for its turbo and were active at a time since the last look.
+    /// By domain: the most cores that count for its turbo and were active at a time since the last sample.
     pub cores: &'l [usize],
 }
 
@@ -69,14 +69,14 @@ pub struct Look<'l> {
 #[derive(Clone, Debug)]
 pub struct Control {
     step_ns: u64,
-    domains: Vec<Domain>,
+    domains: Vec<ClockDomain>,
     loops: Vec<Loop>,
     /// By domain: the highest point for the number of active cores.
     turbo_points: Vec<usize>,
     /// The average of power that is its temperature.
     heat: Option<(Heat, RunningAverage)>,
-    looked_ns: u64,
-    seen: Seen,
+    sampled_ns: u64,
+    seen: PowerRecord,
 }
 
 /// One limit at work.
@@ -94,24 +94,24 @@ struct Loop {
 impl Control {
     /// Limits of a package whose clocks no ceiling holds yet.
     #[must_use]
-    pub fn new(setup: Setup) -> Self {
-        let Setup { limits, step_ns, domains, idle_uw, heat } = setup;
+    pub fn new(setup: ControlSetup) -> Self {
+        let ControlSetup { limits, step_ns, domains, idle_uw, heat } = setup;
         assert!(step_ns > 0, "a step takes time");
-        let tops: Vec<usize> = domains.iter().map(Domain::top).collect();
-        let turbo = domains.iter().any(|d| !d.turbo.is_empty()).then(CauseSeen::default);
+        let tops: Vec<usize> = domains.iter().map(ClockDomain::top).collect();
+        let turbo = domains.iter().any(|d| !d.turbo.is_empty()).then(HoldRecord::default);
         let at_start = |h: &Heat| {
             let now_mc = h.temperature_mc(idle_uw as f64).round() as i64;
-            HeatSeen { now_mc, peak_mc: now_mc }
+            TemperatureRecord { now_mc, peak_mc: now_mc }
         };
-        let mut seen = Seen { turbo, heat: heat.as_ref().map(at_start), ..Seen::default() };
+        let mut seen = PowerRecord { turbo, heat: heat.as_ref().map(at_start), ..PowerRecord::default() };
         let mut loops = Vec::new();
         let trip = heat.and_then(|h| h.trip()).map(|limit| ("trip", limit));
         for (name, limit) in limits.named().chain(trip) {
             let start_uw = limit.start_uw.unwrap_or(idle_uw);
             let average = RunningAverage::new(limit.window_ns, start_uw);
-            seen.limits.push(LimitSeen {
+            seen.limits.push(LimitRecord {
                 name: name.to_owned(),
-                cause: CauseSeen::default(),
+                cause: HoldRecord::default(),
                 average_uw: start_uw,
                 peak_uw: start_uw,
                 above_ns: 0,
@@ -120,7 +120,7 @@ impl Control {
             loops.push(Loop {
                 limit,
                 average,
-                every_ns: (limit.window_ns / LOOKS).max(step_ns).next_multiple_of(step_ns),
+                every_ns: (limit.window_ns / SAMPLES).max(step_ns).next_multiple_of(step_ns),
                 since_ns: 0,
                 since_fj: 0,
                 ceilings: tops.clone(),
@@ -128,13 +128,13 @@ impl Control {
             });
         }
         let heat = heat.map(|h| (h, RunningAverage::new(h.window_ns, idle_uw)));
-        Self { step_ns, domains, loops, turbo_points: tops, heat, looked_ns: 0, seen }
+        Self { step_ns, domains, loops, turbo_points: tops, heat, sampled_ns: 0, seen }
     }
 
-    /// When the next look is, ns.
+    /// When the next sample is, ns.
     #[must_use]
     pub fn next_ns(&self) -> u64 {
-        self.looked_ns + self.step_ns
+        self.sampled_ns + self.step_ns
     }
 
     /// The highest point that a domain may have.
@@ -148,50 +148,50 @@ impl Control {
     /// other, and three windows in which the average forgets what was drawn until then, ns.
     #[must_use]
     pub fn delay_ns(&self, limit: usize) -> u64 {
-        let steps = self.domains.iter().map(Domain::top).max().map_or(0, |top| top as u64);
+        let steps = self.domains.iter().map(ClockDomain::top).max().map_or(0, |top| top as u64);
         let l = &self.loops[limit];
         (steps + 1) * l.every_ns + 3 * l.limit.window_ns
     }
 
-    /// Takes a look, and moves ceilings.
-    pub fn look(&mut self, look: &Look<'_>) {
+    /// Takes a sample and moves ceilings.
+    pub fn sample(&mut self, sample: &PowerSample<'_>) {
         if let (Some((heat, average)), Some(seen)) = (&mut self.heat, &mut self.seen.heat)
-            && look.now_ns > self.looked_ns
+            && sample.now_ns > self.sampled_ns
         {
-            let ns = look.now_ns - self.looked_ns;
-            average.advance((look.drawn_fj - self.seen.drawn_fj) as f64 / ns as f64, ns);
+            let ns = sample.now_ns - self.sampled_ns;
+            average.advance((sample.drawn_fj - self.seen.drawn_fj) as f64 / ns as f64, ns);
             seen.now_mc = heat.temperature_mc(average.uw()).round() as i64;
             seen.peak_mc = seen.peak_mc.max(seen.now_mc);
         }
-        self.count(look);
+        self.count(sample);
         for (l, seen) in self.loops.iter_mut().zip(&mut self.seen.limits) {
-            // The last look of a run may come sooner.
-            if look.now_ns >= l.since_ns + l.every_ns {
-                l.look(look, &self.domains, seen);
+            // The last sample of a run may come sooner.
+            if sample.now_ns >= l.since_ns + l.every_ns {
+                l.sample(sample, &self.domains, seen);
             }
         }
         for (d, (point, domain)) in self.turbo_points.iter_mut().zip(&self.domains).enumerate() {
-            let fits = domain.turbo.iter().find(|t| look.cores[d] <= t.cores);
+            let fits = domain.turbo.iter().find(|t| sample.cores[d] <= t.cores);
             if let Some(turbo) = fits.or(domain.turbo.last()) {
                 *point = turbo.point;
             }
         }
-        self.looked_ns = look.now_ns;
+        self.sampled_ns = sample.now_ns;
     }
 
-    /// What the ceilings of the time since the last look did.
-    fn count(&mut self, look: &Look<'_>) {
-        let ns = look.now_ns - self.looked_ns;
-        let from_ns = self.looked_ns;
-        self.seen.looks += 1;
-        self.seen.drawn_fj = look.drawn_fj;
-        let holds = |cause: &mut CauseSeen| {
+    /// What the ceilings of the time since the last sample did.
+    fn count(&mut self, sample: &PowerSample<'_>) {
+        let ns = sample.now_ns - self.sampled_ns;
+        let from_ns = self.sampled_ns;
+        self.seen.samples += 1;
+        self.seen.drawn_fj = sample.drawn_fj;
+        let holds = |cause: &mut HoldRecord| {
             cause.held_ns += ns;
             cause.first_ns.get_or_insert(from_ns);
-            cause.last_ns = Some(look.now_ns);
+            cause.last_ns = Some(sample.now_ns);
         };
         let mut any = false;
-        let held = |d: usize, ceiling: usize| look.active[d] && look.asked[d] > ceiling;
+        let held = |d: usize, ceiling: usize| sample.active[d] && sample.asked[d] > ceiling;
         for (i, seen) in self.seen.limits.iter_mut().enumerate() {
             let l = &self.loops[i];
             let lowest = |d: &usize| {
@@ -228,32 +228,32 @@ impl Control {
 
     /// What was seen until now.
     #[must_use]
-    pub fn seen(&self) -> &Seen {
+    pub fn record(&self) -> &PowerRecord {
         &self.seen
     }
 }
 
-impl Domain {
+impl ClockDomain {
     fn top(&self) -> usize {
         self.full_uw.len().saturating_sub(1)
     }
 }
 
 impl Loop {
-    fn look(&mut self, look: &Look<'_>, domains: &[Domain], seen: &mut LimitSeen) {
-        let ns = look.now_ns - self.since_ns;
+    fn sample(&mut self, sample: &PowerSample<'_>, domains: &[ClockDomain], seen: &mut LimitRecord) {
+        let ns = sample.now_ns - self.since_ns;
         // fJ over ns are uW.
-        let power_uw = (look.drawn_fj - self.since_fj) as f64 / ns as f64;
-        (self.since_ns, self.since_fj) = (look.now_ns, look.drawn_fj);
+        let power_uw = (sample.drawn_fj - self.since_fj) as f64 / ns as f64;
+        (self.since_ns, self.since_fj) = (sample.now_ns, sample.drawn_fj);
         self.average.advance(power_uw, ns);
         let limit_uw = self.limit.power_uw as f64;
         let above = self.average.uw() > limit_uw;
         if above && power_uw > limit_uw {
             for (d, ceiling) in self.ceilings.iter_mut().enumerate() {
-                *ceiling = (*ceiling).min(look.running[d]).saturating_sub(1).max(self.floors[d]);
+                *ceiling = (*ceiling).min(sample.running[d]).saturating_sub(1).max(self.floors[d]);
             }
         } else if !above
-            && self.with_a_step_uw(power_uw, look, domains)
+            && self.with_a_step_uw(power_uw, sample, domains)
                 <= self.average.power_to_reach(limit_uw, self.every_ns)
         {
             for (ceiling, domain) in self.ceilings.iter_mut().zip(domains) {
@@ -264,21 +264,21 @@ impl Loop {
         seen.peak_uw = seen.peak_uw.max(seen.average_uw);
         if above {
             seen.above_ns += ns;
-            let at_floor = |d: usize| look.running[d].min(self.ceilings[d]) <= self.floors[d];
+            let at_floor = |d: usize| sample.running[d].min(self.ceilings[d]) <= self.floors[d];
             if power_uw > limit_uw && (0..domains.len()).all(at_floor) {
                 seen.helpless_ns += ns;
             }
         }
     }
 
-    /// What the package would have drawn since the last look with each ceiling a step higher, uW: as much more as its domains draw
+    /// What the package would have drawn since the last sample with each ceiling a step higher, uW: as much more as its domains draw
     /// at full load.
-    fn with_a_step_uw(&self, power_uw: f64, look: &Look<'_>, domains: &[Domain]) -> f64 {
+    fn with_a_step_uw(&self, power_uw: f64, sample: &PowerSample<'_>, domains: &[ClockDomain]) -> f64 {
         let (mut now, mut then) = (0.0, 0.0);
         for (d, domain) in domains.iter().enumerate() {
             let up = (self.ceilings[d] + 1).min(domain.top());
-            let running = look.running[d];
-            let next = look.asked[d].min(up).max(running);
+            let running = sample.running[d];
+            let next = sample.asked[d].min(up).max(running);
             now += domain.full_uw[running] as f64;
             then += domain.full_uw[next] as f64;
         }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do averages follow their formula, and do ceilings keep them at the limit?
 
-use idlewise_power::{Control, Domain, Heat, Leakage, Limit, Limits, Look, RunningAverage, Setup, Turbo};
+use idlewise_power::{
+    ClockDomain, Control, ControlSetup, Heat, Leakage, Limit, Limits, PowerSample, RunningAverage, Turbo,
+};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -50,11 +52,11 @@ fn full_uw() -> Vec<u64> {
     (8..=33).map(|f| (0.35e6 * (f64::from(f) / 10.0).powf(2.8)) as u64).collect()
 }
 
-fn setup(pl1: Option<Limit>, pl2: Option<Limit>) -> Setup {
-    Setup {
+fn setup(pl1: Option<Limit>, pl2: Option<Limit>) -> ControlSetup {
+    ControlSetup {
         limits: Limits { pl1, pl2 },
         step_ns: 400_000,
-        domains: vec![Domain { full_uw: full_uw(), base: 3, turbo: Vec::new() }],
+        domains: vec![ClockDomain { full_uw: full_uw(), base: 3, turbo: Vec::new() }],
         idle_uw: 1_000_000,
         heat: None,
     }
@@ -79,7 +81,7 @@ fn play(control: &mut Control, pieces: &[(u64, u64)], window_ns: u64) -> Vec<(u6
             now_ns += d;
             average.advance(uw as f64, d);
             let asked = [full.len() - 1];
-            control.look(&Look {
+            control.sample(&PowerSample {
                 now_ns,
                 drawn_fj: drawn,
                 asked: &asked,
@@ -91,7 +93,7 @@ fn play(control: &mut Control, pieces: &[(u64, u64)], window_ns: u64) -> Vec<(u6
             history.push((now_ns, average.uw(), running));
         }
     }
-    assert_eq!(control.seen().drawn_fj, drawn);
+    assert_eq!(control.record().drawn_fj, drawn);
     history
 }
 
@@ -134,7 +136,7 @@ fn a_load_above_the_limit_runs_freely_until_the_average_is_there_and_settles_at_
     let history = play(&mut control, &[(100, 120 * S)], 28 * S);
     let power = 1e6 + full_uw()[25] as f64;
     let free_s = 28.0 * ((power - 1e6) / (power - 6e6)).ln();
-    let held = control.seen().limits[0].cause;
+    let held = control.record().limits[0].cause;
     let first_s = held.first_ns.unwrap() as f64 / 1e9;
     assert!((first_s - free_s).abs() < 0.1, "{first_s} {free_s}");
     // 5 W for the cores are 2.58 GHz: the clock alternates between 2500 and 2600 MHz.
@@ -142,7 +144,7 @@ fn a_load_above_the_limit_runs_freely_until_the_average_is_there_and_settles_at_
     assert!(late.iter().all(|(_, a, _)| (a - 6e6).abs() < 20_000.0), "{:?}", late.first());
     let points: std::collections::BTreeSet<usize> = late.iter().map(|(_, _, p)| *p).collect();
     assert_eq!(points, [17, 18].into());
-    assert_eq!(held.held_ns, control.seen().held_ns);
+    assert_eq!(held.held_ns, control.record().held_ns);
 }
 
 #[test]
@@ -151,7 +153,7 @@ fn a_limit_without_a_clamp_stops_at_the_base_clock() {
         let mut control = Control::new(setup(Some(Limit { clamp, ..limit(1_100_000, S) }), None));
         let history = play(&mut control, &[(100, 10 * S)], S);
         assert_eq!(history.last().unwrap().2, lowest);
-        let seen = &control.seen().limits[0];
+        let seen = &control.record().limits[0];
         assert!(seen.helpless_ns > 9 * S && seen.above_ns >= seen.helpless_ns);
     }
 }
@@ -174,9 +176,9 @@ fn turbo_depends_on_the_number_of_active_cores() {
     let mut setup = setup(None, None);
     setup.domains[0].turbo = turbo;
     let mut control = Control::new(setup);
-    let mut look = |cores: usize, now_ns: u64, running: usize| {
+    let mut sample = |cores: usize, now_ns: u64, running: usize| {
         let active = [cores > 0];
-        control.look(&Look {
+        control.sample(&PowerSample {
             now_ns,
             drawn_fj: 0,
             asked: &[25],
@@ -186,11 +188,11 @@ fn turbo_depends_on_the_number_of_active_cores() {
         });
         control.ceiling(0)
     };
-    assert_eq!(look(2, 400_000, 25), 25);
-    assert_eq!(look(3, 800_000, 25), 23);
-    assert_eq!(look(9, 1_200_000, 23), 23);
-    assert_eq!(look(0, 1_600_000, 23), 25);
-    let seen = control.seen().clone();
+    assert_eq!(sample(2, 400_000, 25), 25);
+    assert_eq!(sample(3, 800_000, 25), 23);
+    assert_eq!(sample(9, 1_200_000, 23), 23);
+    assert_eq!(sample(0, 1_600_000, 23), 25);
+    let seen = control.record().clone();
     assert_eq!(seen.turbo.unwrap().held_ns, 400_000);
     assert_eq!((seen.turbo.unwrap().first_ns, seen.held_ns), (Some(800_000), 400_000));
     assert_eq!(seen.turbo.unwrap().last_ns, Some(1_200_000));
@@ -217,11 +219,11 @@ fn a_trip_is_a_limit_of_temperature_and_leakage_doubles() {
     }
     average.advance(1e12, 1000 * S);
     assert_eq!(heat.more_leakage_uw(&average), 1_000_000_000 - 400_000, "it has an end");
-    let mut control = Control::new(Setup { heat: Some(heat), ..setup(None, None) });
+    let mut control = Control::new(ControlSetup { heat: Some(heat), ..setup(None, None) });
     let history = play(&mut control, &[(100, 30 * S), (0, 30 * S)], 2 * S);
-    let hot = control.seen().heat.unwrap();
+    let hot = control.record().heat.unwrap();
     assert!((61_000..62_000).contains(&hot.peak_mc), "{hot:?}");
-    assert_eq!((hot.now_mc, control.seen().limits[0].name.as_str()), (31_000, "trip"));
+    assert_eq!((hot.now_mc, control.record().limits[0].name.as_str()), (31_000, "trip"));
     assert!(history.iter().any(|(_, a, p)| (a - 6e6).abs() < 10_000.0 && *p == 18));
 }
 
@@ -231,8 +233,8 @@ fn a_trip_is_a_limit_of_temperature_and_leakage_doubles() {
 fn a_steady_load_runs_at_the_clock_that_a_desktop_settled_at() {
     let watts = [72.7, 81.0, 89.0, 98.3, 107.0, 116.0];
     let full_uw: Vec<u64> = watts.iter().map(|w| (w * 1e6) as u64).collect();
-    let mut control = Control::new(Setup {
-        domains: vec![Domain { full_uw: full_uw.clone(), base: 0, turbo: Vec::new() }],
+    let mut control = Control::new(ControlSetup {
+        domains: vec![ClockDomain { full_uw: full_uw.clone(), base: 0, turbo: Vec::new() }],
         idle_uw: 1_900_000,
         ..setup(Some(limit(100_000_000, 28 * S)), None)
     });
@@ -248,9 +250,15 @@ fn a_steady_load_runs_at_the_clock_that_a_desktop_settled_at() {
             mhz_ns += (3700 + 100 * running as u64) * ns;
             assert!([3, 4].contains(&running), "{running} at {now_ns}");
         }
-        let look =
-            Look { now_ns, drawn_fj: drawn, asked: &[5], running: &[running], active: &[true], cores: &[6] };
-        control.look(&look);
+        let sample = PowerSample {
+            now_ns,
+            drawn_fj: drawn,
+            asked: &[5],
+            running: &[running],
+            active: &[true],
+            cores: &[6],
+        };
+        control.sample(&sample);
         running = control.ceiling(0).min(5);
     }
     let (mhz, watts) = (mhz_ns / (100 * S), (drawn - drawn_before) as f64 / 100e15);

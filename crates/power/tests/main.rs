@@ -3,5 +3,5 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-mod asked;
 mod ceilings;
+mod requests;

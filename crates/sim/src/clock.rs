@@ -130,17 +130,17 @@ impl<W: Watch> Sim<'_, W> {
     /// A clock runs as its governor set it, or as the ceiling allows.
     fn hold_clock(&mut self, clock: usize) {
         let asked = self.clocks[clock].asked;
-        let point = self.limited.as_ref().map_or(asked, |l| l.point(clock, asked));
+        let point = self.ceilings.as_ref().map_or(asked, |l| l.point(clock, asked));
         if point != self.clocks[clock].point {
             self.apply(clock, point);
         }
     }
 
-    /// Power limits are looked at, and the clocks follow their ceilings.
-    pub(crate) fn power_look(&mut self) {
-        let Some(limited) = &mut self.limited else { return };
-        limited.look(self.machine, self.now_ns, &mut self.meter, &self.clocks);
-        self.queue.push(limited.next_ns(), QueuedEvent::PowerLook);
+    /// Power limits are sampled, and the clocks follow their ceilings.
+    pub(crate) fn power_sample(&mut self) {
+        let Some(ceilings) = &mut self.ceilings else { return };
+        ceilings.sample(self.machine, self.now_ns, &mut self.meter, &self.clocks);
+        self.queue.push(ceilings.next_ns(), QueuedEvent::PowerSample);
         (0..self.clocks.len()).for_each(|clock| self.hold_clock(clock));
     }
 

@@ -21,9 +21,9 @@ use crate::state::load::Load;
 use crate::state::placer::Placer;
 use crate::state::task::{Left, State, Task, TaskSeen, Tasks};
 use crate::state::turns::Turns;
+use idlewise_parts::ceilings::Ceilings;
 use idlewise_parts::clock::Clock;
 use idlewise_parts::energy::Meter;
-use idlewise_parts::limited::Limited;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
 use idlewise_parts::timers::{NEVER_NS, Waiter};
@@ -77,7 +77,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             placer: Placer::new(machine, setting)?,
             clocks: Clock::all(machine, &setting.frequency)?,
             meter: Meter::new(machine),
-            limited: Limited::new(machine),
+            ceilings: Ceilings::new(machine),
             turns: machine.one_thread.then(Turns::new),
             devices: Devices::new(workload, setting.seed),
             sources: Sources::new(workload, setting.seed),
@@ -109,8 +109,8 @@ impl<'a, W: Watch> Sim<'a, W> {
             sim.segment(c, 0, Then::Switched);
         }
         sim.start_clocks();
-        if let Some(limited) = &sim.limited {
-            sim.queue.push(limited.next_ns(), QueuedEvent::PowerLook);
+        if let Some(ceilings) = &sim.ceilings {
+            sim.queue.push(ceilings.next_ns(), QueuedEvent::PowerSample);
         }
         sim.load.tell(|w| w.start(0));
         let mut begin_ns = 0;
@@ -155,7 +155,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 QueuedEvent::Arrival { source, left } => self.arrival(source, left),
                 QueuedEvent::ClockSet { clock, turn } => self.clock_is_set(clock as usize, turn),
                 QueuedEvent::ClockTimer { clock, turn } => self.clock_timer(clock as usize, turn),
-                QueuedEvent::PowerLook => self.power_look(),
+                QueuedEvent::PowerSample => self.power_sample(),
                 QueuedEvent::Turn { turn } => self.next_turn(turn),
                 QueuedEvent::End => break,
             }
@@ -171,9 +171,9 @@ impl<'a, W: Watch> Sim<'a, W> {
             self.charge(c);
         }
         self.meter.finish(self.machine, self.out.end_ns);
-        if let Some(limited) = &mut self.limited {
-            limited.look(self.machine, self.out.end_ns, &mut self.meter, &self.clocks);
-            self.out.power = Some(limited.seen().clone());
+        if let Some(ceilings) = &mut self.ceilings {
+            ceilings.sample(self.machine, self.out.end_ns, &mut self.meter, &self.clocks);
+            self.out.power = Some(ceilings.record().clone());
         }
         self.out.energy = self.meter.total;
         for task in &mut self.tasks.0 {

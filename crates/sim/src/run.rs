@@ -2,7 +2,7 @@
 //! What a run is asked for, and what comes out of it.
 
 use idlewise_model::Counted;
-use idlewise_power::Seen;
+use idlewise_power::PowerRecord;
 use idlewise_signal::pelt;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub struct Outcome {
     pub busy_ns: Vec<u64>,
     pub energy: Energy,
     /// What ceilings of clocks did, where there are some.
-    pub power: Option<Seen>,
+    pub power: Option<PowerRecord>,
     /// Work that tasks did, ns at speed 1024 times 2^20.
     pub work: i128,
     /// By device: times from asking to answer, ns, of those answered.

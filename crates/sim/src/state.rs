@@ -15,9 +15,9 @@ use idlewise_governor::Instance;
 use idlewise_workload::{Random, Workload};
 
 use crate::run::Outcome;
+use idlewise_parts::ceilings::Ceilings;
 use idlewise_parts::clock::Clock;
 use idlewise_parts::energy::Meter;
-use idlewise_parts::limited::Limited;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::Queue;
 use idlewise_parts::{Machine, SimError};
@@ -44,7 +44,7 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) clocks: Vec<Clock>,
     pub(crate) meter: Meter,
     /// What holds clocks down, where something may.
-    pub(crate) limited: Option<Limited>,
+    pub(crate) ceilings: Option<Ceilings>,
     /// Whose turn it is, where CPUs take turns on one thread.
     pub(crate) turns: Option<Turns>,
     pub(crate) devices: Devices,

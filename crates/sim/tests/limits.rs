@@ -6,7 +6,7 @@ use crate::common;
 use common::{Log, MS, US, draws_sleep, draws_work, run_with, setting, sleep, task, work, workload};
 use idlewise_parts::{Costs, Machine, SimEvent};
 use idlewise_platform::{Package, PackageLevel, Platform};
-use idlewise_power::{Heat, Leakage, Limit, Limits, Seen};
+use idlewise_power::{Heat, Leakage, Limit, Limits, PowerRecord};
 use idlewise_sim::{Outcome, Setting};
 use proptest::prelude::*;
 
@@ -75,7 +75,7 @@ fn limit(power_uw: u64, window_ns: u64) -> Limit {
     Limit { power_uw, window_ns, clamp: true, start_uw: None }
 }
 
-fn seen(out: &Outcome) -> &Seen {
+fn seen(out: &Outcome) -> &PowerRecord {
     out.power.as_ref().unwrap()
 }
 
@@ -164,7 +164,7 @@ fn a_spike_above_pl2_is_cut_within_ten_milliseconds() {
     let two = &seen(&out).limits[0];
     let spikes = 20;
     assert!(two.above_ns > 0 && two.cause.held_ns > spikes * 100 * MS, "{two:?}");
-    // The ceiling alternates next to the limit, so that half of the looks find the average above it, by less than a step.
+    // The ceiling alternates next to the limit, so that half of the samples find the average above it, by less than a step.
     assert!(two.peak_uw > 8 * W && two.average_uw < 7 * W, "{two:?}");
     let mean_mw = (out.energy.sum_fj() / u128::from(out.end_ns)) as u64 / 1000;
     assert!(mean_mw < 5000, "{mean_mw}");

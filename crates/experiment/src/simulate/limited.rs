@@ -3,7 +3,7 @@
 
 use idlewise_parts::Machine;
 use idlewise_platform::Platform;
-use idlewise_power::{Asked, Limit, Limits, Row};
+use idlewise_power::{Limit, LimitRequest, LimitSet, Limits};
 use idlewise_recording::CommandError;
 
 use super::{SimulateRequest, bounds};
@@ -15,13 +15,14 @@ pub(super) fn rows(
     request: &SimulateRequest,
     platform: &Platform,
     machine: &Machine<'_>,
-) -> Result<Vec<Row>, CommandError> {
+) -> Result<Vec<LimitSet>, CommandError> {
     let own = machine.power_limits;
     let rows = match &request.power_limit {
-        None => vec![Row::of_machine(&own)],
+        None => vec![LimitSet::of_machine(&own)],
         Some(text) => {
-            let wrong = |e: idlewise_power::AskedError| CommandError::argument(OPTION, OPTION, e.to_string());
-            Asked::parse(text).and_then(|asked| asked.rows(&own)).map_err(wrong)?
+            let wrong =
+                |e: idlewise_power::LimitRequestError| CommandError::argument(OPTION, OPTION, e.to_string());
+            LimitRequest::parse(text).and_then(|asked| asked.rows(&own)).map_err(wrong)?
         }
     };
     bounds::runs(request, rows.len())?;

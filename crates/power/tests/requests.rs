@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which words ask for limits, and what is said about those that do not?
 
-use idlewise_power::{Asked, Limit, Limits, Row};
+use idlewise_power::{Limit, LimitRequest, LimitSet, Limits};
 
 fn limit(power_uw: u64, window_ns: u64) -> Limit {
     Limit { power_uw, window_ns, clamp: true, start_uw: None }
@@ -9,7 +9,7 @@ fn limit(power_uw: u64, window_ns: u64) -> Limit {
 
 #[test]
 fn a_range_gives_a_row_each() {
-    let asked = Asked::parse("pl1=4W..8W/1.5W:28s,pl2=12W:976us:no-clamp@4500mW").unwrap();
+    let asked = LimitRequest::parse("pl1=4W..8W/1.5W:28s,pl2=12W:976us:no-clamp@4500mW").unwrap();
     let rows = asked.rows(&Limits::default()).unwrap();
     let names: Vec<&str> = rows.iter().map(|r| r.name.as_str()).collect();
     assert_eq!(
@@ -25,9 +25,9 @@ fn a_range_gives_a_row_each() {
     assert_eq!(rows[1].limits.pl2, Some(pl2));
     assert_eq!(rows.iter().map(|r| r.short.as_str()).collect::<Vec<_>>(), ["pl1=4W", "pl1=5.5W", "pl1=7W"]);
     for row in &rows {
-        let row = &Row { short: String::new(), ..row.clone() };
+        let row = &LimitSet { short: String::new(), ..row.clone() };
         assert_eq!(
-            Asked::parse(&row.name).unwrap().rows(&Limits::default()).unwrap(),
+            LimitRequest::parse(&row.name).unwrap().rows(&Limits::default()).unwrap(),
             std::slice::from_ref(row),
             "read again"
         );
@@ -37,12 +37,12 @@ fn a_range_gives_a_row_each() {
 #[test]
 fn what_is_not_said_is_the_machines_own() {
     let own = Limits { pl1: Some(limit(6_000_000, 28_000_000_000)), pl2: Some(limit(12_000_000, 976_000)) };
-    let rows = Asked::parse("pl1=5W").unwrap().rows(&own).unwrap();
+    let rows = LimitRequest::parse("pl1=5W").unwrap().rows(&own).unwrap();
     assert_eq!(rows[0].limits.pl1, Some(limit(5_000_000, 28_000_000_000)));
     assert_eq!((rows[0].limits.pl2, rows[0].name.as_str()), (own.pl2, "pl1=5W:28s"));
     assert_eq!(rows[0].own, "pl2=12W:976us");
-    assert_eq!(idlewise_power::Row::of_machine(&own).own, "pl1=6W:28s,pl2=12W:976us");
-    assert_eq!(Asked::parse("none").unwrap().rows(&own).unwrap()[0].limits, Limits::default());
+    assert_eq!(idlewise_power::LimitSet::of_machine(&own).own, "pl1=6W:28s,pl2=12W:976us");
+    assert_eq!(LimitRequest::parse("none").unwrap().rows(&own).unwrap()[0].limits, Limits::default());
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn what_is_wrong_is_said_with_what_was_expected() {
         ("pl1=99999999999999999999W:1s", "has no such power"),
         ("pl1=1.0000001W:1s", "has no such power"),
     ] {
-        let said = Asked::parse(text).unwrap_err().to_string();
+        let said = LimitRequest::parse(text).unwrap_err().to_string();
         assert!(said.contains(words), "{text}: {said}");
     }
-    let said = Asked::parse("pl1=4W").unwrap().rows(&Limits::default()).unwrap_err().to_string();
+    let said = LimitRequest::parse("pl1=4W").unwrap().rows(&Limits::default()).unwrap_err().to_string();
     assert_eq!(
         said,
         "pl1=4W: has no window, and the platform gives none; expected a window above 0 in s, ms or us, a day at most, such as pl1=6W:28s"

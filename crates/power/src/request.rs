@@ -16,7 +16,7 @@ const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Limits that were asked for: each a power or a range of powers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct LimitRequest {
     /// By name; those that are not in it are the machine's own.
     items: Vec<Item>,
     /// No limit at all, whatever the machine says.
@@ -25,7 +25,7 @@ pub struct Asked {
 
 /// One set of limits, with what a result calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LimitSet {
     /// As it would be asked for without a range.
     pub name: String,
     /// What tells it from the other rows: the powers of its ranges; empty where there is no range.
@@ -35,7 +35,7 @@ pub struct Row {
     pub limits: Limits,
 }
 
-impl Row {
+impl LimitSet {
     /// The machine's `own` limits, where nothing was asked for.
     #[must_use]
     pub fn of_machine(own: &Limits) -> Self {
@@ -55,7 +55,7 @@ struct Item {
 /// Why limits cannot be read, or lack something.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{item}: {why}; expected {expected}")]
-pub struct AskedError {
+pub struct LimitRequestError {
     /// The part that is wrong.
     pub item: String,
     pub why: String,
@@ -68,12 +68,12 @@ const POWER: &str = "a power in W or mW, such as 6W or 4500mW, or a range FROM..
 const WINDOW: &str = "a window above 0 in s, ms or us, a day at most, such as pl1=6W:28s";
 const PARTS: &str = "POWER:WINDOW, then :clamp or :no-clamp, then @START, the average's power at the start";
 
-impl Asked {
+impl LimitRequest {
     /// Reads `none`, or limits separated by commas.
     ///
     /// # Errors
-    /// [`AskedError`] with the part that is wrong and what was expected.
-    pub fn parse(text: &str) -> Result<Self, AskedError> {
+    /// [`LimitRequestError`] with the part that is wrong and what was expected.
+    pub fn parse(text: &str) -> Result<Self, LimitRequestError> {
         if text == "none" {
             return Ok(Self { items: Vec::new(), none: true });
         }
@@ -95,10 +95,10 @@ impl Asked {
     /// The rows of all ranges, the last range first to rise; what is not said is as the machine's `own` limits have it.
     ///
     /// # Errors
-    /// [`AskedError`] where neither says the window.
-    pub fn rows(&self, own: &Limits) -> Result<Vec<Row>, AskedError> {
+    /// [`LimitRequestError`] where neither says the window.
+    pub fn rows(&self, own: &Limits) -> Result<Vec<LimitSet>, LimitRequestError> {
         if self.none {
-            let none = Row {
+            let none = LimitSet {
                 name: "none".to_owned(),
                 short: String::new(),
                 own: String::new(),
@@ -121,7 +121,7 @@ impl Asked {
         let power = |(name, l): (&str, Limit)| format!("{name}={}", watts(l.power_uw));
         let short =
             |l: &Limits| l.named().filter(|(name, _)| ranged(name)).map(power).collect::<Vec<_>>().join(",");
-        let row = |limits: Limits| Row {
+        let row = |limits: Limits| LimitSet {
             short: short(&limits),
             name: name(&limits, asked),
             own: name(&limits, |limit| !asked(limit)),
@@ -144,7 +144,7 @@ fn name(limits: &Limits, of: impl Fn(&str) -> bool) -> String {
 }
 
 impl Item {
-    fn parse(text: &str) -> Result<Self, AskedError> {
+    fn parse(text: &str) -> Result<Self, LimitRequestError> {
         let (name, value) = text.split_once('=').ok_or_else(|| error(text, "is no limit", ITEM))?;
         let name = match name.trim() {
             "pl1" => "pl1",
@@ -180,7 +180,7 @@ impl Item {
     }
 
     /// `row` with this limit.
-    fn in_place(&self, power_uw: u64, mut row: Limits) -> Result<Limits, AskedError> {
+    fn in_place(&self, power_uw: u64, mut row: Limits) -> Result<Limits, LimitRequestError> {
         let place = if self.name == "pl1" { &mut row.pl1 } else { &mut row.pl2 };
         let window_ns = self.window_ns.or(place.map(|own| own.window_ns)).ok_or_else(|| {
             let item = format!("{}={}", self.name, watts(power_uw));
@@ -196,12 +196,12 @@ impl Item {
     }
 }
 
-fn error(item: &str, why: &str, expected: &'static str) -> AskedError {
-    AskedError { item: item.to_owned(), why: why.to_owned(), expected }
+fn error(item: &str, why: &str, expected: &'static str) -> LimitRequestError {
+    LimitRequestError { item: item.to_owned(), why: why.to_owned(), expected }
 }
 
 /// One power, or those of a range.
-fn powers(item: &str, text: &str) -> Result<Vec<u64>, AskedError> {
+fn powers(item: &str, text: &str) -> Result<Vec<u64>, LimitRequestError> {
     let wrong = |why: &str| error(item, why, POWER);
     let above_0 = |uw: u64| if uw == 0 { Err(wrong("limits to 0 W")) } else { Ok(uw) };
     let Some((from, rest)) = text.split_once("..") else {

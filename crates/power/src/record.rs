@@ -3,23 +3,23 @@ use serde::{Deserialize, Serialize};
 
 /// What was seen of limits in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct PowerRecord {
     /// Looks that were taken.
-    pub looks: u64,
-    /// Energy that was drawn up to the last look, fJ: the sum of what each look counted.
+    pub samples: u64,
+    /// Energy that was drawn up to the last sample, fJ: the sum of what each sample counted.
     pub drawn_fj: u128,
-    pub limits: Vec<LimitSeen>,
+    pub limits: Vec<LimitRecord>,
     /// The ceiling by the number of active cores, where the machine has one.
-    pub turbo: Option<CauseSeen>,
+    pub turbo: Option<HoldRecord>,
     /// Its temperature, where it is modelled.
-    pub heat: Option<HeatSeen>,
+    pub heat: Option<TemperatureRecord>,
     /// Time for which any ceiling held the clock of a domain with an active core below what was asked for, ns.
     pub held_ns: u64,
 }
 
 /// How a cause of ceilings held clocks back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CauseSeen {
+pub struct HoldRecord {
     /// Time for which its ceiling was the lowest of all, below what was asked for, ns.
     pub held_ns: u64,
     /// When that first was so, ns.
@@ -28,22 +28,22 @@ pub struct CauseSeen {
     pub last_ns: Option<u64>,
 }
 
-/// The temperature at looks, thousandths of a degree C.
+/// The temperature at samples, thousandths of a degree C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeatSeen {
+pub struct TemperatureRecord {
     pub now_mc: i64,
     pub peak_mc: i64,
 }
 
 /// What was seen of one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LimitSeen {
+pub struct LimitRecord {
     pub name: String,
-    pub cause: CauseSeen,
-    /// The running average at the last look, uW, and the highest that a look saw.
+    pub cause: HoldRecord,
+    /// The running average at the last sample, uW, and the highest that a sample saw.
     pub average_uw: u64,
     pub peak_uw: u64,
-    /// Time at looks that found the average above the limit, ns.
+    /// Time at samples that found the average above the limit, ns.
     pub above_ns: u64,
     /// Time for which it could lower the clocks no further, and the average was above, ns.
     pub helpless_ns: u64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ceilings of a machine's clocks: power limits, and turbo by active cores.
 
-use idlewise_power::{Control, Domain, Look, Seen, Setup, Turbo};
+use idlewise_power::{ClockDomain, Control, ControlSetup, PowerRecord, PowerSample, Turbo};
 
 use crate::clock::Clock;
 use crate::energy::Meter;
@@ -9,16 +9,16 @@ use crate::{ClockSpec, Machine};
 
 /// What holds the clocks of a machine down.
 #[derive(Clone, Debug)]
-pub struct Limited {
+pub struct Ceilings {
     control: Control,
 }
 
-impl Limited {
+impl Ceilings {
     /// Of `machine`; nothing where no ceiling can come to hold.
     #[must_use]
     pub fn new(machine: &Machine<'_>) -> Option<Self> {
         machine.has_ceilings().then(|| {
-            let setup = Setup {
+            let setup = ControlSetup {
                 limits: machine.power_limits,
                 step_ns: machine.power_step_ns,
                 domains: machine.clocks.iter().map(|c| domain(machine, c)).collect(),
@@ -29,7 +29,7 @@ impl Limited {
         })
     }
 
-    /// When limits are looked at next, ns.
+    /// When limits are sampled next, ns.
     #[must_use]
     pub fn next_ns(&self) -> u64 {
         self.control.next_ns()
@@ -42,25 +42,31 @@ impl Limited {
     }
 
     /// Looks at what was drawn, and moves the ceilings.
-    pub fn look(&mut self, machine: &Machine<'_>, now_ns: u64, meter: &mut Meter, clocks: &[Clock]) {
+    pub fn sample(&mut self, machine: &Machine<'_>, now_ns: u64, meter: &mut Meter, clocks: &[Clock]) {
         let drawn_fj = meter.drawn_fj(machine, now_ns);
         let (active, cores) = meter.take_activity(machine);
         let asked: Vec<usize> = clocks.iter().map(|c| c.asked).collect();
         let running: Vec<usize> = clocks.iter().map(|c| c.point).collect();
-        let look =
-            Look { now_ns, drawn_fj, asked: &asked, running: &running, active: &active, cores: &cores };
-        self.control.look(&look);
+        let sample = PowerSample {
+            now_ns,
+            drawn_fj,
+            asked: &asked,
+            running: &running,
+            active: &active,
+            cores: &cores,
+        };
+        self.control.sample(&sample);
         meter.leak(now_ns, self.control.more_leakage_uw());
     }
 
-    /// What was seen until the last look.
+    /// What was seen until the last sample.
     #[must_use]
-    pub fn seen(&self) -> &Seen {
-        self.control.seen()
+    pub fn record(&self) -> &PowerRecord {
+        self.control.record()
     }
 }
 
-fn domain(machine: &Machine<'_>, spec: &ClockSpec<'_>) -> Domain {
+fn domain(machine: &Machine<'_>, spec: &ClockSpec<'_>) -> ClockDomain {
     let share = |c: &usize| machine.thread_speed(*c, machine.cpus[*c].core.len());
     let cpus: u64 = spec.cpus.iter().map(share).sum();
     let full = |p: &crate::Point<'_>| {
@@ -69,7 +75,7 @@ fn domain(machine: &Machine<'_>, spec: &ClockSpec<'_>) -> Domain {
     let clock = machine.clusters[spec.cluster].clock.as_ref();
     let turbo = clock.map_or(&[][..], |c| c.turbo.as_slice());
     let at = |khz: u64| clock.map_or(0, |c| c.point_at(khz));
-    Domain {
+    ClockDomain {
         full_uw: spec.points.iter().map(full).collect(),
         base: clock.and_then(|c| c.base_khz).map_or(0, at),
         turbo: turbo.iter().map(|t| Turbo { cores: t.cores as usize, point: at(t.khz) }).collect(),
