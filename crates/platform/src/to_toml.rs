@@ -182,6 +182,9 @@ impl Out {
             if info.refill_ns != 0 {
                 self.raw("refill_us", info.refill_ns / 1000);
             }
+            if let Some(ns) = info.break_even_ns {
+                self.raw("break_even_us", ns / 1000);
+            }
         }
         if let Some(clock) = &c.clock {
             self.clock(clock, c.power.as_ref());

@@ -59,7 +59,7 @@ struct RawTurbo {
 }
 
 impl Reader<'_> {
-    /// The clock of the cluster `name`, whose idle states are `table`; those that never pay are marked in `never`.
+    /// The clock of the cluster `name`, whose idle states are `table`, with break-even times as target residencies; those that never pay are marked in `never`.
     pub(super) fn clock(
         &self,
         raw: &Spanned<RawClock>,
