@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_experiment::again::offered;
 use idlewise_page as pages;
 use idlewise_reproduce::{
-    DRAWS, Drawing, Experiment, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, find, next_to,
+    Drawing, Experiment, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, find, next_to,
     reproduce_with, shipped,
 };
 use idlewise_view as view;
@@ -59,9 +59,9 @@ pub(crate) struct ReproduceArgs {
     /// Samples to draw
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = SAMPLES as u32, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     samples: u32,
-    /// Settings to try at most
-    #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = DRAWS, value_parser = clap::value_parser!(u64).range(240..=10_000_000))]
-    draws: u64,
+    /// Settings to try at most [default: as the experiment says, 40000]
+    #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", value_parser = clap::value_parser!(u64).range(240..=10_000_000))]
+    draws: Option<u64>,
     /// The seed of the drawing
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = 1)]
     seed: u64,
@@ -113,20 +113,20 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
 
 /// Draws samples of all experiments that have unknowns; those that fail take no other's away.
 fn draw(a: &ReproduceArgs) -> Done {
-    let how = Drawing { seed: a.seed, samples: a.samples as usize, draws: a.draws };
+    let how = Drawing { seed: a.seed, samples: a.samples as usize, ..Drawing::default() };
     let all = asked_for(&a.names, &offered(&a.trust)?)?;
     let mut jobs = Vec::new();
     for (e, file) in all.iter().filter(|(e, _)| !e.unknown.is_empty()) {
-        let path = to(a, e, file.as_deref())?;
+        let (path, how) = (to(a, e, file.as_deref())?, how.of(e, a.draws));
         if Samples::are_there(e, how, &path)? {
             say_line(&format!("{}: drawn before, with the same model and options", path.display()))?;
             continue;
         }
         check_new(&path, a.force)?;
-        jobs.push((e, path));
+        jobs.push((e, path, how));
     }
     let mut failures = Vec::new();
-    for (e, path) in jobs {
+    for (e, path, how) in jobs {
         let progress = Progress::new("drawing");
         let drawn = Samples::draw_to(e, how, &path, &|done, of| progress.step(&e.id, done, of));
         drop(progress);

@@ -66,6 +66,25 @@ fn at_every_point_every_target_residency_is_a_break_even() {
     }
 }
 
+/// Governors are given the device tree's 3.5 ms, energy goes by the true break-even: 7 ms.
+#[test]
+fn energy_goes_by_a_break_even_of_its_own() {
+    let changes = [("cluster.BIG.state.c2.break_even_us".to_owned(), "7000".to_owned())].into();
+    let machine = find("pixel6").unwrap().changed(&changes).unwrap();
+    let c = &machine.clusters[2];
+    assert_eq!(c.table.states()[1].target_residency_ns, 3_500_000);
+    let entry_ns = c.table.states()[1].entry_ns.unsigned_abs();
+    for e in clock(c).points.iter().map(|p| &p.energy).chain([&c.energy]) {
+        assert_eq!(e.stay_fj(0, 7_000_000, 0), e.stay_fj(1, 7_000_000, entry_ns));
+        assert!(e.stay_fj(0, 3_500_000, 0) < e.stay_fj(1, 3_500_000, entry_ns));
+    }
+    assert_eq!(c.energy_at(984_000).unwrap().unwrap(), c.energy);
+    assert!(Platform::from_toml(&machine.to_toml(), "b.toml").unwrap().same_as(&machine));
+    let early = [("cluster.BIG.state.c2.break_even_us".to_owned(), "0".to_owned())].into();
+    let why = find("pixel6").unwrap().changed(&early).unwrap_err().to_string();
+    assert!(why.contains("break-even times") && why.contains("correct `break_even_us`"), "{why}");
+}
+
 #[test]
 fn capacity_follows_the_kernels_clock_and_speed_the_real_one() {
     let little = cluster("pixel6", 0);

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compute::Computed;
+use crate::samples::DRAWS;
 use crate::unknown::{Point, Setting, Unknown};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
@@ -52,6 +53,9 @@ pub struct Experiment {
     /// A number of ours is the mean of so many runs, 1 to 100.
     #[serde(default = "once")]
     pub repeat: u64,
+    /// How long runs last that are graded, s, where not as long as those that are fitted: shorter ones scatter more than what was
+    /// published.
+    pub graded_seconds: Option<f64>,
     /// What the model lacks where it is wrong.
     #[serde(default)]
     pub lacks: Vec<Lack>,
@@ -197,6 +201,10 @@ fn once() -> u64 {
     1
 }
 
+fn draws() -> u64 {
+    DRAWS
+}
+
 fn one() -> Value {
     Value::Number(1.0)
 }
@@ -298,6 +306,9 @@ impl Published {
 pub struct Fit {
     /// The rows whose numbers in the baseline's column must come out.
     pub rows: Vec<String>,
+    /// Settings to try at most where nothing else is said.
+    #[serde(default = "draws")]
+    pub draws: u64,
 }
 
 /// What the model lacks where it is wrong.
@@ -402,6 +413,8 @@ impl Experiment {
             return Err(format!("format {}: this idlewise reads format {FORMAT}", self.format));
         }
         self.setup.check()?;
+        let seconds = self.graded_seconds.map(bounds::seconds).transpose();
+        seconds.map_err(|why| format!("graded_seconds: {why}"))?;
         if !(1..=MOST_REPEATED).contains(&self.repeat) {
             return Err(format!("repeat = {}; expected 1 to {MOST_REPEATED}", self.repeat));
         }

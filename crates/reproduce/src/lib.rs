@@ -14,6 +14,7 @@ mod report;
 mod runs;
 mod samples;
 mod sampling;
+mod search;
 mod unknown;
 
 use std::path::{Path, PathBuf};
@@ -124,7 +125,7 @@ fn predicted(
         .collect();
     let done = AtomicUsize::new(0);
     let at = |point: &Point| -> Result<Vec<Result<f64, String>>, ExperimentError> {
-        let mut runs = Runs::default();
+        let mut runs = Runs::graded();
         let numbers = wanted.iter().map(|(row, column)| runs.number(&e, row, column, point)).collect();
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());
         numbers

@@ -77,6 +77,15 @@ impl Default for Drawing {
     }
 }
 
+impl Drawing {
+    /// This, with as many points at most as `e` needs where nothing else was said.
+    #[must_use]
+    pub fn of(self, e: &Experiment, draws: Option<u64>) -> Self {
+        let own = e.fit.as_ref().map_or(DRAWS, |fit| fit.draws);
+        Self { draws: draws.unwrap_or(own), ..self }
+    }
+}
+
 impl Experiment {
     /// What samples of the unknowns depend on.
     fn sampled_hash(&self) -> String {

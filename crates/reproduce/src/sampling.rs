@@ -6,6 +6,9 @@
 //! Biometrics 67): the half that is nearer stays, the other half starts from it anew and moves by steps that stay as near. All
 //! points count the same. Steps are differences of two others, as in differential evolution (ter Braak 2006, "A Markov chain
 //! Monte Carlo version of the genetic algorithm Differential Evolution", Statistics and Computing 16).
+//!
+//! Where the population ends without having met the numbers, searches start from points of it (`search.rs`). The points that
+//! they found as near as half of the nearest search's are a population again, which spreads by such steps.
 
 use idlewise_experiment::ExperimentError;
 use idlewise_model::Random;
@@ -14,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Column, Experiment, Row};
 use crate::runs::{NOTHING, Runs};
+use crate::search::{POINTS, Search, Trial, normal, unit};
 use crate::unknown::Point;
 
 /// Points of a population.
@@ -27,6 +31,14 @@ const STEPS: std::ops::RangeInclusive<u64> = 1..=16;
 const LEFT: f64 = 0.1;
 /// What is added to each step in each direction, so that no two points stay the same.
 const JITTER: f64 = 1e-3;
+/// Searches where the population by itself does not come near enough.
+const SEARCHES: usize = 4;
+/// The population by itself tries no more than one of so many points.
+const BY_ITSELF: u64 = 8;
+/// Generations that spread over what the searches found.
+const SPREADING: u64 = 4;
+/// Numbers farther off than so many times their noise are equally far: one of them does not hide the others.
+const FARTHEST: f64 = 50.0;
 
 /// A point that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,10 +61,23 @@ pub struct Population {
     pub(crate) draws: u64,
     /// Steps that each new point takes in the next generation.
     steps: u64,
+    /// The share of steps that stayed as near in the last generation that moved.
+    accepted: Option<f64>,
     /// No more are needed, or help.
     pub(crate) done: bool,
     /// All that there are, the nearest first.
     points: Vec<Tried>,
+    /// Searches from points of it.
+    searches: Vec<Searching>,
+    /// Generations since they ended.
+    spreading: u64,
+}
+
+/// A search, and the nearest points that it has tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Searching {
+    search: Search,
+    found: Vec<Tried>,
 }
 
 impl Population {
@@ -71,7 +96,14 @@ impl Population {
         distance: &Distance<'_, E>,
     ) -> Result<(), E> {
         self.generation += 1;
-        let chance = |n: usize| Random::stream(seed, (self.generation << 20) + n as u64);
+        if self.spreading > 0 {
+            return self.spread_out(seed, most, distance);
+        }
+        if !self.searches.is_empty() {
+            return self.search(seed, most, distance);
+        }
+        let generation = self.generation;
+        let chance = |n: usize| Random::stream(seed, (generation << 20) + n as u64);
         if self.points.is_empty() {
             let shares = spread(&mut chance(0), directions);
             let tried = |(n, shares): (usize, Vec<f64>)| {
@@ -81,23 +113,97 @@ impl Population {
             (self.draws, self.steps) = (POPULATION as u64, 1);
         } else {
             self.points.truncate(KEPT);
-            let (kept, steps, before) = (&self.points, self.steps, self.draws);
-            let moved = |n: usize| {
-                let first_seed = before + n as u64 * steps + 1;
-                moved(kept, steps, &mut chance(n), &|shares, i| distance(shares, first_seed + i))
-            };
-            let new: Vec<(Tried, u64)> =
-                (0..POPULATION - KEPT).into_par_iter().map(moved).collect::<Result<_, E>>()?;
-            let tried = steps * new.len() as u64;
-            let accepted = new.iter().map(|(_, accepted)| accepted).sum::<u64>() as f64 / tried as f64;
-            self.draws += tried;
-            self.points.extend(new.into_iter().map(|(point, _)| point));
-            self.steps = enough(accepted);
-            self.done = accepted < LEAST_ACCEPTED;
+            let farthest = self.distance().max(1.0);
+            let new = self.moved(POPULATION - KEPT, farthest, seed, distance)?;
+            self.points.extend(new);
         }
         // All that is within the noise is equally good; of equals the earlier stays.
         self.points.sort_by(|a, b| a.distance.max(1.0).total_cmp(&b.distance.max(1.0)));
-        self.done |= self.distance() <= 1.0 || self.draws >= most;
+        self.done = self.distance() <= 1.0 || self.draws >= most;
+        if !self.done && (self.is_stuck() || self.draws >= most / BY_ITSELF) {
+            self.searches.push(self.search_from(0));
+        }
+        Ok(())
+    }
+
+    /// Whether hardly any step of the last generation stayed as near.
+    fn is_stuck(&self) -> bool {
+        self.accepted.is_some_and(|share| share < LEAST_ACCEPTED)
+    }
+
+    /// So many new points, each after steps from one of those there are that stay no farther than `farthest`.
+    fn moved<E: Send>(
+        &mut self,
+        count: usize,
+        farthest: f64,
+        seed: u64,
+        distance: &Distance<'_, E>,
+    ) -> Result<Vec<Tried>, E> {
+        let (kept, steps, before, generation) = (&self.points, self.steps, self.draws, self.generation);
+        let moved = |n: usize| {
+            let first_seed = before + n as u64 * steps + 1;
+            let mut random = Random::stream(seed, (generation << 20) + n as u64);
+            moved(kept, steps, farthest, &mut random, &|shares, i| distance(shares, first_seed + i))
+        };
+        let new: Vec<(Tried, u64)> = (0..count).into_par_iter().map(moved).collect::<Result<_, E>>()?;
+        let tried = steps * count as u64;
+        let accepted = new.iter().map(|(_, accepted)| accepted).sum::<u64>() as f64 / tried as f64;
+        self.draws += tried;
+        self.steps = enough(accepted);
+        self.accepted = Some(accepted);
+        Ok(new.into_iter().map(|(point, _)| point).collect())
+    }
+
+    /// Search `n` from one of the nearer half of the points; no two from the same.
+    fn search_from(&self, n: usize) -> Searching {
+        let start = &self.points[n * KEPT / SEARCHES].shares;
+        Searching { search: Search::new(start), found: Vec::new() }
+    }
+
+    /// One generation of the last search.
+    fn search<E: Send>(&mut self, seed: u64, most: u64, distance: &Distance<'_, E>) -> Result<(), E> {
+        let ended = self.searches.len() as u64;
+        let Some(last) = self.searches.last_mut() else { unreachable!("no search has begun") };
+        let points = last.search.draw(&mut Random::stream(seed, self.generation << 20));
+        let first_seed = self.draws + 1;
+        let at = |(n, point): (usize, &Trial)| distance(&point.shares, first_seed + n as u64);
+        let distances: Vec<f64> = points.par_iter().enumerate().map(at).collect::<Result<_, E>>()?;
+        last.search.learn(&points, &distances);
+        self.draws += POINTS as u64;
+        let tried = points.into_iter().zip(distances);
+        last.found.extend(tried.map(|(point, distance)| Tried { shares: point.shares, distance }));
+        last.found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        last.found.truncate(KEPT);
+        if last.search.is_done() || self.draws >= most * ended / SEARCHES as u64 {
+            if self.searches.len() < SEARCHES {
+                self.searches.push(self.search_from(self.searches.len()));
+            } else {
+                self.gather();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what the searches found the population: points as near as half of the nearest search's.
+    fn gather(&mut self) {
+        let goal = self.goal();
+        let found = self.searches.iter().flat_map(|s| &s.found).filter(|t| t.distance <= goal);
+        self.points = found.cloned().collect();
+        self.points.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        (self.steps, self.spreading) = (enough(LEFT), 1);
+    }
+
+    /// How near points have to be that searches have led to.
+    fn goal(&self) -> f64 {
+        self.searches.iter().map(|s| s.search.nearest()).fold(f64::INFINITY, f64::min).max(1.0)
+    }
+
+    /// One generation of steps over all that is as near as what the searches found.
+    fn spread_out<E: Send>(&mut self, seed: u64, most: u64, distance: &Distance<'_, E>) -> Result<(), E> {
+        self.points = self.moved(POPULATION, self.goal(), seed, distance)?;
+        self.points.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        self.done = self.spreading >= SPREADING || self.draws >= 2 * most;
+        self.spreading += 1;
         Ok(())
     }
 
@@ -121,11 +227,11 @@ impl Population {
 fn moved<E>(
     kept: &[Tried],
     steps: u64,
+    farthest: f64,
     random: &mut Random,
     distance: &Distance<'_, E>,
 ) -> Result<(Tried, u64), E> {
     let any = |random: &mut Random| &kept[random.below(kept.len() as u64) as usize];
-    let farthest = kept.last().map_or(f64::INFINITY, |t| t.distance).max(1.0);
     let mut at = any(random).clone();
     let mut accepted = 0;
     for i in 0..steps {
@@ -167,17 +273,6 @@ pub(crate) fn spread(random: &mut Random, directions: usize) -> Vec<Vec<f64>> {
     out
 }
 
-/// From 0 to 1, with 53 random bits.
-fn unit(random: &mut Random) -> f64 {
-    (random.draw() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// A standard normal number (Box and Muller 1958).
-fn normal(random: &mut Random) -> f64 {
-    let (u, v) = (1.0 - unit(random), unit(random));
-    (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
-}
-
 /// The baseline's fitted numbers at `point`, in the order of the rows; infinite where nothing was there to count.
 ///
 /// # Errors
@@ -195,12 +290,13 @@ pub(crate) fn fitted(e: &Experiment, point: &Point) -> Result<Vec<f64>, Experime
 }
 
 /// How far the baseline's fitted numbers are from the published ones at `point`, in multiples of their noise: the root of the
-/// mean square over the rows.
+/// mean square over the rows, each of which counts as no more than [`FARTHEST`].
 pub(crate) fn distance(e: &Experiment, point: &Point) -> Result<f64, ExperimentError> {
     let (Some(fit), Some(baseline)) = (&e.fit, e.baseline()) else { return Ok(0.0) };
     let rows = e.row.iter().filter(|r| fit.rows.contains(&r.name));
     let off = rows.zip(fitted(e, point)?).filter_map(|(row, ours)| e.off(row, baseline, ours));
-    let (sum, n) = off.fold((0.0, 0.0), |(sum, n), off| (sum + off * off, n + 1.0));
+    let (sum, n) =
+        off.map(|off| off.min(FARTHEST)).fold((0.0, 0.0), |(sum, n), off| (sum + off * off, n + 1.0));
     Ok(if n > 0.0 { f64::sqrt(sum / n) } else { 0.0 })
 }
 
@@ -240,16 +336,6 @@ mod tests {
         }
         assert_eq!(points, spread(&mut Random::new(1), 3));
         assert_ne!(points, spread(&mut Random::new(2), 3));
-    }
-
-    #[test]
-    fn normal_numbers_are_normal() {
-        let mut random = Random::new(7);
-        let all: Vec<f64> = (0..20_000).map(|_| normal(&mut random)).collect();
-        let share = |below: f64| all.iter().filter(|x| **x < below).count() as f64 / all.len() as f64;
-        for (below, expected) in [(-1.96, 0.025), (-1.0, 0.1587), (0.0, 0.5), (1.0, 0.8413), (1.96, 0.975)] {
-            assert!((share(below) - expected).abs() < 0.01, "{below}: {}", share(below));
-        }
     }
 
     /// What is within 0.05 of 0.3 in one direction meets the goal; the other does not matter.
@@ -304,6 +390,34 @@ mod tests {
             p.next(1, 3, 5_000, &|shares, _| Ok::<_, ()>(2.0 + shares[0])).unwrap();
         }
         assert!((2.0..2.1).contains(&p.distance()), "{}", p.distance());
+    }
+
+    /// So many unknowns that go together, and so narrowly, that steps from all over the ranges do not get there.
+    #[test]
+    fn searches_find_what_the_population_by_itself_does_not() {
+        let distance = |s: &[f64], _: u64| {
+            let pair = |p: &[f64]| (100.0 * (p[0] - p[1] - 0.1)).powi(2) + (p[0] + p[1] - 0.9).powi(2);
+            Ok::<_, ()>(s.chunks(2).map(pair).sum::<f64>().sqrt() / 0.02)
+        };
+        let drawn = |interrupted: bool| {
+            let mut p = Population::default();
+            while !p.done {
+                p.next(20, 3, 60_000, &distance).unwrap();
+                if interrupted {
+                    p = serde_json::from_str(&serde_json::to_string(&p).unwrap()).unwrap();
+                }
+            }
+            p
+        };
+        let p = drawn(false);
+        assert_eq!(p.searches.len(), SEARCHES);
+        assert!(p.distance() <= 1.0 && p.points.len() == POPULATION, "{}", p.distance());
+        let samples = p.samples(48, 1);
+        let mut others = samples.clone();
+        others.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        others.dedup();
+        assert_eq!(others.len(), 48, "no sample comes twice");
+        assert_eq!(drawn(true), p, "an interruption changes nothing");
     }
 
     #[test]
