@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compute::Computed;
-use crate::samples::DRAWS;
 use crate::unknown::{Point, Setting, Unknown};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
@@ -334,6 +333,9 @@ pub struct NotReproduced {
 
 /// More than this, in a row's unit, matches anything.
 const LARGEST_TOLERANCE: f64 = 1e9;
+
+/// Settings that are tried at most where nothing else is said.
+pub(crate) const DRAWS: u64 = 40_000;
 
 /// More runs for one number are a mistake.
 const MOST_REPEATED: u64 = 100;

@@ -38,7 +38,7 @@ pub use report::{
 };
 use runs::Runs;
 pub use runs::simulate_once;
-pub use samples::{DRAWS, Drawing, SAMPLES, Samples, next_to};
+pub use samples::{Drawing, SAMPLES, Samples, next_to};
 pub use sampling::Population;
 pub use unknown::{Point, Scale, Setting, Unknown};
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::experiment::Experiment;
+use crate::experiment::{DRAWS, Experiment};
 use crate::sampling::{Population, distance, fitted};
 use crate::unknown::{Point, Setting};
 
@@ -18,9 +18,6 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/samples.rs"
 
 /// Samples that are drawn where nothing else is said.
 pub const SAMPLES: usize = 48;
-
-/// Points that are tried at most where nothing else is said.
-pub const DRAWS: u64 = 40_000;
 
 /// Seeds of graded runs begin here, far from those of fitted ones.
 const GRADED: u64 = 1_000_001;

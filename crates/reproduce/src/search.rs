@@ -15,9 +15,9 @@ pub(crate) const POINTS: usize = 40;
 const PARENTS: usize = POINTS / 2;
 /// How wide it is at first, as a share of each range.
 const FIRST_WIDTH: f64 = 0.2;
-/// Generations in which the median distance must have fallen,
+/// Generations in which the median distance must have fallen by [`LEAST_GAIN`].
 const PATIENCE: usize = 40;
-/// by this share.
+/// The smallest share by which a search must have come nearer to go on.
 const LEAST_GAIN: f64 = 0.03;
 
 /// A search from one point.
