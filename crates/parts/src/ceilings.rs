@@ -41,7 +41,7 @@ impl Ceilings {
         asked.min(self.control.ceiling(clock))
     }
 
-    /// Looks at what was drawn, and moves the ceilings.
+    /// Samples what was drawn, and moves the ceilings.
     pub fn sample(&mut self, machine: &Machine<'_>, now_ns: u64, meter: &mut Meter, clocks: &[Clock]) {
         let drawn_fj = meter.drawn_fj(machine, now_ns);
         let (active, cores) = meter.take_activity(machine);

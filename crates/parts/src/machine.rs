@@ -165,7 +165,7 @@ impl<'p> Machine<'p> {
     /// the tables' relative equivalent.
     #[must_use]
     pub fn idle_uw(&self) -> u64 {
-        let mut uw = self.package.and_then(|p| p.powers_uw().last().copied()).unwrap_or(0);
+        let mut uw = self.package.map_or(0, Package::deepest_uw);
         for clock in &self.clocks {
             let table = &self.clusters[clock.cluster].table;
             let off = table.disabled_by_default() | table.refused();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a package draws beside its CPUs and clusters, by the idle state that all its CPUs allow it: caches, memory controller,
-//! graphics.
+//! What a package draws in addition to its CPUs and clusters, by the idle state that all its CPUs allow it: caches, memory
+//! controller, graphics.
 
 use crate::Machine;
 
@@ -76,7 +76,10 @@ impl Package {
         let drawn = self.drawn_fj(now_ns);
         self.allow[before.0] -= 1;
         self.allow[now.0] += 1;
-        self.level = self.allow.iter().position(|cpus| *cpus > 0).unwrap_or(0);
+        let Some(level) = self.allow.iter().position(|cpus| *cpus > 0) else {
+            unreachable!("each CPU allows some level")
+        };
+        self.level = level;
         self.awake = self.awake + u64::from(now.1) - u64::from(before.1);
         drawn
     }

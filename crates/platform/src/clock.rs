@@ -101,10 +101,13 @@ impl Clock {
         self.points.last().map_or(0, |p| p.khz)
     }
 
-    /// The highest point at or below `khz`; the lowest where none is.
+    /// The highest point at or below `khz`, which is not below the lowest.
     #[must_use]
     pub fn point_at(&self, khz: u64) -> usize {
-        self.points.iter().rposition(|p| p.khz <= khz).unwrap_or(0)
+        let Some(i) = self.points.iter().rposition(|p| p.khz <= khz) else {
+            unreachable!("{khz} kHz is below the lowest point")
+        };
+        i
     }
 
     /// Whether the points are those of `curve` and nothing more.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::IdleTable;
 
-/// What the machine draws beside its CPUs and clusters: less the deeper all CPUs sleep, as a package with idle states of its own
+/// What the machine draws in addition to its CPUs and clusters: less the deeper all CPUs sleep, as a package with idle states of its own
 /// does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
@@ -52,5 +52,11 @@ impl Package {
     pub fn powers_uw(&self) -> Vec<u64> {
         let asleep = self.levels.iter().map(|l| l.power_uw).chain(self.levels.is_empty().then_some(0));
         std::iter::once(self.awake_uw).chain(asleep).map(|uw| uw + self.always_uw).collect()
+    }
+
+    /// What it draws in its deepest level, uW.
+    #[must_use]
+    pub fn deepest_uw(&self) -> u64 {
+        self.levels.last().map_or(0, |l| l.power_uw) + self.always_uw
     }
 }

@@ -531,7 +531,7 @@ points = [{ khz = 1000 }, { khz = 2000 }]
     let p = Platform::from_toml(ALL, "b.toml").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(Platform::from_toml(&p.to_toml(), "b.toml").as_ref(), Ok(&p));
     let package = p.package.as_ref().unwrap();
-    assert_eq!(package.powers_uw(), [907, 507, 27]);
+    assert_eq!((package.powers_uw(), package.deepest_uw()), (vec![907, 507, 27], 27));
     assert_eq!(package.level_states(&p.clusters[0].table), [0, 1]);
     let limits = p.limits.as_ref().unwrap();
     assert_eq!(limits.limits.pl2.map(|l| (l.window_ns, l.clamp)), Some((976_000, false)));
@@ -560,6 +560,8 @@ points = [{ khz = 1000 }, { khz = 2000 }]
         ),
         ("inactive_from = \"off\"", "inactive_from = \"C9\"", "inactive_from: there is no idle state `C9`"),
         ("base_khz = 1500", "base_khz = 0", "base_khz is 0, expected kHz from 1"),
+        ("base_khz = 1500", "base_khz = 999", "base_khz is 999, expected kHz from 1000"),
+        ("cores = 4, khz = 1000", "cores = 4, khz = 999", "turbo: khz is 999, expected kHz from 1000"),
     ] {
         assert!(ALL.contains(from), "{from}");
         let why = Platform::from_toml(&ALL.replacen(from, to, 1), "b.toml").unwrap_err().to_string();

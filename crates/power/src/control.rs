@@ -15,7 +15,7 @@
 use crate::record::{HoldRecord, LimitRecord, PowerRecord, TemperatureRecord};
 use crate::{Heat, Limit, Limits, RunningAverage};
 
-/// Looks in a window: 25 steps of 1/1024 of it are short against the window, so that the average goes little above the limit
+/// Samples in a window: 25 steps of 1/1024 of it are short against the window, so that the average goes little above the limit
 /// while the ceiling comes down. An assumption; no vendor publishes the loop.
 const SAMPLES: u64 = 1024;
 

@@ -131,6 +131,7 @@ impl Reader<'_> {
         }
         let points =
             points(&entries, capacity, table, never, power).map_err(|e| fail(&span, e.to_string(), SEE))?;
+        let lowest = points[0].khz as i64;
         let latency = &c.transition_latency_us;
         let latency = self.number(latency, "transition_latency_us", "us", 0, LONGEST_US)?.unsigned_abs();
         Ok(Clock {
@@ -144,8 +145,8 @@ impl Reader<'_> {
             down_rate_limit_us: some(&c.down_rate_limit_us, "down_rate_limit_us", "us", 0, LONGEST_US)?,
             max_khz: some(&c.max_khz, "max_khz", "kHz", 1, KHZ_MAX)?,
             coefficient,
-            base_khz: some(&c.base_khz, "base_khz", "kHz", 1, KHZ_MAX)?,
-            turbo: self.turbo(&c.turbo)?,
+            base_khz: some(&c.base_khz, "base_khz", "kHz", lowest, KHZ_MAX)?,
+            turbo: self.turbo(&c.turbo, lowest)?,
             inactive_from: match &c.inactive_from {
                 Some(from) if !table.states().iter().any(|s| s.name == *from.get_ref()) => {
                     let what = format!("inactive_from: there is no idle state `{}`", from.get_ref());
@@ -157,13 +158,13 @@ impl Reader<'_> {
         })
     }
 
-    fn turbo(&self, raw: &[Spanned<RawTurbo>]) -> Result<Vec<TurboClock>, PlatformError> {
+    fn turbo(&self, raw: &[Spanned<RawTurbo>], lowest: i64) -> Result<Vec<TurboClock>, PlatformError> {
         let mut all: Vec<TurboClock> = Vec::new();
         for row in raw {
             let r = row.get_ref();
             let own = TurboClock {
                 cores: self.number(&r.cores, "turbo: cores", "cores", 1, CORES_MAX)?.unsigned_abs(),
-                khz: self.number(&r.khz, "turbo: khz", "kHz", 1, KHZ_MAX)?.unsigned_abs(),
+                khz: self.number(&r.khz, "turbo: khz", "kHz", lowest, KHZ_MAX)?.unsigned_abs(),
             };
             if all.last().is_some_and(|last| last.cores >= own.cores || last.khz < own.khz) {
                 let what = "turbo: more cores have no higher clock, and each number one row".to_string();
