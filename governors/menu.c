@@ -29,6 +29,9 @@
  * Linux. decay_shift, how slowly a correction factor learns: the factor has the
  * weight of 2^decay_shift wakeups, 0 to 10, 3 in Linux. interesting_ns: a longer
  * idle period does not lower the factor, 0 to a second, 50 ms in Linux.
+ * no_pattern, what recent idle periods without a pattern predict: 0, nothing, as
+ * in Linux; 1, the longest of those that are left, if there are four, as in 6.15
+ * to 6.18-rc2 and the stable kernels of mid-2025; 2, the longest of all.
  * residency_threshold_ns, the largest prediction for which no timer is computed,
  * and the target residency below which a state replaces polling, 0 to a second,
  * 15 us in Linux. enabled_first, with 1 a latency limit of 0 leads to the first
@@ -84,6 +87,9 @@
  * @decay_shift: a correction factor has the weight of 2^this wakeups
  * @interesting_ns: an idle period of this length counts as if it had lasted
  *   until the timer
+ * @no_pattern: what recent idle periods without a pattern predict: nothing (0),
+ *   the longest of those that are left if these are four or more (1), or the
+ *   longest of all (2)
  */
 struct menu_tuning {
 	uint residency_threshold_ns;
@@ -91,6 +97,7 @@ struct menu_tuning {
 	uint intervals;
 	uint decay_shift;
 	uint interesting_ns;
+	uint no_pattern;
 };
 
 /* As in Linux. */
@@ -121,6 +128,10 @@ MODULE_PARM_DESC(decay_shift, "a correction factor has the weight of 2^this wake
 module_param_named(interesting_ns, menu_tuning.interesting_ns, uint, 0444);
 MODULE_PARM_DESC(interesting_ns,
 		 "a longer idle period does not lower the factor, ns, 0 to 1000000000");
+
+module_param_named(no_pattern, menu_tuning.no_pattern, uint, 0444);
+MODULE_PARM_DESC(no_pattern,
+		 "without a pattern expect nothing (0), the longest of four or more left (1), of all (2)");
 
 /**
  * struct menu_device - the history of a CPU
@@ -251,11 +262,27 @@ static __always_inline bool menu_regular(const struct menu_tuning *tuning, u64 m
 	       4 * samples >= 3 * tuning->intervals;
 }
 
+/* What the recent idle periods predict without a pattern, us. */
+static __always_inline u32 menu_irregular_us(const struct menu_tuning *tuning, u32 samples,
+					     u32 longest_left, u32 longest)
+{
+	bool left = tuning->no_pattern == 1 && samples >= 4;
+
+	pr_debug("the last %u idle periods show no pattern\n", tuning->intervals);
+	if (!left && tuning->no_pattern != 2)
+		return MENU_NO_INTERVAL;
+
+	if (left)
+		longest = longest_left;
+	pr_debug("the longest of them, %llu ns, is expected\n", longest * (u64)NSEC_PER_USEC);
+	return longest;
+}
+
 /* The mean of the recent idle periods if they are alike, us, else MENU_NO_INTERVAL. */
 static __always_inline u32 menu_typical_us(const struct menu_device *data,
 					   const struct menu_tuning *tuning)
 {
-	u32 lowest = U32_MAX, highest = 0, samples = 0;
+	u32 lowest = U32_MAX, highest = 0, samples = 0, longest;
 	u64 sum = 0, squares = 0;
 	uint i;
 
@@ -270,6 +297,7 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 		highest = max(highest, value);
 		lowest = min(lowest, value);
 	}
+	longest = highest;
 
 	for (;;) {
 		u32 outlier, count = 0;
@@ -293,8 +321,7 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 			return (u32)mean;
 		}
 		if (4 * samples <= 3 * tuning->intervals) {
-			pr_debug("the last %u idle periods show no pattern\n", tuning->intervals);
-			return MENU_NO_INTERVAL;
+			return menu_irregular_us(tuning, samples, highest, longest);
 		}
 
 		/*
@@ -554,6 +581,7 @@ static int __init menu_governor_init(void)
 {
 	int err = check_param("enabled_first", menu_tuning.enabled_first, 0, 1) ?:
 		  check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
+		  check_param("no_pattern", menu_tuning.no_pattern, 0, 2) ?:
 		  check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
 		  check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC) ?:
 		  check_param("residency_threshold_ns", menu_tuning.residency_threshold_ns, 0,

@@ -8,11 +8,13 @@ use idlewise_model::IdleTable;
 use life::{Step, TICK_NS, live, live_all, load, story, table, tables};
 
 /// Specs of what a parameter can do to arithmetic and array bounds, beyond the defaults.
-const TUNED: [&str; 14] = [
+const TUNED: [&str; 16] = [
     "haltpoll:guest_halt_poll_ns=0,guest_halt_poll_grow_start=4294967295",
     "haltpoll:guest_halt_poll_ns=4294967295,guest_halt_poll_grow=4294967295,guest_halt_poll_shrink=0",
     "menu:intervals=1,decay_shift=0,interesting_ns=0,residency_threshold_ns=0",
     "menu:intervals=64,decay_shift=10,interesting_ns=1000000000,residency_threshold_ns=1000000000",
+    "menu:no_pattern=1",
+    "menu-6.1:no_pattern=2,intervals=2",
     "menu-6.1:intervals=1,decay_shift=0,interesting_ns=0",
     "menu-6.1:intervals=64,decay_shift=10,interesting_ns=1000000000",
     "teo-5.6:intervals=1,decay_shift=0",
@@ -54,6 +56,7 @@ fn parameters_out_of_range_are_refused_with_the_range() {
             "menu-6.1:interesting_ns=4294967295",
             "interesting_ns=4294967295 is out of range: it must be from 0 to 1000000000",
         ),
+        ("menu:no_pattern=3", "no_pattern=3 is out of range: it must be from 0 to 2"),
         ("teo-5.6:intervals=0", "intervals=0 is out of range: it must be from 1 to 64"),
         ("teo-5.6:decay_shift=32", "decay_shift=32 is out of range: it must be from 0 to 10"),
         ("teo-weighted:intervals=65", "intervals=65 is out of range: it must be from 1 to 64"),
@@ -83,7 +86,8 @@ fn a_constant_given_as_parameter_is_the_constant() {
         let plain = choices(id);
         let menu = if id.starts_with("menu") { ",interesting_ns=50000000" } else { "" };
         assert!(choices(&format!("{id}:intervals=8,decay_shift=3{menu}{more}")) == plain, "{id}");
-        for other in ["intervals=3", "decay_shift=1"] {
+        let irregular = if id.starts_with("menu") { ["no_pattern=1", "no_pattern=2"].as_slice() } else { &[] };
+        for other in ["intervals=3", "decay_shift=1"].iter().chain(irregular) {
             assert!(choices(&format!("{id}:{other}")) != plain, "{id}: {other} changes nothing");
         }
     }

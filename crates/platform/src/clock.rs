@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::IdleTable;
 
-use crate::{EnergyTable, PlatformError, PowerData};
+use crate::{EnergyTable, PlatformError, PowerData, StateInfo};
 
 /// Which CPUs share one clock: what cpufreq calls a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,17 +131,19 @@ pub(crate) fn points(
     entries: &[Entry],
     capacity: u32,
     table: &IdleTable,
-    never: &[bool],
+    info: &[StateInfo],
     power: Option<&PowerData>,
 ) -> Result<Vec<ClockPoint>, PlatformError> {
     let Some(top) = entries.last() else { return Ok(Vec::new()) };
+    let never: Vec<bool> = info.iter().map(|i| i.never).collect();
     let point = |e: &Entry| {
         let (energy, shared) = match power {
             Some(power) => (power.cpu_at(table, e.khz)?, power.shared_at(table, e.khz)?),
-            None => (estimate::energy(table, never, entries, e)?, None),
+            None => (estimate::energy(table, &never, entries, e)?, None),
         };
         let capacity = u64::from(capacity) * e.khz / top.khz.max(1);
         let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
+        let energy = energy.paying(info)?;
         Ok(ClockPoint { khz: e.khz, real_khz: e.real_khz, volt_uv: e.volt_uv, capacity, energy, shared })
     };
     entries.iter().map(point).collect()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_model::IdleTable;
 
-use crate::PlatformError;
+use crate::{PlatformError, StateInfo};
 
 /// What one idle state costs.
 ///
@@ -61,8 +61,8 @@ pub enum Fall {
 
 /// The energy of one CPU's idle states: `E(t) = transition + power * max(t, entry)`.
 ///
-/// Transition energies make each state's target residency the exact break-even against its shallower neighbour:
-/// `X_j = X_i + (P_i - P_j) * T_j`, `X_0 = 0` (`signal-behaviour.md` D5). So the model favours no governor: it says
+/// Transition energies make each state's target residency the exact break-even against its shallower neighbour, unless the
+/// platform knows them: `X_j = X_i + (P_i - P_j) * T_j`, `X_0 = 0` (`signal-behaviour.md` D5). So the model favours no governor: it says
 /// what the table says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnergyTable {
@@ -162,6 +162,20 @@ impl EnergyTable {
             assumed::ACTIVE / assumed::SHALLOWEST,
         );
         Self::chained(table, &power, assumed::ACTIVE, EnergyGrade::DerivedFromBreakEven, basis)
+    }
+
+    /// The same table, where states whose transition is known ([`StateInfo::transition_ns`]) cost that.
+    ///
+    /// # Errors
+    /// [`PlatformError::Energy`] when an energy exceeds 64 bits.
+    pub fn paying(mut self, info: &[StateInfo]) -> Result<Self, PlatformError> {
+        for (i, (state, info)) in self.states.iter_mut().zip(info).enumerate() {
+            let Some(ns) = info.transition_ns else { continue };
+            state.transition_fj = ns.checked_mul(self.active_power_uw).ok_or_else(|| {
+                PlatformError::Energy(format!("state {i}: transition energy does not fit 64 bits of fJ"))
+            })?;
+        }
+        Ok(self)
     }
 
     /// Energy of a stay in `state` that ends `t_ns` after its start, whose way in takes `entry_ns`; fJ (or the

@@ -7,7 +7,7 @@ use idlewise_model::{IdleState, IdleTable, TableError};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US, break_evens};
+use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
 use crate::{
     Cluster, EnergyGrade, EnergyTable, EntryKind, Fall, Flag, OperatingPoint, Origin, Platform,
     PlatformError, PowerData, Shared, StateInfo,
@@ -95,7 +95,7 @@ struct RawState {
     flags: Vec<Spanned<String>>,
     measured_wake_ns: Option<Spanned<i64>>,
     refill_us: Option<Spanned<i64>>,
-    break_even_us: Option<Spanned<i64>>,
+    transition_us: Option<Spanned<i64>>,
 }
 
 #[derive(Deserialize)]
@@ -251,15 +251,10 @@ impl Reader<'_> {
         let speed = speed.map(|v| v as u32);
         let (table, info) = self.states(c)?;
         let never: Vec<bool> = info.iter().map(|i| i.never).collect();
-        // Energy goes by the true break-even times, governors by those of the table.
-        let paying = break_evens(&table, &info).map_err(|e| {
-            let what = format!("cluster `{}`: break-even times: {e}", c.name.get_ref());
-            self.err(&c.name.span(), what, "correct `break_even_us`")
-        })?;
         let (power, energy) = match &c.power {
             Some(raw) => {
                 let power = self.power(raw, table.len())?;
-                let energy = power.energy_at(&paying, power.at_khz, cpus.len());
+                let energy = power.energy_at(&table, power.at_khz, cpus.len()).and_then(|e| e.paying(&info));
                 let at = |e: PlatformError| {
                     let what = format!("cluster `{}`: {e}", c.name.get_ref());
                     self.err(&raw.get_ref().at_khz.span(), what, SEE)
@@ -268,14 +263,18 @@ impl Reader<'_> {
             }
             None => {
                 let at = |e: PlatformError| self.err(&c.name.span(), e.to_string(), SEE);
-                (None, EnergyTable::derived(&paying, &never, Fall::Geometric).map_err(at)?)
+                (
+                    None,
+                    EnergyTable::derived(&table, &never, Fall::Geometric)
+                        .and_then(|e| e.paying(&info))
+                        .map_err(at)?,
+                )
             }
         };
         let (name, source) = (c.name.get_ref().clone(), c.source.clone());
         let clock = c.clock.as_ref();
-        let clock = clock
-            .map(|raw| self.clock(raw, &name, capacity, (&paying, &never), power.as_ref()))
-            .transpose()?;
+        let clock =
+            clock.map(|raw| self.clock(raw, &name, capacity, (&table, &info), power.as_ref())).transpose()?;
         let (thread_speed, cache_cpus) = (self.threads(c, cpus.len())?, self.cache_cpus(c, cpus.len())?);
         Ok(Cluster {
             name,
@@ -380,7 +379,7 @@ impl Reader<'_> {
             });
             let measured_wake_ns = measured.map(i64::unsigned_abs);
             let refill_ns = s.refill_us.as_ref().map_or(Ok(0), |v| us(v, "refill_us"))?;
-            let break_even = s.break_even_us.as_ref().map(|v| us(v, "break_even_us")).transpose()?;
+            let transition = s.transition_us.as_ref().map(|v| us(v, "transition_us")).transpose()?;
             info.push(StateInfo {
                 desc: s.desc.clone(),
                 flags,
@@ -388,7 +387,7 @@ impl Reader<'_> {
                 entry,
                 measured_wake_ns,
                 refill_ns: refill_ns.unsigned_abs(),
-                break_even_ns: break_even.map(i64::unsigned_abs),
+                transition_ns: transition.map(i64::unsigned_abs),
             });
         }
         let table = IdleTable::new(states).map_err(|e| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_model::{IdleState, IdleTable, TableError};
+use idlewise_model::IdleTable;
 
 use crate::{
     Battery, Clock, Costs, EnergyGrade, EnergyTable, Fall, Package, PlatformError, PowerData, PowerLimits,
@@ -113,28 +113,9 @@ impl Cluster {
     pub fn energy_in_equal_steps(&self) -> Option<EnergyTable> {
         let never: Vec<bool> = self.info.iter().map(|i| i.never).collect();
         let assumed = self.energy.grade == EnergyGrade::DerivedFromBreakEven;
-        assumed.then(|| EnergyTable::derived(&self.break_evens(), &never, Fall::EqualSteps).ok())?
+        let table = || EnergyTable::derived(&self.table, &never, Fall::EqualSteps)?.paying(&self.info);
+        assumed.then(|| table().ok())?
     }
-
-    /// The states with their true break-even times as target residencies: what energy depends on.
-    fn break_evens(&self) -> IdleTable {
-        let Ok(table) = break_evens(&self.table, &self.info) else {
-            unreachable!("break-even times were in order when the cluster was read")
-        };
-        table
-    }
-}
-
-/// `table` with the break-even times of `info` as target residencies.
-///
-/// # Errors
-/// [`TableError`] where a deeper state pays earlier than a shallower one.
-pub(crate) fn break_evens(table: &IdleTable, info: &[StateInfo]) -> Result<IdleTable, TableError> {
-    let true_ns = |(s, info): (&IdleState, &StateInfo)| IdleState {
-        target_residency_ns: info.break_even_ns.map_or(s.target_residency_ns, |ns| ns as i64),
-        ..s.clone()
-    };
-    Ok(IdleTable::new(table.states().iter().zip(info).map(true_ns).collect())?.refusing(table.refused()))
 }
 
 /// What is known about an idle state beyond its times.
@@ -153,8 +134,9 @@ pub struct StateInfo {
     /// How much longer a task's first work on the CPU takes after this state, ns at any clock: caches, predictors and address
     /// translations are filled again.
     pub refill_ns: u64,
-    /// The idle time from which on it saves energy, ns, where that is not the target residency that governors are given.
-    pub break_even_ns: Option<u64>,
+    /// For how long the CPU would have to run for the energy that entering and leaving the state cost, ns at any clock, where that is
+    /// not what its target residency says.
+    pub transition_ns: Option<u64>,
 }
 
 /// What becomes of an entry into an idle state that a governor asks for.
@@ -257,7 +239,7 @@ impl Cluster {
     /// # Errors
     /// [`PlatformError::Energy`] when the curve has no such row.
     pub fn energy_at(&self, khz: u64) -> Option<Result<EnergyTable, PlatformError>> {
-        self.power.as_ref().map(|p| p.energy_at(&self.break_evens(), khz, self.cpus.len()))
+        self.power.as_ref().map(|p| p.energy_at(&self.table, khz, self.cpus.len())?.paying(&self.info))
     }
 
     /// Energy of one CPU at the point `i` of the clock, what the cluster shares left out; without a clock, or past its

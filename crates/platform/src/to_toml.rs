@@ -182,8 +182,8 @@ impl Out {
             if info.refill_ns != 0 {
                 self.raw("refill_us", info.refill_ns / 1000);
             }
-            if let Some(ns) = info.break_even_ns {
-                self.raw("break_even_us", ns / 1000);
+            if let Some(ns) = info.transition_ns {
+                self.raw("transition_us", ns / 1000);
             }
         }
         if let Some(clock) = &c.clock {

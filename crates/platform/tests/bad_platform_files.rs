@@ -133,7 +133,7 @@ fn wrong_keys_and_types() {
         "entry_us = 70",
         "entry_ms = 70",
         &format!(
-            "b.toml:20: unknown field `entry_ms`, expected one of `name`, `exit_latency_us`, `residency_us`, `entry_us`, `polling`, `disabled`, `entry`, `desc`, `flags`, `measured_wake_ns`, `refill_us`, `break_even_us`; {see}"
+            "b.toml:20: unknown field `entry_ms`, expected one of `name`, `exit_latency_us`, `residency_us`, `entry_us`, `polling`, `disabled`, `entry`, `desc`, `flags`, `measured_wake_ns`, `refill_us`, `transition_us`; {see}"
         ),
     );
     says(

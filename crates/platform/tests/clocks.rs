@@ -66,23 +66,21 @@ fn at_every_point_every_target_residency_is_a_break_even() {
     }
 }
 
-/// Governors are given the device tree's 3.5 ms, energy goes by the true break-even: 7 ms.
+/// Governors are given the device tree's 3.5 ms; a stay costs what running for 690 us does, at every clock.
 #[test]
-fn energy_goes_by_a_break_even_of_its_own() {
-    let changes = [("cluster.BIG.state.c2.break_even_us".to_owned(), "7000".to_owned())].into();
+fn a_known_transition_costs_running_power() {
+    let changes = [("cluster.BIG.state.c2.transition_us".to_owned(), "690".to_owned())].into();
     let machine = find("pixel6").unwrap().changed(&changes).unwrap();
     let c = &machine.clusters[2];
     assert_eq!(c.table.states()[1].target_residency_ns, 3_500_000);
-    let entry_ns = c.table.states()[1].entry_ns.unsigned_abs();
     for e in clock(c).points.iter().map(|p| &p.energy).chain([&c.energy]) {
-        assert_eq!(e.stay_fj(0, 7_000_000, 0), e.stay_fj(1, 7_000_000, entry_ns));
-        assert!(e.stay_fj(0, 3_500_000, 0) < e.stay_fj(1, 3_500_000, entry_ns));
+        assert_eq!((e.states[0].transition_fj, e.states[1].transition_fj), (0, 690_000 * e.active_power_uw));
     }
     assert_eq!(c.energy_at(984_000).unwrap().unwrap(), c.energy);
     assert!(Platform::from_toml(&machine.to_toml(), "b.toml").unwrap().same_as(&machine));
-    let early = [("cluster.BIG.state.c2.break_even_us".to_owned(), "0".to_owned())].into();
-    let why = find("pixel6").unwrap().changed(&early).unwrap_err().to_string();
-    assert!(why.contains("break-even times") && why.contains("correct `break_even_us`"), "{why}");
+    let long = [("cluster.BIG.state.c2.transition_us".to_owned(), "5000000000".to_owned())].into();
+    let why = find("pixel6").unwrap().changed(&long).unwrap_err().to_string();
+    assert!(why.contains("transition_us"), "{why}");
 }
 
 #[test]

@@ -80,6 +80,15 @@ struct Searching {
     found: Vec<Tried>,
 }
 
+/// Where new points begin.
+#[derive(Clone, Copy)]
+enum Start {
+    /// Each at one of the points by chance.
+    Any,
+    /// At one of them after the other.
+    Each,
+}
+
 impl Population {
     /// The greatest distance of a point: 1 or less where all meet the baseline within its noise.
     pub(crate) fn distance(&self) -> f64 {
@@ -114,7 +123,7 @@ impl Population {
         } else {
             self.points.truncate(KEPT);
             let farthest = self.distance().max(1.0);
-            let new = self.moved(POPULATION - KEPT, farthest, seed, distance)?;
+            let new = self.moved(POPULATION - KEPT, Start::Any, farthest, seed, distance)?;
             self.points.extend(new);
         }
         // All that is within the noise is equally good; of equals the earlier stays.
@@ -135,6 +144,7 @@ impl Population {
     fn moved<E: Send>(
         &mut self,
         count: usize,
+        from: Start,
         farthest: f64,
         seed: u64,
         distance: &Distance<'_, E>,
@@ -143,7 +153,11 @@ impl Population {
         let moved = |n: usize| {
             let first_seed = before + n as u64 * steps + 1;
             let mut random = Random::stream(seed, (generation << 20) + n as u64);
-            moved(kept, steps, farthest, &mut random, &|shares, i| distance(shares, first_seed + i))
+            let at = match from {
+                Start::Any => any(kept, &mut random),
+                Start::Each => &kept[n % kept.len()],
+            };
+            moved(at, kept, steps, farthest, &mut random, &|shares, i| distance(shares, first_seed + i))
         };
         let new: Vec<(Tried, u64)> = (0..count).into_par_iter().map(moved).collect::<Result<_, E>>()?;
         let tried = steps * count as u64;
@@ -198,9 +212,9 @@ impl Population {
         self.searches.iter().map(|s| s.search.nearest()).fold(f64::INFINITY, f64::min).max(1.0)
     }
 
-    /// One generation of steps over all that is as near as what the searches found.
+    /// One generation of steps over all that is as near as what the searches found; each point goes on as often as any other.
     fn spread_out<E: Send>(&mut self, seed: u64, most: u64, distance: &Distance<'_, E>) -> Result<(), E> {
-        self.points = self.moved(POPULATION, self.goal(), seed, distance)?;
+        self.points = self.moved(POPULATION, Start::Each, self.goal(), seed, distance)?;
         self.points.sort_by(|a, b| a.distance.total_cmp(&b.distance));
         self.done = self.spreading >= SPREADING || self.draws >= 2 * most;
         self.spreading += 1;
@@ -223,19 +237,24 @@ impl Population {
     }
 }
 
+/// One of the points.
+fn any<'a>(points: &'a [Tried], random: &mut Random) -> &'a Tried {
+    &points[random.below(points.len() as u64) as usize]
+}
+
 /// A new point: one that was kept, after so many steps that stay no farther than all that were kept; and how many did.
 fn moved<E>(
+    from: &Tried,
     kept: &[Tried],
     steps: u64,
     farthest: f64,
     random: &mut Random,
     distance: &Distance<'_, E>,
 ) -> Result<(Tried, u64), E> {
-    let any = |random: &mut Random| &kept[random.below(kept.len() as u64) as usize];
-    let mut at = any(random).clone();
+    let mut at = from.clone();
     let mut accepted = 0;
     for i in 0..steps {
-        let (a, b) = (any(random), any(random));
+        let (a, b) = (any(kept, random), any(kept, random));
         let length = 2.38 / (2.0 * at.shares.len() as f64).sqrt() * unit(random);
         let step = |((x, a), b): ((&f64, &f64), &f64)| x + length * (a - b) + JITTER * normal(random);
         let shares: Vec<f64> = at.shares.iter().zip(&a.shares).zip(&b.shares).map(step).collect();
@@ -416,7 +435,7 @@ mod tests {
         let mut others = samples.clone();
         others.sort_by(|a, b| a[0].total_cmp(&b[0]));
         others.dedup();
-        assert!(others.len() >= 24, "only {} of 48 samples differ", others.len());
+        assert!(others.len() >= 36, "only {} of 48 samples differ", others.len());
         assert_eq!(drawn(true), p, "an interruption changes nothing");
     }
 

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::reader::{Reader, SEE};
 use crate::clock::{Entry, points};
-use crate::{Clock, ClockPolicy, PlatformError, PowerData, TurboClock};
+use crate::{Clock, ClockPolicy, PlatformError, PowerData, StateInfo, TurboClock};
 
 /// Longest transition and longest rate limit accepted: a second.
 const LONGEST_US: i64 = 1_000_000;
@@ -59,13 +59,13 @@ struct RawTurbo {
 }
 
 impl Reader<'_> {
-    /// The clock of the cluster `name`, whose idle states are `table`, with break-even times as target residencies; those that never pay are marked in `never`.
+    /// The clock of the cluster `name`, whose idle states are `table`; `info` tells the rest about them.
     pub(super) fn clock(
         &self,
         raw: &Spanned<RawClock>,
         name: &str,
         capacity: u32,
-        (table, never): (&IdleTable, &[bool]),
+        (table, info): (&IdleTable, &[StateInfo]),
         power: Option<&PowerData>,
     ) -> Result<Clock, PlatformError> {
         let (c, span) = (raw.get_ref(), raw.span());
@@ -130,7 +130,7 @@ impl Reader<'_> {
             return Err(fail(&span, what, "give it for all points or for none"));
         }
         let points =
-            points(&entries, capacity, table, never, power).map_err(|e| fail(&span, e.to_string(), SEE))?;
+            points(&entries, capacity, table, info, power).map_err(|e| fail(&span, e.to_string(), SEE))?;
         let lowest = points[0].khz as i64;
         let latency = &c.transition_latency_us;
         let latency = self.number(latency, "transition_latency_us", "us", 0, LONGEST_US)?.unsigned_abs();
