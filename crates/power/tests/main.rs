@@ -5,4 +5,5 @@
 
 mod ceilings;
 mod hostile_requests;
+mod margin;
 mod requests;
