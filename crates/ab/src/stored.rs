@@ -314,13 +314,13 @@ mod tests {
             ("values", json!({"mine": -1e18}), "\"mine\" of -1000000000000000000;"),
             (
                 "limiting",
-                json!({"seconds": 1.0, "limited": null, "power": [], "reasons": null,
+                json!({"seconds": 1.0, "limited": null, "zones": 0, "power": [], "reasons": null,
                     "throttling": {"count": 1, "core_pct": -1.0, "package_pct": null}}),
                 "a limited share of -1 %",
             ),
             (
                 "limiting",
-                json!({"seconds": -1.0, "limited": null, "power": []}),
+                json!({"seconds": -1.0, "limited": null, "zones": 0, "power": []}),
                 "a limit's power or time of -1",
             ),
             (

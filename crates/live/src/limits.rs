@@ -27,7 +27,9 @@ pub struct Limiting {
     pub seconds: f64,
     /// Whether something held clocks down; null where that is not known.
     pub limited: Option<bool>,
-    /// The limits of powercap that are on; none where the machine has no powercap counters.
+    /// Zones of powercap that count energy.
+    pub zones: usize,
+    /// The limits of powercap that are on.
     pub power: Vec<PowerLimitUse>,
     /// What the kernel counted of throttling because of heat; null where it counts none.
     pub throttling: Option<Throttling>,
@@ -40,6 +42,7 @@ pub struct Limiting {
 pub struct LimitWatch {
     host: Host,
     zones: Vec<Zone>,
+    counted: usize,
     registers: Vec<Register>,
     reasons: Vec<String>,
     throttle: ThrottleCounters,
@@ -54,6 +57,7 @@ impl LimitWatch {
         let mut watch = Self {
             host: host.clone(),
             zones: powercap::zones(host),
+            counted: powercap::counted(host),
             registers: reasons::registers(host),
             reasons: Vec::new(),
             throttle: ThrottleCounters::read(host),
@@ -95,7 +99,8 @@ impl LimitWatch {
         let named = std::mem::take(&mut self.reasons);
         let reasons = (!self.registers.is_empty()).then_some(named);
         (self.throttle, self.began) = (throttle, at);
-        Limiting { seconds: time.as_secs_f64(), limited: None, power, throttling, reasons }.judged()
+        let (seconds, zones) = (time.as_secs_f64(), self.counted);
+        Limiting { seconds, limited: None, zones, power, throttling, reasons }.judged()
     }
 }
 
@@ -105,11 +110,10 @@ impl Limiting {
         let hot = self.throttling.as_ref().is_some_and(|t| t.count > 0 || t.longest_pct() > 0.0);
         let named = self.reasons.as_ref().is_some_and(|r| !r.is_empty());
         let open = self.power.iter().any(|l| l.unknown_pct > 0.0);
-        self.limited = match (self.power.is_empty(), self.reasons.is_some()) {
-            _ if hot || named || self.power.iter().any(acts) => Some(true),
-            (_, true) => Some(false),
-            (true, false) => None,
-            (false, false) => (!open).then_some(false),
+        let seen = !self.power.is_empty() || self.reasons.is_some();
+        self.limited = match hot || named || self.power.iter().any(acts) {
+            true => Some(true),
+            false => (seen && !open).then_some(false),
         };
         self
     }
@@ -120,6 +124,9 @@ impl Limiting {
         match self.limited {
             Some(true) => format!("limited: {}", self.causes().join("; ")),
             Some(false) => "not limited".to_owned(),
+            None if self.power.is_empty() && self.zones > 0 => {
+                "powercap shows no limit that is on: power limits not known".to_owned()
+            }
             None if self.power.is_empty() => {
                 "no powercap counters on this machine: power limits not known".to_owned()
             }

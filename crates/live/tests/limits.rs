@@ -129,7 +129,8 @@ fn limits_that_are_off_or_changed_are_seen() {
     assert_eq!((lowered.limited, lowered.power[0].limit_w), (Some(true), 1.0), "{lowered:?}");
     tree.write("sys/class/powercap/intel-rapl:0/enabled", "0");
     let off = watch.end(at(3));
-    assert_eq!((off.limited, off.power.len()), (None, 0), "{off:?}");
+    assert_eq!((off.limited, off.power.len(), off.zones), (None, 0, 1), "{off:?}");
+    assert!(off.verdict().starts_with("powercap shows no limit that is on"), "{}", off.verdict());
 }
 
 #[test]

@@ -564,7 +564,10 @@ fn sessions_of_comparisons() {
             r#"{{"number":{},"round":{round},"benchmark":"b","arm":{arm},"left_out":null,"seconds":1.{n},"values":{{"time":1.{n}}},
             "wakeups_per_s":100.5,"too_deep_pct":1.5,"too_shallow_pct":null,"states":[{{"name":"C1","time_pct":50.0,
             "entries_per_s":10.0}}],"watts":{{"package":1.5}},"foreign_pct":0.1,"foreign_by":["x"],"steal_pct":0.0,
-            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"],"wakeups":{{"all":{waits},"idle":{waits},
+            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"],
+            "limiting":{{"seconds":1.0,"limited":true,"zones":1,"power":[{{"zone":"p","limit":"PL1","limit_w":6.0,"window_s":28.0,
+            "mean_w":5.5,"average_low_w":5.9,"average_high_w":6.0,"acting_pct":50.0,"unknown_pct":5.0,"acting_from_s":0.1,
+            "acting_until_s":0.9}}],"throttling":{{"count":1,"core_pct":2.0,"package_pct":null}},"reasons":["PL1"]}},"wakeups":{{"all":{waits},"idle":{waits},
             "hidden_cpus":[0],"hidden":7,"events":300,"lost":0,"until_s":null}}}}"#,
             n + 1
         )

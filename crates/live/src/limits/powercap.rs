@@ -112,8 +112,9 @@ struct Bound {
 struct Set {
     limit_uw: u64,
     window_us: u64,
-    /// From 0, and from the limit; both nothing until power was known once.
+    /// The least and the greatest that the average may be: from 0, and from the limit.
     averages: [RunningAverage; 2],
+    /// Power was known once, so that they say something.
     sampled: bool,
 }
 
@@ -132,6 +133,12 @@ pub(super) fn zones(host: &Host) -> Vec<Zone> {
     };
     let zone = |zone: &String| Zone::new(shown(zone), folder.join(zone));
     all.iter().map(zone).filter(|z| !z.bounds.is_empty()).collect()
+}
+
+/// How many zones count energy, whether they have limits or not.
+pub(super) fn counted(host: &Host) -> usize {
+    let folder = host.sys.join("class/powercap");
+    names(&folder).iter().filter(|z| folder.join(z).join("energy_uj").exists()).count()
 }
 
 impl Zone {
