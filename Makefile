@@ -135,6 +135,7 @@ fuzz: ## broken files of every kind through their readers, every check on: INPUT
 	@tools/need.sh cargo cc
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test trace hostile_
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test workload hostile_text::
+	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test power hostile_requests::
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test tape_files
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --locked -p idlewise-live --lib journal
 	IDLEWISE_FUZZ_INPUTS=$(or $(INPUTS),100000) cargo test --profile fuzz --workspace --locked --test view hostile_files::

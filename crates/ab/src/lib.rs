@@ -27,7 +27,9 @@ mod warnings;
 mod watcher;
 
 pub use arm::available;
-pub use report::{AbReport, BenchmarkReport, Cell, Found, MetricReport, SCHEMA, Steady};
+pub use report::{
+    AbReport, ArmLimits, ArmPowerLimit, BenchmarkReport, Cell, Found, MetricReport, SCHEMA, Steady,
+};
 pub use request::{AbRequest, Benchmark};
 pub use resume::{ResumeRequest, rest};
 pub use run::{Run, StateUse};

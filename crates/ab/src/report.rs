@@ -52,6 +52,38 @@ pub struct BenchmarkReport {
     pub metrics: Vec<MetricReport>,
     /// What the idle states did meanwhile, by arm; the medians of the runs.
     pub idle: Vec<Steady>,
+    /// How near limits of power and heat were, by arm.
+    pub limits: Vec<ArmLimits>,
+}
+
+/// How near the limits of power and heat were in the runs of an arm.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ArmLimits {
+    pub arm: String,
+    /// Runs of which it is known whether something limited them.
+    pub runs: usize,
+    /// Runs of these in which something did.
+    pub limited: usize,
+    /// By limit of powercap.
+    pub power: Vec<ArmPowerLimit>,
+    /// Time in which a core or package was throttled because of heat, mean over the runs, %; null where no time is counted.
+    pub throttled_pct: Option<f64>,
+}
+
+/// A limit of powercap in the runs of an arm.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ArmPowerLimit {
+    /// Zone and limit: `package-0 PL1`.
+    pub limit: String,
+    pub limit_w: f64,
+    /// Median over the runs of the zone's mean power, W; null where it cannot be read.
+    pub mean_w: Option<f64>,
+    /// The greatest running average at the end of a run, at most, W.
+    pub average_most_w: Option<f64>,
+    /// Time in which it held clocks down, mean over the runs, %.
+    pub acting_pct: f64,
+    /// Time of which that is not known, mean over the runs, %.
+    pub unknown_pct: f64,
 }
 
 /// A metric under all arms.

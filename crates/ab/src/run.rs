@@ -13,8 +13,9 @@ use super::metric::{Metric, meter_name};
 use super::printed::Printed;
 use super::stop::Stop;
 use super::wakeups::{METRICS, Tracer, Wakeups};
-use super::watcher::Watcher;
+use super::watcher::{SharedLimits, Watcher};
 use super::{AbRequest, Benchmark};
+use idlewise_live::limits::Limiting;
 use idlewise_live::watch::{Snapshot, Watch};
 use idlewise_live::{Host, LiveError, clock};
 
@@ -58,6 +59,9 @@ pub struct Run {
     /// What kept CPUs below their highest frequency at its end, in words.
     #[serde(default)]
     pub slowed_by: Vec<String>,
+    /// Limits of power and heat that held its clocks; nothing in sessions of versions that did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limiting: Option<Limiting>,
     /// How long the benchmark's tasks waited from being woken to running, if that was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeups: Option<Wakeups>,
@@ -80,6 +84,7 @@ pub(super) struct Runner<'a> {
     pub(super) folder: &'a Path,
     pub(super) stop: &'a Stop,
     pub(super) start: Instant,
+    pub(super) limits: SharedLimits,
     /// Where wakeups are to be traced.
     pub(super) tracer: Option<Tracer>,
 }
@@ -100,7 +105,7 @@ impl Runner<'_> {
         command.args(arguments).stdin(Stdio::null()).stdout(file).stderr(both).process_group(0);
 
         let cpu_before = CpuTime::read(self.host);
-        let watcher = Watcher::start(self.host);
+        let watcher = Watcher::start(self.host, &self.limits);
         // The last, as it follows what this thread starts.
         let traced = self.tracer.as_ref().map(|t| t.start()).transpose()?;
         let before = self.watch.look(self.start.elapsed())?;
@@ -168,8 +173,9 @@ impl Runner<'_> {
             steal_pct: foreign.steal_pct,
             limit_us: bounds.limit_us,
             limited_by: bounds.limited_by,
-            throttled: bounds.throttled,
+            throttled: bounds.limiting.throttling.as_ref().map_or(0, |t| t.count),
             slowed_by: bounds.slowed_by,
+            limiting: Some(bounds.limiting),
             wakeups,
             ..Run::default()
         })

@@ -15,6 +15,7 @@ use super::run::{Run, Runner};
 use super::stop::Stop;
 use super::stored::{FILE, Head, SCHEMA, Stored, stored};
 use super::wakeups::Tracer;
+use super::watcher::SharedLimits;
 use super::{AbRequest, Benchmark};
 use idlewise_live::journal::Restoration;
 use idlewise_live::tracefs::Tracefs;
@@ -85,7 +86,9 @@ pub fn run(
     let arms = Arms::new(host, &request)?;
     let tracer = if request.wakeups { Some(Tracer::new(host, &mut journal, folder)?) } else { None };
     let file = if resumes { reopen(folder)? } else { begin(folder, &head)? };
-    let runner = Runner { host, watch, request: &request, folder, stop, start: clock::now(), tracer };
+    let start = clock::now();
+    let limits = SharedLimits::of(host, start);
+    let runner = Runner { host, watch, request: &request, folder, stop, start, limits, tracer };
     let number = done.iter().map(|r| r.number).max().unwrap_or(0);
     let mut session = Session { runner, arms, journal, file, number, path: folder.join(FILE) };
     let result = session.play(&done, say);

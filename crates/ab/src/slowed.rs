@@ -10,16 +10,6 @@ use idlewise_live::files::{line, names, number};
 /// (`cpufreq-cpu0`, `thermal-cpufreq-0`, `Processor`, `intel_powerclamp`, `idle-cpu0`). Fans and the like slow nothing.
 const SLOWING: [&str; 4] = ["cpufreq", "processor", "powerclamp", "idle"];
 
-/// How often the CPUs were slowed down because of heat since the machine started; 0 where nothing counts it.
-pub(super) fn throttled(host: &Host) -> u64 {
-    let cpus = host.sys.join("devices/system/cpu");
-    let count = |cpu: &String| {
-        let folder = cpus.join(cpu).join("thermal_throttle");
-        ["core_throttle_count", "package_throttle_count"].map(|f| number(&folder.join(f)).unwrap_or(0))
-    };
-    names(&cpus).iter().filter(|n| n.starts_with("cpu")).flat_map(count).sum()
-}
-
 /// What slows CPUs down now, in words; nothing where no CPU is kept below its highest frequency, or nothing tells.
 pub(super) fn slowed_by(host: &Host) -> Vec<String> {
     let cpus = host.sys.join("devices/system/cpu");
@@ -99,15 +89,5 @@ mod tests {
             ]
         );
         assert_eq!(slowed_by(&Host::below(Path::new("/no/such/tree"))), [""; 0]);
-    }
-
-    #[test]
-    fn slowing_down_because_of_heat_is_counted_over_all_cpus() {
-        let t = tree(&[
-            ("devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3"),
-            ("devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "4"),
-            ("devices/system/cpu/cpuidle/thermal_throttle/core_throttle_count", "none"),
-        ]);
-        assert_eq!(throttled(&Host::below(t.path())), 7);
     }
 }

@@ -10,6 +10,7 @@ use super::metric::TIME;
 use super::wakeups::METRICS;
 use super::{AbRequest, Benchmark, Run, Waits, Wakeups};
 use idlewise_live::LiveError;
+use idlewise_live::limits::Limiting;
 
 /// Version of the file.
 pub(super) const SCHEMA: &str = "idlewise.ab-session/1";
@@ -147,6 +148,7 @@ fn check_run(run: &Run, request: &AbRequest, before: Option<&Run>) -> Result<(),
         return Err(format!("there is no benchmark {:?}", run.benchmark));
     };
     check_numbers(run, benchmark)?;
+    run.limiting.as_ref().map_or(Ok(()), check_limiting)?;
     run.wakeups.as_ref().map_or(Ok(()), check_wakeups)
 }
 
@@ -173,6 +175,27 @@ fn check_numbers(run: &Run, benchmark: &Benchmark) -> Result<(), String> {
     };
     match run.values.iter().find(impossible) {
         Some((name, value)) => Err(format!("{name:?} of {value}; no run measures that")),
+        None => Ok(()),
+    }
+}
+
+/// Whether what limited it can be.
+fn check_limiting(limiting: &Limiting) -> Result<(), String> {
+    let shares = limiting.power.iter().flat_map(|l| [l.acting_pct, l.unknown_pct]);
+    let throttled = limiting.throttling.iter().flat_map(|t| [t.core_pct, t.package_pct]).flatten();
+    let possible = 0.0..=MOST_PCT;
+    if let Some(value) = shares.chain(throttled).find(|v| !possible.contains(v)) {
+        return Err(format!("a limited share of {value} %; expected 0 or more, and {MOST_PCT} at most"));
+    }
+    let numbers = limiting.power.iter().flat_map(|l| {
+        let may = [l.mean_w, l.average_low_w, l.average_high_w, l.acting_from_s, l.acting_until_s];
+        [l.limit_w, l.window_s].into_iter().chain(may.into_iter().flatten())
+    });
+    let possible = 0.0..LARGEST;
+    match numbers.chain([limiting.seconds]).find(|v| !possible.contains(v)) {
+        Some(value) => {
+            Err(format!("a limit's power or time of {value}; expected 0 or more, and less than {LARGEST:e}"))
+        }
         None => Ok(()),
     }
 }
@@ -289,6 +312,17 @@ mod tests {
             ("too_shallow_pct", json!(-1.0), "a share of -1 %"),
             ("values", json!({"time": -1.5}), "\"time\" of -1.5; no run measures that"),
             ("values", json!({"mine": -1e18}), "\"mine\" of -1000000000000000000;"),
+            (
+                "limiting",
+                json!({"seconds": 1.0, "limited": null, "zones": 0, "power": [], "reasons": null,
+                    "throttling": {"count": 1, "core_pct": -1.0, "package_pct": null}}),
+                "a limited share of -1 %",
+            ),
+            (
+                "limiting",
+                json!({"seconds": -1.0, "limited": null, "zones": 0, "power": []}),
+                "a limit's power or time of -1",
+            ),
             (
                 "states",
                 json!([{"name": "C1", "time_pct": -1e308, "entries_per_s": 2.0}]),

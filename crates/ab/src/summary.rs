@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a session's runs to what they show.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use idlewise_model::NoteId;
 use idlewise_stats::{Change, Interval, Median, holm, mean_change, median, paired_shift, signed_rank};
 
 use super::metric::{Metric, meter_name};
-use super::report::{AbReport, BenchmarkReport, Cell, Found, MetricReport, SCHEMA, Steady};
+use super::report::{
+    AbReport, ArmLimits, ArmPowerLimit, BenchmarkReport, Cell, Found, MetricReport, SCHEMA, Steady,
+};
 use super::stored::{Head, Stored, machine, stored};
 use super::verdict::Verdict;
 use super::wakeups::METRICS;
 use super::{AbRequest, Benchmark, Run, StateUse, plan, warnings};
+use idlewise_live::limits::{Limiting, PowerLimitUse, Throttling};
 use idlewise_live::power::Meters;
 use idlewise_live::{Host, LiveError};
 
@@ -103,7 +106,7 @@ pub(super) fn of_benchmark(
         let name = m.name.clone();
         add(m.name, m.unit, m.more_is_better, &|r| r.values.get(&name).copied());
     }
-    let meters: std::collections::BTreeSet<&String> = runs.iter().flat_map(|r| r.watts.keys()).collect();
+    let meters: BTreeSet<&String> = runs.iter().flat_map(|r| r.watts.keys()).collect();
     for meter in meters {
         // Energy of a run, not power: a run that ends sooner needs less.
         add(meter.clone(), "J".to_owned(), false, &|r| r.watts.get(meter).map(|w| w * r.seconds));
@@ -114,7 +117,41 @@ pub(super) fn of_benchmark(
         }
     }
     let idle = arms.iter().enumerate().map(|(i, arm)| steady(arm, &of(i).collect::<Vec<_>>())).collect();
-    Ok(BenchmarkReport { name: benchmark.name.clone(), metrics, idle })
+    let limits = arms.iter().enumerate().map(|(i, arm)| limits(arm, &of(i).collect::<Vec<_>>())).collect();
+    Ok(BenchmarkReport { name: benchmark.name.clone(), metrics, idle, limits })
+}
+
+fn limits(arm: &str, runs: &[&Run]) -> ArmLimits {
+    let known: Vec<&Limiting> = runs.iter().filter_map(|r| r.limiting.as_ref()).collect();
+    let mean =
+        |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    let names: BTreeSet<String> =
+        known.iter().flat_map(|l| l.power.iter().map(PowerLimitUse::name)).collect();
+    let power = |name: String| {
+        let own: Vec<&PowerLimitUse> =
+            known.iter().flat_map(|l| l.power.iter().filter(|p| p.name() == name)).collect();
+        let all = |value: &dyn Fn(&PowerLimitUse) -> Option<f64>| {
+            own.iter().filter_map(|p| value(p)).collect::<Vec<_>>()
+        };
+        Some(ArmPowerLimit {
+            limit_w: own.first()?.limit_w,
+            mean_w: median(&all(&|p| p.mean_w)),
+            average_most_w: all(&|p| p.average_high_w).into_iter().reduce(f64::max),
+            acting_pct: mean(&all(&|p| Some(p.acting_pct)))?,
+            unknown_pct: mean(&all(&|p| Some(p.unknown_pct)))?,
+            limit: name,
+        })
+    };
+    let counted = |t: &&Throttling| t.core_pct.is_some() || t.package_pct.is_some();
+    let throttled =
+        known.iter().filter_map(|l| l.throttling.as_ref().filter(counted).map(Throttling::longest_pct));
+    ArmLimits {
+        arm: arm.to_owned(),
+        runs: known.iter().filter(|l| l.limited.is_some()).count(),
+        limited: known.iter().filter(|l| l.limited == Some(true)).count(),
+        power: names.into_iter().filter_map(power).collect(),
+        throttled_pct: mean(&throttled.collect::<Vec<_>>()),
+    }
 }
 
 /// Two runs of one round are next to each other: whatever changes slowly, or once, is common to both.

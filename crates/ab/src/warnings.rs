@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_live::limits::{PowerLimitUse, Throttling, window};
 use idlewise_model::{Note, NoteId};
 use idlewise_report::share;
 use idlewise_stats::{Trend, median};
@@ -37,6 +38,7 @@ pub(super) fn all(head: &Head, runs: &[Run], benchmarks: &[BenchmarkReport]) -> 
     if repeated > 0 {
         out.push(NoteId::Repeated.note(format!("{repeated} runs were repeated because of foreign load")));
     }
+    power_limits(head, &counted, &mut out);
     throttling(&counted, &mut out);
     if head.request.wakeups {
         wakeups(&counted, &mut out);
@@ -67,13 +69,65 @@ fn foreign(head: &Head, counted: &[&Run], out: &mut Vec<Note>) {
     )));
 }
 
+/// Runs in which a limit of power held clocks, so that a governor's power is speed.
+fn power_limits(head: &Head, counted: &[&Run], out: &mut Vec<Note>) {
+    let uses = || {
+        counted
+            .iter()
+            .flat_map(|r| r.limiting.iter().flat_map(move |l| l.power.iter().map(move |used| (*r, used))))
+    };
+    let names: BTreeSet<String> = uses().map(|(_, used)| used.name()).collect();
+    for name in names {
+        let own: Vec<(&Run, &PowerLimitUse)> = uses().filter(|(_, used)| used.name() == name).collect();
+        let limited: Vec<&(&Run, &PowerLimitUse)> =
+            own.iter().filter(|(_, used)| used.acting_pct > 0.0).collect();
+        if let Some((run, used)) = limited.iter().max_by(|a, b| a.1.acting_pct.total_cmp(&b.1.acting_pct)) {
+            let arm = |(i, arm): (usize, &String)| {
+                let of = |runs: &mut dyn Iterator<Item = &Run>| runs.filter(|r| r.arm == i).count();
+                let (held, all) = (of(&mut limited.iter().map(|l| l.0)), of(&mut own.iter().map(|o| o.0)));
+                format!("{held} of {all} under {arm}")
+            };
+            let arms: Vec<String> = head.request.arms.iter().enumerate().map(arm).collect();
+            let when = used.acting_from_s.zip(used.acting_until_s);
+            let when =
+                when.map_or_else(String::new, |(from, until)| format!(", from {from:.2} to {until:.2} s"));
+            out.push(NoteId::PowerLimited.note(format!(
+                "power limit: {name}, {:.2} W over {}, held clocks down in {} runs ({}), for {:.1} % of run {} at most\
+                 {when}; there a governor's power is speed",
+                used.limit_w,
+                window(used.window_s),
+                limited.len(),
+                arms.join(", "),
+                used.acting_pct,
+                run.number
+            )));
+        }
+        let unknown = own.iter().filter(|(_, used)| used.unknown_pct > 0.0).count();
+        if unknown > 0 {
+            out.push(NoteId::PowerLimitUnknown.note(format!(
+                "power limit: whether {name} held clocks down is not known in {unknown} of {} runs: energy could not be read, or \
+                 the machine was not watched for long enough to know an average over {}",
+                own.len(),
+                own.first().map_or_else(String::new, |(_, used)| window(used.window_s))
+            )));
+        }
+    }
+}
+
 /// Runs in which CPUs were not as fast as they can be.
 fn throttling(counted: &[&Run], out: &mut Vec<Note>) {
     let all = counted.len();
     let throttled = counted.iter().filter(|r| r.throttled > 0).count();
     if throttled > 0 {
+        let shares = counted.iter().filter_map(|r| r.limiting.as_ref()?.throttling.as_ref());
+        let longest = shares.map(Throttling::longest_pct).fold(0.0, f64::max);
+        let longest = if longest > 0.0 {
+            format!(", for {longest:.1} % of the time of a run at most")
+        } else {
+            String::new()
+        };
         out.push(NoteId::Throttled.note(format!(
-            "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down; cool the \
+            "throttling: the CPUs were too hot in {throttled} of {all} runs and were slowed down{longest}; cool the \
              machine, or pause longer between runs (--settle)"
         )));
     }

@@ -3,14 +3,16 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, spawn};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::slowed::{slowed_by, throttled};
+use super::slowed::slowed_by;
 use idlewise_live::Host;
 use idlewise_live::files::{line, names};
+use idlewise_live::limits::{LimitWatch, Limiting};
 
-/// How often the latency limit is looked at during a run: seldom enough not to disturb.
+/// How often latency limit and power are looked at during a run: seldom enough not to disturb.
 const EVERY: Duration = Duration::from_millis(200);
 /// The first look, for short runs.
 const FIRST: Duration = Duration::from_millis(30);
@@ -22,8 +24,8 @@ pub(super) struct Bounds {
     pub(super) limit_us: Option<i32>,
     /// Who asked for it.
     pub(super) limited_by: Vec<String>,
-    /// Times that a CPU was slowed down because of heat.
-    pub(super) throttled: u64,
+    /// Limits of power and heat.
+    pub(super) limiting: Limiting,
     /// What keeps CPUs below their highest frequency at its end.
     pub(super) slowed_by: Vec<String>,
 }
@@ -33,29 +35,55 @@ pub(super) struct Watcher {
     stop: Sender<()>,
     thread: JoinHandle<Bounds>,
     host: Host,
-    throttled: u64,
+    limits: SharedLimits,
+}
+
+/// The limits of a session's machine, with the session's clock: averages go on from run to run.
+#[derive(Clone, Debug)]
+pub(super) struct SharedLimits {
+    watch: Arc<Mutex<LimitWatch>>,
+    start: Instant,
+    /// Whether there is anything to sample during a run.
+    some: bool,
+}
+
+impl SharedLimits {
+    pub(super) fn of(host: &Host, start: Instant) -> Self {
+        let watch = LimitWatch::begin(host, start.elapsed());
+        let some = watch.sees_something();
+        Self { watch: Arc::new(Mutex::new(watch)), start, some }
+    }
+
+    fn with<T>(&self, does: impl FnOnce(&mut LimitWatch, Duration) -> T) -> T {
+        does(&mut self.watch.lock().unwrap_or_else(PoisonError::into_inner), self.start.elapsed())
+    }
 }
 
 impl Watcher {
-    pub(super) fn start(host: &Host) -> Self {
+    pub(super) fn start(host: &Host, limits: &SharedLimits) -> Self {
         let (stop, stopped) = channel();
         let its = host.clone();
+        let sampled = limits.clone();
+        limits.with(LimitWatch::end);
         let thread = spawn(move || {
             let mut bounds = Bounds::default();
             let mut wait = FIRST;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 bounds.look(&its);
+                if sampled.some {
+                    sampled.with(LimitWatch::sample);
+                }
                 wait = EVERY;
             }
             bounds
         });
-        Self { stop, thread, throttled: throttled(host), host: host.clone() }
+        Self { stop, thread, host: host.clone(), limits: limits.clone() }
     }
 
     pub(super) fn stop(self) -> Bounds {
         drop(self.stop);
         let mut bounds = self.thread.join().unwrap_or_default();
-        bounds.throttled = throttled(&self.host).saturating_sub(self.throttled);
+        bounds.limiting = self.limits.with(LimitWatch::end);
         bounds.slowed_by = slowed_by(&self.host);
         bounds
     }

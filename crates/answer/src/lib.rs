@@ -2,6 +2,7 @@
 //! What a comparison of governors comes to: the few numbers that decide, a sentence for each governor, and how far all of it
 //! can be trusted. Reports of every command are brought into this one shape, which views show first.
 
+mod budget;
 mod small;
 mod spread;
 mod table;
@@ -12,6 +13,7 @@ use idlewise_model::Note;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use budget::{AskedLimits, GovernorBudget, RecordingBudget, ScoredRecording, UnderLimit};
 pub use small::{SMALL_LATENCY_NS, SMALL_PCT};
 pub use spread::{Shown, Spread, spreads};
 pub use table::{Cell, Column, Contender, Group, MissCounts, Quantity, Role};

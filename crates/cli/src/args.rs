@@ -71,12 +71,19 @@ pub(crate) struct ReplayArgs {
     /// replay is done also with the least and the greatest that it allows.
     #[arg(long)]
     pub(crate) sensitivity: bool,
+    /// What idle power is worth in clock under a package limit
+    ///
+    /// A model in closed form, as an interval: the power that each governor frees against the baseline, and by how much the
+    /// clock rises for it while the limit binds. pl1=6W:28s, or a range with rows of its own: pl1=4W..8W/1W:28s. Needs a
+    /// platform with powers in watts. docs/concepts/power-limits.md has the formula.
+    #[arg(long, value_name = "LIMITS")]
+    pub(crate) power_limit: Option<String>,
     #[command(flatten)]
     pub(crate) stage: StageArgs,
     /// Repeat the request that a JSON result records
     ///
     /// The files that it names must not have changed.
-    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity"], conflicts_with_all = STAGE)]
+    #[arg(long, help_heading = AGAIN, value_name = "RESULT.json", conflicts_with_all = ["traces", "governor", "baseline", "per", "sensitivity", "power_limit"], conflicts_with_all = STAGE)]
     pub(crate) again: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,

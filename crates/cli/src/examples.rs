@@ -22,6 +22,9 @@ A parameter of a governor, a C file, and a governor of a kernel tree:
   idlewise replay trace.dat \\
       --governor ./mine.c,linux:6.12/teo \\
       --kernel-tree ~/linux-6.12
+What is the idle power of governors worth in clock, on a machine at its package limit? A model:
+  idlewise replay trace.dat --platform jasper-lake \\
+      --recorded-on kvm-guest --power-limit pl1=6W:28s
 Keep the result, and repeat it later:
   idlewise replay trace.dat --output result.json
   idlewise replay --again result.json

@@ -70,5 +70,6 @@ fn request(a: &ReplayArgs) -> Result<ReplayRequest, CommandError> {
         baseline: a.baseline.clone(),
         per,
         sensitivity: a.sensitivity,
+        power_limit: a.power_limit.clone(),
     })
 }

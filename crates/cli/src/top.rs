@@ -79,7 +79,8 @@ For node_exporter, every 15 seconds:
   idlewise top --prometheus idlewise.prom --interval 15
 
 Everything is read from sysfs and /proc/stat; no right is needed, except for powercap's energy, which is root's. too deep = \
-above/usage, too shallow = below/usage, of the interval.";
+above/usage, too shallow = below/usage, of the interval. limits: whether a power limit or heat holds clocks now; an average over \
+28 s is known after some such windows.";
 
 /// `0.5` as a time that makes sense between two looks.
 fn interval(text: &str) -> Result<Duration, String> {

@@ -261,6 +261,13 @@ fn names_of_a_session_are_shown_and_never_obeyed() {
             "too_shallow_pct": null, "states": [state], "watts": {HOSTILE: 1.0}, "foreign_pct": 20.0,
             "foreign_by": [HOSTILE], "steal_pct": 0.0, "limit_us": 5, "limited_by": [HOSTILE], "throttled": 1,
             "slowed_by": [LINES],
+            "limiting": {
+                "seconds": 1.0, "limited": true, "zones": 1, "reasons": [HOSTILE], "throttling": null,
+                "power": [{
+                    "zone": HOSTILE, "limit": LINES, "limit_w": 6.0, "window_s": 28.0, "mean_w": 5.9, "average_low_w": 5.9,
+                    "average_high_w": 6.0, "acting_pct": 50.0, "unknown_pct": 10.0, "acting_from_s": 0.1, "acting_until_s": 0.9,
+                }],
+            },
         });
         text += &format!("{run}\n");
     }

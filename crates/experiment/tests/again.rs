@@ -52,7 +52,7 @@ fn a_request_is_read_with_its_setup_among_the_other_fields() {
     let recorded = json!({
         "traces": ["a.dat", "b.dat"], "recording": recording, "platform": "pixel6", "cluster": "BIG",
         "governors": ["menu", "oracle"], "kernel_trees": [trees], "baseline": "menu", "per": "cpu",
-        "seed": u64::MAX, "sensitivity": true
+        "seed": u64::MAX, "sensitivity": true, "power_limit": "pl1=6W:28s"
     });
     let asked: ReplayRequest = read(folder.path(), replay::SCHEMA, &recorded);
     let expected = ReplayRequest {
@@ -62,6 +62,7 @@ fn a_request_is_read_with_its_setup_among_the_other_fields() {
         baseline: Some("menu".to_owned()),
         per: Per::Cpu,
         sensitivity: true,
+        power_limit: Some("pl1=6W:28s".to_owned()),
     };
     assert_eq!(asked, expected);
     assert_eq!(fields(&asked), recorded);

@@ -8,6 +8,7 @@ mod error;
 pub mod files;
 mod host;
 pub mod journal;
+pub mod limits;
 pub mod load;
 pub mod perfetto_config;
 pub mod power;

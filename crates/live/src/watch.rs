@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use idlewise_platform::{PlatformError, SysfsCounters, SysfsDump};
 
+use crate::limits::{LimitWatch, Limiting};
 use crate::power::{Meters, Reading};
 use crate::{Host, LiveError};
 use reader::CpuFiles;
@@ -31,6 +32,8 @@ pub struct Watch {
     files: BTreeMap<u32, CpuFiles>,
     machine: Arc<Machine>,
     meters: Arc<Meters>,
+    /// From the first look on.
+    limits: Option<LimitWatch>,
 }
 
 /// What does not change from look to look, unless CPUs come or go.
@@ -47,7 +50,7 @@ pub struct Machine {
 }
 
 /// The counters of all CPUs at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CounterSample {
     /// When, on the caller's clock.
     pub at: Duration,
@@ -61,6 +64,8 @@ pub struct CounterSample {
     pub machine: Arc<Machine>,
     /// Its meters, and what they showed.
     pub meters: (Arc<Meters>, Vec<Option<Reading>>),
+    /// What limited it since the look before; nothing at the first.
+    pub limiting: Option<Limiting>,
 }
 
 impl Watch {
@@ -75,6 +80,7 @@ impl Watch {
             files: BTreeMap::new(),
             machine: Arc::default(),
             meters: Arc::new(Meters::find(host)),
+            limits: None,
         };
         watch.go_through()?;
         Ok(watch)
@@ -97,6 +103,10 @@ impl Watch {
             let why = "the counters of idle states cannot be read any more: did the cpuidle driver go?";
             return Err(LiveError::lacks(why));
         }
+        let limiting = self.limits.as_mut().map(|l| l.end(at));
+        if self.limits.is_none() {
+            self.limits = Some(LimitWatch::begin(&self.host, at));
+        }
         Ok(CounterSample {
             at,
             counters: SysfsCounters { cpus },
@@ -104,6 +114,7 @@ impl Watch {
             governor: reader::governor(&self.host),
             machine: self.machine.clone(),
             meters: (self.meters.clone(), self.meters.read()),
+            limiting,
         })
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+mod limits;
 mod perfetto_config;
 mod power;
 mod watch;

@@ -104,6 +104,10 @@ ids! {
     Repeated "repeated"
     /// CPUs were slowed down because of heat.
     Throttled "throttled"
+    /// A limit of power or heat held clocks down.
+    PowerLimited "power-limited"
+    /// Whether a power limit held clocks down in runs is not known.
+    PowerLimitUnknown "power-limit-unknown"
     /// CPUs were below their highest frequency after some runs.
     SlowedDown "slowed-down"
     /// CPUs were below their highest frequency after all runs.

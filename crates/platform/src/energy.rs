@@ -22,6 +22,8 @@ pub enum EnergyGrade {
     DerivedFromBreakEven,
     /// Published state powers in a unit of their own, such as the tables of early energy-aware scheduling.
     PublishedRelative,
+    /// Watts that are assumed from a rated power, or from totals of a similar machine: nothing of this machine's cores was measured.
+    Assumed,
     /// Watts that a model was given so that it agrees with measured totals of several CPUs; states that these do not tell apart
     /// are assumed. Transition energy is derived.
     Fitted,
@@ -33,7 +35,7 @@ impl EnergyGrade {
     /// Whether powers are watts, and energies joules.
     #[must_use]
     pub fn in_watts(self) -> bool {
-        matches!(self, Self::Fitted | Self::Measured)
+        matches!(self, Self::Assumed | Self::Fitted | Self::Measured)
     }
 
     /// The words that belong next to every number that depends on the table.
@@ -42,6 +44,9 @@ impl EnergyGrade {
         match self {
             Self::DerivedFromBreakEven => "relative, derived from break-even",
             Self::PublishedRelative => "relative, from published state powers",
+            Self::Assumed => {
+                "watts assumed from rated or similar machines, transitions derived from break-even"
+            }
             Self::Fitted => "watts of a fit to measured totals, transitions derived from break-even",
             Self::Measured => "measured state powers, transitions derived from break-even",
         }
@@ -199,7 +204,7 @@ impl EnergyTable {
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.grade {
-            EnergyGrade::Fitted | EnergyGrade::Measured => "mJ",
+            EnergyGrade::Assumed | EnergyGrade::Fitted | EnergyGrade::Measured => "mJ",
             EnergyGrade::PublishedRelative | EnergyGrade::DerivedFromBreakEven => "rel",
         }
     }

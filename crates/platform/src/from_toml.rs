@@ -418,11 +418,14 @@ impl Reader<'_> {
         let grade = match p.unit.get_ref().as_str() {
             "uw" => EnergyGrade::Measured,
             "uw-fitted" => EnergyGrade::Fitted,
+            "uw-assumed" => EnergyGrade::Assumed,
             "rel/1000" => EnergyGrade::PublishedRelative,
             other => {
                 return Err(self.err(
                     &p.unit.span(),
-                    format!("power unit is `{other}`, expected `uw`, `uw-fitted` or `rel/1000`"),
+                    format!(
+                        "power unit is `{other}`, expected `uw`, `uw-fitted`, `uw-assumed` or `rel/1000`"
+                    ),
                     "use microwatts, or thousandths of the published unit where that is not watts",
                 ));
             }

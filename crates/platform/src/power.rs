@@ -28,7 +28,7 @@ pub struct OperatingPoint {
 /// Published power of a cluster, as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerData {
-    /// [`EnergyGrade::Measured`] or [`EnergyGrade::Fitted`] (numbers are uW), or [`EnergyGrade::PublishedRelative`] (thousandths of a unit).
+    /// [`EnergyGrade::Measured`], [`EnergyGrade::Fitted`] or [`EnergyGrade::Assumed`] (numbers are uW), or [`EnergyGrade::PublishedRelative`] (thousandths of a unit).
     pub grade: EnergyGrade,
     /// What the numbers are, in a few words.
     pub what: String,

@@ -237,6 +237,7 @@ impl Out {
         let unit = match p.grade {
             EnergyGrade::Measured => "uw",
             EnergyGrade::Fitted => "uw-fitted",
+            EnergyGrade::Assumed => "uw-assumed",
             EnergyGrade::PublishedRelative | EnergyGrade::DerivedFromBreakEven => "rel/1000",
         };
         self.text("unit", unit);

@@ -85,6 +85,34 @@ fn pixel6_draws_what_its_published_curves_say() {
     );
 }
 
+/// Watts that nobody measured come from what is rated or posted of the package as a whole, and say so.
+#[test]
+fn assumed_powers_add_up_to_what_is_rated_or_posted_of_the_package() {
+    let rated = [
+        ("kaby-lake-15w", 2, 2_700_000, 15.0),
+        ("broadwell-ep-2690v4", 14, 2_600_000, 135.0),
+        ("ice-lake-8358", 32, 2_600_000, 250.0),
+        // An i5-9600K with all of its six cores busy.
+        ("comet-lake-10600k", 6, 3_700_000, 72.7),
+        ("comet-lake-10600k", 6, 4_200_000, 116.0),
+    ];
+    for (id, cores, khz, watts) in rated {
+        let p = find(id).unwrap();
+        let cluster = &p.clusters[0];
+        assert_eq!((cluster.energy.grade, cluster.threads()), (EnergyGrade::Assumed, 2), "{id}");
+        assert_eq!(cluster.cpus.len(), 2 * cores, "{id}");
+        let core = cluster.energy_at(khz).unwrap().unwrap().active_power_uw;
+        let package = p.package.as_ref().unwrap().awake_uw + core * cores as u64;
+        assert!((package as f64 / 1e6 / watts - 1.0).abs() < 0.01, "{id}: {package} uW at {khz} kHz");
+        assert!(p.limits.is_some() && p.notes.iter().any(|n| n.contains("interval")), "{id}");
+    }
+    let p = find("comet-lake-10600k").unwrap();
+    let package = p.package.as_ref().unwrap();
+    let states = &p.clusters[0].energy.states;
+    assert_eq!(package.awake_uw + 12 * states[1].power_uw, 2_600_000, "C1 alone");
+    assert_eq!(package.deepest_uw() + 12 * states[3].power_uw, 1_400_000, "all states");
+}
+
 #[test]
 fn shared_power_is_split_where_the_file_says_so() {
     let p = find("rk3399").unwrap();

@@ -13,6 +13,7 @@ mod average;
 mod control;
 mod heat;
 mod limit;
+mod margin;
 mod record;
 mod request;
 
@@ -20,5 +21,6 @@ pub use average::RunningAverage;
 pub use control::{ClockDomain, Control, ControlSetup, PowerSample, Turbo};
 pub use heat::{Heat, Leakage};
 pub use limit::{Limit, Limits};
+pub use margin::{Budget, EXPONENT};
 pub use record::{HoldRecord, LimitRecord, PowerRecord, TemperatureRecord};
 pub use request::{LimitRequest, LimitRequestError, LimitSet};

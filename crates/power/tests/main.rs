@@ -4,4 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod ceilings;
+mod hostile_requests;
+mod margin;
 mod requests;

@@ -214,6 +214,8 @@ fn about(s: &Snapshot, no_colour: bool) -> Vec<Line<'static>> {
     if !s.power.is_empty() {
         lines.push(Line::from(format!("power {}", power_words(s))));
     }
+    let held = |limited| if limited == Some(true) { MARKED } else { Style::new() };
+    lines.extend(s.limiting.iter().map(|l| Line::styled(format!("limits {}", l.verdict()), held(l.limited))));
     lines.extend(s.notes.iter().take(2).map(|n| Line::styled(format!("note: {n}"), MARKED)));
     let mut legend = Vec::new();
     for (i, state) in s.machine.states.iter().enumerate() {

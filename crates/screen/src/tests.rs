@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use idlewise_live::limits::Limiting;
 use idlewise_live::watch::{Place, Row, Snapshot, StateRow};
 use idlewise_view::Grouping;
 use ratatui::Terminal;
@@ -48,6 +49,7 @@ fn machine(cpus: u32, clusters: u32) -> Snapshot {
         governor: "menu".to_string(),
         seconds: 2.0,
         power: Vec::new(),
+        limiting: None,
         notes: Vec::new(),
         machine: row("all".to_string(), cpus as usize, 7),
         clusters: (0..clusters).map(|c| row(place(c).name, each as usize, c)).collect(),
@@ -88,6 +90,15 @@ fn a_small_machine_fits_a_small_terminal() {
     // 22 cells of time: C6, C3, haltpoll, POLL, work, each by its share.
     assert_eq!(lines[5].chars().skip(58).collect::<String>(), "22222211100###########");
     assert!(lines[23].starts_with(" q  quit"), "{text}");
+}
+
+#[test]
+fn whether_the_machine_is_limited_is_a_line() {
+    let limiting = Some(Limiting { limited: Some(false), ..Limiting::default() });
+    let lines = drawn(&mut screen(Snapshot { limiting, ..machine(2, 1) }), 80, 24);
+    assert_eq!(lines[2], "limits not limited");
+    let lines = drawn(&mut screen(Snapshot { limiting: Some(Limiting::default()), ..machine(2, 1) }), 80, 24);
+    assert_eq!(lines[2], "limits no powercap counters on this machine: power limits not known");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod sensitivity;
 mod spoken;
 mod stage;
 
+use idlewise_answer::{AskedLimits, ScoredRecording};
 use idlewise_score::Score;
 use idlewise_score::measure::DECIDING;
 
@@ -100,6 +101,11 @@ pub fn replay_with(
     let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
     let placement = Placement::open(&request.traces, &request.setup)?;
+    let limits = |text: &String| {
+        let energies = placement.used().into_iter().map(|c| &c.energy);
+        AskedLimits::read(text, &placement.platform, energies).map_err(limit_error)
+    };
+    let limits = request.power_limit.as_ref().map(limits).transpose()?;
     let decisions =
         wanted.decisions.map(|file| Decisions::begin(file, &placement, &candidates)).transpose()?;
     let stage =
@@ -110,9 +116,23 @@ pub fn replay_with(
     if request.sensitivity {
         stage.try_bounds(&mut report)?;
     }
+    if let Some(limits) = limits {
+        let recordings: Vec<_> = report.traces.iter().map(scored).collect();
+        report.power_limits = limits.under(&report.baseline, &recordings).map_err(limit_error)?;
+    }
     report.answer = answer(&report, &DECIDING);
     decisions.map_or(Ok(()), Decisions::end)?;
     Ok((report, detail))
+}
+
+fn scored(t: &TraceResult) -> ScoredRecording<'_> {
+    let there = t.governors.iter().filter(|g| g.failure.is_none());
+    let scores = there.map(|g| (g.governor.as_str(), &g.score)).collect();
+    ScoredRecording { name: &t.head.name, span_ns: t.head.span_ns, scores }
+}
+
+fn limit_error(why: String) -> CommandError {
+    CommandError::argument("--power-limit", "--power-limit", why)
 }
 
 /// What governors made the kernel itself do, as results of which the first is the baseline. There is no oracle.
@@ -130,26 +150,4 @@ pub fn results_of_scores(scores: Vec<(String, Score, Vec<Group>)>) -> Vec<Govern
         score,
     };
     scores.into_iter().map(result).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_of_governors_keeps_parameters_with_their_governor() {
-        let got = split_governors("--governor", "menu-6.1, teo-util:util_threshold_shift=5,x=1,oracle");
-        assert_eq!(got.unwrap(), ["menu-6.1", "teo-util:util_threshold_shift=5,x=1", "oracle"]);
-    }
-
-    #[test]
-    fn an_empty_item_of_a_list_is_refused_by_its_position() {
-        for (list, item) in [("menu,,teo", 2), ("menu, ,teo", 2), (",", 1), ("menu,", 2), ("teo:x=1,,y=2", 2)]
-        {
-            let why = split_governors("--governor", list).unwrap_err().to_string();
-            assert!(why.contains(&format!("--governor {list}: item {item} is empty")), "{why}");
-        }
-        let why = split_governors("--others", " ").unwrap_err().to_string();
-        assert!(why.contains("--others names none"), "{why}");
-    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_ab::{AbReport, BenchmarkReport, Cell, Found, MetricReport};
+use idlewise_ab::{AbReport, ArmPowerLimit, BenchmarkReport, Cell, Found, MetricReport};
+use idlewise_live::limits::Limiting;
 use idlewise_report::{Line, Report, Table, number, percent, share, signed};
 use idlewise_stats::{Interval, Median};
 
@@ -19,11 +20,13 @@ pub fn ab(answer: &AbAnswer, every: bool) -> Report {
     out.preamble.push(Line::new("arms", r.arms.join(", ")));
     out.preamble.push(Line::new("order", &r.order));
     out.preamble.extend(wakeups::traced(r));
+    out.preamble.push(Line::new("limits", limited(r)));
     out.preamble.extend(r.warnings.iter().map(|w| Line::new("warning", w)));
     let margin = r.head.request.margin_permille;
     for benchmark in &r.benchmarks {
         out.tables.push(metrics(benchmark, margin));
         out.tables.push(idle(benchmark));
+        out.tables.extend(limits(benchmark));
         out.tables.extend(wakeups::spread(r, &benchmark.name));
     }
     if !r.together.is_empty() {
@@ -173,6 +176,57 @@ fn idle(b: &BenchmarkReport) -> Table {
     table
 }
 
+/// In how many runs something limited the machine, or that nothing can show it.
+fn limited(r: &AbReport) -> String {
+    let measured: Vec<&Limiting> = r.runs.iter().filter_map(|run| run.limiting.as_ref()).collect();
+    let held = measured.iter().filter(|l| l.limited == Some(true)).count();
+    let known = measured.iter().filter(|l| l.limited.is_some()).count();
+    match measured.last() {
+        None => "not measured in this session".to_owned(),
+        Some(last) if known == 0 => last.verdict(),
+        Some(_) => format!("of power or heat: {held} of {known} runs were limited"),
+    }
+}
+
+/// Power against limits and throttled time, by arm; nothing where nothing counts them.
+fn limits(b: &BenchmarkReport) -> Option<Table> {
+    let head = [
+        "arm",
+        "limit",
+        "W",
+        "mean power, W",
+        "% of it",
+        "average at most, W",
+        "held clocks, % of time",
+        "not known, %",
+        "limited runs",
+        "throttled, % of time",
+    ];
+    let mut table =
+        Table::new(format!("{}: limits of power and heat", b.name), head.map(str::to_owned).into());
+    table.text_columns = 2;
+    for a in &b.limits {
+        let of_arm = [format!("{} of {}", a.limited, a.runs), or_dash(a.throttled_pct.map(percent))];
+        let row = |p: &ArmPowerLimit| {
+            let mut row = vec![a.arm.clone(), p.limit.clone(), format!("{:.2}", p.limit_w)];
+            row.push(or_dash(p.mean_w.map(|w| format!("{w:.2}"))));
+            row.push(or_dash(p.mean_w.map(|w| percent(100.0 * w / p.limit_w))));
+            row.push(or_dash(p.average_most_w.map(|w| format!("{w:.2}"))));
+            row.extend([percent(p.acting_pct), percent(p.unknown_pct)]);
+            row.extend(of_arm.clone());
+            row
+        };
+        table.rows.extend(a.power.iter().map(row));
+        if a.power.is_empty() && a.throttled_pct.is_some() {
+            let mut row = vec![a.arm.clone()];
+            row.resize(head.len() - of_arm.len(), "-".to_owned());
+            row.extend(of_arm);
+            table.rows.push(row);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
 fn together(r: &AbReport) -> Table {
     let head = ["arm", "better by", "interval"];
     let title = "all benchmarks, geometric mean of the first metric of each";
@@ -190,6 +244,12 @@ fn runs(r: &AbReport) -> Table {
     names.dedup();
     let mut head: Vec<String> = ["run", "benchmark", "arm"].map(str::to_owned).into();
     head.extend(names.iter().map(|n| (*n).clone()));
+    let limits = r.runs.iter().filter_map(|run| run.limiting.as_ref());
+    let (powercap, heat) = limits.fold((false, false), |(power, heat), l| {
+        (power || !l.power.is_empty(), heat || l.throttling.is_some())
+    });
+    head.extend(powercap.then(|| "at limit %".to_owned()));
+    head.extend(heat.then(|| "throttled %".to_owned()));
     head.extend(["wakeups/s", "foreign %", "steal %", "left out"].map(str::to_owned));
     let mut table = Table::new("runs in the order of time", head);
     table.text_columns = 3;
@@ -197,6 +257,10 @@ fn runs(r: &AbReport) -> Table {
         let mut row = vec![run.number.to_string(), run.benchmark.clone()];
         row.push(r.arms.get(run.arm).cloned().unwrap_or_default());
         row.extend(names.iter().map(|n| or_dash(run.values.get(*n).map(|v| number(*v)))));
+        let own = run.limiting.as_ref();
+        row.extend(powercap.then(|| or_dash(own.and_then(at_limit).map(percent))));
+        let throttled = own.and_then(|l| l.throttling.as_ref()).map(|t| percent(t.longest_pct()));
+        row.extend(heat.then(|| or_dash(throttled)));
         row.push(format!("{:.0}", run.wakeups_per_s));
         row.push(format!("{:.1}", run.foreign_pct));
         row.push(format!("{:.1}", run.steal_pct));
@@ -204,4 +268,11 @@ fn runs(r: &AbReport) -> Table {
         table.rows.push(row);
     }
     table
+}
+
+/// The share of a run in which a limit held clocks down, %; nothing where whether one did is not known.
+fn at_limit(l: &Limiting) -> Option<f64> {
+    let held = l.power.iter().map(|p| p.acting_pct).reduce(f64::max)?;
+    let known = l.power.iter().all(|p| p.unknown_pct == 0.0);
+    (held > 0.0 || known).then_some(held)
 }

@@ -2,6 +2,7 @@
 //! Advice on one page.
 
 use idlewise_ab::Verdict;
+use idlewise_live::limits::Limiting;
 use idlewise_report::{
     Line, Report, Table, duration, number, percent, percent_of, share, signed_duration, signed_percent,
 };
@@ -34,6 +35,7 @@ pub fn advise(a: &Advice) -> Report {
         top.push(Line::new(label, format!("{}: {} ({})", t.governor, t.because, t.how.join("; "))));
     }
     top.push(Line::new("machine", machine(a)));
+    list(top, "limits", a.situation.limiting.iter().flat_map(Limiting::words).collect());
     top.push(Line::new("load", &a.load));
     top.extend(a.warnings.iter().map(|w| Line::new("warning", w)));
     if a.rows.iter().any(|r| r.replay.is_some()) {
@@ -64,6 +66,7 @@ pub fn advise_answer(a: &Advice, layout: &Layout) -> Report {
         list(&mut top, "set now", setting.now.clone());
         list(&mut top, "at boot", setting.at_boot.clone());
     }
+    top.extend(a.situation.limiting.iter().map(|l| Line::new("limits", l.verdict())));
     top.extend(a.trying.first().map(|t| Line::new("may try", format!("{}: {}", t.governor, t.because))));
     if a.replayed.is_some() {
         top.push(Line::plain(""));

@@ -7,6 +7,7 @@ mod agreement;
 mod answer;
 mod beside;
 mod boot;
+mod budget;
 mod cells;
 mod compare;
 mod convert;

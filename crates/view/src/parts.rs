@@ -41,6 +41,8 @@ pub fn replay_answer(r: &ReplayReport, a: &Answer, layout: &Layout) -> Report {
         }
     }
     add(&mut out, &parts, r.request.per, layout);
+    out.tables.extend(r.power_limits.iter().flat_map(crate::budget::tables));
+    out.footer.extend(crate::budget::model(&r.power_limits));
     out
 }
 

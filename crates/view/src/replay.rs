@@ -10,7 +10,7 @@ use idlewise_study::replay::{GovernorResult, ReplayReport, TraceResult};
 
 use crate::cells::{is_where_any, label, state_table};
 use crate::head::{ReplayedTrace, breach_lines, foreign_line, model_lines};
-use crate::{agreement, sensitivity, unknown};
+use crate::{agreement, budget, sensitivity, unknown};
 
 /// The tables of a replay.
 #[must_use]
@@ -42,6 +42,8 @@ pub fn replay(r: &ReplayReport) -> Report {
         let title = format!("all {} traces", r.traces.len());
         out.tables.extend(governor_tables(&title, all, &r.baseline, r.request.per));
     }
+    out.tables.extend(r.power_limits.iter().flat_map(budget::tables));
+    out.footer.extend(budget::model(&r.power_limits));
     out.footer.extend(r.traces.iter().filter_map(recorded_line));
     let all = r.traces.iter().flat_map(|t| &t.governors).chain(r.together.iter().flatten());
     let scores: Vec<_> = all.filter(|g| g.failure.is_none()).flat_map(scores_of).collect();

@@ -2,6 +2,7 @@
 //! What a running machine did in a moment.
 
 use idlewise_data::Grouping;
+use idlewise_live::limits::Limiting;
 use idlewise_live::watch::{Row, Snapshot};
 use idlewise_report::{Line, Report, Table, percent};
 
@@ -14,6 +15,7 @@ pub fn top(s: &Snapshot, by: Grouping) -> Report {
     out.preamble
         .push(Line::new("cpuidle", format!("governor {}, driver {}", or(&s.governor), or(&s.driver))));
     out.preamble.push(Line::new("power", power(s)));
+    out.preamble.extend(limits(s));
     out.preamble.push(Line::new("time", format!("{:.3} s", s.seconds)));
     out.preamble.extend(s.notes.iter().map(|n| Line::new("note", n)));
     let mut head: Vec<String> =
@@ -39,6 +41,12 @@ pub fn power(s: &Snapshot) -> String {
         p.watts.map_or_else(|| format!("{} not known", p.name), |w| format!("{} {w:.2} W", p.name))
     };
     s.power.iter().map(meter).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether limits hold clocks, then each limit.
+fn limits(s: &Snapshot) -> Vec<Line> {
+    let words = s.limiting.iter().flat_map(Limiting::words).enumerate();
+    words.map(|(i, words)| Line::new(if i == 0 { "limits" } else { "" }, words)).collect()
 }
 
 fn row(r: &Row, s: &Snapshot) -> Vec<String> {

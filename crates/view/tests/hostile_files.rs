@@ -15,6 +15,7 @@ use idlewise_conform::decision_table;
 use idlewise_conform::golden::drive;
 use idlewise_conform::pelt::{drive_pelt, find_pelt};
 use idlewise_experiment::again::RecordedRequest;
+use idlewise_experiment::simulate::{SimulateRequest, simulate};
 use idlewise_explain::{LineRequest, RowRequest, explain_line, explain_row};
 use idlewise_governor::{Offered, Spec};
 use idlewise_machine::ab::AbAnswer;
@@ -187,6 +188,48 @@ fn platforms() {
             Platform::from_toml(text, id).is_ok_and(|p| !p.check().is_empty() || !p.to_toml().is_empty())
         });
     }
+}
+
+/// Limits, temperature and turbo of a platform, simulated for a moment where they can be read.
+#[test]
+fn limits_and_heat_of_platforms() {
+    let text = fs::read_to_string(root().join("platforms/jasper-lake.toml")).unwrap();
+    let (start, end) = (text.find("[limits]").unwrap(), text.find("[[cluster]]").unwrap());
+    let turbo = text.lines().find(|l| l.starts_with("turbo = ")).unwrap();
+    let leakage = "leakage = { power = 300000, at_mc = 60000, doubles_mk = 20000 }\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("limited.toml");
+    let request = SimulateRequest {
+        workload: "frames".to_owned(),
+        platform: file.display().to_string(),
+        governors: vec!["menu".to_owned()],
+        cpufreq: vec!["hwp-window".to_owned()],
+        signals: vec!["pelt".to_owned()],
+        kernel: "6.12".to_owned(),
+        duration_ns: Some(20_000_000),
+        repeat: 1,
+        ..SimulateRequest::default()
+    };
+    let simulated = Cell::new(0);
+    let read = |head: &str, turbo_now: &str| {
+        let whole = format!("{}{head}\n{}", &text[..start], text[end..].replace(turbo, turbo_now));
+        fs::write(&file, &whole).unwrap();
+        let Ok(machine) = Platform::from_toml(&whole, "limited") else { return false };
+        assert_eq!(Platform::from_toml(&machine.to_toml(), "limited").unwrap().limits, machine.limits);
+        for power_limit in [None, Some("pl1=4W:1ms:clamp@9W".to_owned()), Some("none".to_owned())] {
+            let asked = SimulateRequest { power_limit, ..request.clone() };
+            if let Ok(report) = simulate(&asked, None, &|_, _| {}) {
+                let shown = view::simulate(&report, false).render(Format::Table, &report).unwrap();
+                assert!(!shown.is_empty());
+                simulated.set(simulated.get() + 1);
+            }
+        }
+        true
+    };
+    let blocks = format!("{}\n{leakage}", text[start..end].trim_end());
+    damaged(200, &blocks, |blocks| read(blocks, turbo));
+    damaged(200, turbo, |turbo| read(&blocks, turbo));
+    assert!(simulated.get() > 50, "only {} were simulated", simulated.get());
 }
 
 /// Counters that no machine reaches, of a platform with a state that is always refused, and of its own.
@@ -521,7 +564,10 @@ fn sessions_of_comparisons() {
             r#"{{"number":{},"round":{round},"benchmark":"b","arm":{arm},"left_out":null,"seconds":1.{n},"values":{{"time":1.{n}}},
             "wakeups_per_s":100.5,"too_deep_pct":1.5,"too_shallow_pct":null,"states":[{{"name":"C1","time_pct":50.0,
             "entries_per_s":10.0}}],"watts":{{"package":1.5}},"foreign_pct":0.1,"foreign_by":["x"],"steal_pct":0.0,
-            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"],"wakeups":{{"all":{waits},"idle":{waits},
+            "limit_us":5,"limited_by":["y"],"throttled":0,"slowed_by":["z"],
+            "limiting":{{"seconds":1.0,"limited":true,"zones":1,"power":[{{"zone":"p","limit":"PL1","limit_w":6.0,"window_s":28.0,
+            "mean_w":5.5,"average_low_w":5.9,"average_high_w":6.0,"acting_pct":50.0,"unknown_pct":5.0,"acting_from_s":0.1,
+            "acting_until_s":0.9}}],"throttling":{{"count":1,"core_pct":2.0,"package_pct":null}},"reasons":["PL1"]}},"wakeups":{{"all":{waits},"idle":{waits},
             "hidden_cpus":[0],"hidden":7,"events":300,"lost":0,"until_s":null}}}}"#,
             n + 1
         )

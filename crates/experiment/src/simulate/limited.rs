@@ -59,7 +59,7 @@ fn possible(limits: &Limits, platform: &Platform, machine: &Machine<'_>) -> Resu
     if !points().all(measured) {
         return Err(format!(
             "limits and temperatures need watts, and the powers of {id} are relative; expected a platform with [cluster.power] \
-             in uw or uw-fitted for every cluster (docs/reference/platform-format.md)"
+             in uw, uw-fitted or uw-assumed for every cluster (docs/reference/platform-format.md)"
         ));
     }
     if machine.clocks.iter().all(|c| c.points.len() < 2) {

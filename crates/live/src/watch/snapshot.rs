@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CounterSample, Place, Share};
+use crate::limits::Limiting;
 use crate::power::Power;
 
 /// Version of the JSON that a snapshot gives.
@@ -27,6 +28,8 @@ pub struct Snapshot {
     pub seconds: f64,
     /// What the machine's meters say.
     pub power: Vec<Power>,
+    /// Whether limits of power or heat held its clocks; null for the first look.
+    pub limiting: Option<Limiting>,
     /// What makes the numbers doubtful, or could not be read.
     pub notes: Vec<Note>,
     pub machine: Row,
@@ -121,6 +124,7 @@ impl Snapshot {
             governor: after.governor.clone(),
             seconds: elapsed.as_secs_f64(),
             power: meters.between(earlier, readings, elapsed.as_secs_f64()),
+            limiting: after.limiting.clone(),
             notes,
             machine: Row::new("all".to_string(), &machine.0, elapsed_us),
             clusters: places

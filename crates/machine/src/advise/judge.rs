@@ -138,6 +138,12 @@ pub fn judge(e: &Evidence<'_>) -> Advice {
     let changed = matches!(answer.what, Recommendation::Switch | Recommendation::Try);
     let setting = changed.then(|| Setting::of(&answer.governor));
     let mut warnings = e.ab.as_ref().map_or_else(|_| Vec::new(), |ab| ab.warnings.clone());
+    if let Some(limiting) = e.situation.limiting.as_ref().filter(|l| l.limited == Some(true)) {
+        warnings.push(NoteId::PowerLimited.note(format!(
+            "this machine is {}: there a governor's power is speed, which a replay does not show; compare on the kernel",
+            limiting.verdict()
+        )));
+    }
     if let Some(doubt) = doubt.as_ref().filter(|d| **d != answer.because) {
         warnings.push(NoteId::NoPreference.note(format!("the replay prefers nothing: {doubt}")));
     }

@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
 use std::time::Duration;
 
 use crate::MachineError;
@@ -14,9 +15,10 @@ use idlewise_ab::{self as ab, AbReport, AbRequest, Benchmark, Work};
 use idlewise_files::new_file::{WriteError, write_new};
 use idlewise_governor::RecordedName;
 use idlewise_live::journal::Restoration;
+use idlewise_live::limits::LimitWatch;
 use idlewise_live::tracefs::Tracefs;
 use idlewise_live::watch::Watch;
-use idlewise_live::{Host, load};
+use idlewise_live::{Host, clock, load};
 use idlewise_model::{NotKnown, NoteId};
 use idlewise_recorder::record::{Stop, Stopper};
 use idlewise_recording::{CommandError, DatForm, Recording, RecordingOptions, ReplaySetup};
@@ -29,6 +31,9 @@ use super::evidence::{Evidence, entered};
 use super::judge::{Advice, judge};
 use super::situation::Situation;
 use crate::record::{RecordReport, RecordRequest, record};
+
+/// How long limits are watched where nothing is recorded meanwhile.
+const LIMITS_FOR: Duration = Duration::from_secs(1);
 
 /// What to advise on.
 #[derive(Clone, Debug)]
@@ -142,7 +147,16 @@ pub fn advise(
 ) -> Result<Advice, MachineError> {
     let task = Task::new(request, host, ending, attendant)?;
     task.check()?;
-    let Opened { recording, situation, recorded, entered } = task.open(task.recording()?)?;
+    let start = clock::now();
+    let limits =
+        (request.trace.is_none() || request.root.is_none()).then(|| LimitWatch::begin(host, start.elapsed()));
+    let recording = task.recording()?;
+    if request.trace.is_some() && limits.as_ref().is_some_and(LimitWatch::sees_something) {
+        sleep(LIMITS_FOR);
+    }
+    let limiting = limits.map(|mut limits| limits.end(start.elapsed()));
+    let Opened { recording, mut situation, recorded, entered } = task.open(recording)?;
+    situation.limiting = limiting.filter(|_| situation.elsewhere.is_none());
     let session = request.ab_session.as_deref().map(ab::report).transpose()?;
     let mut also = request.also.clone();
     // A session's files are data: they name what the kernel has, never a C file.

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_ab as ab;
 use idlewise_live::Host;
+use idlewise_live::limits::Limiting;
 use idlewise_live::power::Meters;
 use idlewise_model::Note;
 use idlewise_platform::{Cluster, Platform, Roots};
@@ -11,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The machine that advice is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Situation {
     /// Release of its kernel; empty where it is not known.
     pub kernel: String,
@@ -24,6 +25,8 @@ pub struct Situation {
     pub haltpoll: BTreeMap<String, u64>,
     /// What measures power or energy.
     pub meters: Vec<String>,
+    /// Whether limits of power or heat held its clocks while the load was recorded, or now; null where it is not at hand.
+    pub limiting: Option<Limiting>,
     /// What is there and may not be read.
     pub notes: Vec<Note>,
     /// Why a recording is not of the machine at hand, where it is not.
@@ -44,6 +47,7 @@ impl Situation {
             governor: facts.governor,
             available: Some(ab::available(host)),
             haltpoll: facts.haltpoll,
+            limiting: None,
             meters: meters.list.iter().map(|m| format!("{} {}", m.source, m.name)).collect(),
             notes: meters.notes,
             elsewhere: None,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use idlewise_answer::Answer;
+use idlewise_answer::{Answer, UnderLimit};
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_model::{NotKnown, Note, PiecesError, TapeCpu, known};
 use idlewise_platform::{EnergyTable, Platform};
@@ -37,6 +37,9 @@ pub struct ReplayRequest {
     /// Replay also with the least and the greatest sleep lengths that the recordings allow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitivity: bool,
+    /// A package limit under which idle power is worth clock, as `--power-limit` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_limit: Option<String>,
 }
 
 /// The score of every governor on every trace, with what is known of the traces.
@@ -59,6 +62,9 @@ pub struct ReplayReport {
     pub traces: Vec<TraceResult>,
     /// All traces together, where there are several.
     pub together: Option<Vec<GovernorResult>>,
+    /// What idle power is worth in clock under each limit that was asked for. A model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_limits: Vec<UnderLimit>,
 }
 
 /// The machine that was replayed on.

@@ -265,6 +265,7 @@ impl<'a> Stage<'a> {
             foreign,
             traces,
             together,
+            power_limits: Vec::new(),
             answer: Answer::default(),
         })
     }

@@ -61,7 +61,12 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
         },
         warnings: vec![NoteId::Noise.note("noise")],
         arms: ["menu", "ladder"].map(str::to_owned).into(),
-        benchmarks: vec![BenchmarkReport { name: "timer".to_owned(), metrics, idle: Vec::new() }],
+        benchmarks: vec![BenchmarkReport {
+            name: "timer".to_owned(),
+            metrics,
+            idle: Vec::new(),
+            limits: Vec::new(),
+        }],
         together: Vec::new(),
         aa: None,
         runs: Vec::new(),
