@@ -24,7 +24,7 @@ pub enum Build {
 }
 
 impl Build {
-    /// What the compiler is told besides.
+    /// Flags of the compiler besides those of every governor.
     pub(crate) fn compile_flags(self) -> Vec<OsString> {
         let flags: &[&str] = match self {
             Self::Plain => &[],
