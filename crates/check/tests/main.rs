@@ -8,3 +8,4 @@ mod bench;
 mod every_property;
 mod in_a_kernel;
 mod kernels_own;
+mod our_governors;
