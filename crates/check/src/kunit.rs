@@ -43,6 +43,7 @@ struct check_step {
 	u16 disabled;
 	bool tick_stopped;
 	bool rejected;
+	bool aborted;
 	int entered;
 	u64 residency_ns;
 	u64 handled_ns;
@@ -153,6 +154,8 @@ static int check_play(struct kunit *test, const struct check_step *steps, int co
 		if (k == count - 1)
 			break;
 		check_device.last_residency_ns = step->residency_ns;
+		if (step->aborted)
+			continue;
 		if (check_driver.states[step->entered].flags & CPUIDLE_FLAG_POLLING)
 			check_device.poll_time_limit = step->poll_time_limit;
 		if (step->rejected)
@@ -304,7 +307,8 @@ fn step_text(step: &Step, decision: &Decision) -> String {
         ("random", step.random.into()),
         ("disabled", step.disabled.into()),
         ("tick_stopped", decision.was_stopped.into()),
-        ("rejected", i64::from(!matches!(step.end, End::Woken { .. }))),
+        ("rejected", (step.end == End::Rejected).into()),
+        ("aborted", (step.end == End::Aborted).into()),
         ("entered", entered),
         ("residency_ns", decision.residency_ns),
         ("handled_ns", decision.handled_ns.cast_signed()),

@@ -86,6 +86,10 @@ struct Search<'r> {
     decisions: u64,
     /// With the number of the machine.
     found: Vec<(usize, Found)>,
+    /// Found in earlier rounds: nobody looks for more of it.
+    settled: BTreeSet<Property>,
+    /// The same of faults: file and line.
+    settled_places: Vec<(String, u32)>,
     not_checked: BTreeMap<Property, String>,
     builds: Builds,
     /// Two copies have not been seen to choose differently.
@@ -141,6 +145,8 @@ impl<'r> Search<'r> {
             left_out: BTreeSet::new(),
             decisions: 0,
             found: Vec::new(),
+            settled: BTreeSet::new(),
+            settled_places: Vec::new(),
             not_checked,
             builds,
             repeats: true,
@@ -150,6 +156,11 @@ impl<'r> Search<'r> {
     /// Those of `properties` that are wanted.
     fn wanted(&self, properties: &[Property]) -> Vec<Property> {
         properties.iter().copied().filter(|p| self.request.properties.contains(p)).collect()
+    }
+
+    /// Those of them that are still looked for.
+    fn open(&self, properties: &[Property]) -> Vec<Property> {
+        self.wanted(properties).into_iter().filter(|p| !self.settled.contains(p)).collect()
     }
 
     /// New sequences on every machine.
@@ -163,6 +174,9 @@ impl<'r> Search<'r> {
             self.pairs(at, sequences)?;
             self.faults(at, sequences)?;
         }
+        let of_code = |p: &Property| OF_CODE.contains(p);
+        self.settled.extend(self.found.iter().map(|(_, found)| found.property).filter(|p| !of_code(p)));
+        self.settled_places = self.found.iter().filter_map(|(_, found)| found.place.clone()).collect();
         Ok(())
     }
 
@@ -205,7 +219,7 @@ impl<'r> Search<'r> {
     }
 
     fn choices(&mut self, at: usize, sequences: Sequences) -> Result<(), GovernorError> {
-        let wanted = self.wanted(&OF_CHOICES);
+        let wanted = self.open(&OF_CHOICES);
         let crash = self.wanted(&[Property::Crash]);
         if self.left_out.contains(&at) || (wanted.is_empty() && crash.is_empty()) {
             return Ok(());
@@ -218,23 +232,26 @@ impl<'r> Search<'r> {
     /// Copies of the governor that should choose the same.
     fn pairs(&mut self, at: usize, sequences: Sequences) -> Result<(), GovernorError> {
         let plain = self.request.governor.clone();
-        if self.wanted(&OF_PAIRS).is_empty() {
+        if self.open(&OF_PAIRS).is_empty() {
             return Ok(());
         }
         if self.repeats && self.differ(at, sequences, Property::Repeatable, &plain, &plain)? {
             self.repeats = false;
-            self.cannot_be_told(Property::Independent);
+            self.give_up_on(Property::Independent);
         }
-        if self.repeats && !self.wanted(&[Property::Independent]).is_empty() {
+        if self.repeats && !self.open(&[Property::Independent]).is_empty() {
             self.differ(at, sequences, Property::Independent, &plain, &plain)?;
         }
         let Some((zeroed, patterned)) = self.builds.zeroed.clone().zip(self.builds.patterned.clone()) else {
             return Ok(());
         };
+        if self.settled.contains(&Property::Uninitialised) {
+            return Ok(());
+        }
         // What is left on the stack may be why choices do not repeat: then they do with zeros.
         if !self.repeats && self.differ(at, sequences, Property::Repeatable, &zeroed, &zeroed)? {
             self.builds.zeroed = None;
-            self.cannot_be_told(Property::Uninitialised);
+            self.give_up_on(Property::Uninitialised);
             return Ok(());
         }
         self.differ(at, sequences, Property::Uninitialised, &zeroed, &patterned)?;
@@ -242,7 +259,7 @@ impl<'r> Search<'r> {
     }
 
     /// Copies choose differently from the same inputs, so nobody knows what else the choices depend on.
-    fn cannot_be_told(&mut self, property: Property) {
+    fn give_up_on(&mut self, property: Property) {
         self.found.retain(|(_, found)| found.property != property);
         self.not_checked.insert(property, "its choices are not repeatable".to_owned());
     }
@@ -275,7 +292,8 @@ impl<'r> Search<'r> {
             return Ok(());
         }
         let (wanted, machine) = (self.wanted(&OF_CODE), &self.machines[at]);
-        let result = sanitized.run(|loader| hunt::faults(loader, machine, sequences, &wanted));
+        let known = &self.settled_places;
+        let result = sanitized.run(|loader| hunt::faults(loader, machine, sequences, &wanted, known));
         self.take(at, &sanitized, (sequences, 2), result)
     }
 
@@ -299,7 +317,8 @@ impl<'r> Search<'r> {
         let wanted = self.wanted(&Property::ALL);
         if self.left_out.len() == self.machines.len() {
             let unknown = Property::ALL.into_iter().filter(|p| *p != Property::Crash);
-            self.not_checked.extend(unknown.map(|p| (p, "it came to no end on any machine".to_owned())));
+            self.not_checked
+                .extend(unknown.map(|p| (p, "it crashed or did not return on every machine".to_owned())));
         }
         self.found.retain(|(_, found)| wanted.contains(&found.property));
         self.found = self.shortest();
@@ -359,6 +378,10 @@ impl<'r> Search<'r> {
         let cases: Vec<kunit::Case<'_>> =
             shown.map(|(at, found)| kunit::Case { found, machine: &self.machines[*at] }).collect();
         let governor = &self.request.governor;
+        if !governor.spec().params.is_empty() {
+            // The test would run with the defaults.
+            return None;
+        }
         let own = || format!("{}.c", governor.spec().id).into();
         let file = governor.file().map_or_else(own, Path::to_path_buf);
         let makefile = file.parent().and_then(|folder| fs::read_to_string(folder.join("Makefile")).ok());

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use idlewise_check::{CheckRequest, Property, check};
 use idlewise_recording::governors::find_one;
 
@@ -24,7 +25,7 @@ pub(crate) struct CheckArgs {
     ///
     /// crash, index, disabled, latency, polling, shallow, arithmetic, memory, other-cpu, uninitialised, repeatable,
     /// independent, cost. The guide has what each asks for.
-    #[arg(short, long, value_name = "LIST", value_delimiter = ',', value_parser = str::parse::<Property>)]
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', value_parser = properties(), hide_possible_values = true)]
     pub(crate) property: Vec<Property>,
     /// Draw new sequences for so many seconds
     ///
@@ -44,6 +45,11 @@ pub(crate) struct CheckArgs {
     pub(crate) kunit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Lists the names for completions.
+fn properties() -> impl TypedValueParser<Value = Property> {
+    PossibleValuesParser::new(Property::ALL.map(Property::name)).try_map(|name| name.parse::<Property>())
 }
 
 pub(crate) fn run(a: &CheckArgs) -> Done {
