@@ -54,7 +54,8 @@ pub struct CheckRequest {
     pub sequences: u64,
 }
 
-/// Checks a governor, in rounds of new sequences as long as `more` of the number of rounds done says so; at least one.
+/// Checks a governor, in rounds of new sequences as long as `more`, which is given the number of rounds done, says so. There is
+/// at least one.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses to work at all.
@@ -63,7 +64,7 @@ pub fn check(
     mut more: impl FnMut(u32) -> bool,
 ) -> Result<CheckReport, GovernorError> {
     let mut search = Search::new(request);
-    // Who does not even start has no properties.
+    // What does not even start has no properties.
     request.governor.run(|loader| loader.load(search.machines[0].tick_ns()).map(drop))?;
     let mut round = 0;
     loop {
@@ -106,7 +107,7 @@ struct Builds {
 /// Properties that single choices show.
 const OF_CHOICES: [Property; 5] =
     [Property::Index, Property::Disabled, Property::Latency, Property::Polling, Property::Shallow];
-/// Properties that two copies show which are compared.
+/// Properties that show when two copies are compared.
 const OF_PAIRS: [Property; 3] = [Property::Uninitialised, Property::Repeatable, Property::Independent];
 /// Properties that sanitizers see.
 const OF_CODE: [Property; 3] = [Property::Arithmetic, Property::Memory, Property::OtherCpu];
@@ -308,8 +309,13 @@ impl<'r> Search<'r> {
             return Ok(());
         }
         let (machine, seed) = (&self.machines[at], self.request.seed);
-        let found = self.request.governor.run(|loader| cost::too_expensive(loader, machine, seed))?;
-        self.found.extend(found.map(|found| (at, found)));
+        match self.request.governor.run(|loader| cost::too_expensive(loader, machine, seed)) {
+            Ok(found) => self.found.extend(found.map(|found| (at, found))),
+            Err(e) if e.is_misbehaviour() => {
+                self.not_checked.insert(Property::Cost, e.to_string());
+            }
+            Err(e) => return Err(e),
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_check::{CheckReport, Property, Verdict};
+use idlewise_governor::{Governor, GovernorSource, Spec};
 use idlewise_testkit::kernel_trees::tree;
 
 use crate::bench::{Bench, all, some, with};
@@ -126,7 +127,8 @@ fn what_is_known_of_each_kernels_files() {
     ];
     for (kernel, governor, violated) in known {
         let Some(path) = file(kernel, governor) else { continue };
-        let report = all(&Bench::new().open(&path));
+        let source = GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()));
+        let report = all(&Governor::open(&source).unwrap());
         let violated: Vec<Property> = violated
             .iter()
             .copied()
