@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each property found violated where it is, and only there? For each there is a governor that violates it and no other.
 
-use idlewise_check::{CheckReport, Property, Verdict};
+use idlewise_check::{CheckReport, CheckRequest, Property, Verdict, check};
 
 use crate::bench::{Bench, Fault, all, has_sanitizers, with};
 
@@ -202,15 +202,33 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
+fn another_round_draws_new_sequences() {
+    let governor = Bench::new().made(Fault::default());
+    let request = |sequences| CheckRequest {
+        governor: governor.clone(),
+        properties: vec![Property::Index],
+        seed: 1,
+        sequences,
+    };
+    let decisions = |sequences, rounds| check(&request(sequences), |done| done < rounds).unwrap().decisions;
+    assert_eq!(decisions(1, 3), 3 * decisions(1, 1));
+    // Found in the first round, it is not looked for in the second.
+    let fault = select("if (limit_ns == 0)\n\t\treturn drv->state_count;");
+    let request = CheckRequest { governor: Bench::new().made(fault), ..request(1) };
+    let [one, two] = [1, 2].map(|rounds| check(&request, |done| done < rounds).unwrap());
+    assert_eq!((one.findings, one.decisions), (two.findings, two.decisions));
+}
+
+#[test]
 fn one_that_refuses_to_work_is_an_error() {
     let bench = Bench::new();
     let path = bench.file("none.c", "#include <linux/cpuidle.h>\n#include <linux/init.h>\nstatic int __init none(void)\n{\n\treturn -22;\n}\npostcore_initcall(none);\n");
-    let request = idlewise_check::CheckRequest {
+    let request = CheckRequest {
         governor: bench.open(&path),
         properties: Property::ALL.to_vec(),
         seed: 1,
         sequences: 1,
     };
-    let said = idlewise_check::check(&request, |_| false).unwrap_err().to_string();
+    let said = check(&request, |_| false).unwrap_err().to_string();
     assert!(said.contains("initcall failed") && said.contains("none.c"), "{said}");
 }
