@@ -5,8 +5,9 @@
  *
  * The idea: a reference row. It shows what the deepest possible states cost in
  * wakeup latency and in entries that do not pay, and thus what a governor's
- * predictions are worth. It reads no timer, keeps no history, and always stops the
- * tick.
+ * predictions are worth. It reads no timer, keeps no history, and stops the tick
+ * unless the state polls. Where no enabled state keeps the limit, it takes the
+ * shallowest.
  *
  * When it wins: power on a machine that is nearly idle, with idle periods far
  * longer than the deepest target residency.
@@ -28,24 +29,27 @@
 static int deepest_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)
 {
 	s64 latency_limit_ns = cpuidle_governor_latency_req(dev->cpu);
+	/* The core takes state 0, too, if all are disabled. */
+	int idx = 0;
 	int i;
 
-	for (i = drv->state_count - 1; i > 0; i--) {
+	for (i = drv->state_count - 1; i >= 0; i--) {
 		const struct cpuidle_state *s = &drv->states[i];
 
 		if (state_disabled(dev, i)) {
 			pr_debug("state %d is disabled\n", i);
 			continue;
 		}
+		idx = i;
 		if (s->exit_latency_ns <= latency_limit_ns)
 			break;
 		pr_debug("state %d: exit latency %lld ns is above the limit of %lld ns\n", i,
 			 s->exit_latency_ns, latency_limit_ns);
 	}
-	pr_debug("state %d is the deepest that qualifies: take it, stop the tick\n", i);
-
-	*stop_tick = true;
-	return i;
+	*stop_tick = !state_polls(drv, idx);
+	pr_debug("state %d is the deepest that qualifies: take it, %s the tick\n", idx,
+		 *stop_tick ? "stop" : "keep");
+	return idx;
 }
 
 static void deepest_reflect(struct cpuidle_device *dev, int state)

@@ -61,9 +61,16 @@ fn build() -> Result<(), String> {
     );
     let path = out.join("catalog.rs");
     fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))?;
-    let path = out.join("shim.rs");
-    let list = format!("// Written by build.rs from governors/shim/.\n{}", shim_list(&root.join("shim"))?);
-    fs::write(&path, list).map_err(|e| format!("{}: {e}", path.display()))
+    let shim = root.join("shim");
+    let inside = files_below(&shim)?;
+    let texts: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| p.is_file()).collect();
+    for (file, name, top, list) in
+        [("shim.rs", "SHIM", &shim, inside), ("sources.rs", "SOURCES", &root, texts)]
+    {
+        let path = out.join(file);
+        fs::write(&path, text_list(name, top, list)?).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// One governor and the shim's host side into one shared object.
@@ -71,7 +78,7 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
     let flags = read(&shim.join("flags"))?;
     let compiled = object.with_extension("o");
     run(source, &command::compile(&flags, shim, source, extra, &compiled))?;
-    run(source, &command::link(&flags, shim, &compiled, object))
+    run(source, &command::link(&flags, shim, &compiled, &[""; 0], object))
 }
 
 fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {
@@ -97,10 +104,10 @@ fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {
     Ok(())
 }
 
-/// The files of the shim with their paths in it, for governors that are compiled at run time.
-fn shim_list(shim: &Path) -> Result<String, String> {
+/// The files in a folder and those below it.
+fn files_below(top: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
-    let mut folders = vec![shim.to_owned()];
+    let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
         for path in files(&folder)? {
             if path.is_dir() {
@@ -110,14 +117,20 @@ fn shim_list(shim: &Path) -> Result<String, String> {
             }
         }
     }
-    found.sort();
+    Ok(found)
+}
+
+/// A table of files with their paths below `top`, for what is compiled at run time.
+fn text_list(name: &str, top: &Path, mut paths: Vec<PathBuf>) -> Result<String, String> {
+    paths.sort();
     let mut list = String::new();
-    for path in &found {
-        let name = path.strip_prefix(shim).map_err(|e| e.to_string())?;
-        let (name, path) = (name.display().to_string(), path.display().to_string());
-        let _ = writeln!(list, "    ({name:?}, include_str!({path:?})),");
+    for path in &paths {
+        let inside = path.strip_prefix(top).map_err(|e| e.to_string())?;
+        let (inside, path) = (inside.display().to_string(), path.display().to_string());
+        let _ = writeln!(list, "    ({inside:?}, include_str!({path:?})),");
     }
-    Ok(format!("static SHIM: [(&str, &str); {}] = [\n{list}];\n", found.len()))
+    let head = "// Written by build.rs.\n";
+    Ok(format!("{head}static {name}: [(&str, &str); {}] = [\n{list}];\n", paths.len()))
 }
 
 /// The block comment after the SPDX line, without its frame.

@@ -9,6 +9,7 @@ use crate::args::{
     SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
 use crate::boot::BootArgs;
+use crate::check::CheckArgs;
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
 use crate::record::RecordArgs;
@@ -55,6 +56,8 @@ Where do two governors differ, what does it cost, and why? The exit status is 1 
   idlewise compare --governor teo-6.1,teo-util trace.dat \\
       --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
   idlewise explain trace.dat --why-differ menu,teo-util
+Does a governor keep what every governor must keep?
+  idlewise check ./mine.c
 A governor of your own, and one from a kernel tree:
   idlewise replay trace.dat \\
       --governor new@./mine.c,old@linux:6.12/teo \\
@@ -141,6 +144,11 @@ pub(crate) enum Command {
     ///
     /// Step by step, against recordings of kernel code.
     Drive(DriveArgs),
+    /// Check that a governor keeps what all must keep
+    ///
+    /// It looks for disabled states, broken latency limits, overflows and more, and prints the shortest sequence of
+    /// idle periods that leads to each.
+    Check(CheckArgs),
     /// List the governors, or show one's manual page
     ///
     /// The page tells the parameters, too.
@@ -174,6 +182,7 @@ impl Command {
                 | Self::Load(_)
                 | Self::Restore(_)
                 | Self::Governors(_)
+                | Self::Check(_)
                 | Self::Platform(_)
                 | Self::Schema(_)
         )

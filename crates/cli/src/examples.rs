@@ -108,6 +108,17 @@ Does it repeat the choices of a live kernel, of which `idlewise record --inputs`
 
 Exit status: 0 all decisions are the same, 1 some differ, 2 failure.";
 
+pub(crate) const CHECK: &str = "\
+Does a governor keep what every governor must keep?
+  idlewise check ./mine.c
+  idlewise check linux:6.12/teo --kernel-tree ~/linux-6.12
+One property, with new sequences for a minute:
+  idlewise check ./mine.c --property disabled --seconds 60
+A KUnit test of what is found, as a patch for a kernel tree:
+  idlewise check ./mine.c --kunit found.patch
+
+Exit status: 0 no violation was found, 1 a property is violated, 2 failure.";
+
 pub(crate) const GOVERNORS: &str = "\
 List the governors; show the manual page and parameters of one:
   idlewise governors

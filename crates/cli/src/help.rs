@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("This machine", &["advise", "ab", "top", "diff", "restore"]),
     ("Machines that are not here", &["simulate", "reproduce", "boot"]),
     ("Recordings and files", &["info", "tape", "convert"]),
-    ("What there is", &["governors", "platform", "drive", "schema"]),
+    ("What there is", &["governors", "platform", "drive", "check", "schema"]),
 ];
 
 /// Examples of a short help.
@@ -22,8 +22,7 @@ pub(crate) fn laid_out(command: Command) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     short(command, "").help_template(template).after_long_help(format!("{groups}{examples}")).after_help(format!(
         "{groups}Two to begin with:\n  idlewise record -o trace.dat -- ./load\n  idlewise replay trace.dat -g menu,teo,oracle\n\n\
-         idlewise COMMAND --help is short, too; idlewise help COMMAND tells all of it, idlewise help \
-         shows more examples."
+         idlewise COMMAND --help is short, too; idlewise help COMMAND has all, idlewise help more examples."
     ))
 }
 

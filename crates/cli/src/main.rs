@@ -7,6 +7,7 @@ mod again;
 mod answer;
 mod args;
 mod boot;
+mod check;
 mod command;
 mod compare;
 mod convert;
@@ -102,6 +103,7 @@ fn main() -> ExitCode {
         Command::Tape(a) => tape::run(&a),
         Command::Convert(a) => convert::run(&a),
         Command::Drive(a) => drive::run(&a),
+        Command::Check(a) => check::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
         Command::Boot(a) => boot::run(a.what),

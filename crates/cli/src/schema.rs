@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! JSON Schemas of results, made of the types that the results are.
 
+use idlewise_check::{self as check, CheckReport};
 use idlewise_conform::drive::{self, DriveReport};
 use idlewise_experiment::beside::{self, BesideReport};
 use idlewise_experiment::simulate::{self, SimulateReport};
@@ -28,10 +29,11 @@ use crate::output::{Done, Failure, say};
 type Form = (&'static str, fn(&str) -> Schema);
 
 /// The forms of all results, by their names (`idlewise.NAME/VERSION`), each with its schema.
-const FORMS: [Form; 17] = [
+const FORMS: [Form; 18] = [
     (idlewise_ab::SCHEMA, of::<AbAnswer>),
     (advise::SCHEMA, of::<Advice>),
     (beside::SCHEMA, of::<BesideReport>),
+    (check::SCHEMA, of::<CheckReport>),
     (compare::SCHEMA, of::<CompareReport>),
     (diff::SCHEMA, of::<DiffReport>),
     (drive::SCHEMA, of::<DriveReport>),

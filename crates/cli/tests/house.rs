@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 41] = [
+const FLOORS: [(&str, u32); 42] = [
     ("checkout", 1),
     ("columns", 1),
     ("files", 1),
@@ -32,6 +32,7 @@ const FLOORS: [(&str, u32); 41] = [
     ("live", 4),
     ("parts", 4),
     ("madeinput", 4),
+    ("check", 4),
     ("sim", 5),
     ("recorder", 5),
     ("ab", 6),

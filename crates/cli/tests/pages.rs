@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_check::Property;
 use idlewise_governor::{GovernorInfo, Instance, Param, Spec, catalog};
 
 const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n";
@@ -24,6 +25,8 @@ fn root() -> PathBuf {
 struct Story {
     stands_for: String,
     based_on: Option<String>,
+    /// Properties that `idlewise check` finds violated, each with how.
+    violates: Vec<(String, String)>,
     body: String,
 }
 
@@ -33,10 +36,14 @@ impl Story {
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let after = |mark: &str| text.lines().find_map(|l| l.strip_prefix(mark));
         let stands_for = after("Stands for: ").unwrap_or_else(|| panic!("{id}: no line `Stands for: `"));
-        let body = |l: &&str| !["<!--", "Stands for: ", "Based on: "].iter().any(|mark| l.starts_with(mark));
+        let body = |l: &&str| {
+            !["<!--", "Stands for: ", "Based on: ", "Violates "].iter().any(|mark| l.starts_with(mark))
+        };
+        let violates = text.lines().filter_map(|l| l.strip_prefix("Violates ")?.split_once(": "));
         Self {
             stands_for: stands_for.to_owned(),
             based_on: after("Based on: ").map(|g| g.replace('`', "")),
+            violates: violates.map(|(name, how)| (name.to_owned(), how.to_owned())).collect(),
             body: text.lines().filter(body).collect::<Vec<_>>().join("\n").trim().to_owned(),
         }
     }
@@ -138,6 +145,22 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
         out += &format!("\n## {heading}\n\n{}\n", prose(&text, id, &params));
         if heading == "Parameters" && !params.is_empty() {
             out += &format!("\n{}", parameters(&params));
+        }
+    }
+    if !story.violates.is_empty() {
+        out += "\n## What `idlewise check` finds\n\n";
+        if !story.stands_for.starts_with("no governor") {
+            out +=
+                "It is as it is in what this governor stands for; other choices would not be the same.\n\n";
+        }
+        out += "| property | what it asks for | what happens |\n|---|---|---|\n";
+        for (name, how) in &story.violates {
+            let property: Property = name.parse().unwrap();
+            let how = how.trim_end_matches('.');
+            out += &format!(
+                "| [`{name}`](../guide/check.md#what-it-asks-for) | {} | {how} |\n",
+                property.requirement()
+            );
         }
     }
     out += "\n## Its story\n\nEach table is a test ([how to read it](../../tests/stories/README.md)). The reasons are the \

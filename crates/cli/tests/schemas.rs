@@ -199,7 +199,7 @@ fn results_are_what_their_schemas_say() {
     let simulated = folder.path().join("simulated.txt").display().to_string();
     let timer = ["simulate", "timer", "--platform", "rk3399", "--seconds", "1"];
     printed(&[&timer[..], &["--governor", "menu", "--write-trace", &simulated]].concat());
-    let runs: [&[&str]; 22] = [
+    let runs: [&[&str]; 24] = [
         &["replay", &mixed],
         &[
             "replay",
@@ -229,6 +229,8 @@ fn results_are_what_their_schemas_say() {
         &["explain", "--golden", &golden, "--row", "3", "--governor", "teo"],
         &["explain", &mixed, "--why-differ", "menu,teo"],
         &["drive", "--governor", "shallow", "--golden", &golden],
+        &["check", "teo-util-v1", "--property", "disabled,shallow"],
+        &["check", "deepest", "--property", "index"],
         &[
             "simulate",
             "timer",
@@ -355,6 +357,6 @@ fn the_pages_hold_the_schemas_that_the_command_prints() {
     let o = idlewise().args(["schema", "mood"]).output().unwrap();
     assert_eq!(o.status.code(), Some(2));
     let said = words(&o.stderr);
-    assert!(said.contains("mood") && said.contains("ab, advise, beside, compare"), "{said}");
+    assert!(said.contains("mood") && said.contains("ab, advise, beside, check, compare"), "{said}");
     assert_eq!(printed(&["schema", "boot"]), printed(&["schema", "lab"]), "its form has an older name");
 }

@@ -3,7 +3,9 @@ use idlewise_columns::Kind;
 
 use crate::declared::Declared;
 use crate::said::Said;
-use crate::{ab, advise, beside, boot, compare, diff, explain, info, reproduce, scored, simulate, top};
+use crate::{
+    ab, advise, beside, boot, check, compare, diff, explain, info, reproduce, scored, simulate, top,
+};
 
 /// What is known of a table before there is a result.
 #[derive(Clone, Debug)]
@@ -52,6 +54,7 @@ pub fn tables() -> Vec<TableHead> {
             &[],
         ),
         of("simulate --beside", "a recording and a quantity", beside::COLUMNS, &[]),
+        of("check", "a violation, or a property without any", check::COLUMNS, &[]),
         of("reproduce", "a cell of a published table", reproduce::COLUMNS, &[]),
         of("ab", "a metric of a benchmark under an arm", ab::COLUMNS, &[]),
         of("advise", "a governor", advise::COLUMNS, &[]),

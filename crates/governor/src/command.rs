@@ -23,13 +23,20 @@ pub(crate) fn compile(
     args
 }
 
-/// Links what [`compile`] made with the shim's host side.
-pub(crate) fn link(flags: &str, shim: &Path, compiled: &Path, to: &Path) -> Vec<OsString> {
+/// Links what [`compile`] made with the shim's host side, and with `more` files and flags.
+pub(crate) fn link(
+    flags: &str,
+    shim: &Path,
+    compiled: &Path,
+    more: &[impl AsRef<OsStr>],
+    to: &Path,
+) -> Vec<OsString> {
     let mut args: Vec<OsString> = lines(flags).map(OsString::from).collect();
     args.extend(["-I".into(), shim.join("include").into()]);
     let mut exports = OsString::from("-Wl,--version-script=");
     exports.push(shim.join("exports.map"));
     args.push(exports);
+    args.extend(more.iter().map(|flag| flag.as_ref().to_owned()));
     args.extend([shim.join("host.c").into(), compiled.into(), "-o".into(), to.into()]);
     args
 }

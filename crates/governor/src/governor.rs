@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::borrow::Cow;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_model::near;
 
+use crate::build::Build;
 use crate::catalog::{GovernorInfo, catalog, find};
 use crate::child::Bounds;
 use crate::kernel_tree::{Version, label};
 use crate::source::{GovernorSource, SourceFile};
 use crate::spec::no_c;
 use crate::workshop::{Made, Source, Workshop};
-use crate::{GovernorError, Spec};
+use crate::{GovernorError, Spec, shim};
 
 /// A governor that was found, and compiled if it is foreign, with the parameters wanted. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,13 +32,14 @@ enum Origin {
     Foreign(Arc<Foreign>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Foreign {
     file: PathBuf,
     version: Option<Version>,
     name: String,
     made: Made,
     workshop: Workshop,
+    build: Build,
 }
 
 impl Governor {
@@ -89,15 +92,52 @@ impl Governor {
         let file = Path::new(given).canonicalize().map_err(wrong)?;
         let tree = Version::around(&file);
         let version = tree.as_ref().map(|(version, _)| version);
-        let made = workshop.make(&Source { given, file: &file, version }, false)?;
+        let made = workshop.make(&Source { given, file: &file, version }, Build::Plain)?;
         let (name, version) = (label(given, &file, tree.as_ref()), version.cloned());
-        let foreign = Foreign { file, version, name, made, workshop: workshop.clone() };
+        let foreign = Foreign { file, version, name, made, workshop: workshop.clone(), build: Build::Plain };
         Ok(Self {
             spec: spec.clone(),
             origin: Origin::Foreign(Arc::new(foreign)),
             by_path: false,
             called: None,
         })
+    }
+
+    /// The same governor compiled as `build` says. It runs in a process of its own, one of ours too.
+    ///
+    /// # Errors
+    /// No compiler, or one that cannot do it.
+    pub fn built(&self, build: Build) -> Result<Self, GovernorError> {
+        let (file, version, name, workshop) = match &self.origin {
+            Origin::Ours(info, _) => {
+                let workshop = Workshop::from_env();
+                (workshop.own_file(info.id)?, None, info.id.to_owned(), workshop)
+            }
+            Origin::Foreign(foreign) => (
+                foreign.file.clone(),
+                foreign.version.clone(),
+                foreign.name.clone(),
+                foreign.workshop.clone(),
+            ),
+        };
+        let given = self.spec.id.as_str();
+        let made = workshop.make(&Source { given, file: &file, version: version.as_ref() }, build)?;
+        let foreign = Foreign { file, version, name, made, workshop, build };
+        Ok(Self { origin: Origin::Foreign(Arc::new(foreign)), ..self.clone() })
+    }
+
+    /// The same governor, given up after so many seconds of CPU time without getting on. One of ours is never given up.
+    #[must_use]
+    pub fn with_patience(&self, seconds: u64) -> Self {
+        let Origin::Foreign(foreign) = &self.origin else { return self.clone() };
+        let foreign =
+            Foreign { workshop: foreign.workshop.clone().with_patience(seconds), ..(**foreign).clone() };
+        Self { origin: Origin::Foreign(Arc::new(foreign)), ..self.clone() }
+    }
+
+    /// Whether it was compiled with the sanitizers.
+    pub(crate) fn is_sanitized(&self) -> bool {
+        matches!(&self.origin, Origin::Foreign(foreign) if foreign.build == Build::Sanitized)
     }
 
     /// The same governor with `more` parameters set.
@@ -189,6 +229,15 @@ impl Governor {
         }
     }
 
+    /// The text of its C file; nothing where that can no longer be read.
+    #[must_use]
+    pub fn source_text(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Ours(info, _) => shim::governor(info.id).map(str::to_owned),
+            Origin::Foreign(foreign) => fs::read_to_string(&foreign.file).ok(),
+        }
+    }
+
     /// The files of [`Governor::sources`] with the XXH3-128 of each.
     #[must_use]
     pub fn source_hashes(&self) -> Vec<(PathBuf, String)> {
@@ -215,7 +264,7 @@ impl Governor {
             Origin::Foreign(foreign) => {
                 let (given, file) = (self.spec.id.as_str(), foreign.file.as_path());
                 let source = Source { given, file, version: foreign.version.as_ref() };
-                Ok(Cow::Owned(foreign.workshop.make(&source, true)?.object))
+                Ok(Cow::Owned(foreign.workshop.make(&source, Build::Explaining)?.object))
             }
         }
     }

@@ -3,6 +3,7 @@ use idlewise_model::{IdleTable, near};
 
 use crate::abi::{CpuDevice, Device, Driver, Inputs};
 use crate::error::GovernorError;
+use crate::fault::{Fault, Lines};
 use crate::governor::Governor;
 use crate::memory::{Layout, Variable};
 use crate::object::{Choice, Object, Seat};
@@ -48,6 +49,8 @@ pub struct Instance {
     set: Vec<(usize, u64)>,
     cpus: Vec<Cpu>,
     layout: Layout,
+    /// Lines of the source by address, where the sanitizers look for faults.
+    lines: Option<Lines>,
 }
 
 impl Instance {
@@ -93,7 +96,8 @@ impl Instance {
         let layout = if explaining { Layout::of(&bytes) } else { Layout::default() };
         let object = Object::load(id, &bytes, position)?;
         let set = resolve(id, &governor.spec().params, &object)?;
-        let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout };
+        let lines = governor.is_sanitized().then(|| Lines::of(&bytes));
+        let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout, lines };
         instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
         if governor.is_foreign() {
             instance.object.watch_memory();
@@ -241,6 +245,13 @@ impl Instance {
     /// What the governor has said (`pr_debug` and its kin) since this was last asked, a line each.
     pub fn take_messages(&mut self) -> Vec<String> {
         self.object.take_log().lines().filter_map(|line| line.get(1..)).map(str::to_owned).collect()
+    }
+
+    /// What the sanitizers found since this was last asked, in the order of finding. Nothing in a copy that was not built
+    /// [`crate::Build::Sanitized`].
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        let Some(lines) = &self.lines else { return Vec::new() };
+        self.object.take_log().lines().filter_map(|line| Fault::read(line, lines)).collect()
     }
 
     /// Spares the cost of messages until [`Instance::take_messages`] is called again.

@@ -31,7 +31,13 @@ pub struct Loader<'a> {
     position: Option<&'static Position>,
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    /// The same process for another governor, or for the same in another build.
+    #[must_use]
+    pub fn of<'b>(&self, other: &'b Governor) -> Loader<'b> {
+        Loader { governor: other, position: self.position }
+    }
+
     /// As [`Instance::load`].
     ///
     /// # Errors

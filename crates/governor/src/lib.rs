@@ -39,11 +39,13 @@
 
 mod abi;
 mod answer;
+mod build;
 mod catalog;
 mod child;
 mod command;
 mod diagnostics;
 mod error;
+mod fault;
 mod governor;
 mod instance;
 mod isolate;
@@ -61,9 +63,11 @@ mod workshop;
 
 pub use abi::{Device, Inputs};
 pub use answer::assert_travels;
+pub use build::Build;
 pub use catalog::{GovernorInfo, catalog};
 pub use diagnostics::Problem;
 pub use error::GovernorError;
+pub use fault::{Fault, FaultKind};
 pub use governor::Governor;
 pub use instance::{Instance, MAX_CPUS, Slot};
 pub use isolate::Loader;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
 include!(concat!(env!("OUT_DIR"), "/shim.rs"));
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The compiler's flags, one a line.
 pub(crate) fn flags() -> &'static str {
@@ -51,23 +52,40 @@ pub(crate) fn tags(text: &str) -> Vec<&str> {
 
 /// Tells this shim from another.
 pub(crate) fn hash() -> u128 {
-    let all: String = SHIM.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();
+    hash_of(&SHIM)
+}
+
+fn hash_of(files: &[(&str, &str)]) -> u128 {
+    let all: String = files.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();
     xxh3_128(all.as_bytes())
 }
 
 /// Puts the files below `folder`, where a compiler finds them; those that are there as they should be are left alone.
 pub(crate) fn unpack(folder: &Path) -> io::Result<PathBuf> {
-    let shim = folder.join(format!("shim-{:032x}", hash()));
-    for (name, text) in &SHIM {
-        let path = shim.join(name);
+    unpack_files(&SHIM, folder.join(format!("shim-{:032x}", hash())))
+}
+
+/// The text of one of our own governors.
+pub(crate) fn governor(id: &str) -> Option<&'static str> {
+    SOURCES.iter().find(|(name, _)| name.strip_suffix(".c") == Some(id)).map(|(_, text)| *text)
+}
+
+/// The same of the sources of our own governors.
+pub(crate) fn unpack_governors(folder: &Path) -> io::Result<PathBuf> {
+    unpack_files(&SOURCES, folder.join(format!("governors-{:032x}", hash_of(&SOURCES))))
+}
+
+fn unpack_files(files: &[(&str, &str)], to: PathBuf) -> io::Result<PathBuf> {
+    for (name, text) in files {
+        let path = to.join(name);
         if fs::read(&path).is_ok_and(|is| is == text.as_bytes()) {
             continue;
         }
-        let parent = path.parent().unwrap_or(&shim);
+        let parent = path.parent().unwrap_or(&to);
         fs::create_dir_all(parent)?;
         let mut file = tempfile::NamedTempFile::new_in(parent)?;
         file.write_all(text.as_bytes())?;
         file.persist(&path).map_err(|e| e.error)?;
     }
-    Ok(shim)
+    Ok(to)
 }

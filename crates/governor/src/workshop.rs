@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::build::Build;
 use crate::child::Bounds;
 use crate::diagnostics::{Problem, problems};
 use crate::kernel_tree::Version;
@@ -144,7 +145,7 @@ impl Workshop {
     }
 
     /// The object of a source, compiled if it is not kept or any of its files has changed.
-    pub(crate) fn make(&self, source: &Source<'_>, explaining: bool) -> Result<Made, GovernorError> {
+    pub(crate) fn make(&self, source: &Source<'_>, build: Build) -> Result<Made, GovernorError> {
         if let Some(wrong) = &self.wrong {
             return Err(source.wrong(wrong.clone()));
         }
@@ -152,15 +153,24 @@ impl Workshop {
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
         let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
         let cache = self.cache().map_err(|why| source.wrong(why))?;
-        let extra = extra_flags(source, explaining);
+        let extra = extra_flags(source, build);
         let entry = cache.join(entry_name(source, &extra, &toolchain));
         if let Some(made) = read_entry(&entry).filter(Made::is_current) {
             return Ok(made);
         }
         let longest = Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER));
-        let made = compile(source, &extra, &toolchain, &cache, longest)?;
+        let made = compile(source, build, &extra, &toolchain, &cache, longest)?;
         write_entry(&entry, &made).map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
         Ok(made)
+    }
+
+    /// The file of one of our own governors, among all of them.
+    pub(crate) fn own_file(&self, id: &str) -> Result<PathBuf, GovernorError> {
+        let wrong = |why: String| GovernorError::Source { path: id.to_owned(), why };
+        let cache = self.cache().map_err(wrong)?;
+        let folder =
+            shim::unpack_governors(&cache).map_err(|e| wrong(format!("{}: {e}", cache.display())))?;
+        Ok(folder.join(format!("{id}.c")))
     }
 
     /// The first folder that is ours and can be written to.
@@ -235,7 +245,7 @@ fn usable(folder: &Path) -> io::Result<()> {
 
 /// What a file gets beside the flags of our own governors: its folder for headers, the name of its kernel, words that every kernel
 /// build defines, strictness where a kernel is strict, names for a debugger.
-fn extra_flags(source: &Source<'_>, explaining: bool) -> Vec<OsString> {
+fn extra_flags(source: &Source<'_>, build: Build) -> Vec<OsString> {
     let stem = source.file.file_stem().map(|s| s.to_string_lossy().replace(['-', ',', '"', '\\'], "_"));
     let stem = stem.unwrap_or_default();
     let folder = source.file.parent().unwrap_or(Path::new("."));
@@ -249,9 +259,7 @@ fn extra_flags(source: &Source<'_>, explaining: bool) -> Vec<OsString> {
     if let Some(version) = source.version {
         flags.push(format!("-DIDLEWISE_LINUX_VERSION={}", version.code()).into());
     }
-    if explaining {
-        flags.push("-DDEBUG".into());
-    }
+    flags.extend(build.compile_flags());
     flags
 }
 
@@ -289,6 +297,7 @@ fn write_entry(path: &Path, made: &Made) -> io::Result<()> {
 
 fn compile(
     source: &Source<'_>,
+    build: Build,
     extra: &[OsString],
     toolchain: &Toolchain,
     cache: &Path,
@@ -303,7 +312,7 @@ fn compile(
     flags.extend(["-MD".into(), "-MF".into(), depends.clone().into()]);
     for arguments in [
         command::compile(shim::flags(), &shim, source.file, &flags, &compiled),
-        command::link(shim::flags(), &shim, &compiled, &object),
+        command::link(shim::flags(), &shim, &compiled, &build.link_flags(&shim), &object),
     ] {
         call(source, toolchain, &shim, &arguments, longest)?;
     }

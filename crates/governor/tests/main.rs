@@ -2,7 +2,9 @@
 //! All tests of this crate in one program: it is built and linked once.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
+mod builds;
 mod checksums;
 mod common;
 mod explaining;

@@ -86,7 +86,8 @@ fn a_constant_given_as_parameter_is_the_constant() {
         let plain = choices(id);
         let menu = if id.starts_with("menu") { ",interesting_ns=50000000" } else { "" };
         assert!(choices(&format!("{id}:intervals=8,decay_shift=3{menu}{more}")) == plain, "{id}");
-        let irregular = if id.starts_with("menu") { ["no_pattern=1", "no_pattern=2"].as_slice() } else { &[] };
+        let irregular =
+            if id.starts_with("menu") { ["no_pattern=1", "no_pattern=2"].as_slice() } else { &[] };
         for other in ["intervals=3", "decay_shift=1"].iter().chain(irregular) {
             assert!(choices(&format!("{id}:{other}")) != plain, "{id}: {other} changes nothing");
         }

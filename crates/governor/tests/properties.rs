@@ -278,6 +278,7 @@ fn shallow_and_deepest_are_what_they_say() {
     assert_eq!(ask("deepest", 0, free), (2, true));
     assert_eq!(ask("deepest", 4, free), (1, true));
     assert_eq!(ask("deepest", 0, 99_999), (1, true));
-    assert_eq!(ask("deepest", 0, 0), (0, true));
-    assert_eq!(ask("deepest", 7, free), (0, true));
+    assert_eq!(ask("deepest", 0, 0), (0, false), "a polling state keeps the tick");
+    assert_eq!(ask("deepest", 1, 0), (1, true), "no enabled state keeps the limit");
+    assert_eq!(ask("deepest", 7, free), (0, false));
 }

@@ -16,8 +16,8 @@ struct iw_expected {
 static const struct iw_expected iw_all_expected[] = {
 #if HZ == 100
 	{ "deepest",
-	  { 0xf0f369fe1f8ec315ULL, 0xa928b0888de0e2edULL,
-	    0x87c536e7be37c531ULL, 0x33f28c94a81e2299ULL } },
+	  { 0x0c74834c4241aecbULL, 0x4a01001c9b80b421ULL,
+	    0xbc9d958df76dad8dULL, 0x0fe919daea72e10fULL } },
 	{ "haltpoll",
 	  { 0xec3566b0cb026845ULL, 0x3ae81a97ea820f83ULL,
 	    0x3ae81a97ea820f83ULL, 0xec3566b0cb026845ULL } },
@@ -59,8 +59,8 @@ static const struct iw_expected iw_all_expected[] = {
 	    0x51552f6317fca9e5ULL, 0x2cc58abe9ef8f3b1ULL } },
 #elif HZ == 250
 	{ "deepest",
-	  { 0xf0f369fe1f8ec315ULL, 0xa928b0888de0e2edULL,
-	    0x87c536e7be37c531ULL, 0x33f28c94a81e2299ULL } },
+	  { 0x0c74834c4241aecbULL, 0x4a01001c9b80b421ULL,
+	    0xbc9d958df76dad8dULL, 0x0fe919daea72e10fULL } },
 	{ "haltpoll",
 	  { 0xec3566b0cb026845ULL, 0x3ae81a97ea820f83ULL,
 	    0x3ae81a97ea820f83ULL, 0xec3566b0cb026845ULL } },
@@ -102,8 +102,8 @@ static const struct iw_expected iw_all_expected[] = {
 	    0xfcff0b0a8e0dfa15ULL, 0xc3e73e708900d3ddULL } },
 #elif HZ == 300
 	{ "deepest",
-	  { 0xf0f369fe1f8ec315ULL, 0xa928b0888de0e2edULL,
-	    0x87c536e7be37c531ULL, 0x33f28c94a81e2299ULL } },
+	  { 0x0c74834c4241aecbULL, 0x4a01001c9b80b421ULL,
+	    0xbc9d958df76dad8dULL, 0x0fe919daea72e10fULL } },
 	{ "haltpoll",
 	  { 0xec3566b0cb026845ULL, 0x3ae81a97ea820f83ULL,
 	    0x3ae81a97ea820f83ULL, 0xec3566b0cb026845ULL } },
@@ -145,8 +145,8 @@ static const struct iw_expected iw_all_expected[] = {
 	    0x1a7b92cb805c0483ULL, 0x3fd25e557266dbe9ULL } },
 #elif HZ == 1000
 	{ "deepest",
-	  { 0xf0f369fe1f8ec315ULL, 0xa928b0888de0e2edULL,
-	    0x87c536e7be37c531ULL, 0x33f28c94a81e2299ULL } },
+	  { 0x0c74834c4241aecbULL, 0x4a01001c9b80b421ULL,
+	    0xbc9d958df76dad8dULL, 0x0fe919daea72e10fULL } },
 	{ "haltpoll",
 	  { 0xec3566b0cb026845ULL, 0x3ae81a97ea820f83ULL,
 	    0x3ae81a97ea820f83ULL, 0xec3566b0cb026845ULL } },
