@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_experiment::again::offered;
 use idlewise_page as pages;
 use idlewise_reproduce::{
-    Drawing, Experiment, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, find, next_to,
+    Drawing, Experiment, MAY_DRAW, ReproduceRequest, Reproduced, SAMPLES, Samples, asked_for, find, next_to,
     reproduce_with, shipped,
 };
 use idlewise_view as view;
@@ -60,7 +60,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = SAMPLES as u32, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     samples: u32,
     /// Settings to try at most [default: as the experiment says, 40000]
-    #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", value_parser = clap::value_parser!(u64).range(240..=10_000_000))]
+    #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", value_parser = clap::value_parser!(u64).range(MAY_DRAW))]
     draws: Option<u64>,
     /// The seed of the drawing
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = 1)]

@@ -337,6 +337,9 @@ const LARGEST_TOLERANCE: f64 = 1e9;
 /// Settings that are tried at most where nothing else is said.
 pub(crate) const DRAWS: u64 = 40_000;
 
+/// How many settings may be tried at most: one population, and days.
+pub const MAY_DRAW: std::ops::RangeInclusive<u64> = 240..=10_000_000;
+
 /// More runs for one number are a mistake.
 const MOST_REPEATED: u64 = 100;
 
@@ -413,6 +416,9 @@ impl Experiment {
     fn check(&self) -> Result<(), String> {
         if self.format != FORMAT {
             return Err(format!("format {}: this idlewise reads format {FORMAT}", self.format));
+        }
+        if self.id.is_empty() || !self.id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
+            return Err(format!("id {:?}: expected letters, digits, - and _", self.id));
         }
         self.setup.check()?;
         let seconds = self.graded_seconds.map(bounds::seconds).transpose();
@@ -522,6 +528,10 @@ impl Experiment {
         };
         if self.unknown.is_empty() {
             return Err("fit: nothing is unknown".to_owned());
+        }
+        if !MAY_DRAW.contains(&fit.draws) {
+            let (from, to) = (MAY_DRAW.start(), MAY_DRAW.end());
+            return Err(format!("fit: draws = {}; expected {from} to {to}", fit.draws));
         }
         for name in &fit.rows {
             let row = self.row.iter().find(|r| r.name == *name && r.published.contains_key(&baseline.name));

@@ -27,8 +27,8 @@ use rayon::prelude::*;
 
 pub use compute::Computed;
 pub use experiment::{
-    Column, Compare, Document, Experiment, Fit, Given, Lack, NotReproduced, Published, Row, Setup, Value,
-    find, shipped,
+    Column, Compare, Document, Experiment, Fit, Given, Lack, MAY_DRAW, NotReproduced, Published, Row, Setup,
+    Value, find, shipped,
 };
 pub use grade::{Class, Effect, LEVEL, Predicted, Verdict};
 pub use noise::Noise;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use idlewise_experiment::ExperimentError;
+use idlewise_files::new_file::write_new;
 use idlewise_recording::CommandError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,6 +25,10 @@ const GRADED: u64 = 1_000_001;
 
 /// More samples than this share in the outer hundredth of a range show that it is too narrow.
 const MOST_AT_AN_END: f64 = 0.2;
+
+/// Why an interrupted drawing's file is not gone on with.
+const OTHER: &str = "what an interrupted drawing found, with other options or damaged: repeat its options to go \
+    on with it, or remove it to begin anew";
 
 /// Settings of the unknowns that meet the baseline's published numbers within their noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,15 +157,28 @@ impl Samples {
     }
 
     fn check(&self, e: &Experiment) -> Result<(), String> {
-        let again = format!("draw them again: idlewise reproduce {} --draw", e.id);
+        let again = format!("draw them again: idlewise reproduce {} --draw --force", e.id);
         if self.experiment != e.id {
             return Err(format!("samples of {}, not of {}", self.experiment, e.id));
         }
         if self.hash != e.sampled_hash() {
             return Err(format!("the experiment has changed since its samples were drawn; {again}"));
         }
+        if !e.unknown.iter().map(|u| &u.name).eq(&self.unknowns) {
+            let names: Vec<&str> = e.unknown.iter().map(|u| u.name.as_str()).collect();
+            return Err(format!("unknowns: expected {}; {again}", names.join(", ")));
+        }
         if self.samples.is_empty() || self.samples.iter().any(|s| s.len() != e.unknown.len()) {
             return Err(format!("expected samples of {} settings each; {again}", e.unknown.len()));
+        }
+        for (n, sample) in self.samples.iter().enumerate() {
+            if let Some((u, s)) = e.unknown.iter().zip(sample).find(|(u, s)| !u.has(s)) {
+                return Err(format!("sample {}: {} = {s}, which it cannot be; {again}", n + 1, u.name));
+            }
+        }
+        if !(self.distance.is_finite() && self.distance >= 0.0 && self.draws > 0) {
+            let (distance, draws) = (self.distance, self.draws);
+            return Err(format!("no drawing ends with distance = {distance}, draws = {draws}; {again}"));
         }
         Ok(())
     }
@@ -183,7 +201,7 @@ impl Samples {
     }
 
     /// Draws samples into the file at `path`. What an interrupted drawing of the same had found is taken up; it lies in the file of
-    /// that name with `.partial` until the samples are there. `progress` hears of the points that were tried and of how many at most.
+    /// that name with `.partial` until the samples are there. Of an experiment that has changed since it is replaced. `progress` hears of the points that were tried and of how many at most.
     ///
     /// # Errors
     /// As [`Samples::draw`], and [`CommandError::File`] where a file cannot be read or written.
@@ -194,19 +212,30 @@ impl Samples {
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Self, ExperimentError> {
         let file = PathBuf::from(format!("{}.partial", path.display()));
-        let of = format!("{} {how:?}", e.sampled_hash());
-        let found: Option<Partial> = match idlewise_files::read_to_string(&file) {
-            Ok(text) => serde_json::from_str(&text).ok(),
-            Err(_) => None,
+        let hash = e.sampled_hash();
+        let of = format!("{hash} {how:?}");
+        let population = match idlewise_files::read_to_string(&file) {
+            Ok(text) => {
+                let found: Partial =
+                    serde_json::from_str(&text).map_err(|_| CommandError::file(&file, OTHER))?;
+                if found.of == of && found.population.fits(e.unknown.len(), how.draws) {
+                    found.population
+                } else if found.of.starts_with(&hash) {
+                    return Err(CommandError::file(&file, OTHER).into());
+                } else {
+                    // The experiment has changed since: nothing of it helps.
+                    Population::default()
+                }
+            }
+            Err(_) => Population::default(),
         };
-        let population = found.filter(|p| p.of == of).map_or_else(Population::default, |p| p.population);
         let keep = |population: &Population| -> Result<(), ExperimentError> {
             let partial = Partial { of: of.clone(), population: population.clone() };
             let text = serde_json::to_string(&partial).map_err(|e| CommandError::file(&file, e))?;
-            std::fs::write(&file, text).map_err(|e| CommandError::file(&file, e).into())
+            Ok(write_new(&file, text.as_bytes(), true).map_err(|e| CommandError::file(&file, e))?)
         };
         let samples = Self::draw(e, how, population, &keep, progress)?;
-        std::fs::write(path, samples.to_toml()).map_err(|e| CommandError::file(path, e))?;
+        write_new(path, samples.to_toml().as_bytes(), true).map_err(|e| CommandError::file(path, e))?;
         std::fs::remove_file(&file).map_err(|e| CommandError::file(&file, e))?;
         Ok(samples)
     }

@@ -95,6 +95,25 @@ impl Population {
         self.points.last().map_or(f64::INFINITY, |t| t.distance)
     }
 
+    /// Whether a drawing of at most so many points in so many directions can have come to this.
+    pub(crate) fn fits(&self, directions: usize, most: u64) -> bool {
+        let all =
+            |shares: &[f64]| shares.len() == directions && shares.iter().all(|s| (0.0..=1.0).contains(s));
+        let sound = |t: &Tried| all(&t.shares) && t.distance >= 0.0;
+        let searches = self.searches.iter().all(|s| s.search.fits(directions) && s.found.iter().all(sound));
+        // Spreading may try as many again, and the last generation of steps goes beyond.
+        let last = POPULATION as u64 * STEPS.end();
+        let counts =
+            self.draws <= 2 * most + last && self.generation <= self.draws && *STEPS.end() >= self.steps;
+        let points = match (self.generation, self.spreading) {
+            (0, _) => self.points.is_empty() && self.searches.is_empty(),
+            // What the searches found.
+            (_, 1) => !self.points.is_empty(),
+            _ => self.points.len() == POPULATION,
+        };
+        points && self.points.iter().all(sound) && searches && self.searches.len() <= SEARCHES && counts
+    }
+
     /// One generation more of points with so many `directions`, whose `distance` depends on where each lies and on a seed of its
     /// own. `most`: points to try in all.
     pub(crate) fn next<E: Send>(

@@ -115,6 +115,14 @@ impl Search {
         self.width *= (c_width / damping * (length / usual - 1.0)).exp();
     }
 
+    /// Whether it is of so many directions.
+    pub(crate) fn fits(&self, directions: usize) -> bool {
+        let all = [&self.mean, &self.width_path, &self.path];
+        all.into_iter().chain(&self.factor).all(|v| v.len() == directions && v.iter().all(|x| x.is_finite()))
+            && self.factor.len() == directions
+            && self.width.is_finite()
+    }
+
     /// Whether going on would hardly come nearer, or half of all points are as near as they need to be.
     pub(crate) fn is_done(&self) -> bool {
         let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);

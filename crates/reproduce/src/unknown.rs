@@ -14,6 +14,7 @@ pub struct Unknown {
     /// `$name` stands for it in texts, facts, factors and offsets.
     pub name: String,
     /// Where its number may lie; all of it is equally likely before anything is known.
+    #[serde(default, deserialize_with = "two")]
     pub range: Option<[f64; 2]>,
     /// By which measure all of the range is equally likely.
     #[serde(default)]
@@ -25,6 +26,13 @@ pub struct Unknown {
     pub why: String,
     /// An end of the range that nothing can pass, so that samples may gather there: "0 is the least".
     pub end: Option<String>,
+}
+
+/// Two numbers, no more.
+fn two<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<[f64; 2]>, D::Error> {
+    let all = Vec::<f64>::deserialize(from)?;
+    let n = all.len();
+    all.try_into().map(Some).map_err(|_| serde::de::Error::invalid_length(n, &"FROM and TO"))
 }
 
 /// By which measure a range is even.
@@ -85,6 +93,15 @@ impl Unknown {
             return Err("why it may be all of that is missing".to_owned());
         }
         Ok(())
+    }
+
+    /// Whether it may be set to that.
+    pub(crate) fn has(&self, setting: &Setting) -> bool {
+        match (self.range, setting) {
+            (Some([from, to]), Setting::Number(n)) => (from..=to).contains(n),
+            (Some(_), Setting::Word(_)) => false,
+            (None, _) => self.values.contains(setting),
+        }
     }
 
     /// Its setting at `share` of the way, from 0 to 1. Four digits are all that a model's number has.
@@ -155,12 +172,14 @@ mod tests {
             "range = [2, 1]",
             "range = [0, 1]\nscale = \"log\"",
             "range = [nan, 1]",
+            "range = [1, 2, 3]",
             "values = [1]",
             "values = [1, nan]",
             "range = [1, 2]\nvalues = [1, 2]",
             "",
         ] {
-            assert!(unknown(text).check().is_err(), "{text}");
+            let read = toml::from_str::<Unknown>(&format!("name = \"x\"\nwhy = \"w\"\n{text}"));
+            assert!(read.map_err(|e| e.to_string()).and_then(|u| u.check()).is_err(), "{text}");
         }
         let silent: Unknown = toml::from_str("name = \"x\"\nwhy = \" \"\nrange = [1, 2]").unwrap();
         assert!(silent.check().is_err());

@@ -145,6 +145,27 @@ fn the_same_seed_gives_the_same_samples_whatever_was_interrupted() {
     std::fs::write(&file, partial.to_string()).unwrap();
     assert_eq!(draw("cut.toml").0, whole);
     assert!(!Path::new(&file).exists(), "it is not needed any more");
+
+    // With other options, or damaged, it is left as it is.
+    let damaged = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut partial = partial.clone();
+        change(&mut partial);
+        partial.to_string()
+    };
+    for text in [
+        "not JSON".to_owned(),
+        damaged(&|p| p["of"] = format!("{hash} other options").into()),
+        damaged(&|p| p["population"]["generation"] = u64::MAX.into()),
+        damaged(&|p| p["population"]["draws"] = u64::MAX.into()),
+        damaged(&|p| p["population"]["points"] = serde_json::json!([])),
+        damaged(&|p| p["population"]["points"][0]["shares"] = serde_json::json!([0.5, 0.5])),
+        damaged(&|p| p["population"]["points"][0]["shares"] = serde_json::json!([2.0])),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        let why = Samples::draw_to(&e, DRAWING, &path, &|_, _| {}).unwrap_err().to_string();
+        assert!(why.contains("cut.toml.partial") && why.contains("remove it"), "{why}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
 }
 
 #[test]
@@ -209,6 +230,28 @@ fn samples_of_another_model_are_refused() {
 }
 
 #[test]
+fn samples_that_no_drawing_made_are_refused() {
+    let (_dir, path) = stored(SMALL);
+    let file = next_to(&path);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let line = |start: &str| whole.lines().find(|l| l.starts_with(start)).unwrap();
+    let first = whole.lines().find(|l| l.starts_with("    [")).unwrap();
+    for (from, to, words) in [
+        (line("unknowns"), "unknowns = [\"sleep_us\"]", "expected work_us"),
+        (first, "    [20000.0],", "sample 1: work_us = 20000, which it cannot be"),
+        (first, "    [nan],", "sample 1: work_us = NaN"),
+        (first, "    [\"x\"],", "sample 1: work_us = x"),
+        (line("distance"), "distance = nan", "distance = NaN"),
+        (line("draws"), "draws = 0", "draws = 0"),
+    ] {
+        std::fs::write(&file, whole.replacen(from, to, 1)).unwrap();
+        let request = ReproduceRequest { experiments: vec![path.display().to_string()], runs: 5 };
+        let why = reproduce(&request, &|_, _, _| {}).unwrap_err().to_string();
+        assert!(why.contains(words) && why.contains("small.samples.toml"), "{to}: {why}");
+    }
+}
+
+#[test]
 fn samples_at_the_end_of_a_range_show_that_it_is_too_narrow() {
     let narrow = SMALL.replace("[100, 5000]", "[100, 1900]").replace("noise = 1\n", "noise = 0.2\n");
     let e = Experiment::from_toml(&narrow, "small").unwrap();
@@ -235,6 +278,9 @@ fn files_that_name_what_is_not_there_are_refused_with_the_place() {
         ("noise = 1\n", "noise = -1\n", "noise = -1; expected 0 to"),
         ("noise = 1\n", "noise = nan\n", "noise = NaN; expected 0 to"),
         ("name = \"other\"", "name = \"base\"", "column base is there twice"),
+        ("id = \"small\"", "id = \"a\\nseed = 7\"", "expected letters, digits, - and _"),
+        ("[100, 5000]", "[100, 5000, 9000]", "range"),
+        ("rows = [\"running\"]", "rows = [\"running\"]\ndraws = 1", "draws = 1; expected 240 to"),
         ("hz = 250", "hz = 250.5", "hz: 250.5; expected a whole number"),
         ("range = [100, 5000]", "range = [5000, 100]", "unknown work_us: range is FROM < TO"),
         ("rows = [\"running\"]", "rows = [\"nothing\"]", "no published number in row nothing of base"),
