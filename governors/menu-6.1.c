@@ -125,7 +125,7 @@ MODULE_PARM_DESC(interesting_ns,
 
 module_param_named(no_pattern, menu_tuning.no_pattern, uint, 0444);
 MODULE_PARM_DESC(no_pattern,
-		 "without a pattern expect nothing (0), the longest of four or more left (1), of all (2)");
+		 "without a pattern expect nothing (0), the longest left (1), the longest (2)");
 
 /**
  * struct menu_device - the history of a CPU
@@ -314,9 +314,8 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 				 samples, tuning->intervals, mean * NSEC_PER_USEC);
 			return (u32)mean;
 		}
-		if (4 * samples <= 3 * tuning->intervals) {
+		if (4 * samples <= 3 * tuning->intervals)
 			return menu_irregular_us(tuning, samples, highest, longest);
-		}
 
 		/*
 		 * Drop the largest value, as often as it occurs. Not all values

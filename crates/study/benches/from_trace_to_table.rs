@@ -41,6 +41,7 @@ fn table(path: &Path) -> u64 {
         baseline: None,
         per: Per::All,
         sensitivity: false,
+        power_limit: None,
     };
     let report = replay(&request, &|_, _| ()).unwrap();
     report.traces.iter().flat_map(|t| &t.governors).map(|g| g.decisions).sum()
