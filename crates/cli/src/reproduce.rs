@@ -147,7 +147,11 @@ fn draw(a: &ReproduceArgs) -> Done {
 /// Where the samples of an experiment go.
 fn to(a: &ReproduceArgs, e: &Experiment, file: Option<&Path>) -> Result<PathBuf, Failure> {
     match (file, &a.to) {
-        (Some(file), _) => Ok(next_to(file)),
+        (Some(file), None) => Ok(next_to(file)),
+        (Some(file), Some(_)) => Err(Failure::Error(format!(
+            "--to: samples of a file go next to it, here to {}; --to is for experiments that ship",
+            next_to(file).display()
+        ))),
         (None, Some(folder)) => Ok(folder.join(format!("{}.toml", e.id))),
         (None, None) => Err(Failure::Error(format!("{}: name the folder for its samples with --to", e.id))),
     }

@@ -24,6 +24,8 @@ use reader::{Reader, SEE};
 pub(crate) const FORMAT: i64 = 1;
 /// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
 const HZ_MAX: i64 = 10_000;
+/// Nothing about a wake-up takes longer, us.
+const HOUR_US: i64 = 3_600_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -378,8 +380,10 @@ impl Reader<'_> {
                 disabled: s.disabled || entry == EntryKind::S2idle,
             });
             let measured_wake_ns = measured.map(i64::unsigned_abs);
-            let refill_ns = s.refill_us.as_ref().map_or(Ok(0), |v| us(v, "refill_us"))?;
-            let transition = s.transition_us.as_ref().map(|v| us(v, "transition_us")).transpose()?;
+            let hour =
+                |v: &Spanned<i64>, k: &str| self.number(v, &key(k), "us", 0, HOUR_US).map(|v| v * 1000);
+            let refill_ns = s.refill_us.as_ref().map_or(Ok(0), |v| hour(v, "refill_us"))?;
+            let transition = s.transition_us.as_ref().map(|v| hour(v, "transition_us")).transpose()?;
             info.push(StateInfo {
                 desc: s.desc.clone(),
                 flags,
@@ -389,6 +393,11 @@ impl Reader<'_> {
                 refill_ns: refill_ns.unsigned_abs(),
                 transition_ns: transition.map(i64::unsigned_abs),
             });
+        }
+        let first = info.first().and_then(|i: &StateInfo| i.measured_wake_ns);
+        if let (None, Some(v)) = (first, c.state.iter().find_map(|s| s.get_ref().measured_wake_ns.as_ref())) {
+            let what = format!("cluster `{name}`: measured_wake_ns without the first state's");
+            return Err(self.err(&v.span(), what, "add it there: a simulation takes the difference to it"));
         }
         let table = IdleTable::new(states).map_err(|e| {
             let hint = match &e {

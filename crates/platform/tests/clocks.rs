@@ -83,9 +83,15 @@ fn a_known_transition_costs_running_power() {
     }
     assert_eq!(c.energy_at(984_000).unwrap().unwrap(), c.energy);
     assert!(Platform::from_toml(&machine.to_toml(), "b.toml").unwrap().same_as(&machine));
-    let long = [("cluster.BIG.state.c2.transition_us".to_owned(), "5000000000".to_owned())].into();
-    let why = find("pixel6").unwrap().changed(&long).unwrap_err().to_string();
-    assert!(why.contains("transition_us"), "{why}");
+    for (key, value, words) in [
+        ("transition_us", "3600000001", "from 0 to 3600000000"),
+        ("refill_us", "3600000001", "from 0 to 3600000000"),
+        ("measured_wake_ns", "1000", "without the first state's"),
+    ] {
+        let change = [(format!("cluster.BIG.state.c2.{key}"), value.to_owned())].into();
+        let why = find("pixel6").unwrap().changed(&change).unwrap_err().to_string();
+        assert!(why.contains(key) && why.contains(words), "{why}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_experiment::error::{ExperimentError, NamedBy};
 use idlewise_experiment::simulate::bounds::{self, within};
-use idlewise_governor::{GovernorError, GovernorSource, Offered, RecordedName};
+use idlewise_governor::{Governor, GovernorError, GovernorSource, Offered, RecordedName};
 use idlewise_recording::CommandError;
 use idlewise_recording::error::Named;
 use schemars::JsonSchema;
@@ -583,7 +583,7 @@ impl Experiment {
         let sources = all.filter_map(|s| s.governor.as_ref()).map(|name| self.source(name));
         let file = |source| match source {
             Ok(GovernorSource::File(file)) => Some(Ok(PathBuf::from(&file.spec().id))),
-            Ok(GovernorSource::Shipped(_)) => None,
+            Ok(GovernorSource::Shipped(spec)) => Governor::find(&spec).err().map(|why| Err(why.into())),
             Err(why) => Some(Err(why)),
         };
         sources.filter_map(file).collect()

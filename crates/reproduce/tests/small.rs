@@ -293,6 +293,12 @@ fn files_that_name_what_is_not_there_are_refused_with_the_place() {
         let why = Experiment::from_toml(&text, "f").unwrap_err().to_string();
         assert!(why.contains(words), "{to}: {why}");
     }
+    let (_dir, path) = stored(SMALL);
+    let text = SMALL.replace("cpufreq = \"powersave\"", "governor = \"zz\"");
+    std::fs::write(&path, text).unwrap();
+    let request = ReproduceRequest { experiments: vec![path.display().to_string()], runs: 5 };
+    let why = reproduce(&request, &|_, _, _| {}).unwrap_err().to_string();
+    assert!(why.contains("zz"), "{why}");
     let why = find("no-such-experiment").unwrap_err().to_string();
     assert!(why.contains("idlewise reproduce --list"), "{why}");
 }
