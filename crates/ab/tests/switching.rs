@@ -354,7 +354,7 @@ fn a_power_limit_that_holds_clocks_under_one_governor_and_heat_are_measured_in_e
         ("energy_uj", "0\n"),
         ("max_energy_range_uj", "262143328850\n"),
         ("constraint_0_name", "long_term\n"),
-        ("constraint_0_power_limit_uw", "1000000\n"),
+        ("constraint_0_power_limit_uw", "20000\n"),
         ("constraint_0_time_window_us", "10000\n"),
     ] {
         tree.write(&format!("{zone}/{file}"), value);
@@ -364,7 +364,7 @@ fn a_power_limit_that_holds_clocks_under_one_governor_and_heat_are_measured_in_e
         tree.write(&format!("{heat}/{file}"), "0\n");
     }
     let mut request = tree.request(&["menu", "ladder"]);
-    // Under menu it draws some 5 W for 0.4 s, and is too hot for 50 ms.
+    // Under menu it draws 2 J, in 0.4 s or on a busy machine in many times as long, and is too hot for 50 ms.
     request.benchmarks[0].command[2].push_str(&format!(
         "; if [ $(cat {GOVERNOR}) = menu ]; then e=$(cat {zone}/energy_uj); for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; \
          do sleep 0.02; e=$((e + 100000)); echo $e > new; mv new {zone}/energy_uj; done; \
@@ -381,15 +381,15 @@ fn a_power_limit_that_holds_clocks_under_one_governor_and_heat_are_measured_in_e
         let (under_menu, mean_w) = (run.arm == 0, pl1.mean_w.unwrap());
         assert_eq!(pl1.name(), "package-0 PL1");
         assert_eq!((limiting.limited, run.throttled), (Some(under_menu), u64::from(under_menu)), "{run:?}");
-        assert_eq!((pl1.acting_pct > 50.0, mean_w > 1.0), (under_menu, under_menu), "{run:?}");
+        assert_eq!((pl1.acting_pct > 50.0, mean_w > 0.02), (under_menu, under_menu), "{run:?}");
         assert_eq!(pl1.acting_until_s.is_some(), under_menu, "{run:?}");
-        assert_eq!(heat.core_pct.unwrap() > 1.0, under_menu, "{run:?}");
+        assert_eq!(heat.core_pct.unwrap() > 0.0, under_menu, "{run:?}");
     }
     let limits = &report.benchmarks[0].limits;
     assert_eq!((limits[0].limited, limits[0].runs, limits[1].limited), (2, 2, 0), "{limits:?}");
     assert!(limits[0].power[0].mean_w > limits[1].power[0].mean_w, "{limits:?}");
     for words in [
-        "power limit: package-0 PL1, 1.00 W over 10.0 ms, held clocks down in 2 runs (2 of 2 under menu, 0 of 2 under ladder)",
+        "power limit: package-0 PL1, 0.02 W over 10.0 ms, held clocks down in 2 runs (2 of 2 under menu, 0 of 2 under ladder)",
         "throttling: the CPUs were too hot in 2 of 4 runs and were slowed down, for ",
     ] {
         assert!(report.warnings.iter().any(|w| w.starts_with(words)), "{words}: {:?}", report.warnings);
