@@ -125,6 +125,7 @@ mod tests {
     fn values_are_found_by_the_names_of_blocks() {
         let p = find("pixel6").unwrap();
         let all = [
+            ("cluster.LITTLE.state.WFI.measured_wake_ns", "0"),
             ("cluster.LITTLE.state.c2.measured_wake_ns", "90000"),
             ("cluster.BIG.power.curve.500000.active", "1000000"),
             ("cluster.MID.clock.down_rate_limit_us", "1"),
