@@ -150,7 +150,7 @@ static void check(unsigned long at, unsigned long size, bool store, unsigned lon
 		return;
 	if (at >= here && at < stack_top) {
 		if (on_poisoned_stack(at, size))
-			fault('m', by, "touches memory beside its local variables", size);
+			fault('m', by, "touches memory next to its local variables", size);
 		return;
 	}
 	if (inside(at, size, block_of(running), room))
@@ -169,7 +169,7 @@ static void check(unsigned long at, unsigned long size, bool store, unsigned lon
 	}
 	if (inside(at, size, &__ehdr_start, _end - (const char *)&__ehdr_start)) {
 		if (in_gap(at, size))
-			fault('m', by, "touches memory beside a variable", size);
+			fault('m', by, "touches memory next to a variable", size);
 		return;
 	}
 	/* The ways to the CPUs' memory are the host's. */

@@ -122,15 +122,15 @@ fn memory_out_of_bounds() {
     let with = |select| Fault { top, select, ..Fault::default() };
     only_at(Property::Memory, with("i = drv->state_count + 3;\n\tsink = table[i];"), "index out of bounds");
     let pointer = "if (limit_ns == 0) {\n\t\tvolatile int *p = table;\n\n\t\tHIDE(p);\n\t\tsink = p[4];\n\t}";
-    only_at(Property::Memory, with(pointer), "beside a variable");
+    only_at(Property::Memory, with(pointer), "next to a variable");
     let local = "if (limit_ns == 0) {\n\t\tint own[3] = { 1, 2, 3 };\n\t\tvolatile int *p = own;\n\n\t\tHIDE(p);\n\t\tsink = p[3];\n\t}";
-    only_at(Property::Memory, with(local), "beside its local variables");
+    only_at(Property::Memory, with(local), "next to its local variables");
     let top = "void *malloc(unsigned long);\nstatic volatile int sink;";
     let heap = "if (limit_ns == 0)\n\t\tsink = *(volatile int *)malloc(64);";
     only_at(Property::Memory, Fault { top, select: heap, ..Fault::default() }, "not its own");
     let top = "static int table[4];";
     let copy = "if (limit_ns == 0)\n\t\tmemset(table, 0, sizeof(table) + (drv->state_count > 0));";
-    only_at(Property::Memory, Fault { top, select: copy, ..Fault::default() }, "beside a variable");
+    only_at(Property::Memory, Fault { top, select: copy, ..Fault::default() }, "next to a variable");
 }
 
 #[test]

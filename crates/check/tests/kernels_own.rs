@@ -30,9 +30,9 @@ fn faulty_and_mended(bench: &Bench, path: &Path, faulty: &str, mended: &str) -> 
     let root = path.ancestors().nth(4).unwrap();
     fs::copy(root.join("Makefile"), bench.folder.path().join("Makefile")).unwrap();
     for header in ["gov.h", "Makefile"] {
-        let beside = path.with_file_name(header);
-        if beside.exists() {
-            bench.file(&format!("{GOVERNORS}/{header}"), &fs::read_to_string(beside).unwrap());
+        let included = path.with_file_name(header);
+        if included.exists() {
+            bench.file(&format!("{GOVERNORS}/{header}"), &fs::read_to_string(included).unwrap());
         }
     }
     let name = path.file_name().unwrap().to_str().unwrap();

@@ -56,10 +56,10 @@ pub(crate) struct ReproduceArgs {
     /// The folder for samples of experiments that ship
     #[arg(long, help_heading = DRAWN, value_name = "DIR", requires = "draw")]
     to: Option<PathBuf>,
-    /// Samples to draw
+    /// Samples to draw, 10 to 10000
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", default_value_t = SAMPLES as u32, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     samples: u32,
-    /// Settings to try at most [default: as the experiment says, 40000]
+    /// Settings to try at most, 240 to 10000000 [default: as the experiment says, or 40000]
     #[arg(long, help_heading = DRAWN, value_name = "N", requires = "draw", value_parser = clap::value_parser!(u64).range(MAY_DRAW))]
     draws: Option<u64>,
     /// The seed of the drawing
@@ -83,6 +83,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     }
     a.output.check()?;
     a.page.check(&a.output)?;
+    check_regions(a)?;
     let request = ReproduceRequest { experiments: a.names.clone(), runs: a.runs as usize };
     let report = {
         let progress = Progress::new("preparing");
@@ -111,6 +112,26 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     none_failed(&failures.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// Refuses names of cells that no experiment has, before anything is simulated.
+fn check_regions(a: &ReproduceArgs) -> Result<(), Failure> {
+    if a.region.is_empty() {
+        return Ok(());
+    }
+    let all = asked_for(&a.names, &offered(&a.trust)?)?;
+    let is_there = |(e, _): &(Experiment, Option<PathBuf>), cell: &str| {
+        e.row.iter().any(|r| {
+            let column = cell.strip_prefix(r.name.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            column.is_some_and(|column| e.column.iter().any(|c| c.name == column))
+        })
+    };
+    match a.region.iter().find(|cell| !all.iter().any(|e| is_there(e, cell))) {
+        Some(cell) => {
+            Err(Failure::Error(format!("--region: there is no {cell}; expected ROW/COLUMN of a table")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Draws samples of all experiments that have unknowns; those that fail take no other's away.
 fn draw(a: &ReproduceArgs) -> Done {
     let how = Drawing { seed: a.seed, samples: a.samples as usize, ..Drawing::default() };
@@ -131,13 +152,15 @@ fn draw(a: &ReproduceArgs) -> Done {
         let drawn = Samples::draw_to(e, how, &path, &|done, of| progress.step(&e.id, done, of));
         drop(progress);
         match drawn {
-            Ok(s) => say_line(&format!(
-                "{}: {} samples of {} draws; the baseline is off by {:.2} times its noise",
-                path.display(),
-                s.samples.len(),
-                s.draws,
-                s.distance
-            ))?,
+            Ok(s) => {
+                let (path, n) = (path.display(), s.samples.len());
+                let missed =
+                    if s.distance > 1.0 { ", so it is not met; more --draws may come nearer" } else { "" };
+                say_line(&format!(
+                    "{path}: {n} samples of {} draws; the baseline is off by {:.2} times its noise{missed}",
+                    s.draws, s.distance
+                ))?;
+            }
             Err(why) => failures.push(why.to_string()),
         }
     }

@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::schemas::fits;
-use common::{Machine, Need, on_every_machine, words};
+use common::{Machine, Need, on_every_machine, powercap, words};
 use idlewise_live::Host;
 use idlewise_live::tracefs::Tracefs;
 
@@ -259,35 +259,9 @@ fn a_machine_at_its_power_limit_is_advised_with_a_warning_and_one_without_counte
     assert_eq!(a["situation"]["limiting"]["limited"], serde_json::Value::Null);
     assert_eq!(a["situation"]["limiting"]["power"], serde_json::json!([]));
 
-    let zone = "sys/class/powercap/intel-rapl:0";
-    let files = machine.files().unwrap();
-    for (file, value) in [
-        ("name", "package-0\n"),
-        ("energy_uj", "0\n"),
-        ("max_energy_range_uj", "262143328850\n"),
-        ("constraint_0_name", "long_term\n"),
-        ("constraint_0_power_limit_uw", "1000000\n"),
-        ("constraint_0_time_window_us", "10000\n"),
-    ] {
-        files.write(&format!("{zone}/{file}"), value);
-    }
-    let (energy, new) = (files.path(&format!("{zone}/energy_uj")), files.path("new"));
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let order = std::sync::atomic::Ordering::SeqCst;
-    let a = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut uj = 0;
-            while !stop.load(order) {
-                uj += 50_000;
-                fs::write(&new, format!("{uj}\n")).unwrap();
-                fs::rename(&new, &energy).unwrap();
-                sleep(Duration::from_millis(5));
-            }
-        });
-        let a = record("with");
-        stop.store(true, order);
-        a
-    });
+    let root = machine.path("");
+    powercap::add_package(&root);
+    let a = powercap::while_it_draws(&root, || record("with"));
     let limiting = &a["situation"]["limiting"];
     assert_eq!(limiting["limited"], true, "{limiting}");
     let warned = a["warnings"].as_array().unwrap().iter().any(|w| w["id"] == "power-limited");

@@ -2,6 +2,7 @@
 //! The machines that live commands are tested on: one made of files, which is there always, and the one that the tests run on,
 //! where it has what a test needs.
 
+pub(crate) mod powercap;
 pub(crate) mod stand_in;
 
 use std::collections::BTreeMap;

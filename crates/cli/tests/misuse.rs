@@ -146,6 +146,8 @@ fn options_that_would_be_passed_over_are_refused() {
         (vec!["advise", "--no-ab", "--kernel-governor", "menu"], vec!["--kernel-governor", "--trace"]),
         (vec!["diff", &mixed, &data("sleeploop.dat"), "--cpus", "0"], vec!["--cpus", "leave --cpus out"]),
         (vec!["reproduce", "rk3399-fio", "--trust", "t.txt"], vec!["--trust t.txt", "rk3399-fio"]),
+        (vec!["reproduce", "rk3399-fio", "--region", "nvme0n1"], vec!["--region", "ROW/COLUMN"]),
+        (vec!["reproduce", "rk3399-fio", "--region", "nvme0n1/toe"], vec!["--region", "nvme0n1/toe"]),
     ] {
         desk.refused(&args, &expected);
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the sanitizers found, from the log of an object (`governors/shim/sanitizer.c`).
 
-use gimli::{EndianSlice, NativeEndian};
-use object::{Object as _, ObjectSection as _};
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with the code.
@@ -65,12 +63,7 @@ impl Lines {
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let file = object::File::parse(bytes).ok()?;
-        let load = |id: gimli::SectionId| {
-            let section = file.section_by_name(id.name());
-            let data = section.and_then(|s| s.data().ok()).unwrap_or_default();
-            Ok::<_, gimli::Error>(EndianSlice::new(data, NativeEndian))
-        };
-        let dwarf = gimli::Dwarf::load(load).ok()?;
+        let dwarf = crate::dwarf::of(&file)?;
         let mut lines = Self::default();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {

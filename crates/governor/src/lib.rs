@@ -44,6 +44,7 @@ mod catalog;
 mod child;
 mod command;
 mod diagnostics;
+mod dwarf;
 mod error;
 mod fault;
 mod governor;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a governor remembers, by name: the debugging information of its object says where each variable is.
 
-use gimli::{AttributeValue, DebuggingInformationEntry, EndianSlice, NativeEndian, Unit, UnitOffset};
+use gimli::{AttributeValue, DebuggingInformationEntry, Unit, UnitOffset};
 use object::{Object as _, ObjectSection as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-type Bytes<'a> = EndianSlice<'a, NativeEndian>;
-type Dwarf<'a> = gimli::Dwarf<Bytes<'a>>;
+use crate::dwarf::{self, Bytes, Dwarf};
+
 type Die<'a> = DebuggingInformationEntry<Bytes<'a>>;
 
 /// Types nest no deeper than this; debugging information that says otherwise is not believed.
@@ -163,12 +163,7 @@ impl Layout {
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let file = object::File::parse(bytes).ok()?;
-        let load = |id: gimli::SectionId| {
-            let section = file.section_by_name(id.name());
-            let data = section.and_then(|s| s.data().ok()).unwrap_or_default();
-            Ok::<_, gimli::Error>(EndianSlice::new(data, NativeEndian))
-        };
-        let dwarf = Dwarf::load(load).ok()?;
+        let dwarf = dwarf::of(&file)?;
         let (start, size) = file.section_by_name(PER_CPU).map(|s| (s.address(), s.size()))?;
         let mut layout = Self { per_cpu_address: start, ..Self::default() };
         let mut units = dwarf.units();

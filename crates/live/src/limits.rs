@@ -45,6 +45,8 @@ pub struct LimitWatch {
     counted: usize,
     registers: Vec<Register>,
     reasons: Vec<String>,
+    /// A register could not be read in this span.
+    unread: bool,
     throttle: ThrottleCounters,
     began: Duration,
     sampled: Duration,
@@ -60,6 +62,7 @@ impl LimitWatch {
             counted: powercap::counted(host),
             registers: reasons::registers(host),
             reasons: Vec::new(),
+            unread: false,
             throttle: ThrottleCounters::read(host),
             began: at,
             sampled: at,
@@ -81,9 +84,15 @@ impl LimitWatch {
         for zone in &mut self.zones {
             zone.sample(from, time);
         }
-        for reason in self.registers.iter().flat_map(Register::reasons) {
-            if !self.reasons.iter().any(|r| r == reason) {
-                self.reasons.push(reason.to_owned());
+        for register in &self.registers {
+            let Some(reasons) = register.reasons() else {
+                self.unread = true;
+                continue;
+            };
+            for reason in reasons {
+                if !self.reasons.iter().any(|r| r == reason) {
+                    self.reasons.push(reason.to_owned());
+                }
             }
         }
         self.sampled = at;
@@ -97,7 +106,9 @@ impl LimitWatch {
         let throttling = throttle.since(&self.throttle, time);
         let power: Vec<PowerLimitUse> = self.zones.iter_mut().flat_map(|z| z.end(time)).collect();
         let named = std::mem::take(&mut self.reasons);
-        let reasons = (!self.registers.is_empty()).then_some(named);
+        // Without all of them that none was named says nothing.
+        let unread = std::mem::take(&mut self.unread) && named.is_empty();
+        let reasons = (!self.registers.is_empty() && !unread).then_some(named);
         (self.throttle, self.began) = (throttle, at);
         let (seconds, zones) = (time.as_secs_f64(), self.counted);
         Limiting { seconds, limited: None, zones, power, throttling, reasons }.judged()

@@ -201,6 +201,10 @@ fn a_processor_that_names_its_limit_is_believed_and_one_that_is_not_known_is_not
             (Some(&named), Some(!named.is_empty())),
             "{model}"
         );
+        // One that cannot be read any more, and named nothing until then, is not known.
+        let mut watch = LimitWatch::begin(&tree.host(), at(0));
+        fs::File::create(&msr).unwrap();
+        assert_eq!(watch.end(at(1)).reasons, (!named.is_empty()).then_some(named), "{model}");
         tree.write("proc/cpuinfo", &cpuinfo.replace(&format!(": {model}"), ": 1"));
         assert_eq!(LimitWatch::begin(&tree.host(), at(0)).end(at(1)).reasons, None);
     }

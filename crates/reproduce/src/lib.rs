@@ -140,7 +140,7 @@ fn predicted(
         Cell::of(&e, row, column, &points, &numbers(row, column)?, base.as_deref())
     });
     let mut cells: Vec<Cell> = cells.collect();
-    report::give_reasons(&e, &mut cells);
+    report::give_reasons(&e, &mut cells, samples.as_ref().map_or(0.0, |s| s.distance));
     let drawn = samples.map(|s| Drawn::of(&e, &s)).transpose()?;
     Ok(Reproduced { cells, points: points.len(), samples: drawn, experiment: e })
 }

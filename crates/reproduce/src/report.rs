@@ -139,7 +139,14 @@ pub struct Cell {
 pub enum Reason {
     /// What was published leaves both answers open.
     CannotBeKnown { why: String },
-    /// The model says something else: none of its interval is what was published, or it misses the baseline itself.
+    /// Samples that miss the baseline's own numbers cannot tell.
+    MissesBaseline {
+        /// How far off they are, in multiples of the numbers' noise (root mean square).
+        distance: f64,
+        /// Rows whose published number is outside of their interval.
+        rows: Vec<String>,
+    },
+    /// The model says something else: none of its interval is what was published.
     ModelIsWrong {
         /// What it lacks, as far as it is known.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +162,7 @@ impl Reason {
     pub fn words(&self) -> &'static str {
         match self {
             Self::CannotBeKnown { .. } => "cannot be known",
+            Self::MissesBaseline { .. } => "the model misses the baseline",
             Self::ModelIsWrong { .. } => "the model is wrong",
             Self::NoNumber => "no number",
         }
@@ -274,16 +282,18 @@ fn influences(e: &Experiment, points: &[Point], values: &[Option<f64>]) -> Vec<I
     out
 }
 
-/// Says of each difference that is not right why. `cells` are all of the experiment.
-pub(crate) fn give_reasons(e: &Experiment, cells: &mut [Cell]) {
+/// Says of each difference that is not right why. `cells` are all of the experiment; `distance` is how far its samples are from the
+/// baseline.
+pub(crate) fn give_reasons(e: &Experiment, cells: &mut [Cell], distance: f64) {
     let is_missed = |c: &&Cell| c.class == Class::Fit && c.met == Some(false);
-    let missed: Vec<String> = cells.iter().filter(is_missed).map(|c| c.row.clone()).collect();
+    let rows: Vec<String> = cells.iter().filter(is_missed).map(|c| c.row.clone()).collect();
+    let missed = (distance > 1.0).then_some(Reason::MissesBaseline { distance, rows });
     for cell in cells {
-        cell.reason = reason(e, cell, &missed);
+        cell.reason = reason(e, cell, missed.as_ref());
     }
 }
 
-fn reason(e: &Experiment, cell: &Cell, missed: &[String]) -> Option<Reason> {
+fn reason(e: &Experiment, cell: &Cell, missed: Option<&Reason>) -> Option<Reason> {
     if cell.class != Class::Difference {
         return None;
     }
@@ -291,14 +301,15 @@ fn reason(e: &Experiment, cell: &Cell, missed: &[String]) -> Option<Reason> {
     if effect.sign == Verdict::Right && effect.size == Verdict::Right {
         return None;
     }
-    if !missed.is_empty() || effect.sign == Verdict::Wrong || effect.size == Verdict::Wrong {
+    if effect.sign == Verdict::Wrong || effect.size == Verdict::Wrong {
         let is_about = |l: &&Lack| {
             l.rows.contains(&cell.row) && (l.columns.is_empty() || l.columns.contains(&cell.column))
         };
         let lacks = e.lacks.iter().find(is_about).map(|l| l.what.clone());
-        let misses = || format!("it misses the baseline itself: {}", missed.join(", "));
-        let lacks = lacks.or_else(|| (!missed.is_empty()).then(misses));
         return Some(Reason::ModelIsWrong { lacks });
+    }
+    if let Some(missed) = missed {
+        return Some(missed.clone());
     }
     let why = match effect.sign {
         _ if effect.missing > 0 => {
@@ -374,7 +385,7 @@ pub struct Tally {
     pub better_than_null: usize,
     /// That cannot be known from what was published.
     pub cannot_be_known: usize,
-    /// Where the model is wrong.
+    /// Where the model is wrong, or misses the baseline.
     pub model_is_wrong: usize,
 }
 
@@ -383,7 +394,7 @@ impl Tally {
         self.differences += 1;
         match cell.reason {
             Some(Reason::CannotBeKnown { .. }) => self.cannot_be_known += 1,
-            Some(Reason::ModelIsWrong { .. }) => self.model_is_wrong += 1,
+            Some(Reason::ModelIsWrong { .. } | Reason::MissesBaseline { .. }) => self.model_is_wrong += 1,
             _ => {}
         }
         let Some(e) = &cell.effect else { return };

@@ -152,12 +152,13 @@ impl Samples {
         };
         let wrong = |why: String| CommandError::File { path: name.clone(), why };
         let samples: Self = toml::from_str(&text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
-        samples.check(e).map_err(wrong)?;
+        samples.check(e, path).map_err(wrong)?;
         Ok(Some(samples))
     }
 
-    fn check(&self, e: &Experiment) -> Result<(), String> {
-        let again = format!("draw them again: idlewise reproduce {} --draw --force", e.id);
+    fn check(&self, e: &Experiment, path: Option<&Path>) -> Result<(), String> {
+        let name = path.map_or_else(|| e.id.clone(), |path| path.display().to_string());
+        let again = format!("draw them again: idlewise reproduce {name} --draw --force");
         if self.experiment != e.id {
             return Err(format!("samples of {}, not of {}", self.experiment, e.id));
         }
@@ -196,7 +197,7 @@ impl Samples {
         let Ok(text) = idlewise_files::read_to_string(path) else { return Ok(false) };
         let Ok(found) = toml::from_str::<Self>(&text) else { return Ok(false) };
         let drawn = (found.seed, found.most, found.samples.len());
-        let same = found.check(e).is_ok() && drawn == (how.seed, how.draws, how.samples);
+        let same = found.check(e, None).is_ok() && drawn == (how.seed, how.draws, how.samples);
         Ok(same && !found.is_outdated(e)?)
     }
 

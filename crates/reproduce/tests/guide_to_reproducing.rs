@@ -71,6 +71,7 @@ fn differences(one: &Value) -> String {
         let unit = if text(&c["unit"]) == "%" { "points" } else { "%" };
         let reason = match c["reason"]["kind"].as_str() {
             Some("cannot-be-known") => "cannot be known",
+            Some("misses-baseline") => "the model misses the baseline",
             Some("model-is-wrong") => "the model is wrong",
             Some(_) => "no number",
             None => "",
@@ -153,6 +154,18 @@ fn tables_are_what_the_command_says() {
         assert_eq!(is, should, "docs/guide/reproducing.md; IDLEWISE_UPDATE_DOCS=1 writes it anew");
     }
     assert_eq!(guide, now);
+}
+
+/// Samples that miss the baseline decide nothing but what is wrong anyway.
+#[test]
+fn only_samples_that_meet_the_baseline_leave_an_answer_open() {
+    for one in results().0["experiments"].as_array().unwrap() {
+        let met = one["samples"]["distance"].as_f64().is_none_or(|d| d <= 1.0);
+        let never = if met { "misses-baseline" } else { "cannot-be-known" };
+        let cells = one["cells"].as_array().unwrap();
+        let found = cells.iter().find(|c| c["reason"]["kind"] == never);
+        assert_eq!(found, None, "{}", one["experiment"]["id"]);
+    }
 }
 
 #[test]

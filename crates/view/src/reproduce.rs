@@ -294,6 +294,13 @@ fn reasons(one: &Reproduced) -> Vec<Line> {
     for c in &one.cells {
         let why = match &c.reason {
             Some(Reason::CannotBeKnown { why }) => ("cannot be known", why.clone()),
+            Some(Reason::MissesBaseline { distance, rows }) => {
+                let outside = match rows.as_slice() {
+                    [] => String::new(),
+                    rows => format!("; outside of its interval: {}", rows.join(", ")),
+                };
+                ("the model misses the baseline", format!("by {distance:.1} times its noise{outside}"))
+            }
             Some(Reason::ModelIsWrong { lacks }) => {
                 let what = lacks.clone().unwrap_or_else(|| "what it lacks is not known".to_owned());
                 ("the model is wrong", what)

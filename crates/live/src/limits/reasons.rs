@@ -92,9 +92,9 @@ impl Register {
         Some(u64::from_le_bytes(bytes))
     }
 
-    /// The reasons that hold now.
-    pub(super) fn reasons(&self) -> impl Iterator<Item = &'static str> {
-        let value = self.value().unwrap_or(0);
-        self.bits.into_iter().filter(move |(bit, _)| value >> bit & 1 == 1).map(|(_, name)| name)
+    /// The reasons that hold now; nothing where it cannot be read any more.
+    pub(super) fn reasons(&self) -> Option<impl Iterator<Item = &'static str>> {
+        let value = self.value()?;
+        Some(self.bits.into_iter().filter(move |(bit, _)| value >> bit & 1 == 1).map(|(_, name)| name))
     }
 }
