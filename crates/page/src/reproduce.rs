@@ -2,7 +2,7 @@
 //! Published tables and ours: each cell as a point, each document's table with its grades.
 
 use idlewise_chart::{Cell, Column, Kind, PageData, Table};
-use idlewise_reproduce::{Cell as Compared, Class, ReproduceReport, Reproduced, Verdict};
+use idlewise_reproduce::{Cell as Compared, Class, ReproduceReport, Reproduced};
 
 use crate::{Source, call, put_first};
 
@@ -14,7 +14,7 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
         all => format!("{} published experiments", all.len()),
     };
     let mut out = of.page(Kind::Reproduce, &title);
-    out.verdicts = r.experiments.iter().map(verdict).collect();
+    out.verdicts = r.experiments.iter().map(|e| format!("{}: {}", e.experiment.id, e.answer())).collect();
     // Each table is here with exact numbers; the text has the summary besides.
     out.tables.retain(|t| !r.experiments.iter().any(|e| t.title == e.experiment.id));
     let published = r.experiments.iter().fold(Table::of_charts("published"), |mut t, one| {
@@ -25,18 +25,6 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
     put_first(&mut out, std::iter::once(published).chain(tables));
     call(&mut out, "recording", "experiment");
     out
-}
-
-/// `rk3399-timer: 12 differences, sign right 9, size right 3`.
-fn verdict(one: &Reproduced) -> String {
-    let count = |is: &dyn Fn(&&Compared) -> bool| one.cells.iter().filter(is).count();
-    format!(
-        "{}: {} differences, sign right in {}, size in {}",
-        one.experiment.id,
-        count(&|c| c.class == Class::Difference),
-        count(&|c| c.has_sign(Verdict::Right)),
-        count(&|c| c.has_size(Verdict::Right))
-    )
 }
 
 /// A difference as a point; nothing for other cells.

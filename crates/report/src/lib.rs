@@ -109,6 +109,8 @@ pub struct Table {
     pub compact: bool,
     /// Characters of a line: the text of cells is broken where it would be longer. `None` for no limit.
     pub wrap: Option<usize>,
+    /// Headings between rows: before which row, and what. They take no column. Not together with `wrap`.
+    pub sections: Vec<(usize, String)>,
 }
 
 /// Cells of text are cut to no more than this first, and to no less than that.
@@ -213,6 +215,9 @@ impl Table {
             t.set_header(self.head.iter().map(|h| form.one_line(h)));
         }
         for (i, row) in self.rows.iter().enumerate() {
+            if form == Form::Markdown {
+                t.add_rows(self.section(i).map(|words| vec![format!("**{}**", form.one_line(words))]));
+            }
             let tones = self.tones.get(i).map_or(&[][..], Vec::as_slice);
             let cells = row.iter().enumerate().map(|(n, cell)| {
                 tones.get(n).copied().unwrap_or_default().on(comfy_table::Cell::new(form.one_line(cell)))
@@ -230,8 +235,20 @@ impl Table {
             t.set_content_arrangement(ContentArrangement::Dynamic);
             t.set_width(u16::try_from(width).unwrap_or(u16::MAX));
         }
-        let lines = t.to_string();
-        lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+        let drawn = t.to_string();
+        let mut lines: Vec<Cow<'_, str>> = drawn.lines().map(|l| l.trim_end().into()).collect();
+        if form == Form::Text {
+            let head = lines.len().saturating_sub(self.rows.len());
+            for (row, words) in self.sections.iter().rev() {
+                lines.insert((head + row).min(lines.len()), format!(" {}", form.one_line(words)).into());
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// The heading before row `i`.
+    fn section(&self, i: usize) -> impl Iterator<Item = &str> {
+        self.sections.iter().filter(move |(row, _)| *row == i).map(|(_, words)| words.as_str())
     }
 }
 

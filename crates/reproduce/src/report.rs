@@ -342,6 +342,18 @@ fn region(e: &Experiment, effect: &Effect, points: &[Point], changes: &[Option<f
 }
 
 impl Reproduced {
+    /// `12 differences, sign right in 9, size in 3`.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let count = |is: &dyn Fn(&&Cell) -> bool| self.cells.iter().filter(is).count();
+        format!(
+            "{} differences, sign right in {}, size in {}",
+            count(&|c| c.class == Class::Difference),
+            count(&|c| c.has_sign(Verdict::Right)),
+            count(&|c| c.has_size(Verdict::Right))
+        )
+    }
+
     /// Why there is no number at all, where that is so: the reason of most cells.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {

@@ -280,8 +280,7 @@ impl Samples {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = format!(
-            "# SPDX-License-Identifier: GPL-2.0-only\n# Drawn by: idlewise reproduce {} --draw\nexperiment = {:?}\nversion = {:?}\nhash = {:?}\nseed = {}\nmost = {}\ndraws = {}\nmiddle = {:?}\ndistance = {:?}\nunknowns = {:?}\nsamples = [\n",
-            self.experiment,
+            "# SPDX-License-Identifier: GPL-2.0-only\n# Drawn by idlewise reproduce --draw\nexperiment = {:?}\nversion = {:?}\nhash = {:?}\nseed = {}\nmost = {}\ndraws = {}\nmiddle = {:?}\ndistance = {:?}\nunknowns = {:?}\nsamples = [\n",
             self.experiment,
             self.version,
             self.hash,

@@ -72,22 +72,29 @@ pub fn with_region(r: &ReproduceReport) -> Vec<String> {
     cells.filter(|c| c.region.is_some()).map(name_of).collect()
 }
 
-/// On which unknowns each cell depends; nothing where none does.
+/// On which unknowns each cell depends most; nothing where none does on any.
 fn sensitivity(one: &Reproduced) -> Option<Table> {
-    let head: Vec<String> = ["row", "column"]
-        .into_iter()
-        .chain(one.experiment.unknown.iter().map(|u| u.name.as_str()))
-        .map(str::to_owned)
-        .collect();
-    let mut t = Table::new(format!("{}: rank correlation with unknowns", one.experiment.id), head);
-    t.text_columns = 2;
+    let title =
+        format!("{}: the unknowns that a number goes with most (rank correlation)", one.experiment.id);
+    let mut t = Table { text_columns: 2, ..Table::new(title, vec![String::new(); 2]) };
     for c in one.cells.iter().filter(|c| !c.influences.is_empty()) {
-        let of = |name: &str| c.influences.iter().find(|i| i.unknown == name);
-        let numbers = one.experiment.unknown.iter().map(|u| of(&u.name));
-        let words = numbers.map(|i| i.map_or(String::new(), |i| format!("{:+.2}", i.correlation)));
-        t.rows.push([c.row.clone(), c.column.clone()].into_iter().chain(words).collect());
+        under(&mut t, c);
+        let most = c.influences.iter().take(MOST_INFLUENCES);
+        let words: Vec<String> = most.map(|i| format!("{} {:+.2}", i.unknown, i.correlation)).collect();
+        t.rows.push(vec![format!(" {}", c.column), words.join(", ")]);
     }
     (!t.rows.is_empty()).then_some(t)
+}
+
+/// So many unknowns of a cell are shown, the strongest first.
+const MOST_INFLUENCES: usize = 3;
+
+/// The heading of the row that a cell stands in, before the first of them.
+fn under(t: &mut Table, c: &Cell) {
+    let heading = format!("{} [{}]", c.row, c.unit);
+    if t.sections.last().is_none_or(|(_, last)| *last != heading) {
+        t.sections.push((t.rows.len(), heading));
+    }
 }
 
 /// Where the published number of a cell comes out, if `names` has it.
@@ -105,7 +112,7 @@ fn region(one: &Reproduced, c: &Cell, names: &[String]) -> Option<Table> {
     Some(t)
 }
 
-const LEGEND: &str = "difference: a published change against the baseline beyond its noise, each once. sign, size: right, undecided or wrong, where all, some or none of what meets the baseline's numbers has the published sign, or is within 3 points or 25 % of the published change. median: the median alone is. null: the size of \"nothing changes\" is right. inside: the published change is in the 90 % interval";
+const LEGEND: &str = "published (its change against the baseline) and ours, with the middle 90 % of all samples. A difference is a published change beyond its noise, each once. sign, size: right, ? or wrong, where all, some or none of what meets the baseline's numbers has the published sign, or is within 3 points or 25 % of the published change. by median: sign and size right, the median alone. null: the size of \"nothing changes\" is right. inside: the published change is in the 90 % interval";
 
 /// `97 differences; not counted: 39 repeats, ...`.
 fn classes(s: &Scoreboard) -> String {
@@ -116,47 +123,28 @@ fn classes(s: &Scoreboard) -> String {
 }
 
 fn scoreboard(s: &Scoreboard) -> Table {
-    let head = [
-        "document",
-        "differences",
-        "sign",
-        "?",
-        "wrong",
-        "size",
-        "?",
-        "wrong",
-        "median: sign",
-        "size",
-        "null",
-        "inside",
-        "not known",
-        "model",
-    ];
-    let mut t = Table::new("published differences", head.map(str::to_owned).to_vec());
+    let head =
+        ["document", "differences", "sign", "size", "by median", "null", "inside", "not known", "model"];
+    let title = "published differences (sign, size: right / ? / wrong)";
+    let mut t = Table::new(title, head.map(str::to_owned).to_vec());
     for (document, tally) in &s.rows {
         t.rows.push(std::iter::once(document.clone()).chain(counts(tally)).collect());
     }
     t
 }
 
-fn counts(t: &Tally) -> Vec<String> {
-    let [sign, size] = [t.sign, t.size];
-    let all = [
-        t.differences,
-        sign[0],
-        sign[1],
-        sign[2],
-        size[0],
-        size[1],
-        size[2],
-        t.by_median[0],
-        t.by_median[1],
-        t.null,
-        t.inside,
-        t.cannot_be_known,
-        t.model_is_wrong,
-    ];
-    all.iter().map(usize::to_string).collect()
+fn counts(t: &Tally) -> [String; 8] {
+    let parts = |all: &[usize]| all.iter().map(usize::to_string).collect::<Vec<_>>().join(" / ");
+    [
+        t.differences.to_string(),
+        parts(&t.sign),
+        parts(&t.size),
+        parts(&t.by_median),
+        t.null.to_string(),
+        t.inside.to_string(),
+        t.cannot_be_known.to_string(),
+        t.model_is_wrong.to_string(),
+    ]
 }
 
 fn by_experiment(r: &ReproduceReport) -> Table {
@@ -179,12 +167,13 @@ fn by_experiment(r: &ReproduceReport) -> Table {
 
 /// How far the baseline's numbers are off at the worst sample: root mean square in multiples of their noise.
 fn off(distance: f64) -> String {
-    if distance <= 1.0 { "noise".to_owned() } else { format!("{distance:.1} x noise") }
+    if distance <= 1.0 { "at most its noise".to_owned() } else { format!("{distance:.1} times its noise") }
 }
 
 fn lines(one: &Reproduced) -> Vec<Line> {
     let e = &one.experiment;
-    let mut out = vec![Line::new("table", format!("{}: {}", e.id, e.title))];
+    let mut out =
+        vec![Line::new("answer", one.answer()), Line::new("table", format!("{}: {}", e.id, e.title))];
     let d = &e.document;
     let counted =
         |what: &str, list: &str| format!("{what}{} {list}", if list.contains(", ") { "s" } else { "" });
@@ -201,13 +190,13 @@ fn lines(one: &Reproduced) -> Vec<Line> {
     }
     if let Some(s) = &one.samples {
         for (u, (name, now)) in e.unknown.iter().zip(&s.settings) {
-            out.push(Line::new("unknown", format!("{name}: {now} (before: {}; {})", before(u), u.why)));
+            out.push(Line::new("unknown", format!("{name}: {now} of {}: {}", before(u), u.why)));
         }
         let fit = e.fit.as_ref().map_or(String::new(), |f| f.rows.join(", "));
         out.push(Line::new(
             "fit",
             format!(
-                "{} samples of {} draws; the baseline's {fit} are off by {}",
+                "{} samples of {} draws; the baseline is off by {}, over {fit}",
                 one.points,
                 s.draws,
                 off(s.distance)
@@ -252,40 +241,35 @@ fn setup_words(s: &Setup) -> String {
 }
 
 fn table(one: &Reproduced) -> Table {
-    let head = ["row", "column", "published", "ours", "change", "ours", "sign", "size", "what it is"];
+    let head = ["", "published", "ours", "sign", "size"];
     let mut t = Table::new(one.experiment.id.clone(), head.map(str::to_owned).to_vec());
-    t.text_columns = 2;
-    let mut before = "";
     for c in &one.cells {
-        let row = if c.row == before { String::new() } else { format!("{} [{}]", c.row, c.unit) };
-        before = &c.row;
+        under(&mut t, c);
         let points = c.unit == "%";
-        let (change, ours, sign, size) = match (&c.effect, &c.change) {
-            (Some(e), _) => {
-                let judged = |v: Verdict| if c.class == Class::Difference { v.words() } else { "" };
-                (changed(e.published, points), interval(&e.predicted, points), judged(e.sign), judged(e.size))
-            }
-            (None, Some(ours)) => (String::new(), interval(ours, points), "", ""),
-            (None, None) => (String::new(), String::new(), "", ""),
+        let of_level =
+            || c.ours.map_or_else(|| "-".to_owned(), |p| range(p.median, p.interval.low, p.interval.high));
+        let (published, ours) = match (&c.effect, &c.change) {
+            (Some(e), _) => (
+                format!("{} ({})", published(c), changed(e.published, points)),
+                interval(&e.predicted, points),
+            ),
+            (None, Some(ours)) if c.ours.is_none() => (published(c), interval(ours, points)),
+            (None, _) => (published(c), of_level()),
         };
-        t.rows.push(vec![
-            row,
-            c.column.clone(),
-            published(c),
-            c.ours.map_or_else(|| "-".to_owned(), |p| range(p.median, p.interval.low, p.interval.high)),
-            change,
-            ours,
-            sign.to_owned(),
-            size.to_owned(),
-            what_it_is(c),
-        ]);
+        let verdicts = c.effect.as_ref().filter(|_| c.class == Class::Difference);
+        let (sign, size) = match (verdicts, &c.reason) {
+            (_, Some(Reason::NoNumber)) => (String::new(), Reason::NoNumber.words().to_owned()),
+            (Some(e), _) => (verdict(e.sign).to_owned(), verdict(e.size).to_owned()),
+            (None, _) if c.is_false_alarm() => (String::new(), "false alarm".to_owned()),
+            (None, _) => (String::new(), c.class.words().to_owned()),
+        };
+        t.rows.push(vec![format!(" {}", c.column), published, ours, sign, size]);
     }
     t
 }
 
-fn what_it_is(c: &Cell) -> String {
-    let class = if c.is_false_alarm() { "no effect, but ours" } else { c.class.words() };
-    c.reason.as_ref().map_or(class, Reason::words).to_owned()
+fn verdict(v: Verdict) -> &'static str {
+    if v == Verdict::Undecided { "?" } else { v.words() }
 }
 
 /// Why differences are not right, each reason once; and what is bistable.
@@ -293,17 +277,17 @@ fn reasons(one: &Reproduced) -> Vec<Line> {
     let mut by: BTreeMap<(&str, String), BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for c in &one.cells {
         let why = match &c.reason {
-            Some(Reason::CannotBeKnown { why }) => ("cannot be known", why.clone()),
+            Some(Reason::CannotBeKnown { why }) => ("not known", why.clone()),
             Some(Reason::MissesBaseline { distance, rows }) => {
                 let outside = match rows.as_slice() {
                     [] => String::new(),
                     rows => format!("; outside of its interval: {}", rows.join(", ")),
                 };
-                ("the model misses the baseline", format!("by {distance:.1} times its noise{outside}"))
+                ("model", format!("it misses the baseline by {distance:.1} times its noise{outside}"))
             }
             Some(Reason::ModelIsWrong { lacks }) => {
                 let what = lacks.clone().unwrap_or_else(|| "what it lacks is not known".to_owned());
-                ("the model is wrong", what)
+                ("model", format!("it is wrong; {what}"))
             }
             _ => continue,
         };
