@@ -20,9 +20,9 @@ const DRAWN: &str = "Samples of what was not published";
 #[derive(Debug, Args)]
 #[command(after_help = examples::REPRODUCE)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments that ship with idlewise, or files [default: all]
+    /// Experiments that ship with idlewise, documents by number, or files [default: all]
     ///
-    /// Of all, a summary only. The format of files: docs/reference/experiments.md.
+    /// Of all, a summary only. Documents: docs/reference/published-documents.md. The format of files: docs/reference/experiments.md.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the experiments that ship with idlewise

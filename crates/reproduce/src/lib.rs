@@ -79,7 +79,7 @@ pub fn reproduce_with(
     })
 }
 
-/// The experiments of these names or paths, all shipped ones where none is given, with the paths of files.
+/// The experiments of these names, numbers of documents, or paths, all shipped ones where none is given, with the paths of files.
 ///
 /// # Errors
 /// [`ExperimentError`] where one cannot be found or read, or names C that is not `offered`.
@@ -87,10 +87,14 @@ pub fn asked_for(
     names: &[String],
     offered: &Offered,
 ) -> Result<Vec<(Experiment, Option<PathBuf>)>, ExperimentError> {
-    let names: Vec<&str> = match names {
-        [] => shipped().iter().map(|(id, _)| *id).collect(),
-        some => some.iter().map(String::as_str).collect(),
-    };
+    let mut asked = Vec::new();
+    for name in names {
+        match of_document(name)?.as_slice() {
+            [] => asked.push(name.as_str()),
+            some => asked.extend(some),
+        }
+    }
+    let names = if names.is_empty() { shipped().iter().map(|(id, _)| *id).collect() } else { asked };
     let found = |name: &&str| {
         let is_shipped = shipped().iter().any(|(id, _)| id == name);
         Ok((find(name)?, (!is_shipped).then(|| Path::new(name).to_owned())))
@@ -106,6 +110,17 @@ pub fn asked_for(
         return Err(CommandError::option("--trust", unused.display(), why).into());
     }
     Ok(all)
+}
+
+/// The shipped experiments of the document with this number; none where it is no document's.
+fn of_document(number: &str) -> Result<Vec<&'static str>, CommandError> {
+    let mut out = Vec::new();
+    for (id, _) in shipped() {
+        if find(id)?.document.number.split(", ").any(|n| n == number) {
+            out.push(*id);
+        }
+    }
+    Ok(out)
 }
 
 /// Numbers by cell, in the order of its points; nothing where a run had none.

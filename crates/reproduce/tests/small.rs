@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_experiment::ExperimentError;
+use idlewise_governor::Offered;
 use idlewise_reproduce::{
-    Cell, Class, Drawing, Experiment, Reason, ReproduceReport, ReproduceRequest, Samples, Verdict, find,
-    next_to, reproduce, shipped,
+    Cell, Class, Drawing, Experiment, Reason, ReproduceReport, ReproduceRequest, Samples, Verdict, asked_for,
+    find, next_to, reproduce, shipped,
 };
 
 /// The work is unknown; at the highest clock 2 ms of 10 are 20 %, at the lowest 47.
@@ -324,6 +325,16 @@ fn every_shipped_experiment_is_read_has_samples_and_no_parameter_from_a_predicti
 }
 
 /// Where a setting cannot be run, the samples would silently leave out a part of the range.
+#[test]
+fn the_number_of_a_document_stands_for_its_experiments() {
+    let of = |name: &str| {
+        let all = asked_for(&[name.to_owned()], &Offered::nothing())?;
+        Ok::<Vec<String>, ExperimentError>(all.into_iter().map(|(e, _)| e.id).collect())
+    };
+    assert_eq!(of("5").unwrap(), ["rk3399-fio", "rk3399-hackbench", "rk3399-timer"]);
+    assert!(of("6").unwrap_err().to_string().contains("there is no experiment 6"));
+}
+
 #[test]
 fn a_run_that_fails_is_no_distance() {
     let text = SMALL.replace("[100, 5000]", "[100, 200]").replace("idlewise-run", "run");

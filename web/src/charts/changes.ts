@@ -63,7 +63,7 @@ export const changes: Chart = {
         type: 'quantitative',
         title: `change [${unit}]`,
         scale: { domain: [low - pad, high + pad], nice: false },
-        axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, format: '~g' },
+        axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, format: '~r' },
       });
       const shade = { field: 'color', type: 'nominal', scale: null, legend: null };
       const tooltip = [

@@ -173,7 +173,7 @@ function cell(
     type: 'quantitative',
     title: `idle energy${unit === '' ? '' : ` [${unit}]`} (less is better)`,
     scale: { domain: x.domain, nice: false, zero: false },
-    axis: { grid: true, tickCount: Math.max(3, Math.floor(width / 80)), format: '~g' },
+    axis: { grid: true, tickCount: Math.max(3, Math.floor(width / 80)), format: '~r' },
   };
   const yEnc = {
     field: 'y',

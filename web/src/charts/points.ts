@@ -66,7 +66,7 @@ export const points: Chart = {
         axis: {
           tickCount: Math.max(3, Math.floor(width / 80)),
           grid: true,
-          ...(unit === 'ns' ? { labelExpr: NS_LABEL } : { format: '~g' }),
+          ...(unit === 'ns' ? { labelExpr: NS_LABEL } : { format: '~r' }),
         },
       };
       return {

@@ -20,6 +20,7 @@ export const published: Chart = {
     const LOOKS: Record<string, [string, string]> = {
       right: [ink.shallow, 'circle'],
       'cannot be known': [ink.quiet, 'square'],
+      'the model misses the baseline': [ink.text, 'triangle-up'],
       'the model is wrong': [ink.deep, 'cross'],
     };
     const stands = Object.keys(LOOKS).filter((s) => rows.some((r) => r.stands === s));
@@ -27,7 +28,9 @@ export const published: Chart = {
     const name = (r: (typeof rows)[number]) => `${r.row}: ${r.column}`;
     const left = labelRoom(look, rows.map(name));
     const width = room(look) - left - 24;
-    const parts = [...grouped(rows, (r) => JSON.stringify([r.recording, r.unit])).values()].map((mine, i) => {
+    const groups = [...grouped(rows, (r) => JSON.stringify([r.recording, r.unit])).values()];
+    const parts = groups.map((mine, i) => {
+      const marks = i === groups.length - 1 ? '; diamond: published, with its noise; bar: ours, 90 %' : '';
       const { recording, unit } = mine[0]!;
       const values = mine.map((r) => {
         const [change, noise] = [r.published as number, r.noise ?? 0];
@@ -47,7 +50,7 @@ export const published: Chart = {
             : 'no number',
         };
       });
-      const edges = values.flatMap((v) => [v.published, v.ours, v.low, v.high]).filter(finite);
+      const edges = values.flatMap((v) => [v.from, v.to, v.ours, v.low, v.high]).filter(finite);
       const [low, high] = [least(edges, 0), greatest(edges, 0)];
       const pad = (high - low) * 0.06 || 1;
       const names = distinct(values.map((v) => v.cell));
@@ -62,9 +65,9 @@ export const published: Chart = {
       const x = (field: string) => ({
         field,
         type: 'quantitative',
-        title: `change against the baseline [${unit}]`,
+        title: `change against the baseline [${unit}]${marks}`,
         scale: { domain: [low - pad, high + pad], nice: false, clamp: true },
-        axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, format: '~g' },
+        axis: { tickCount: Math.max(3, Math.floor(width / 80)), grid: true, format: '~r' },
       });
       const legend =
         i > 0
