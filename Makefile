@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package site demo test boot lab beside kills bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel site demo test boot lab beside kills bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -40,6 +40,10 @@ uninstall: ## removes what make install put there
 package: ## a Debian package and archives for x86_64 and aarch64 into target/package; tried in a fresh root (10 minutes)
 	@tools/need.sh cargo cc python3 dpkg-deb lintian debootstrap aarch64-linux-gnu-gcc qemu-aarch64-static
 	tools/package.sh
+
+wheel: ## the Python package as a wheel into target/wheels, tried in an empty environment
+	@tools/need.sh cargo cc python3
+	@tools/wheel.sh target/wheels
 
 site: ## the documentation as a site in target/site; warnings and dead links are errors
 	tools/site.sh target/site

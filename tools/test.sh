@@ -49,6 +49,8 @@ fetch() { # NAME VARIABLE: into target/NAME, by tools/NAME.sh, unless VARIABLE n
 # Kernels' own governors, compiled by the tests; Perfetto's own messages, read by Python.
 fetch kernel-sources IDLEWISE_KERNEL_SOURCES
 fetch python-perfetto IDLEWISE_PYTHON_PERFETTO
+# What the Python package's tables go out to.
+fetch python-frames IDLEWISE_PYTHON_FRAMES
 # A whole tree, prepared, in which the overlay is compiled.
 export IDLEWISE_LAB=${IDLEWISE_LAB:-$PWD/target/lab}
 
@@ -60,6 +62,8 @@ not_there() { # Notes for the end: what is missing, and which tests were not run
 	done
 	[ -x "$IDLEWISE_PYTHON_PERFETTO/bin/python" ] ||
 		notes+=("not run: comparisons with Perfetto's own messages (no $IDLEWISE_PYTHON_PERFETTO; tools/python-perfetto.sh says why)")
+	[ -x "$IDLEWISE_PYTHON_FRAMES/bin/python" ] ||
+		notes+=("not run: the Python package with data frames (no $IDLEWISE_PYTHON_FRAMES; tools/python-frames.sh says why)")
 	for tool in aarch64-linux-gnu-gcc bison flex bc dtc; do
 		command -v $tool >/dev/null || notes+=("not run: what the boot lab needs $tool for (not installed)")
 	done
@@ -96,7 +100,8 @@ tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
 
 echo "== tests"
 build() { # Tests, then benchmarks, which only have to compile.
-	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches
+	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches &&
+		cargo build --package idlewise-python --locked
 }
 build 2>&1 | tee "$results/build" || true
 clean() { [ -n "${RUSTC_WORKSPACE_WRAPPER-}" ] && ! grep '^warning' "$results/build"; }
@@ -121,6 +126,10 @@ tests docs --doc --
 wait
 cat "$results"/{boot,live}.output
 tests alone "${live[@]}" -- $quiet
+check python tools/python-tests.sh "$results/python"
+while read -r why; do
+	notes+=("not run: $why")
+done < <(cat "$results/python" 2>/dev/null)
 [ ! -e "$results/failed" ] || notes+=("failed: cargo test")
 read -r ok bad ignored < <(cat "$results"/*.counts | awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }')
 # Tests that did not compile, or a test process that died, have not been counted.

@@ -159,16 +159,6 @@ impl Attendant for StandardError {
     }
 }
 
-impl advise::Progress for Progress {
-    fn say(&self, what: &str) {
-        Progress::say(self, what);
-    }
-
-    fn step(&self, what: &'static str, done: usize, of: usize) {
-        Progress::step(self, what, done, of);
-    }
-}
-
 fn request(a: &AdviseArgs) -> Result<AdviseRequest, Failure> {
     let benchmark = match &a.load {
         Some(name) => Some(Benchmark::of_load(name, a.seconds.unwrap_or(if a.quick { 1 } else { 3 }), 0)?),

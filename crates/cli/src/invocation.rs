@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How the command was called.
 
+use idlewise_host::caller;
+
 /// The command as a shell reads it.
 pub(crate) fn command_text() -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
@@ -13,6 +15,7 @@ pub(crate) fn command_text() -> String {
 
 /// The command as it was given, the program by its name alone.
 pub(crate) fn command_line() -> Vec<String> {
-    let given = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
+    let given = caller::words()
+        .unwrap_or_else(|| std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect());
     std::iter::once("idlewise".to_owned()).chain(given).collect()
 }

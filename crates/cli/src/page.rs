@@ -4,6 +4,8 @@
 use std::path::Path;
 
 use idlewise_chart::{PageData, Theme, page, png, svg};
+use idlewise_host::caller;
+use idlewise_host::outcome::{SCALE, WIDTH};
 use idlewise_page::Source;
 use idlewise_report::Report;
 use serde::Serialize;
@@ -13,15 +15,10 @@ use crate::invocation::command_line;
 use crate::output::{Failure, check_apart, check_new, check_writable, refuse_stdout, write_new};
 use crate::plot::Form;
 
-/// Pixels of a chart in a document.
-const WIDTH: u32 = 760;
-/// Pixels of a PNG for each of these: sharp in print and on dense screens.
-const SCALE: f32 = 2.0;
-
 impl PageArgs {
     /// Whether any is asked for.
     pub(crate) fn is_asked(&self) -> bool {
-        self.report.is_some() || !self.plot.is_empty()
+        self.report.is_some() || !self.plot.is_empty() || caller::wants_charts()
     }
 
     /// The files, each with the option that names it.
@@ -50,6 +47,7 @@ impl PageArgs {
 
     /// Writes what is asked for of `data`: all of it, or nothing where a part cannot be drawn.
     pub(crate) fn write(&self, data: &PageData) -> Result<(), Failure> {
+        caller::keep_page(data);
         let failed = |e: idlewise_chart::ChartError| Failure::Error(e.to_string());
         let mut drawn: Vec<(&Path, Vec<u8>)> = Vec::new();
         if let Some(file) = &self.report {

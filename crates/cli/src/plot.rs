@@ -4,8 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use idlewise_chart::CHARTS;
-use idlewise_model::near;
+use idlewise_host::outcome::chart;
 
 /// `CHART=FILE` of `--plot`.
 #[derive(Clone, Debug)]
@@ -26,14 +25,7 @@ impl FromStr for PlotArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, file) = text.split_once('=').ok_or("expected CHART=FILE, such as front=front.svg")?;
-        let names = || CHARTS.iter().map(|c| c.name);
-        let Some(chart) = names().find(|n| *n == name) else {
-            let hint = match near(name, names()).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("charts are {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            return Err(format!("no chart {name}; {hint}"));
-        };
+        let chart = chart(name)?;
         let file = PathBuf::from(file);
         let end = file.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         let form = match end.as_deref() {

@@ -38,16 +38,26 @@ fn silent(tool: &str, args: &[&str], file: &Path) {
     assert!(o.status.success() && all.is_empty(), "{tool} {args:?} {}:\n{all}", file.display());
 }
 
+/// A file of the repository is as the command describes itself.
+fn is_described(written: &str, shown: &str) {
+    let folder = described();
+    let written = fs::read_to_string(folder.path().join(written)).unwrap();
+    let file = root().join(shown);
+    if std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some() {
+        fs::write(&file, &written).unwrap();
+    }
+    let there = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(there, written, "{shown} is out of date: IDLEWISE_UPDATE_DOCS=1 writes it");
+}
+
 #[test]
 fn the_page_of_commands_is_that_of_the_command() {
-    let folder = described();
-    let written = fs::read_to_string(folder.path().join("commands.md")).unwrap();
-    let page = root().join("docs/reference/commands.md");
-    if std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some() {
-        fs::write(&page, &written).unwrap();
-    }
-    let shown = fs::read_to_string(&page).unwrap_or_default();
-    assert_eq!(shown, written, "docs/reference/commands.md is out of date: IDLEWISE_UPDATE_DOCS=1 writes it");
+    is_described("commands.md", "docs/reference/commands.md");
+}
+
+#[test]
+fn the_functions_of_python_are_those_of_the_command() {
+    is_described("commands.py", "python/idlewise/_commands.py");
 }
 
 #[test]

@@ -353,6 +353,8 @@ impl Stage<'_> {
         let results: Vec<Result<Ran, ExperimentError>> = runs
             .par_iter()
             .map(|(j, r)| {
+                // Whoever hears of it may end the work.
+                progress(done.load(Ordering::Relaxed), runs.len());
                 let result = self.run(&jobs[*j], self.seed.wrapping_add(*r));
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
                 result

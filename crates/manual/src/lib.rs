@@ -6,6 +6,7 @@ mod described;
 mod edition;
 mod notes;
 mod pages;
+mod python;
 mod reference;
 
 use std::io;
@@ -18,7 +19,7 @@ pub use edition::Edition;
 
 use described::{Described, lower_first, sentences};
 
-/// Files about the command that `root` defines, each with its name: `man/NAME.1`, `completions/...`, `commands.md`.
+/// Files about the command that `root` defines, each with its name: `man/NAME.1`, `completions/...`, `commands.md`, `commands.py`.
 ///
 /// # Errors
 /// When a manual page cannot be written.
@@ -35,6 +36,7 @@ pub fn files(root: &Command, edition: Edition) -> io::Result<Vec<(String, Vec<u8
         files.push((name.to_owned(), text));
     }
     files.push(("commands.md".to_owned(), reference::page(&commands).into_bytes()));
+    files.push(("commands.py".to_owned(), python::module(&commands).into_bytes()));
     Ok(files)
 }
 

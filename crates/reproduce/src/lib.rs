@@ -140,6 +140,8 @@ fn predicted(
         .collect();
     let done = AtomicUsize::new(0);
     let at = |point: &Point| -> Result<Vec<Result<f64, String>>, ExperimentError> {
+        // Whoever hears of it may end the work.
+        progress(done.load(Ordering::Relaxed), points.len());
         let mut runs = Runs::graded();
         let numbers = wanted.iter().map(|(row, column)| runs.number(&e, row, column, point)).collect();
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());

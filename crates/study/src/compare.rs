@@ -150,6 +150,8 @@ impl<'s> Stage<'s> {
         let finished: Vec<(usize, Vec<CpuPair<'s>>)> = jobs
             .par_iter()
             .map(|(t, setting, cpus)| {
+                // Whoever hears of it may end the work.
+                progress(done.load(Ordering::Relaxed), total);
                 let pairs = self.run_both(cpus, *setting)?;
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 Ok((*t, pairs))

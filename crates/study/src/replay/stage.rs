@@ -152,6 +152,8 @@ impl<'a> Stage<'a> {
         jobs.par_iter()
             .enumerate()
             .map(|(n, job)| {
+                // Whoever hears of it may end the work.
+                progress(done.load(Ordering::Relaxed), total);
                 let runs = self.run_job(n, job)?;
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 Ok((job.trace, job.number, runs))

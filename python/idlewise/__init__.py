@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A laboratory for Linux CPU idle governors: commands as functions, results for data frames and notebooks.
+
+    import idlewise
+
+    result = idlewise.replay("trace.dat", governor=["menu", "teo", "teo-util", "oracle"])
+    print(result)                      # as the command prints it
+    result.data["traces"][0]           # the JSON, as dictionaries
+    result.to_polars()                 # or polars.DataFrame(result), pyarrow.table(result)
+    result.plot("front")               # a chart, in notebooks; .save("front.svg")
+"""
+
+from ._commands import (
+    check,
+    compare,
+    convert,
+    diff,
+    explain,
+    info,
+    replay,
+    reproduce,
+    score,
+    simulate,
+    tape,
+)
+from ._decisions import Decisions, decisions
+from ._idlewise import __version__
+from ._recording import Recording, read
+from ._result import Chart, Error, IdlewiseWarning, Result
+from ._signals import pelt, walt
+
+__all__ = [
+    "Chart",
+    "Decisions",
+    "Error",
+    "IdlewiseWarning",
+    "Recording",
+    "Result",
+    "__version__",
+    "check",
+    "compare",
+    "convert",
+    "decisions",
+    "diff",
+    "explain",
+    "info",
+    "pelt",
+    "read",
+    "replay",
+    "reproduce",
+    "score",
+    "simulate",
+    "tape",
+    "walt",
+]

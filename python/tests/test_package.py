@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Does the package do what the command does, and fit into Python? IDLEWISE names the command."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import idlewise
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACE = str(ROOT / "tests/data/sleeploop.dat")
+MS = 1_000_000
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([os.environ["IDLEWISE"], *words], capture_output=True, text=True, check=False)
+
+
+def without(name: str) -> unittest.TestCase | None:
+    """Skips a test where another project's package is missing."""
+    if importlib.util.find_spec(name) is None:
+        raise unittest.SkipTest(f"comparisons with {name} (not installed)")
+    return None
+
+
+class TheSameAsTheCommand(unittest.TestCase):
+    def both(self, result: idlewise.Result, *words: str) -> None:
+        self.assertEqual(result.json, command(*words, "--format", "json").stdout)
+
+    def test_json_is_equal_byte_for_byte(self) -> None:
+        self.both(idlewise.info(TRACE), "info", TRACE)
+        self.both(
+            idlewise.replay(TRACE, governor=["menu", "teo-util:util_threshold_shift=5"], per="state", seed=3),
+            *("replay", TRACE, "--governor", "menu,teo-util:util_threshold_shift=5", "--per", "state", "--seed", "3"),
+        )
+        self.both(
+            idlewise.compare(TRACE, governor=("menu", "teo")), "compare", "--governor", "menu,teo", TRACE
+        )
+        self.both(
+            idlewise.explain(TRACE, governor="teo", decision=100),
+            *("explain", TRACE, "--governor", "teo", "--decision", "100"),
+        )
+        self.both(idlewise.score(TRACE, per="cpu"), "score", TRACE, "--per", "cpu")
+        self.both(
+            idlewise.simulate("timer", governor="menu,teo", seconds=0.5, repeat=2),
+            *("simulate", "timer", "--governor", "menu,teo", "--seconds", "0.5", "--repeat", "2"),
+        )
+        self.both(idlewise.reproduce("walt-ramp"), "reproduce", "walt-ramp")
+        self.both(idlewise.check("shallow", property=["index", "shallow"]), "check", "shallow", "-p", "index,shallow")
+
+    def test_text_is_that_of_the_command(self) -> None:
+        result = idlewise.replay(TRACE, governor="menu,teo")
+        self.assertEqual(str(result), command("replay", TRACE, "--governor", "menu,teo").stdout)
+        self.assertEqual(result.details, command("replay", TRACE, "--governor", "menu,teo", "-v").stdout)
+
+    def test_a_finding_is_no_error(self) -> None:
+        self.assertTrue(idlewise.compare(TRACE, governor="menu,teo", fail_if="too_deep > +99pp").same)
+        self.assertFalse(idlewise.compare(TRACE, governor="menu,teo", fail_if=["too_deep > -99pp"]).same)
+
+
+class Errors(unittest.TestCase):
+    def refused(self, call: object, *words: str) -> idlewise.Error:
+        with self.assertRaises(idlewise.Error) as caught:
+            call()  # type: ignore[operator]
+        why = str(caught.exception)
+        self.assertTrue(command(*words).stderr.startswith(f"idlewise: {why}"), why)
+        return caught.exception
+
+    def test_they_have_the_words_of_the_command(self) -> None:
+        self.refused(lambda: idlewise.replay("/none.dat"), "replay", "/none.dat")
+        self.refused(lambda: idlewise.replay(TRACE, governor="none"), "replay", TRACE, "--governor", "none")
+        with self.assertRaisesRegex(idlewise.Error, "^invalid value '-1' for '--repeat <R>': expected a whole number"):
+            idlewise.simulate("timer", repeat=-1)
+
+    def test_values_that_are_none_are_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "--seconds: nan"):
+            idlewise.simulate("timer", seconds=float("nan"))
+        with self.assertRaisesRegex(TypeError, "--governor: None"):
+            idlewise.replay(TRACE, governor=[None])  # type: ignore[list-item]
+
+    def test_files_are_not_overwritten(self) -> None:
+        result = idlewise.replay(TRACE, governor="menu")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "result.json")
+            result.save(path)
+            with self.assertRaises(FileExistsError):
+                result.save(path)
+            with self.assertRaisesRegex(ValueError, "end the name with"):
+                result.save(os.path.join(folder, "result.xml"))
+            self.assertEqual(pathlib.Path(path).read_text(), result.json)
+            with self.assertRaisesRegex(idlewise.Error, "exists"):
+                idlewise.tape(TRACE, output=path)
+
+    def test_a_chart_that_is_not_there(self) -> None:
+        result = idlewise.replay(TRACE, governor="menu")
+        with self.assertRaisesRegex(ValueError, "no chart frnt; did you mean `front`"):
+            result.plot("frnt")
+        with self.assertRaisesRegex(ValueError, "no charts"):
+            idlewise.replay(TRACE, governor="menu", charts=False).plot("measures")
+
+
+class Python(unittest.TestCase):
+    def test_other_threads_run_meanwhile(self) -> None:
+        turns = 0
+        done = threading.Event()
+
+        def count() -> None:
+            nonlocal turns
+            while not done.is_set():
+                turns += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        idlewise.simulate("frames", seconds=5, repeat=3)
+        done.set()
+        thread.join()
+        self.assertGreater(turns, 20)
+
+    def test_two_threads_call_at_once(self) -> None:
+        results: list[str] = []
+        calls = [
+            threading.Thread(target=lambda: results.append(idlewise.replay(TRACE, governor="menu,teo").json))
+            for _ in range(4)
+        ]
+        for one in calls:
+            one.start()
+        for one in calls:
+            one.join()
+        self.assertEqual(len(results), 4)
+        self.assertEqual(len(set(results)), 1)
+
+    def test_progress_is_heard_and_may_end_a_call(self) -> None:
+        heard: list[tuple[str, int, int]] = []
+        idlewise.simulate("frames", seconds=20, repeat=8, progress=lambda *step: heard.append(step))
+        self.assertTrue(all(0 <= done <= of for _, done, of in heard), heard)
+
+        class Enough(Exception):
+            pass
+
+        def stop(*_: object) -> None:
+            raise Enough
+
+        begun = time.monotonic()
+        with self.assertRaises(Enough):
+            idlewise.simulate("frames", seconds=5, repeat=10000, progress=stop)
+        # Nor do the runs that are left keep the next call waiting.
+        idlewise.simulate("timer", seconds=0.1, repeat=1)
+        self.assertLess(time.monotonic() - begun, 60)
+
+    def test_ctrl_c_ends_a_call(self) -> None:
+        code = "import idlewise; print('ready', flush=True); idlewise.simulate('frames', seconds=5, repeat=10000)"
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None and child.stderr is not None
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertNotIn("panicked", said)
+
+    def test_warnings_are_pythons(self) -> None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = idlewise.replay(TRACE, governor="menu")
+        self.assertEqual([str(w.message) for w in caught], list(result.warnings))
+
+    def test_notebooks_show_a_result(self) -> None:
+        result = idlewise.replay(TRACE, governor="menu,teo")
+        self.assertTrue(result._repr_html_().startswith("<svg"))
+        self.assertTrue(result.plot("front")._repr_svg_().startswith("<svg"))
+        with tempfile.TemporaryDirectory() as folder:
+            for name, begin in [("a.svg", b"<svg"), ("a.png", b"\x89PNG")]:
+                path = pathlib.Path(folder, name)
+                result.plot("misses").save(path)
+                self.assertTrue(path.read_bytes().startswith(begin))
+            result.save(pathlib.Path(folder, "a.html"))
+
+    def test_a_recording_keeps_what_its_trace_lacks(self) -> None:
+        recording = idlewise.read(TRACE, recorded_on="kvm-guest")
+        self.assertEqual(
+            recording.replay(governor="menu").json,
+            idlewise.replay(TRACE, governor="menu", recorded_on="kvm-guest").json,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            tape = recording.tape(os.path.join(folder, "a.tape"))
+            rates = [r.replay(governor="menu,teo").data["traces"][0]["governors"] for r in (recording, tape)]
+            self.assertEqual(*[json.dumps(r, sort_keys=True) for r in rates])
+
+    def test_types_hold(self) -> None:
+        without("mypy")
+        package = pathlib.Path(idlewise.__file__).parent
+        found = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", os.devnull, package],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+
+    def test_the_page_of_the_package_names_what_there_is(self) -> None:
+        page = (ROOT / "python/README.md").read_text()
+        shown = [name for name in idlewise.__all__ if name[0].islower()]
+        self.assertEqual([name for name in shown if f"`{name}`" not in page], [])
+
+
+class Guide(unittest.TestCase):
+    def test_its_examples_run(self) -> None:
+        for package in ("polars", "pyarrow", "pandas"):
+            without(package)
+        page = (ROOT / "docs/guide/python.md").read_text()
+        examples = [part.split("```")[0] for part in page.split("```python\n")[1:]]
+        self.assertGreater(len(examples), 4)
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            for end in (".dat", ".toml"):
+                shutil.copy(TRACE.replace(".dat", end), os.path.join(folder, "trace" + end))
+            os.chdir(folder)
+            try:
+                for example in examples:
+                    with contextlib.redirect_stdout(io.StringIO()) as said:
+                        exec(compile(example, "docs/guide/python.md", "exec"), {})
+                    self.assertNotEqual(said.getvalue() == "", "print(" in example, example)
+            finally:
+                os.chdir(before)
+
+
+class Frames(unittest.TestCase):
+    def setUp(self) -> None:
+        self.result = idlewise.replay(TRACE, governor="menu,teo,oracle")
+        self.rows = len(self.result.csv.strip().splitlines()) - 1
+
+    def test_pyarrow(self) -> None:
+        without("pyarrow")
+        table = self.result.to_arrow()
+        self.assertEqual(table.num_rows, self.rows)
+        self.assertIn("governor", table.column_names)
+
+    def test_polars(self) -> None:
+        without("polars")
+        self.assertEqual(self.result.to_polars()["governor"].to_list().count("teo"), self.rows // 3)
+
+    def test_pandas(self) -> None:
+        without("pandas")
+        self.assertEqual(len(self.result.to_pandas()), self.rows)
+
+    def test_duckdb(self) -> None:
+        without("duckdb")
+        without("pyarrow")
+        import duckdb
+
+        numbers = self.result.to_arrow()
+        self.assertEqual(duckdb.sql("select count(*) from numbers").fetchall(), [(self.rows,)])
+        del numbers
+
+    def test_decisions_come_in_batches(self) -> None:
+        without("pyarrow")
+        import pyarrow
+
+        kept = idlewise.decisions(TRACE, governor="menu,teo")
+        folder = os.path.dirname(kept._path)
+        reader = pyarrow.RecordBatchReader.from_stream(kept)
+        table = reader.read_all()
+        self.assertGreater(table.num_rows, 1000)
+        self.assertEqual(set(table["governor"].to_pylist()), {"menu", "teo"})
+        del kept
+        self.assertFalse(os.path.exists(folder))
+        with contextlib.suppress(idlewise.Error):
+            idlewise.decisions("/none.dat")
+        self.assertEqual([f for f in os.listdir(tempfile.gettempdir()) if f == os.path.basename(folder)], [])
+
+
+class Signals(unittest.TestCase):
+    def test_pelt_halves_in_32_periods(self) -> None:
+        period = 1024 * 1024
+        util = idlewise.pelt([0], [320 * period], [32 * period, 320 * period, 352 * period])
+        self.assertEqual(util.tolist()[0], 512)
+        self.assertAlmostEqual(util[2], util[1] / 2, delta=2)
+        fast = idlewise.pelt([0], [320 * period], [8 * period], half_life_ms=8)
+        self.assertAlmostEqual(fast[0], 512, delta=12)
+
+    def test_walt_is_the_share_of_windows(self) -> None:
+        demand, busy = idlewise.walt([5 * MS], [40 * MS], [20 * MS, 40 * MS, 80 * MS])
+        self.assertEqual((demand[0], busy.tolist()), (768, [768, 1024, 0]))
+
+    def test_arrays_of_any_kind_are_taken(self) -> None:
+        lists = idlewise.pelt([0, 10 * MS], [5 * MS, 20 * MS], [20 * MS])
+        arrays = idlewise.pelt(*(array.array("q", a) for a in ([0, 10 * MS], [5 * MS, 20 * MS], [20 * MS])))
+        self.assertEqual(lists, arrays)
+        without("numpy")
+        import numpy
+
+        at = numpy.arange(0, 100 * MS, MS, dtype=numpy.uint64)
+        util = numpy.asarray(idlewise.pelt([0], [50 * MS], at))
+        self.assertEqual((util.dtype, len(util), util.argmax()), (numpy.uint32, 100, 50))
+
+    def test_intervals_that_make_no_sense_are_named(self) -> None:
+        with self.assertRaisesRegex(ValueError, "2 starts and 1 ends"):
+            idlewise.pelt([0, 1], [1], [2])
+        with self.assertRaisesRegex(ValueError, "interval 1, 3 to 9 ns"):
+            idlewise.walt([0, 3], [5, 9], [2])
+        with self.assertRaisesRegex(ValueError, "negative"):
+            idlewise.pelt(array.array("q", [-1]), [1], [2])
+        with self.assertRaisesRegex(ValueError, "half_life_ms 7"):
+            idlewise.pelt([0], [1], [2], half_life_ms=7)
+        with self.assertRaisesRegex(ValueError, "kernel '6': expected MAJOR.MINOR"):
+            idlewise.pelt([0], [1], [2], kernel="6")
+        with self.assertRaisesRegex(ValueError, "window of 10 ms to 1 s"):
+            idlewise.walt([0], [1], [2], window_ms=1)
+
+
+if __name__ == "__main__":
+    assert shutil.which(os.environ.get("IDLEWISE", "")), "IDLEWISE names no command"
+    unittest.main()

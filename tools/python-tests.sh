@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the Python package: python-tests.sh [FILE]
+#
+# They need target/debug/idlewise and target/debug/lib_idlewise.so (cargo build). IDLEWISE_PYTHON_FRAMES names an environment
+# with data frames; without it the tests that want them are skipped, and FILE gets why.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+python=${IDLEWISE_PYTHON_FRAMES-target/python-frames}/bin/python
+[ -x "$python" ] || python=python3
+package=$PWD/target/python
+rm -rf "$package"
+mkdir -p "$package"
+cp -r python/idlewise "$package/"
+cp target/debug/lib_idlewise.so "$package/idlewise/_idlewise.abi3.so"
+export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 IDLEWISE=$PWD/target/debug/idlewise
+"$python" python/tests/test_package.py -v 2>&1 | awk -v skipped="${1:-/dev/null}" '
+	match($0, /\.\.\. skipped '"'"'.*'"'"'$/) { print substr($0, RSTART + 13, RLENGTH - 14) | "sort -u >" skipped }
+	{ print }'
