@@ -12,4 +12,5 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod guide_to_reproducing;
+mod predictions;
 mod small;
