@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The Python package as a wheel and as source, tried in an empty environment: wheel.sh FOLDER
+# The Python package as a wheel, tried in an empty environment: wheel.sh FOLDER
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ to=$(realpath -m "${1:?usage: wheel.sh FOLDER}") builder=$PWD/target/python-matu
 tools/python-packages.sh "$builder" maturin maturin==1.16.0
 [ -x "$builder/bin/maturin" ] || exit 2
 rm -rf "$to"
-"$builder/bin/maturin" build --release --out "$to" --manifest-path crates/python/Cargo.toml
+(cd python && CARGO_TARGET_DIR=../target "$builder/bin/maturin" build --release --out "$to")
 empty=$(mktemp -d)
 trap 'rm -rf "$empty"' EXIT
 python3 -m venv "$empty"

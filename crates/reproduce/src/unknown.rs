@@ -86,6 +86,9 @@ impl Unknown {
                 if self.values.iter().any(|v| matches!(v, Setting::Number(n) if !n.is_finite())) {
                     return Err("a value is no number to compute with".to_owned());
                 }
+                if self.end.is_some() {
+                    return Err("end is for a range: values have none".to_owned());
+                }
             }
             _ => return Err("expected a range, or two values or more".to_owned()),
         }

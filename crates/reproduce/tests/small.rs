@@ -281,6 +281,11 @@ fn files_that_name_what_is_not_there_are_refused_with_the_place() {
         ("name = \"other\"", "name = \"base\"", "column base is there twice"),
         ("id = \"small\"", "id = \"a\\nseed = 7\"", "expected letters, digits, - and _"),
         ("[100, 5000]", "[100, 5000, 9000]", "range"),
+        (
+            "range = [100, 5000]\nscale = \"log\"",
+            "values = [100, 5000]\nend = \"no more fits\"",
+            "end is for a range",
+        ),
         ("rows = [\"running\"]", "rows = [\"running\"]\ndraws = 1", "draws = 1; expected 240 to"),
         ("hz = 250", "hz = 250.5", "hz: 250.5; expected a whole number"),
         ("range = [100, 5000]", "range = [5000, 100]", "unknown work_us: range is FROM < TO"),

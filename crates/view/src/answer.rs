@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The answer first: what was compared, how far it can be trusted, the numbers that decide, a sentence for each governor.
 
+use std::collections::BTreeSet;
+
 use idlewise_answer::{Answer, Cell, Column, Contender, Group, MissCounts, Quantity, Role, Shown, Spread};
 use idlewise_report::{Line, Report, Table, Tone, UNKNOWN, duration, number, share, signed};
 use idlewise_stats::Interval;
@@ -144,25 +146,31 @@ pub(crate) struct Cut {
     pub(crate) columns: usize,
 }
 
-/// The first table that fits, with shorter and shorter names, then with fewer and fewer columns; and the heads of the columns
-/// for which there is no room.
+/// The first table that fits, with shorter and shorter names as long as they tell rows apart, then with fewer and fewer columns;
+/// and the heads of the columns for which there is no room.
 pub(crate) fn fitting(width: usize, make: &dyn Fn(Cut) -> Table) -> (Table, Vec<String>) {
     let names = [48, 32, 24, 18, 14, 10];
-    let all = make(Cut { name: 48, columns: usize::MAX }).head;
-    let cuts = names.iter().map(|n| Cut { name: *n, columns: usize::MAX });
-    let cuts = cuts.chain((1..all.len().saturating_sub(1)).rev().map(|columns| Cut { name: 10, columns }));
+    let whole = make(Cut { name: usize::MAX, columns: usize::MAX });
+    let columns = std::iter::once(usize::MAX).chain((1..whole.head.len().saturating_sub(1)).rev());
     let mut last = Table::default();
-    for cut in cuts {
-        last = make(cut);
+    for (columns, name) in columns.flat_map(|columns| names.map(|name| (columns, name))) {
+        last = make(Cut { name, columns });
+        if different_names(&last) < different_names(&whole) {
+            continue;
+        }
         for compact in [false, true] {
             last.compact = compact;
             if last.width() <= width {
-                let missing = all.into_iter().skip(last.head.len()).collect();
+                let missing = whole.head.into_iter().skip(last.head.len()).collect();
                 return (last, missing);
             }
         }
     }
     (last, Vec::new())
+}
+
+fn different_names(t: &Table) -> usize {
+    t.rows.iter().map(|row| row.iter().take(t.text_columns).collect()).collect::<BTreeSet<Vec<_>>>().len()
 }
 
 /// A name with its middle left out if it is longer than `most`.

@@ -9,7 +9,7 @@ use idlewise_report::{Line, Report, Table, UNKNOWN, duration};
 /// Machines, a row each.
 #[must_use]
 pub fn platforms(all: &[Platform]) -> Report {
-    let head = ["platform", "machine", "CPUs", "HZ", "idle states", "energy"];
+    let head = ["platform", "machine", "CPUs", "HZ", "idle states", "energy", "limit"];
     let mut table = Table::new("", head.map(str::to_owned).to_vec());
     table.text_columns = head.len();
     for p in all {
@@ -20,9 +20,12 @@ pub fn platforms(all: &[Platform]) -> Report {
         let cpus = if p.any_cpu() { "any".to_owned() } else { p.cpu_count().to_string() };
         let grade = p.clusters.first().map_or("", |c| c.energy.unit());
         let hz = p.hz.map_or_else(|| UNKNOWN.to_owned(), |hz| hz.to_string());
-        table.rows.push(vec![p.id.clone(), p.name.clone(), cpus, hz, states, grade.to_owned()]);
+        // The longest limit binds first.
+        let first = p.limits.as_ref().and_then(|l| l.limits.named().next());
+        let limit = first.map_or_else(String::new, |(_, l)| format!("{} W", l.power_uw as f64 / 1e6));
+        table.rows.push(vec![p.id.clone(), p.name.clone(), cpus, hz, states, grade.to_owned(), limit]);
     }
-    let legend = "idle states: target residency in us; energy: mJ from measured powers, rel from break-even";
+    let legend = "idle states: target residency in us; energy: mJ from measured powers, rel from break-even; limit: PL1 of the package";
     let footer = vec![Line::plain(legend)];
     Report { tables: vec![table], footer, ..Report::default() }
 }
