@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use idlewise_model::{
-    Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags,
+    Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags, Vector,
 };
 use idlewise_parts::{HrtimerOf, IrqKind, Machine, SimEvent, Watch};
 use idlewise_trace::TraceMeta;
@@ -50,8 +50,42 @@ pub(crate) struct Tracer<W: Write> {
     /// What runs on each CPU, by place.
     running: Vec<i32>,
     grid: TickGrid,
+    interrupts: Interrupts,
     now_ns: u64,
     failed: Option<io::Error>,
+}
+
+/// The events that a kind of processor has for its own interrupts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Interrupts {
+    /// Arm: the timer's is one of a driver, those between CPUs have events of their own.
+    Ipi,
+    /// x86: all have vectors.
+    Vectors,
+}
+
+impl Interrupts {
+    /// By the names of idle states, as readers of recordings tell processors: C-states next to a polling one are x86's.
+    fn of(machine: &Machine<'_>) -> Self {
+        let states = machine.clusters.first().map_or(&[][..], |c| c.table.states());
+        let c_state = states.get(1).is_some_and(|s| s.name.starts_with('C'));
+        let polls = states.first().is_some_and(|s| s.polling && s.name != "snooze");
+        if polls && c_state { Self::Vectors } else { Self::Ipi }
+    }
+
+    /// Entry and exit of an interrupt of `kind`, which has the number `irq` where it is a driver's.
+    fn events(self, kind: IrqKind, irq: i32) -> [EventKind; 2] {
+        let vector = |vector| [EventKind::VectorEntry { vector }, EventKind::VectorExit { vector }];
+        match (self, kind) {
+            (Self::Vectors, IrqKind::Timer) => vector(Vector::LocalTimer),
+            (Self::Vectors, IrqKind::Ipi) => vector(Vector::Reschedule),
+            (Self::Ipi, IrqKind::Ipi) => {
+                let ipi = Ipi::Reschedule;
+                [EventKind::IpiEntry { ipi }, EventKind::IpiExit { ipi }]
+            }
+            _ => [EventKind::IrqEntry { irq }, EventKind::IrqExit { irq }],
+        }
+    }
 }
 
 enum Out<W: Write> {
@@ -113,7 +147,7 @@ impl<W: Write> Tracer<W> {
             Form::Perfetto => Out::Perfetto(Box::new(PerfettoWriter::new(out, &meta)?)),
         };
         let short = |name: &String| name.chars().take(15).collect::<String>();
-        Ok(Self {
+        let mut tracer = Self {
             out,
             names: TaskNames {
                 comms: Vec::new(),
@@ -124,9 +158,34 @@ impl<W: Write> Tracer<W> {
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
             grid: machine.grid,
+            interrupts: Interrupts::of(machine),
             now_ns: 0,
             failed: None,
-        })
+        };
+        tracer.show_wheel();
+        Ok(tracer)
+    }
+
+    /// Arms and cancels a timer of the wheel before all else: a recording without any may as well lack the events, and readers would
+    /// not know that the wheel is empty.
+    fn show_wheel(&mut self) {
+        let Some(cpu) = self.cpus.first().copied() else { return };
+        let now = self.jiffies(0);
+        let expires = now + 1;
+        let timer = TASK_TIMERS - TIMER_SIZE;
+        self.write(
+            cpu,
+            IDLE,
+            EventKind::TimerStart {
+                timer,
+                function: TIMEOUT,
+                expires,
+                bucket_expiry: Some(expires),
+                now,
+                flags: TimerFlags(cpu),
+            },
+        );
+        self.write(cpu, IDLE, EventKind::TimerCancel { timer });
     }
 
     /// Everything has been seen.
@@ -277,14 +336,14 @@ impl<W: Write> Watch for Tracer<W> {
                 self.write(cpu, runs, EventKind::TimerExpireExit { timer: task_timer(task) });
             }
             SimEvent::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
-            SimEvent::Irq { kind: IrqKind::Ipi } => {
-                self.write(cpu, runs, EventKind::IpiEntry { ipi: Ipi::Reschedule });
+            SimEvent::Irq { kind } => {
+                let [entry, _] = self.interrupts.events(kind, irq_of(kind));
+                self.write(cpu, runs, entry);
             }
-            SimEvent::IrqDone { kind: IrqKind::Ipi } => {
-                self.write(cpu, runs, EventKind::IpiExit { ipi: Ipi::Reschedule });
+            SimEvent::IrqDone { kind } => {
+                let [_, exit] = self.interrupts.events(kind, irq_of(kind));
+                self.write(cpu, runs, exit);
             }
-            SimEvent::Irq { kind } => self.write(cpu, runs, EventKind::IrqEntry { irq: irq_of(kind) }),
-            SimEvent::IrqDone { kind } => self.write(cpu, runs, EventKind::IrqExit { irq: irq_of(kind) }),
             SimEvent::Clock { khz } => self.write(cpu, runs, EventKind::CpuFrequency { cpu, khz }),
         }
     }
