@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package wheel site demo test boot lab beside kills bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel site demo test boot lab beside corpus kills bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -99,6 +99,12 @@ beside: build ## the simulator against real programs in booted kernels: 5 loads,
 				--beside $$recorded/start-*/*/trace | sed -n '/^ simulated minus real/,$$p'; \
 		done; \
 	done
+
+corpus: build ## the tapes of corpus/ made anew in target/corpus: simulated, booted, of kept recordings; says what differs (15 minutes)
+	@tools/need.sh cargo cc $(KERNEL) perl xz
+	rm -rf target/corpus
+	tools/corpus.sh $(BUILT) target/corpus
+	@diff -q -r corpus target/corpus && echo "target/corpus is corpus, byte for byte"
 
 browser: ## the report page in Chromium: numbers, keyboard, phone, dark, print; pictures in target/browser
 	@tools/need.sh cargo cc npm chromium

@@ -18,6 +18,7 @@ mod machine;
 mod property;
 mod report;
 mod shrink;
+mod situation;
 mod step;
 mod world;
 
@@ -36,6 +37,8 @@ pub use report::{
     CheckReport, CheckedProperty, MadeMachine, MadeState, RowEnd, RowTick, SCHEMA, StoryRow, Verdict,
     Violation,
 };
+
+pub use situation::{Situation, situations};
 
 /// Kernels since this one ask no governor about a machine with one idle state (`governor-behaviour.md` 1.9).
 const ASKS_NO_SINGLE_STATE: u32 = 7;

@@ -310,7 +310,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// Ticks per second, as Linux can have them.
-fn hz(text: &str) -> Result<u32, String> {
+pub(crate) fn hz(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|hz| HZ.contains(hz)).ok_or_else(|| {
         format!("expected {} to {} ticks per second, mostly 100, 250, 300 or 1000", HZ.start(), HZ.end())
     })

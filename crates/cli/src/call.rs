@@ -12,12 +12,12 @@ pub use idlewise_report::Format as Form;
 
 use crate::command::Arguments;
 use crate::output::{Done, Failure};
-use crate::{help, refusal, run, surroundings, takes_negative};
+use crate::{refusal, run, surroundings, takes_negative};
 
 /// The commands, as the command line defines them.
 #[must_use]
 pub fn definition() -> clap::Command {
-    takes_negative(help::laid_out(Arguments::command()))
+    takes_negative(idlewise_manual::laid_out(Arguments::command()))
 }
 
 /// Runs a command for a program, on this thread. It prints nothing.

@@ -10,6 +10,8 @@ use crate::args::{
 };
 use crate::boot::BootArgs;
 use crate::check::CheckArgs;
+use crate::corpus::CorpusArgs;
+use crate::counterexample::CounterexampleArgs;
 use crate::diff::DiffArgs;
 use crate::load::LoadArgs;
 use crate::record::RecordArgs;
@@ -149,6 +151,16 @@ pub(crate) enum Command {
     /// It looks for disabled states, broken latency limits, overflows and more, and prints the shortest sequence of
     /// idle periods that leads to each.
     Check(CheckArgs),
+    /// Find the shortest tape on which one governor is worse
+    ///
+    /// In recordings where two governors differ, or among drawn idle periods; made minimal, printed as a story, written as a
+    /// tape that replay reads.
+    Counterexample(CounterexampleArgs),
+    /// Collect recordings, and replay all of a collection
+    ///
+    /// A corpus is a folder of recordings with an index: machine, load, origin, licence, grades, hash, and a split into
+    /// train, validation and test by machine.
+    Corpus(CorpusArgs),
     /// List the governors, or show one's manual page
     ///
     /// The page tells the parameters, too.
@@ -221,6 +233,18 @@ mod tests {
                 assert!(line.is_empty() || line.ends_with(['.', ':', '?']), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let root = Arguments::command();
+        let mut shown: Vec<&str> =
+            root.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name).collect();
+        let groups = idlewise_manual::GROUPS;
+        let mut grouped: Vec<&str> = groups.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
     }
 
     #[test]

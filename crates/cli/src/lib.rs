@@ -13,14 +13,14 @@ mod check;
 mod command;
 mod compare;
 mod convert;
+mod corpus;
+mod counterexample;
 mod decisions;
 mod describe;
 mod diff;
 mod drive;
-mod examples;
 mod explain;
 mod governors;
-mod help;
 mod info;
 mod invocation;
 mod load;
@@ -46,6 +46,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_report::lines;
 
 pub use call::{Call, Form, Listener, Outcome, call, definition};
+use idlewise_manual::examples;
+
 use command::{Arguments, Command};
 use output::{Done, Failure, say, warn, warn_lines};
 
@@ -75,7 +77,7 @@ fn takes_negative(command: clap::Command) -> clap::Command {
 #[must_use]
 pub fn main() -> ExitCode {
     surroundings::survive_file_limits();
-    let parsed = takes_negative(help::laid_out(Arguments::command()))
+    let parsed = takes_negative(idlewise_manual::laid_out(Arguments::command()))
         .try_get_matches()
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
@@ -123,6 +125,8 @@ fn run(command: Command) -> Done {
         Command::Convert(a) => convert::run(&a),
         Command::Drive(a) => drive::run(&a),
         Command::Check(a) => check::run(&a),
+        Command::Corpus(a) => corpus::run(a.what),
+        Command::Counterexample(a) => counterexample::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
         Command::Boot(a) => boot::run(a.what),

@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 44] = [
+const FLOORS: [(&str, u32); 48] = [
     ("checkout", 1),
     ("columns", 1),
     ("files", 1),
     ("manual", 1),
     ("model", 1),
     ("power", 1),
+    ("corpus", 2),
     ("governor", 2),
     ("signal", 2),
     ("freq", 2),
@@ -39,13 +40,16 @@ const FLOORS: [(&str, u32); 44] = [
     ("answer", 6),
     ("recording", 5),
     ("conform", 6),
+    ("counterexample", 6),
     ("study", 7),
+    ("collect", 8),
     ("explain", 8),
     ("machine", 8),
     ("experiment", 9),
     ("testkit", 9),
     ("reproduce", 10),
     ("data", 11),
+    ("findings", 12),
     ("page", 12),
     ("view", 12),
     ("screen", 13),

@@ -15,6 +15,7 @@ mod citations;
 mod commands;
 mod common;
 mod comparing;
+mod corpora;
 mod data_tables;
 mod decisions_as_data;
 mod doc_comments;

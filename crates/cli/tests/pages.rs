@@ -7,7 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_check::Property;
-use idlewise_governor::{GovernorInfo, Instance, Param, Spec, catalog};
+use idlewise_counterexample::{CounterexampleRequest, LONGEST, MACHINES, Origin, find};
+use idlewise_governor::{Governor, GovernorInfo, Instance, Param, Spec, catalog};
+use idlewise_recording::candidate::Candidate;
+use idlewise_report::Format;
+use idlewise_score::measure::ENERGY;
 
 const HEAD: &str = "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n";
 
@@ -163,9 +167,61 @@ fn page(info: &GovernorInfo, story: &Story) -> String {
             );
         }
     }
+    out += &counterexamples(id);
     out += "\n## Its story\n\nEach table is a test ([how to read it](../../tests/stories/README.md)). The reasons are the \
             governor's own words.\n\n";
     out + &story_part(story)
+}
+
+/// The lineage of TEO, oldest first.
+const TEO: [&str; 6] = ["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo"];
+/// How often a counter-example of a page is played over, and how many sequences are drawn for it.
+const TIMES: usize = 20;
+const ROUNDS: u64 = 300;
+
+/// For a version of TEO where each of its neighbours does better by 5 % of idle energy, again and again.
+fn counterexamples(id: &str) -> String {
+    let Some(at) = TEO.iter().position(|v| *v == id) else { return String::new() };
+    let neighbours = at.checked_sub(1).into_iter().chain([at + 1]).filter_map(|n| TEO.get(n));
+    let mut out = "\n## Counter-examples\n\nThe shortest idle periods found that cost it 5 % more idle energy than its \
+                   neighbour, when they come again and again.\nEach is drawn, played and compared in the tests; \
+                   [`idlewise counterexample`](../guide/counterexample.md) finds others.\n"
+        .to_owned();
+    for other in neighbours {
+        let candidate = |id: &str| Candidate::of(Governor::find(&Spec::new(id)).unwrap());
+        let machines = MACHINES.iter().map(|m| idlewise_platform::find(m).unwrap()).collect();
+        let request = CounterexampleRequest {
+            a: candidate(id),
+            b: candidate(other),
+            measure: ENERGY,
+            by: 5.0,
+            origin: Origin::Drawn { machines, seed: 1, rounds: ROUNDS },
+            hz: None,
+            times: TIMES,
+        };
+        let found = find(&request, &|_, _| ()).unwrap();
+        let of = found.found.as_ref().unwrap_or_else(|| panic!("{id} is never worse than {other}"));
+        assert!(of.worse >= 5.0 && of.idle_periods <= LONGEST);
+        let mut report = idlewise_findings::counterexample(&found);
+        report.footer.clear();
+        report.preamble.clear();
+        let states: Vec<String> = of.machine.states.iter().map(|s| s.name.clone()).collect();
+        report.tables.remove(0);
+        report.tables[0].title.clear();
+        let table = report.render(Format::Markdown, &found).unwrap();
+        out += &format!(
+            "\nAgainst [{other}]({other}.md): {:.1} % more, {} idle periods in {TIMES} rounds on `{}`, {} ({}), HZ {}.\nThe last \
+             round, state and tick:\n\n{}\n\n```\nidlewise counterexample {id} {other} --times {TIMES} --rounds {ROUNDS}\n```\n",
+            of.worse,
+            of.idle_periods,
+            of.machine.id,
+            of.machine.cluster,
+            states.join(", "),
+            of.machine.hz,
+            table.trim(),
+        );
+    }
+    out
 }
 
 /// The governors based on `parent`, each with those based on it.

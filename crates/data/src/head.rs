@@ -4,7 +4,8 @@ use idlewise_columns::Kind;
 use crate::declared::Declared;
 use crate::said::Said;
 use crate::{
-    ab, advise, beside, boot, check, compare, diff, explain, info, reproduce, scored, simulate, top,
+    ab, advise, beside, boot, check, compare, corpus, counterexample, diff, explain, info, reproduce, scored,
+    simulate, top,
 };
 
 /// What is known of a table before there is a result.
@@ -54,6 +55,10 @@ pub fn tables() -> Vec<TableHead> {
             &[],
         ),
         of("simulate --beside", "a recording and a quantity", beside::COLUMNS, &[]),
+        of("corpus list", "a recording", corpus::LISTED, &[]),
+        of("corpus verify", "a recording", corpus::VERIFIED, &[]),
+        of("corpus run", "a recording and a governor", corpus::RAN, &[]),
+        of("counterexample", "equal idle periods that follow each other", counterexample::COLUMNS, &[]),
         of("check", "a violation, or a property without any", check::COLUMNS, &[]),
         of("reproduce", "a cell of a published table", reproduce::COLUMNS, &[]),
         of("ab", "a metric of a benchmark under an arm", ab::COLUMNS, &[]),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a command ends with.
 
+use idlewise_collect::CollectError;
+use idlewise_corpus::CorpusError;
 use idlewise_experiment::ExperimentError;
 use idlewise_files::new_file::WriteError;
 use idlewise_live::LiveError;
@@ -42,6 +44,21 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Command(e) => e.into(),
             e => Self::Error(e.to_string()),
         }
+    }
+}
+
+impl From<CollectError> for Failure {
+    fn from(e: CollectError) -> Self {
+        match e {
+            CollectError::Command(e) => e.into(),
+            e => Self::Error(e.to_string()),
+        }
+    }
+}
+
+impl From<CorpusError> for Failure {
+    fn from(e: CorpusError) -> Self {
+        Self::Error(e.to_string())
     }
 }
 

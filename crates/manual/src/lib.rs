@@ -4,6 +4,8 @@
 
 mod described;
 mod edition;
+pub mod examples;
+mod layout;
 mod notes;
 mod pages;
 mod python;
@@ -16,6 +18,7 @@ use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 
 pub use edition::Edition;
+pub use layout::{GROUPS, laid_out};
 
 use described::{Described, lower_first, sentences};
 

@@ -4,11 +4,14 @@
 use clap::{Arg, ArgAction, Command};
 
 /// The commands, by what one wants to do.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("What would other governors have done?", &["record", "replay", "compare", "explain", "score"]),
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "What would other governors have done?",
+        &["record", "replay", "compare", "counterexample", "explain", "score"],
+    ),
     ("This machine", &["advise", "ab", "top", "diff", "restore"]),
     ("Machines that are not here", &["simulate", "reproduce", "boot"]),
-    ("Recordings and files", &["info", "tape", "convert"]),
+    ("Recordings and files", &["info", "tape", "convert", "corpus"]),
     ("What there is", &["governors", "platform", "drive", "check", "schema"]),
 ];
 
@@ -16,7 +19,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
 const EXAMPLES: usize = 2;
 
 /// `command` with the help of itself and of all below it laid out.
-pub(crate) fn laid_out(command: Command) -> Command {
+#[must_use]
+pub fn laid_out(command: Command) -> Command {
     let groups = groups(&command);
     let template = "{about}\n\n{usage-heading} idlewise COMMAND ...{after-help}";
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -30,7 +34,7 @@ pub(crate) fn laid_out(command: Command) -> Command {
 fn groups(root: &Command) -> String {
     let line = |name: &&str| {
         let about = root.find_subcommand(name).and_then(Command::get_about);
-        format!("  {name:<10} {}\n", about.map(ToString::to_string).unwrap_or_default())
+        format!("  {name:<14} {}\n", about.map(ToString::to_string).unwrap_or_default())
     };
     let group = |(heading, names): &(&str, &[&str])| {
         format!("{heading}\n{}\n", names.iter().map(line).collect::<String>())
@@ -79,21 +83,4 @@ fn first_examples(long: &str) -> String {
         out.push(line);
     }
     out.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn every_command_is_in_one_group() {
-        let root = crate::command::Arguments::command();
-        let mut shown: Vec<&str> =
-            root.get_subcommands().filter(|c| !c.is_hide_set()).map(Command::get_name).collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        shown.sort_unstable();
-        grouped.sort_unstable();
-        assert_eq!(shown, grouped);
-    }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands below the options in the help of commands, and under EXAMPLES in their manual pages.
 
-pub(crate) const INFO: &str = "\
+/// Below the options of `idlewise info`.
+pub const INFO: &str = "\
 What does a trace hold, which CPUs can be used, and what is missing?
   idlewise info trace.dat
 The same for a program:
   idlewise info trace.dat --format json";
 
-pub(crate) const REPLAY: &str = "\
+/// Below the options of `idlewise replay`.
+pub const REPLAY: &str = "\
 Compare governors on a recording, with the oracle as the bound:
   idlewise replay trace.dat \\
       --governor menu,teo,teo-util,oracle
@@ -31,7 +33,8 @@ Keep the result, and repeat it later:
 
 Exit status: 0 success, 2 failure.";
 
-pub(crate) const COMPARE: &str = "\
+/// Below the options of `idlewise compare`.
+pub const COMPARE: &str = "\
 Where do two governors differ, and what does it cost?
   idlewise compare --governor teo-6.1,teo-util trace.dat
 The same as a test; the exit status is 1 if a condition holds:
@@ -39,7 +42,8 @@ The same as a test; the exit status is 1 if a condition holds:
       --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
 ";
 
-pub(crate) const EXPLAIN: &str = "\
+/// Below the options of `idlewise explain`.
+pub const EXPLAIN: &str = "\
 One decision: the last one at or before a time of the recording, or after so many seconds of it:
   idlewise explain trace.dat --governor teo-util \\
       --at 4816.25
@@ -53,13 +57,15 @@ A row of a golden file:
 
 Exit status: 0 success, 2 failure.";
 
-pub(crate) const SCHEMA: &str = "\
+/// Below the options of `idlewise schema`.
+pub const SCHEMA: &str = "\
 What fields does a result have, and of which types?
   idlewise schema replay
 The same as a file, for a validator of JSON Schema 2020-12:
   idlewise schema replay > replay.schema.json";
 
-pub(crate) const SCORE: &str = "\
+/// Below the options of `idlewise score`.
+pub const SCORE: &str = "\
 How good were the kernel's own choices, by CPU?
   idlewise score trace.dat --per cpu
 Check the trace against the kernel's counters:
@@ -67,14 +73,16 @@ Check the trace against the kernel's counters:
 
 Exit status: 0 success, 1 the trace differs from the counters, 2 failure.";
 
-pub(crate) const TAPE: &str = "\
+/// Below the options of `idlewise tape`.
+pub const TAPE: &str = "\
 Keep what governors would have seen of a trace; the tape is replayed like the trace:
   idlewise tape trace.dat -o trace.tape
   idlewise replay trace.tape --governor menu,teo-util
 
 Exit status: 0 success, 2 failure.";
 
-pub(crate) const SIMULATE: &str = "\
+/// Below the options of `idlewise simulate`.
+pub const SIMULATE: &str = "\
 A workload that ships with idlewise, on a phone, where a late wakeup delays later work:
   idlewise simulate frames --platform pixel6 \\
       --governor menu-6.1,teo-util
@@ -91,14 +99,16 @@ Compare the simulation with recordings of real runs of the workload:
 
 Exit status: 0 success, 2 failure.";
 
-pub(crate) const REPRODUCE: &str = "\
+/// Below the options of `idlewise reproduce`.
+pub const REPRODUCE: &str = "\
 Which published tables can be repeated, and how well does each come out?
   idlewise reproduce --list
   idlewise reproduce
 One of them, number by number:
   idlewise reproduce rk3399-fio";
 
-pub(crate) const DRIVE: &str = "\
+/// Below the options of `idlewise drive`.
+pub const DRIVE: &str = "\
 Does a governor decide as a kernel's compiled code decided?
   idlewise drive --governor teo-6.1 \\
       --golden decisions.csv.gz
@@ -108,7 +118,8 @@ Does it repeat the choices of a live kernel, of which `idlewise record --inputs`
 
 Exit status: 0 all decisions are the same, 1 some differ, 2 failure.";
 
-pub(crate) const CHECK: &str = "\
+/// Below the options of `idlewise check`.
+pub const CHECK: &str = "\
 Does a governor keep what every governor must keep?
   idlewise check ./mine.c
   idlewise check linux:6.12/teo --kernel-tree ~/linux-6.12
@@ -119,14 +130,16 @@ A KUnit test of what is found, as a patch for a kernel tree:
 
 Exit status: 0 no violation was found, 1 a property is violated, 2 failure.";
 
-pub(crate) const GOVERNORS: &str = "\
+/// Below the options of `idlewise governors`.
+pub const GOVERNORS: &str = "\
 List the governors; show the manual page and parameters of one:
   idlewise governors
   idlewise governors show teo-util
 The governors of a kernel tree:
   idlewise governors --kernel-tree ~/linux-6.12";
 
-pub(crate) const PLATFORM: &str = "\
+/// Below the options of `idlewise platform`.
+pub const PLATFORM: &str = "\
 List the machines; show the idle states and sources of one:
   idlewise platform list
   idlewise platform show pixel6
@@ -135,7 +148,8 @@ Describe the running machine, and replay a trace on it:
   idlewise platform check mine.toml
   idlewise replay trace.dat --platform mine.toml";
 
-pub(crate) const BOOT: &str = "\
+/// Below the options of `idlewise boot`.
+pub const BOOT: &str = "\
 Boot a kernel with the governors in it on a virtual machine with the idle states of a phone, and compare its choices:
   idlewise boot run --platform pixel6 --workload frames \\
       --governor linux/menu,teo-6.1,teo-util
@@ -146,8 +160,45 @@ Add the governors to a kernel tree of your own, or remove them:
 
 Exit status: 0 success, 1 a test or a check of a run failed, 2 failure.";
 
-pub(crate) const RESTORE: &str = "\
+/// Below the options of `idlewise restore`.
+pub const RESTORE: &str = "\
 A session was killed; restore governors, disabled states and limits as they were, as root:
   idlewise restore
 
 Exit status: 0 success, 2 not everything could be restored.";
+
+/// Below the options of `idlewise corpus`.
+pub const CORPUS: &str = "\
+What do governors lose against the oracle, over many machines and loads?
+  idlewise corpus list
+  idlewise corpus run --governor menu,teo-6.1,teo
+Without what governors were tuned with; broken down:
+  idlewise corpus run --governor menu,teo --split test
+  idlewise corpus run --governor menu,teo --per workload
+Add a recording of your own to a corpus, scrubbed; give one to others:
+  idlewise corpus add trace.dat --to mine \\
+      --workload compile --basis measured \\
+      --licence CC0-1.0 --origin 'my laptop'
+  idlewise corpus scrub trace.dat -o trace.tape
+Download recordings, and compare them with their hashes:
+  idlewise corpus fetch list.txt --to mine
+  idlewise corpus verify mine
+
+Exit status: 0 success, 1 verify found a changed or missing file, 2 failure.";
+
+/// Below the options of `idlewise counterexample`.
+pub const COUNTEREXAMPLE: &str = "\
+When does one governor need 5 % more energy than another? The shortest tape found:
+  idlewise counterexample teo-6.1 teo --metric energy --by 5%
+In a recording; written as a tape, and replayed:
+  idlewise counterexample menu teo trace.dat \\
+      --tape worse.tape
+  idlewise replay worse.tape --governor teo,menu
+On one machine, in latency; as a workload for a real kernel:
+  idlewise counterexample teo teo-util \\
+      --metric latency_mean --by 20% \\
+      --platform rk3399 --rt-app worse.json
+  idlewise boot run --platform rk3399 \\
+      --workload rt-app --rt-app-file worse.json
+
+Exit status: 0 found, 1 none found, 2 failure.";

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Downloads files that a list names with their hashes. `curl` does the transfer; what arrives counts only with the right hash.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::CorpusError;
+use crate::hash::{hash_of, is_sha256};
+use crate::index::check_id;
+
+/// What a list of downloads says: lines of SHA-256, URL and, if it is not the URL's last part, the name of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchList {
+    pub downloads: Vec<Download>,
+}
+
+/// A file to download.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Download {
+    /// 64 hex digits.
+    pub sha256: String,
+    pub url: String,
+    /// Name in the folder.
+    pub name: String,
+}
+
+/// What became of a download.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// It was there with the right hash.
+    Already,
+    Arrived,
+}
+
+/// The beginnings of URLs that are fetched.
+const SCHEMES: [&str; 3] = ["https://", "http://", "file://"];
+/// What has not arrived whole ends in this; a later download goes on there.
+const PART: &str = "part";
+
+impl FetchList {
+    /// Reads the list at `path`. Empty lines and lines that begin with `#` do not count.
+    ///
+    /// # Errors
+    /// [`CorpusError::File`] with the line that cannot be read, and what was expected.
+    pub fn read(path: &Path) -> Result<Self, CorpusError> {
+        let text = idlewise_files::read_to_string(path).map_err(|e| CorpusError::file(path, e))?;
+        let mut downloads: Vec<Download> = Vec::new();
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            if line.trim_start().starts_with('#') {
+                continue;
+            }
+            let place = |why: String| CorpusError::file(path, format!("line {}: {why}", n + 1));
+            let download = Download::parse(line).map_err(place)?;
+            if downloads.iter().any(|d| d.name == download.name) {
+                let why = format!("{} is there twice; add another name after one URL", download.name);
+                return Err(place(why));
+            }
+            downloads.push(download);
+        }
+        if downloads.is_empty() {
+            return Err(CorpusError::file(path, "names nothing; expected lines of SHA256 URL [NAME]"));
+        }
+        Ok(Self { downloads })
+    }
+}
+
+impl Download {
+    fn parse(line: &str) -> Result<Self, String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (sha256, url, name) = match words.as_slice() {
+            [sha256, url] => (*sha256, *url, url.rsplit('/').next().unwrap_or(url)),
+            [sha256, url, name] => (*sha256, *url, *name),
+            _ => return Err(format!("{} words; expected SHA256 URL [NAME]", words.len())),
+        };
+        let sha256 = sha256.to_ascii_lowercase();
+        if !is_sha256(&sha256) {
+            return Err(format!(
+                "{sha256:?} is no SHA-256; expected 64 hex digits, as sha256sum prints them"
+            ));
+        }
+        if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+            return Err(format!("{url:?}: expected a URL that begins with {}", SCHEMES.join(", ")));
+        }
+        check_id(name).map_err(|why| format!("{why}; add a name after the URL"))?;
+        Ok(Self { sha256, url: url.to_owned(), name: name.to_owned() })
+    }
+}
+
+/// Downloads `download` into `folder`, which is there, and goes on where an earlier attempt ended. A file of the name that is
+/// there with another hash is not touched.
+///
+/// # Errors
+/// [`CorpusError::File`] when it cannot be had, or what arrived has another hash; that is removed.
+pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError> {
+    let path = folder.join(&download.name);
+    match hash_of(&path) {
+        Ok(hash) if hash.sha256 == download.sha256 => return Ok(Fetched::Already),
+        Ok(hash) => {
+            let why = format!(
+                "is there with SHA-256 {}; the list has {}: remove it, or give the download another name",
+                hash.sha256, download.sha256
+            );
+            return Err(CorpusError::file(&path, why));
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(CorpusError::file(&path, e)),
+    }
+    let part = part_of(&path);
+    let resumed = fs::symlink_metadata(&part).is_ok();
+    if !(resumed && arrived(&part)? == download.sha256) {
+        let whole = transfer(download, &part)?;
+        if resumed && !(whole && arrived(&part)? == download.sha256) {
+            // What was there was of another file, or more than it.
+            fs::remove_file(&part).map_err(|e| CorpusError::file(&part, e))?;
+            transfer(download, &part)?;
+        }
+    }
+    let found = arrived(&part)?;
+    if found != download.sha256 {
+        fs::remove_file(&part).map_err(|e| CorpusError::file(&part, e))?;
+        let why = format!(
+            "wrong hash: {found} arrived from {}, the list has {}; nothing is kept",
+            download.url, download.sha256
+        );
+        return Err(CorpusError::file(&path, why));
+    }
+    fs::rename(&part, &path).map_err(|e| CorpusError::file(&path, e))?;
+    Ok(Fetched::Arrived)
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().map(OsStr::to_owned).unwrap_or_default();
+    name.push(".");
+    name.push(PART);
+    path.with_file_name(name)
+}
+
+fn arrived(part: &Path) -> Result<String, CorpusError> {
+    hash_of(part).map(|hash| hash.sha256).map_err(|e| CorpusError::file(part, e))
+}
+
+/// curl's exit status where a server or file has nothing from the end of the part on.
+const NOT_RESUMED: [i32; 2] = [33, 36];
+/// Its exit status where a server refuses with a status of HTTP.
+const REFUSED: i32 = 22;
+
+/// Has curl put the file at `part`, from its end on. Whether it could go on there.
+fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
+    let there = fs::symlink_metadata(part);
+    if there.is_ok_and(|there| !there.is_file()) {
+        return Err(CorpusError::file(part, "is no ordinary file; remove it"));
+    }
+    let out = Command::new("curl")
+        .args(["--fail", "--location", "--silent", "--show-error", "--globoff"])
+        .args(["--proto", "=https,http,file", "--proto-redir", "=https,http"])
+        .args(["--connect-timeout", "30", "--speed-limit", "1", "--speed-time", "60", "--retry", "2"])
+        .args(["--continue-at", "-", "--output"])
+        .arg(part)
+        .args(["--", &download.url])
+        .stdin(Stdio::null())
+        .output();
+    let out = out.map_err(|e| CorpusError::File {
+        path: "curl".to_owned(),
+        why: format!("{e}; install it, it does the downloads"),
+    })?;
+    if out.status.success() {
+        // An empty file is none for curl.
+        if !part.exists() {
+            fs::write(part, b"").map_err(|e| CorpusError::file(part, e))?;
+        }
+        return Ok(true);
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    let code = out.status.code();
+    let no_range =
+        code.is_some_and(|code| NOT_RESUMED.contains(&code) || code == REFUSED && said.contains("416"));
+    if no_range && part.exists() {
+        return Ok(false);
+    }
+    let why = format!("{}: {}", download.url, said.trim());
+    Err(CorpusError::File { path: download.name.clone(), why })
+}

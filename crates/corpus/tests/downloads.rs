@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a download arrive whole, go on where it ended, and count only with the right hash?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use idlewise_corpus::{Download, FetchList, Fetched, fetch, hash_of};
+
+/// A file to download, and the folder for it; nothing where curl is missing.
+fn source() -> Option<(tempfile::TempDir, PathBuf, Download)> {
+    if Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("skipped: downloads: no curl");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("far.tape");
+    fs::write(&from, "0123456789".repeat(1000)).unwrap();
+    let to = folder.path().join("here");
+    fs::create_dir(&to).unwrap();
+    let sha256 = hash_of(&from).unwrap().sha256;
+    let url = format!("file://{}", from.display());
+    Some((folder, to, Download { sha256, url, name: "near.tape".to_owned() }))
+}
+
+#[test]
+fn a_file_arrives_once() {
+    let Some((_folder, to, download)) = source() else { return };
+    assert_eq!(fetch(&download, &to).unwrap(), Fetched::Arrived);
+    assert_eq!(hash_of(&to.join("near.tape")).unwrap().sha256, download.sha256);
+    assert_eq!(fetch(&download, &to).unwrap(), Fetched::Already);
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 1, "nothing else is left");
+}
+
+#[test]
+fn a_part_is_gone_on_with_whatever_is_in_it() {
+    let Some((_folder, to, download)) = source() else { return };
+    // Of the file; of another; all of it; more than it.
+    let whole = "0123456789".repeat(1000);
+    for part in [&whole[..4321], "something else", &whole, &format!("{whole}more")] {
+        fs::write(to.join("near.tape.part"), part).unwrap();
+        assert_eq!(fetch(&download, &to).unwrap(), Fetched::Arrived, "{} bytes", part.len());
+        fs::remove_file(to.join("near.tape")).unwrap();
+    }
+}
+
+#[test]
+fn a_wrong_hash_is_refused_and_nothing_kept() {
+    let Some((folder, to, download)) = source() else { return };
+    let wrong = Download { sha256: "0".repeat(64), ..download.clone() };
+    let why = fetch(&wrong, &to).unwrap_err().to_string();
+    assert!(why.contains("wrong hash") && why.contains(&download.sha256), "{why}");
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
+    fs::write(to.join("near.tape"), "mine").unwrap();
+    let why = fetch(&download, &to).unwrap_err().to_string();
+    assert!(why.contains("remove it"), "{why}");
+    assert_eq!(fs::read(to.join("near.tape")).unwrap(), b"mine");
+    let missing = Download {
+        url: format!("file://{}/nowhere", folder.path().display()),
+        name: "other".to_owned(),
+        ..download
+    };
+    let why = fetch(&missing, &to).unwrap_err().to_string();
+    assert!(why.contains("nowhere"), "{why}");
+}
+
+#[test]
+fn lists_are_read_or_refused_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list");
+    let read = |text: &str| {
+        fs::write(&path, text).unwrap();
+        FetchList::read(&path)
+    };
+    let hash = "ab".repeat(32);
+    let list =
+        read(&format!("# mine\n\n{hash} https://example.org/x/a.tape\n{hash} file:///b c.tape\n")).unwrap();
+    let names: Vec<&str> = list.downloads.iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, ["a.tape", "c.tape"]);
+    for (text, expected) in [
+        (String::new(), "names nothing"),
+        (format!("{hash}\n"), "line 1: 1 words"),
+        ("12 https://example.org/a\n".to_owned(), "line 1: \"12\" is no SHA-256"),
+        (format!("\n{hash} ftp://example.org/a\n"), "line 2: \"ftp://example.org/a\""),
+        (format!("{hash} https://example.org/..\n"), "cannot name a recording"),
+        (format!("{hash} file:///a\n{hash} file:///b a\n"), "line 2: a is there twice"),
+    ] {
+        let why = read(&text).unwrap_err().to_string();
+        assert!(why.contains(expected) && why.contains(&path.display().to_string()), "{why}");
+    }
+    assert!(FetchList::read(Path::new("/nowhere/list")).is_err());
+}

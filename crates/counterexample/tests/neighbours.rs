@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is there a short tape on which each version of TEO is worse than its neighbour, and does replay say so, too?
+
+use std::fs;
+use std::path::Path;
+
+use idlewise_counterexample::{Counterexample, CounterexampleRequest, LONGEST, MACHINES, Origin, find};
+use idlewise_governor::{Governor, Spec};
+use idlewise_recording::ReplaySetup;
+use idlewise_recording::candidate::Candidate;
+use idlewise_score::measure::ENERGY;
+use idlewise_study::replay::{ReplayRequest, replay};
+
+/// The lineage, oldest first.
+const VERSIONS: [&str; 6] = ["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo"];
+
+fn governor(id: &str) -> Candidate {
+    Candidate::of(Governor::find(&id.parse::<Spec>().unwrap()).unwrap())
+}
+
+fn drawn(rounds: u64) -> Origin {
+    let machines = MACHINES.iter().map(|id| idlewise_platform::find(id).unwrap()).collect();
+    Origin::Drawn { machines, seed: 1, rounds }
+}
+
+fn asked(a: &str, b: &str, origin: Origin) -> CounterexampleRequest {
+    CounterexampleRequest {
+        a: governor(a),
+        b: governor(b),
+        measure: ENERGY,
+        by: 5.0,
+        origin,
+        hz: None,
+        times: 1,
+    }
+}
+
+/// The change of the first governor's idle energy against the second's in a replay of the tape at `path`, %.
+fn replayed(path: &Path, a: &str, b: &str) -> f64 {
+    let request = ReplayRequest {
+        traces: vec![path.to_owned()],
+        setup: ReplaySetup::default(),
+        governors: vec![b.to_owned(), a.to_owned()],
+        ..ReplayRequest::default()
+    };
+    let report = replay(&request, &|_, _| ()).unwrap();
+    report.traces[0].governors[1].change.of(ENERGY)
+}
+
+fn write(found: &Counterexample, path: &Path) {
+    fs::write(path, idlewise_tape::file::write(&found.tape().unwrap()).unwrap()).unwrap();
+}
+
+#[test]
+fn neighbouring_versions_have_short_ones_that_replay_confirms() {
+    let folder = tempfile::tempdir().unwrap();
+    for pair in VERSIONS.windows(2) {
+        for (a, b) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+            let all = find(&asked(a, b, drawn(120)), &|_, _| ()).unwrap();
+            let found = all.found.as_ref().unwrap_or_else(|| unreachable!("{a} is never worse than {b}"));
+            assert!(found.idle_periods <= LONGEST && found.worse >= 5.0, "{a} {b}: {found:?}");
+            let path = folder.path().join(format!("{a}-{b}.tape"));
+            write(&all, &path);
+            let change = replayed(&path, a, b);
+            assert!((change - found.worse).abs() < 1e-9, "{a} {b}: {change} {}", found.worse);
+        }
+    }
+}
+
+#[test]
+fn habits_are_found_by_playing_the_same_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = CounterexampleRequest { times: 20, ..asked("teo-6.1", "teo", drawn(120)) };
+    let all = find(&request, &|_, _| ()).unwrap();
+    let found = all.found.as_ref().unwrap();
+    assert!(found.idle_periods == 20 * found.periods().len() && found.idle_periods <= LONGEST);
+    let path = folder.path().join("habit.tape");
+    write(&all, &path);
+    assert!((replayed(&path, "teo-6.1", "teo") - found.worse).abs() < 1e-9);
+}
+
+#[test]
+fn the_same_is_found_with_any_number_of_threads() {
+    let one = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| find(&asked("teo-6.1", "teo", drawn(60)), &|_, _| ()).unwrap())
+    };
+    let first = one(1);
+    assert!(first.found.is_some());
+    assert_eq!(first, one(3));
+}
+
+#[test]
+fn a_recording_has_one_that_is_a_part_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = find(&asked("teo-6.1", "teo", drawn(60)), &|_, _| ()).unwrap();
+    let path = folder.path().join("made.tape");
+    write(&drawn, &path);
+    let setup = Box::new(ReplaySetup::default());
+    let again = Origin::Recordings { traces: vec![path], setup };
+    let again = find(&asked("teo-6.1", "teo", again), &|_, _| ()).unwrap();
+    let (found, drawn) = (again.found.unwrap(), drawn.found.unwrap());
+    assert!(found.idle_periods <= drawn.idle_periods && found.worse >= 5.0);
+    assert_eq!(found.machine.id, drawn.machine.id);
+}
+
+#[test]
+fn what_has_no_better_way_is_refused_and_what_is_the_same_not_found() {
+    let idle = idlewise_score::measure::MEASURES.iter().find(|m| m.name == "idle").unwrap();
+    let refused = CounterexampleRequest { measure: idle, ..asked("teo", "teo-6.1", drawn(1)) };
+    let why = find(&refused, &|_, _| ()).unwrap_err().to_string();
+    assert!(why.contains("idle") && why.contains("which way is better"), "{why}");
+    let same = find(&asked("teo", "teo", drawn(20)), &|_, _| ()).unwrap();
+    assert!(same.found.is_none() && same.tape().is_none() && same.tried > 0);
+}
