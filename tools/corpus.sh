@@ -146,6 +146,9 @@ if wanted elsewhere; then
 	elsewhere juno-lisa juno sched-load Apache-2.0 LISA "$shared/traces/trace-dat/juno_sched_load_v6.dat"
 fi
 "$idlewise" corpus verify "$to"
+# As from corpus/, wherever it was made.
+from=$(realpath -m --relative-to="$to" "$shared") as=$(realpath -m --relative-to=corpus "$shared")
+sed -i "s|^file = \"$from/|file = \"$as/|" "$to/index.toml"
 if [ ${#refused[@]} -gt 0 ]; then
 	echo "refused: ${refused[*]}" >&2
 	exit 1
