@@ -70,11 +70,11 @@ impl Period {
     /// The idle period that waits for `event`; the one before was over at `before_ns`.
     pub(crate) fn of(event: &WorkloadEvent, before_ns: u64) -> Self {
         let timer_at_ns = event.hrtimer_at_ns.min(event.wheel_at_ns);
-        let woken_ns = event.at_ns.saturating_sub(event.start_ns);
+        let woken_ns = event.at_ns.saturating_sub(event.start_ns).min(LONGEST_NS);
         let timer_ns = timer_at_ns.saturating_sub(event.start_ns);
         let late = event.cause.is_timer() && timer_ns <= woken_ns;
         Self {
-            busy_ns: event.start_ns.saturating_sub(before_ns).min(LONGEST_BUSY_NS),
+            busy_ns: event.start_ns.saturating_sub(before_ns).min(LONGEST_NS),
             woken_ns,
             timer_ns: if late { Some(woken_ns) } else { (timer_at_ns < NEVER_AT_NS / 2).then_some(timer_ns) },
             util: event.util,
@@ -83,5 +83,6 @@ impl Period {
     }
 }
 
-/// No CPU of a sequence is busy longer, ns: governors do not see it, and a story gets no clearer by it.
-const LONGEST_BUSY_NS: u64 = 10_000_000_000;
+/// No CPU of a sequence is idle or busy longer, ns: a story gets no clearer by it, and a kept tick would come again and again in each of
+/// thousands of trials.
+const LONGEST_NS: u64 = 10_000_000_000;

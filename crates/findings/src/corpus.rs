@@ -20,7 +20,7 @@ pub fn corpus_list(corpus: &Corpus, entries: &[&Entry]) -> Report {
         many(entries.len(), "recording"),
         many(distinct(|e| &e.machine), "machine"),
         many(distinct(|e| &e.workload), "load"),
-        megabytes(entries.iter().map(|e| e.bytes).sum()),
+        megabytes(entries.iter().map(|e| e.bytes).fold(0, u64::saturating_add)),
     )));
     let mut t = table(&["recording", "basis", "split", "governor", "trust", "seconds", "idle periods"]);
     t.text_columns = 5;

@@ -21,6 +21,7 @@ pub fn say_rendered(text: &str) -> Result<(), Failure> {
     say_bytes(text.as_bytes())
 }
 
+/// The same of bytes, of a file that goes to standard output.
 pub fn say_bytes(bytes: &[u8]) -> Result<(), Failure> {
     if keep_said(bytes) {
         return Ok(());
