@@ -71,6 +71,8 @@ pub struct MachineHead {
     pub cpu: u32,
     pub hz: u32,
     pub states: Vec<StateHead>,
+    /// `mJ`, or `rel` where its powers are relative.
+    pub energy_unit: &'static str,
     /// What its energies depend on.
     pub energy_basis: String,
 }
@@ -178,6 +180,7 @@ impl Found {
                 cpu: place.cpu,
                 hz: place.hz,
                 states: cluster.table.states().iter().map(state).collect(),
+                energy_unit: energy,
                 energy_basis: format!("{}: {}", cluster.energy.grade.label(), cluster.energy.basis),
             },
             source,

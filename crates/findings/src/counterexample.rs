@@ -79,7 +79,7 @@ type Column<'c> = (String, Box<dyn Fn(&StoryRow) -> String + 'c>);
 
 /// Columns that say nothing are left out.
 fn rows(c: &Counterexample, found: &Found) -> Table {
-    let energy = |choice: &Choice| format!("{} {}", number(choice.energy), found_unit(found));
+    let energy = |choice: &Choice| format!("{} {}", number(choice.energy), found.machine.energy_unit);
     let own = |of: fn(&StoryRow) -> &Choice| move |r: &StoryRow| format!("{}, {}", of(r).chosen, of(r).tick);
     let all: Vec<Column<'_>> = vec![
         ("times".to_owned(), Box::new(|r| if r.times == 1 { String::new() } else { r.times.to_string() })),
@@ -106,10 +106,6 @@ fn rows(c: &Counterexample, found: &Found) -> Table {
     let mut t = table(title, &heads);
     t.rows = found.story.iter().map(|r| used.iter().map(|(_, cell)| cell(r)).collect()).collect();
     t
-}
-
-fn found_unit(found: &Found) -> &str {
-    if found.unit == "mJ" || found.unit == "rel" { &found.unit } else { "" }
 }
 
 fn nonzero(n: u16) -> String {
