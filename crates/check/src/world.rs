@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use idlewise_governor::{Choice, Device, GovernorError, Inputs, Instance, Loader, Slot};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
-use idlewise_model::{Breach, Entry, Ledger, TickGrid, WakeCause};
+use idlewise_model::{Breach, TickGrid, WakeCause};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -75,13 +75,6 @@ struct Cpu<'m> {
     now_ns: u64,
     /// The idle task was not switched out since the last idle period.
     in_visit: bool,
-}
-
-/// Nobody reads what happened: the decisions say it.
-struct NoLedger;
-
-impl Ledger for NoLedger {
-    fn entry(&mut self, _: &Entry) {}
 }
 
 /// A governor with a watch on what its select takes.
@@ -199,7 +192,7 @@ impl Cpu<'_> {
             handled_ns: start_ns + HANDLER_NS,
         };
         match step.end {
-            End::Rejected => self.idle.reject(chooser, start_ns, &mut NoLedger),
+            End::Rejected => self.idle.reject(chooser, start_ns, &mut ()),
             End::Aborted => self.idle.abort(chooser),
             End::Woken { after_ns, tick } => {
                 let by_tick =
@@ -228,7 +221,7 @@ impl Cpu<'_> {
                     cause,
                     tick_ran,
                 };
-                self.idle.leave(chooser, &left, &mut NoLedger);
+                self.idle.leave(chooser, &left, &mut ());
                 decision.reflected = u8::try_from(entered.state).ok();
                 decision.residency_ns = exit_at_ns.cast_signed() - start_ns.cast_signed();
                 decision.woken_ns = wake_at_ns - start_ns;

@@ -21,13 +21,19 @@ pub enum Build {
     /// With the undefined-behaviour and the address sanitizer in the form that kernels have. Signed sums do not wrap.
     /// What they find is in [`crate::Instance::take_faults`].
     Sanitized,
+    /// The basic blocks that it executes are counted, in the parameter [`Build::BLOCKS`].
+    Counted,
 }
 
 impl Build {
+    /// The parameter of a counted copy in which its number of executed basic blocks is.
+    pub const BLOCKS: &str = "idlewise_blocks";
+
     /// Flags of the compiler besides those of every governor.
     pub(crate) fn compile_flags(self) -> Vec<OsString> {
         let flags: &[&str] = match self {
             Self::Plain => &[],
+            Self::Counted => &["-fsanitize-coverage=trace-pc"],
             Self::Explaining => &["-DDEBUG"],
             // An optimiser may choose a value for a variable that has none before it is given one.
             Self::Zeroed => &["-O0", "-ftrivial-auto-var-init=zero"],
@@ -54,9 +60,12 @@ impl Build {
 
     /// What is linked besides.
     pub(crate) fn link_flags(self, shim: &Path) -> Vec<OsString> {
-        if self != Self::Sanitized {
-            return Vec::new();
+        match self {
+            Self::Sanitized => {
+                vec![format!("-DIDLEWISE_SHADOW={SHADOW}UL").into(), shim.join("sanitizer.c").into()]
+            }
+            Self::Counted => vec![shim.join("counter.c").into()],
+            Self::Plain | Self::Explaining | Self::Zeroed | Self::Patterned => Vec::new(),
         }
-        vec![format!("-DIDLEWISE_SHADOW={SHADOW}UL").into(), shim.join("sanitizer.c").into()]
     }
 }

@@ -75,16 +75,20 @@ pub(crate) fn unpack_governors(folder: &Path) -> io::Result<PathBuf> {
     unpack_files(&SOURCES, folder.join(format!("governors-{:032x}", hash_of(&SOURCES))))
 }
 
-fn unpack_files(files: &[(&str, &str)], to: PathBuf) -> io::Result<PathBuf> {
+/// Puts `files`, by their paths, below `to`, whole or not at all; those that are there as they should be are left alone.
+pub(crate) fn unpack_files(
+    files: &[(impl AsRef<str>, impl AsRef<[u8]>)],
+    to: PathBuf,
+) -> io::Result<PathBuf> {
     for (name, text) in files {
-        let path = to.join(name);
-        if fs::read(&path).is_ok_and(|is| is == text.as_bytes()) {
+        let (path, text) = (to.join(name.as_ref()), text.as_ref());
+        if fs::read(&path).is_ok_and(|is| is == text) {
             continue;
         }
         let parent = path.parent().unwrap_or(&to);
         fs::create_dir_all(parent)?;
         let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(text)?;
         file.persist(&path).map_err(|e| e.error)?;
     }
     Ok(to)

@@ -173,6 +173,23 @@ impl Workshop {
         Ok(folder.join(format!("{id}.c")))
     }
 
+    /// Keeps the files of a tree, by their paths in it, in a folder that has the same name whenever they are the same: what is
+    /// compiled of them need not be compiled again. Gives the folder.
+    ///
+    /// # Errors
+    /// There is no folder to keep them in, or it cannot be written to.
+    pub fn keep_tree(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf, GovernorError> {
+        let wrong = |why: String| GovernorError::Source { path: "kernel tree".to_owned(), why };
+        let mut all = Vec::new();
+        for (path, text) in files {
+            let size = text.len().to_le_bytes();
+            [path.as_bytes(), b"\0", &size, text].iter().for_each(|part| all.extend_from_slice(part));
+        }
+        let folder = self.cache().map_err(wrong)?.join(format!("tree-{:032x}", xxh3_128(&all)));
+        let shown = folder.display().to_string();
+        shim::unpack_files(files, folder).map_err(|e| wrong(format!("{shown}: {e}")))
+    }
+
     /// The first folder that is ours and can be written to.
     fn cache(&self) -> Result<PathBuf, String> {
         let mut tried = Vec::new();

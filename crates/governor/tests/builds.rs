@@ -72,3 +72,26 @@ fn what_a_variable_without_a_value_holds_is_up_to_the_build() {
     let (Some((zeroed, _)), Some((patterned, _))) = (zeroed, patterned) else { return };
     assert!(zeroed.iter().all(|c| c.0 == 0) && patterned.iter().all(|c| c.0 == 1), "{patterned:?}");
 }
+
+#[test]
+fn a_counted_build_counts_the_same_blocks_every_time_and_more_where_more_is_done() {
+    let blocks = |select: &str| {
+        let bench = Bench::new();
+        let governor = bench.governor(&Parts { select, ..Parts::default() }.text());
+        let counted = governor.built(Build::Counted).unwrap();
+        let count = || {
+            let params = counted.run(|loader| {
+                let mut instance = loader.load(TICK_NS)?;
+                ask(&mut instance, 20)?;
+                Ok(instance.params())
+            });
+            let found = params.unwrap().into_iter().find(|p| p.name == Build::BLOCKS).unwrap();
+            found.value.parse::<u64>().unwrap()
+        };
+        let once = count();
+        assert_eq!(once, count(), "{select}");
+        once
+    };
+    let (little, much) = (blocks(";"), blocks("for (volatile int i = 0; i < 10; i++)\n\t\t;"));
+    assert!(little > 0 && much >= little + 20 * 10, "{little} and {much}");
+}
