@@ -29,6 +29,6 @@ pub use overlay::{governor_count, install, kernel_file, remove};
 pub use process::Watch;
 pub use qemu::Qemu;
 pub use run::{Lab, Outcome, Run, WINDOW};
-pub use tree::{DEFAULT_VERSION, KernelTree, check_version};
+pub use tree::{DEFAULT_VERSION, KernelTree, check_version, source_folders};
 pub use user::UserGovernor;
 pub use workload::{WORKLOADS, Workload, workload};

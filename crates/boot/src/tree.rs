@@ -173,12 +173,14 @@ fn source_package(version: &str) -> Result<String, BootError> {
     }
 }
 
-/// The archive, where it is already: as Debian's package installs it, or in the folder of kernel sources that
-/// `IDLEWISE_KERNEL_SOURCES` names.
+/// Where kernels' sources of Debian's packages may be: the folder that `IDLEWISE_KERNEL_SOURCES` names, and that of the packages.
+pub fn source_folders() -> impl Iterator<Item = PathBuf> {
+    [env::var_os("IDLEWISE_KERNEL_SOURCES"), Some("/usr/src".into())].into_iter().flatten().map(PathBuf::from)
+}
+
+/// The archive, where it is already.
 fn installed(package: &str) -> Option<PathBuf> {
-    let folders = [env::var_os("IDLEWISE_KERNEL_SOURCES"), Some("/usr/src".into())];
-    let files = folders.into_iter().flatten().map(|f| Path::new(&f).join(format!("{package}.tar.xz")));
-    files.into_iter().find(|f| f.is_file())
+    source_folders().map(|f| f.join(format!("{package}.tar.xz"))).find(|f| f.is_file())
 }
 
 /// In a folder that a tree is unpacked into: what was downloaded for it.

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use idlewise_manual::examples;
 use idlewise_model::HZ;
 use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_report::Format;
@@ -10,7 +11,7 @@ use idlewise_report::Format;
 use crate::plot::PlotArg;
 pub(crate) use idlewise_study::replay::Per;
 
-use crate::{examples, schema};
+use crate::schema;
 
 /// The machine of recorded decisions where none is named.
 pub(crate) const RECORDED_DECISIONS_ON: &str = "kvm-guest";
@@ -380,7 +381,7 @@ pub(crate) struct TapeArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = CONVERT)]
+#[command(after_help = examples::CONVERT)]
 pub(crate) struct ConvertArgs {
     /// A trace in any supported format
     #[arg(value_name = "TRACE")]
@@ -410,17 +411,6 @@ pub(crate) enum ConvertTo {
     Text,
     Perfetto,
 }
-
-const CONVERT: &str = "\
-Look at a recording in the Perfetto UI (https://ui.perfetto.dev, \"Open trace file\"):
-  idlewise convert trace.dat -o trace.perfetto-trace
-With the choices of two governors as additional tracks:
-  idlewise convert trace.dat -o trace.perfetto-trace \\
-      --governor teo-6.1,teo-util --recorded-on pixel6
-As text, in the format of the kernel's own trace file:
-  idlewise convert trace.perfetto-trace -o trace.txt
-
-Events that idlewise does not understand keep their time, CPU, task and name, and lose their fields.";
 
 #[derive(Debug, Args)]
 #[command(after_help = examples::DRIVE)]

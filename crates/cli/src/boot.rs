@@ -14,12 +14,11 @@ use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::{MACHINE, OutputArgs, PageArgs, PerArg, PerChoice};
-use crate::examples;
 use crate::output::{Done, Failure, Progress, deliver, say, say_line, warn};
 use crate::page;
 
 #[derive(Debug, Args)]
-#[command(after_help = examples::BOOT)]
+#[command(after_help = idlewise_manual::examples::BOOT)]
 pub(crate) struct BootArgs {
     #[command(subcommand)]
     pub(crate) what: BootCommand,

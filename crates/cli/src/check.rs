@@ -14,7 +14,7 @@ use crate::output::{Done, Progress, check_new, deliver, say_beside, write_new};
 const SEQUENCES: u64 = 8;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::examples::CHECK)]
+#[command(after_help = idlewise_manual::examples::CHECK)]
 pub(crate) struct CheckArgs {
     /// The governor: one of ours, a C file, linux:6.12/teo
     ///
@@ -72,7 +72,7 @@ pub(crate) fn run(a: &CheckArgs) -> Done {
         let _progress = Progress::new("checking");
         check(&request, more).map_err(|e| e.to_string())?
     };
-    deliver(&a.output, &idlewise_view::check(&report), &report)?;
+    deliver(&a.output, &idlewise_posting::check(&report), &report)?;
     match (&a.kunit, &report.kunit) {
         (Some(path), Some(patch)) => {
             write_new(path, patch.as_bytes(), false)?;

@@ -8,6 +8,7 @@ use crate::args::{
     CompareArgs, ConvertArgs, DriveArgs, ExplainArgs, GovernorsArgs, InfoArgs, PlatformArgs, ReplayArgs,
     SchemaArgs, ScoreArgs, SelfDescribeArgs, SimulateArgs, TapeArgs,
 };
+use crate::bisect::BisectArgs;
 use crate::boot::BootArgs;
 use crate::check::CheckArgs;
 use crate::corpus::CorpusArgs;
@@ -17,6 +18,7 @@ use crate::load::LoadArgs;
 use crate::record::RecordArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::restore::RestoreArgs;
+use crate::review::ReviewArgs;
 use crate::top::TopArgs;
 
 /// A laboratory for Linux CPU idle governors: record, replay, simulate and compare them.
@@ -27,7 +29,7 @@ use crate::top::TopArgs;
     disable_version_flag = true,
     arg_required_else_help = true,
     max_term_width = 110,
-    after_help = EXAMPLES
+    after_help = idlewise_manual::examples::ALL
 )]
 pub(crate) struct Arguments {
     /// Print the version
@@ -39,53 +41,6 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
-
-const EXAMPLES: &str = "\
-Record this machine under a load, as root; then compare governors on the recording:
-  idlewise record -o trace.dat -- ./load
-  idlewise replay trace.dat \\
-      --governor menu,teo,teo-util,oracle
-How would governors do with this load on another machine? A trace that does not name its machine \
-needs --recorded-on:
-  idlewise replay trace.dat --governor menu,teo-util \\
-      --platform skylake-sp
-  idlewise replay mailed.dat --governor menu,teo-util \\
-      --platform skylake-sp --recorded-on kvm-guest
-What does a trace contain, and what did the kernel itself choose?
-  idlewise info trace.dat
-  idlewise score trace.dat --per cpu
-Where do two governors differ, what does it cost, and why? The exit status is 1 if a --fail-if holds:
-  idlewise compare --governor teo-6.1,teo-util trace.dat \\
-      --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
-  idlewise explain trace.dat --why-differ menu,teo-util
-Does a governor keep what every governor must keep?
-  idlewise check ./mine.c
-A governor of your own, and one from a kernel tree:
-  idlewise replay trace.dat \\
-      --governor new@./mine.c,old@linux:6.12/teo \\
-      --kernel-tree ~/linux-6.12
-Show a recording, and the choices of governors in it, in the Perfetto UI (https://ui.perfetto.dev):
-  idlewise convert trace.dat -o trace.perfetto-trace \\
-      --governor teo-6.1,teo-util
-Run a workload on a simulated machine, where a late wakeup delays later work; reproduce published tables:
-  idlewise simulate frames --platform pixel6 \\
-      --governor menu-6.1,teo-util --cpufreq schedutil \\
-      --repeat 5
-  idlewise reproduce rk3399-fio
-Watch the running machine, compare governors on it with a benchmark, and get advice on which \
-governor to use:
-  idlewise top
-  idlewise ab --governor menu,teo -- ./benchmark
-  idlewise advise -- ./load
-Run governors in a real kernel, on a virtual machine with the idle states of a phone:
-  idlewise boot run --platform pixel6 --workload frames \\
-      --governor linux/menu,teo-6.1,teo-util
-Show a governor's manual page and parameters:
-  idlewise governors show teo-util
-
-Exit status: 0 success, 1 a comparison found a difference, 2 failure. If a recording holds the \
-inputs and choices of the kernel's governor, replay also compares them with those of the same \
-governor in user space.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -161,6 +116,14 @@ pub(crate) enum Command {
     /// A corpus is a folder of recordings with an index: machine, load, origin, licence, grades, hash, and a split into
     /// train, validation and test by machine.
     Corpus(CorpusArgs),
+    /// Judge a patch series on recordings, patch by patch
+    ///
+    /// Each patch is applied to the governors, compiled, checked, replayed and simulated. No kernel is built.
+    Review(ReviewArgs),
+    /// Find the commit or version that moved a number
+    ///
+    /// Only governors are taken from each commit. No kernel is built.
+    Bisect(BisectArgs),
     /// List the governors, or show one's manual page
     ///
     /// The page tells the parameters, too.
@@ -178,7 +141,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     SelfDescribe(SelfDescribeArgs),
     /// Restore what a session that died had changed
-    #[command(aliases = ["put-back", "guard-session"], after_help = crate::examples::RESTORE)]
+    #[command(aliases = ["put-back", "guard-session"], after_help = idlewise_manual::examples::RESTORE)]
     Restore(RestoreArgs),
 }
 

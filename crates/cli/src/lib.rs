@@ -7,6 +7,7 @@ mod advise;
 mod again;
 mod answer;
 mod args;
+mod bisect;
 mod boot;
 mod call;
 mod check;
@@ -32,6 +33,7 @@ mod record;
 mod replay;
 mod reproduce;
 mod restore;
+mod review;
 mod schema;
 mod score;
 mod simulate;
@@ -127,6 +129,8 @@ fn run(command: Command) -> Done {
         Command::Check(a) => check::run(&a),
         Command::Corpus(a) => corpus::run(a.what),
         Command::Counterexample(a) => counterexample::run(&a),
+        Command::Review(a) => review::run(&a),
+        Command::Bisect(a) => bisect::run(&a),
         Command::Governors(a) => governors::run(&a),
         Command::Platform(a) => platform::run(&a),
         Command::Boot(a) => boot::run(a.what),

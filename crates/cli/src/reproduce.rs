@@ -11,14 +11,13 @@ use idlewise_reproduce::{
 use idlewise_view as view;
 
 use crate::args::{OutputArgs, PageArgs};
-use crate::examples;
 use crate::output::{Done, Failure, Progress, check_new, deliver, none_failed, say_line};
 use crate::page;
 
 const DRAWN: &str = "Samples of what was not published";
 
 #[derive(Debug, Args)]
-#[command(after_help = examples::REPRODUCE)]
+#[command(after_help = idlewise_manual::examples::REPRODUCE)]
 pub(crate) struct ReproduceArgs {
     /// Experiments that ship with idlewise, documents by number, or files [default: all]
     ///

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 13] = [
+const DOCUMENTS: [(&str, Part); 15] = [
     ("README.md", Part::Table),
     ("docs/guide/ten-minutes.md", Part::Table),
     ("docs/guide/judge-a-patch.md", Part::Table),
@@ -22,6 +22,8 @@ const DOCUMENTS: [(&str, Part); 13] = [
     ("docs/guide/looking-at-a-trace.md", Part::Whole),
     ("docs/guide/watching.md", Part::Whole),
     ("docs/guide/check.md", Part::Whole),
+    ("docs/guide/review.md", Part::Whole),
+    ("docs/guide/bisect.md", Part::Whole),
 ];
 
 /// Commands whose result begins with what it depends on: what a table needs no more than once in a page.
@@ -43,13 +45,14 @@ fn printed(command: &str, part: Part) -> String {
     let place = format!("{}/", folder.path().display());
     let (run, filter) =
         command.split_once(" | ").map_or((command, None), |(run, filter)| (run, Some(filter)));
-    let mut args: Vec<String> = run.split_whitespace().skip(2).map(str::to_owned).collect();
+    let mut args: Vec<String> = shlex::split(run).unwrap().split_off(2);
     if let Some(at) = args.iter().position(|arg| arg == "-o") {
         args[at + 1].insert_str(0, &place);
     }
     let o = Command::new(env!("CARGO_BIN_EXE_idlewise")).args(args).current_dir(root()).output().unwrap();
     // What `check` finds is a result, too.
-    let found = command.contains("idlewise check ") && o.status.code() == Some(1);
+    let finds = ["idlewise check ", "idlewise bisect "].iter().any(|c| command.contains(c));
+    let found = finds && o.status.code() == Some(1);
     assert!(o.status.success() || found, "{command}: {}", String::from_utf8_lossy(&o.stderr));
     let all = String::from_utf8(o.stdout).unwrap().replace(&place, "");
     if let Some(filter) = filter {

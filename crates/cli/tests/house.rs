@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floor of each room, from the drawing in ARCHITECTURE.md.
-const FLOORS: [(&str, u32); 48] = [
+const FLOORS: [(&str, u32); 50] = [
     ("checkout", 1),
     ("columns", 1),
     ("files", 1),
@@ -48,9 +48,11 @@ const FLOORS: [(&str, u32); 48] = [
     ("experiment", 9),
     ("testkit", 9),
     ("reproduce", 10),
+    ("review", 10),
     ("data", 11),
     ("findings", 12),
     ("page", 12),
+    ("posting", 12),
     ("view", 12),
     ("screen", 13),
     ("host", 13),

@@ -36,6 +36,7 @@ mod power_limits;
 mod recording;
 mod reference;
 mod reports;
+mod reviewing;
 mod schemas;
 mod surroundings;
 mod untrusted;

@@ -199,7 +199,9 @@ fn results_are_what_their_schemas_say() {
     let simulated = folder.path().join("simulated.txt").display().to_string();
     let timer = ["simulate", "timer", "--platform", "rk3399", "--seconds", "1"];
     printed(&[&timer[..], &["--governor", "menu", "--write-trace", &simulated]].concat());
-    let runs: [&[&str]; 24] = [
+    let example = |name: &str| root().join("docs/guide/example").join(name).display().to_string();
+    let (series, patient) = (example("patient.mbox"), example("patient.c"));
+    let runs: [&[&str]; 26] = [
         &["replay", &mixed],
         &[
             "replay",
@@ -231,6 +233,8 @@ fn results_are_what_their_schemas_say() {
         &["drive", "--governor", "shallow", "--golden", &golden],
         &["check", "teo-util-v1", "--property", "disabled,shallow"],
         &["check", "deepest", "--property", "index"],
+        &["review", &series, "--base", &patient, "--recordings", &sleeps, "--platform", "pixel6"],
+        &["bisect", "teo-6.1", "teo", &mixed, "--platform", "pixel6", "--fail-if", "latency_mean < -10%"],
         &[
             "simulate",
             "timer",
@@ -357,6 +361,6 @@ fn the_pages_hold_the_schemas_that_the_command_prints() {
     let o = idlewise().args(["schema", "mood"]).output().unwrap();
     assert_eq!(o.status.code(), Some(2));
     let said = words(&o.stderr);
-    assert!(said.contains("mood") && said.contains("ab, advise, beside, check, compare"), "{said}");
+    assert!(said.contains("mood") && said.contains("ab, advise, beside, bisect, check, compare"), "{said}");
     assert_eq!(printed(&["schema", "boot"]), printed(&["schema", "lab"]), "its form has an older name");
 }

@@ -4,8 +4,8 @@ use idlewise_columns::Kind;
 use crate::declared::Declared;
 use crate::said::Said;
 use crate::{
-    ab, advise, beside, boot, check, compare, corpus, counterexample, diff, explain, info, reproduce, scored,
-    simulate, top,
+    ab, advise, beside, bisect, boot, check, compare, corpus, counterexample, diff, explain, info, reproduce,
+    review, scored, simulate, top,
 };
 
 /// What is known of a table before there is a result.
@@ -60,6 +60,8 @@ pub fn tables() -> Vec<TableHead> {
         of("corpus run", "a recording and a governor", corpus::RAN, &[]),
         of("counterexample", "equal idle periods that follow each other", counterexample::COLUMNS, &[]),
         of("check", "a violation, or a property without any", check::COLUMNS, &[]),
+        of("review", "a governor after a patch, a recording and a measure", review::COLUMNS, &[]),
+        of("bisect", "a version, and a recording", bisect::COLUMNS, &[]),
         of("reproduce", "a cell of a published table", reproduce::COLUMNS, &[]),
         of("ab", "a metric of a benchmark under an arm", ab::COLUMNS, &[]),
         of("advise", "a governor", advise::COLUMNS, &[]),

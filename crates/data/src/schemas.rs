@@ -16,6 +16,7 @@ use idlewise_machine::boot::{self, BootReport, SelfTest};
 use idlewise_machine::diff::{self, DiffReport};
 use idlewise_machine::record::{self, RecordReport};
 use idlewise_reproduce::{self as reproduce, ReproduceReport};
+use idlewise_review::{self as review, BisectReport, ReviewReport};
 use idlewise_study::compare::{self, CompareReport};
 use idlewise_study::info::{self, Info};
 use idlewise_study::replay::{self, ReplayReport};
@@ -29,10 +30,11 @@ use serde_json::Value;
 pub type Form = (&'static str, fn(&str) -> Schema);
 
 /// The forms of all results, by their names (`idlewise.NAME/VERSION`), each with its schema.
-pub const FORMS: [Form; 22] = [
+pub const FORMS: [Form; 24] = [
     (idlewise_ab::SCHEMA, of::<AbAnswer>),
     (advise::SCHEMA, of::<Advice>),
     (beside::SCHEMA, of::<BesideReport>),
+    (review::BISECT_SCHEMA, of::<BisectReport>),
     (check::SCHEMA, of::<CheckReport>),
     (compare::SCHEMA, of::<CompareReport>),
     (corpus::SCHEMA, of::<Index>),
@@ -48,6 +50,7 @@ pub const FORMS: [Form; 22] = [
     (record::SCHEMA, of::<RecordReport>),
     (replay::SCHEMA, of::<ReplayReport>),
     (reproduce::SCHEMA, of::<ReproduceReport>),
+    (review::SCHEMA, of::<ReviewReport>),
     (score::SCHEMA, of::<ScoreReport>),
     (simulate::SCHEMA, of::<SimulateReport>),
     (watch::SCHEMA, of::<Snapshot>),

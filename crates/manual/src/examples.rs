@@ -1,6 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands below the options in the help of commands, and under EXAMPLES in their manual pages.
 
+/// Below the list of commands.
+pub const ALL: &str = "\
+Record this machine under a load, as root; then compare governors on the recording:
+  idlewise record -o trace.dat -- ./load
+  idlewise replay trace.dat \\
+      --governor menu,teo,teo-util,oracle
+How would governors do with this load on another machine? A trace that does not name its machine \
+needs --recorded-on:
+  idlewise replay trace.dat --governor menu,teo-util \\
+      --platform skylake-sp
+  idlewise replay mailed.dat --governor menu,teo-util \\
+      --platform skylake-sp --recorded-on kvm-guest
+What does a trace contain, and what did the kernel itself choose?
+  idlewise info trace.dat
+  idlewise score trace.dat --per cpu
+Where do two governors differ, what does it cost, and why? The exit status is 1 if a --fail-if holds:
+  idlewise compare --governor teo-6.1,teo-util trace.dat \\
+      --fail-if 'too_deep > +1pp' --fail-if 'energy > +2%'
+  idlewise explain trace.dat --why-differ menu,teo-util
+Does a governor keep what every governor must keep?
+  idlewise check ./mine.c
+What does a patch series change, patch by patch?
+  idlewise review series.mbox --base ~/linux \\
+      --recordings ~/recordings
+A governor of your own, and one from a kernel tree:
+  idlewise replay trace.dat \\
+      --governor new@./mine.c,old@linux:6.12/teo \\
+      --kernel-tree ~/linux-6.12
+Show a recording, and the choices of governors in it, in the Perfetto UI (https://ui.perfetto.dev):
+  idlewise convert trace.dat -o trace.perfetto-trace \\
+      --governor teo-6.1,teo-util
+Run a workload on a simulated machine, where a late wakeup delays later work; reproduce published tables:
+  idlewise simulate frames --platform pixel6 \\
+      --governor menu-6.1,teo-util --cpufreq schedutil \\
+      --repeat 5
+  idlewise reproduce rk3399-fio
+Watch the running machine, compare governors on it with a benchmark, and get advice on which \
+governor to use:
+  idlewise top
+  idlewise ab --governor menu,teo -- ./benchmark
+  idlewise advise -- ./load
+Run governors in a real kernel, on a virtual machine with the idle states of a phone:
+  idlewise boot run --platform pixel6 --workload frames \\
+      --governor linux/menu,teo-6.1,teo-util
+Show a governor's manual page and parameters:
+  idlewise governors show teo-util
+
+Exit status: 0 success, 1 a comparison found a difference, 2 failure. If a recording holds the \
+inputs and choices of the kernel's governor, replay also compares them with those of the same \
+governor in user space.";
+
 /// Below the options of `idlewise info`.
 pub const INFO: &str = "\
 What does a trace hold, which CPUs can be used, and what is missing?
@@ -81,6 +132,18 @@ Keep what governors would have seen of a trace; the tape is replayed like the tr
 
 Exit status: 0 success, 2 failure.";
 
+/// Below the options of `idlewise convert`.
+pub const CONVERT: &str = "\
+Look at a recording in the Perfetto UI (https://ui.perfetto.dev, \"Open trace file\"):
+  idlewise convert trace.dat -o trace.perfetto-trace
+With the choices of two governors as additional tracks:
+  idlewise convert trace.dat -o trace.perfetto-trace \\
+      --governor teo-6.1,teo-util --recorded-on pixel6
+As text, in the format of the kernel's own trace file:
+  idlewise convert trace.perfetto-trace -o trace.txt
+
+Events that idlewise does not understand keep their time, CPU, task and name, and lose their fields.";
+
 /// Below the options of `idlewise simulate`.
 pub const SIMULATE: &str = "\
 A workload that ships with idlewise, on a phone, where a late wakeup delays later work:
@@ -129,6 +192,33 @@ A KUnit test of what is found, as a patch for a kernel tree:
   idlewise check ./mine.c --kunit found.patch
 
 Exit status: 0 no violation was found, 1 a property is violated, 2 failure.";
+
+/// Below the options of `idlewise review`.
+pub const REVIEW: &str = "\
+Judge a posted series on recordings, as a mail:
+  idlewise review series.mbox --base ~/linux \\
+      --recordings ~/recordings --format mail
+A branch of a kernel tree; versions of a file; on Debian's sources of a kernel:
+  idlewise review master..topic --base ~/linux \\
+      --recordings ~/recordings
+  idlewise review v1/teo.c v2/teo.c --base 6.12 \\
+      --recordings ~/recordings
+In CI: fail if a patch breaks a property, or makes something worse that is shown to be:
+  idlewise review master..HEAD --base . \\
+      --recordings ~/recordings --fail-if 'worse > 0' \\
+      --fail-if 'new_findings > 0' --fail-if 'problems > 0'
+";
+
+/// Below the options of `idlewise bisect`.
+pub const BISECT: &str = "\
+Which commit of a kernel tree raised the energy of teo on these recordings?
+  idlewise bisect v6.6 v6.12 trace.dat more/ \\
+      --kernel-tree ~/linux --governor teo \\
+      --fail-if 'energy > +2%'
+Which version of TEO, of those that ship with idlewise?
+  idlewise bisect teo-5.6 teo trace.dat \\
+      --fail-if 'latency_mean > +10%'
+";
 
 /// Below the options of `idlewise governors`.
 pub const GOVERNORS: &str = "\

@@ -9,6 +9,7 @@ mod compare;
 mod diff;
 mod replay;
 mod reproduce;
+mod review;
 mod simulate;
 
 use std::path::Path;
@@ -26,6 +27,7 @@ pub use compare::{compare, compare_hashes};
 pub use diff::diff;
 pub use replay::{replay, replay_hashes};
 pub use reproduce::reproduce;
+pub use review::{bisect_hashes, review, review_hashes};
 pub use simulate::simulate;
 
 /// What the page of every command has: all that the text shows, the JSON, and the command that made them.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serializer;
+use serde::{Serialize as _, Serializer};
 
 /// For `#[serde(serialize_with)]`: a path.
 pub fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
@@ -13,4 +13,9 @@ pub fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 /// For `#[serde(serialize_with)]`: several.
 pub fn paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(paths.iter().map(|p| p.to_string_lossy()))
+}
+
+/// For `#[serde(serialize_with)]`: one, or none.
+pub fn option<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|p| p.to_string_lossy()).serialize(to)
 }

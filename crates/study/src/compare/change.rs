@@ -79,6 +79,16 @@ impl MeasureChange {
         }
     }
 
+    /// The change in percentage points where it is one of shares, else in % of A.
+    #[must_use]
+    pub fn relative_or_points(&self) -> String {
+        match self.measure.unit {
+            Unit::Share if self.change.is_nan() => UNKNOWN.to_owned(),
+            Unit::Share => signed_points(self.change),
+            _ => self.relative(),
+        }
+    }
+
     /// The change in % of A.
     #[must_use]
     pub fn relative(&self) -> String {

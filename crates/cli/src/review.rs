@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use clap::Args;
+use idlewise_page as pages;
+use idlewise_posting as posting;
+use idlewise_review::{ReviewRequest, review};
+
+use crate::args::{DetailsArgs, OutputArgs, PageArgs};
+use crate::output::{Done, Progress, deliver_of, warn_lines};
+use crate::page;
+
+#[derive(Debug, Args)]
+#[command(after_help = help())]
+pub(crate) struct ReviewArgs {
+    /// The series: mbox, patches, folder of them, A..B, or C files
+    ///
+    /// An mbox may be packed by gzip, and hold a cover letter and answers. A..B are commits of the repository --base. C files are
+    /// versions of one governor.
+    #[arg(value_name = "SERIES", required = true)]
+    pub(crate) series: Vec<String>,
+    /// What it is for: a kernel tree, 6.12, or a C file
+    ///
+    /// A number is a version of Debian's kernel sources, in /usr/src or where IDLEWISE_KERNEL_SOURCES names.
+    #[arg(short, long, value_name = "TREE")]
+    pub(crate) base: String,
+    /// Recordings, and folders of them
+    #[arg(short, long, value_name = "PATH", num_args = 1.., required = true)]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Judge these governors [default: those that change]
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) governor: Vec<String>,
+    /// The machine to replay on [default: that of each recording]
+    #[arg(short, long, value_name = "PLATFORM")]
+    pub(crate) platform: Option<String>,
+    /// The machine that was recorded, of recordings that lack it
+    #[arg(long, value_name = "PLATFORM")]
+    pub(crate) recorded_on: Option<String>,
+    /// Do not simulate the workloads that ship with idlewise
+    #[arg(long)]
+    pub(crate) no_simulation: bool,
+    /// Also boot every version in a real kernel; recordings go to DIR
+    ///
+    /// On a virtual machine with the idle states of an RK3399, as `idlewise boot run` does: minutes, and a cross compiler.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) boot: Option<PathBuf>,
+    /// Exit with status 1 if this holds; may be repeated
+    ///
+    /// After any patch, against the base.
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) fail_if: Vec<String>,
+    /// Seed of random numbers and of checked sequences
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Also write the result to this file; may be repeated
+    ///
+    /// In the form of its ending: .json, .md, .csv, .parquet, .arrow. An existing file is not overwritten.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) also: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) all: DetailsArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+fn help() -> String {
+    let grammar = idlewise_review::condition_help();
+    let examples = idlewise_manual::examples::REVIEW;
+    format!("{examples}\n{grammar}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.")
+}
+
+pub(crate) fn run(a: &ReviewArgs) -> Done {
+    a.output.check()?;
+    a.page.check(&a.output)?;
+    let also: Vec<OutputArgs> =
+        a.also.iter().map(|file| OutputArgs { format: None, output: Some(file.clone()) }).collect();
+    also.iter().try_for_each(OutputArgs::check)?;
+    let request = ReviewRequest {
+        series: a.series.clone(),
+        base: a.base.clone(),
+        governors: a.governor.clone(),
+        recordings: a.recordings.clone(),
+        platform: a.platform.clone(),
+        recorded_on: a.recorded_on.clone(),
+        simulate: !a.no_simulation,
+        boot: a.boot.clone(),
+        fail_if: a.fail_if.clone(),
+        seed: a.seed,
+    };
+    let report = {
+        let progress = Progress::new("reading");
+        review(&request, &|what, done, of| progress.step(what, done, of))?
+    };
+    for to in std::iter::once(&a.output).chain(&also) {
+        deliver_of(&pages::review_hashes(&report), to, &posting::review(&report, a.all.details), &report)?;
+    }
+    if a.page.is_asked() {
+        let everything = posting::review(&report, true);
+        a.page.write(&pages::review(&report, page::source(&report, &everything)?))?;
+    }
+    if !a.output.is_shown() {
+        warn_lines(&idlewise_view::checks(&report.checks));
+    }
+    Ok(!report.failed())
+}

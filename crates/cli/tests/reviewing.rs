@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `idlewise review` and `idlewise bisect`: is a mail as wide as mails are, does the exit status say what was found, and does the
+//! script for a CI do what it says?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::common::{idlewise, words};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The example of the guide, with more arguments.
+fn example(more: &[&str]) -> Output {
+    let mut command = idlewise();
+    command.current_dir(root()).args(["review", "docs/guide/example/patient.mbox"]);
+    command.args(["--base", "docs/guide/example/patient.c", "--platform", "pixel6"]);
+    command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat"]).args(more);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_mail_is_plain_text_of_76_columns() {
+    let mail = words(&example(&["--format", "mail"]).stdout);
+    for line in mail.lines().filter(|line| !line.starts_with("command: ")) {
+        assert!(line.is_ascii() && line.chars().count() <= 76, "{line}");
+    }
+    for part in
+        [" base", " +1 ", " +2 ", " +3 ", "cpuidle: patient: Add a remark", "input (XXH3): patient +2 "]
+    {
+        assert!(mail.contains(part), "no {part:?} in {mail}");
+    }
+}
+
+#[test]
+fn threads_change_no_byte() {
+    let json = |threads: &str| {
+        let mut command = idlewise();
+        command.current_dir(root()).env("RAYON_NUM_THREADS", threads);
+        command.args(["review", "docs/guide/example/patient.mbox", "--base", "docs/guide/example/patient.c"]);
+        command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat", "-p", "pixel6"]);
+        let out = command.args(["--format", "json"]).output().unwrap();
+        assert!(out.status.success(), "{}", words(&out.stderr));
+        words(&out.stdout)
+    };
+    assert_eq!(json("1"), json("3"));
+}
+
+#[test]
+fn the_exit_status_is_that_of_conditions_and_all_forms_come_from_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (json, page, table) = (file("r.json"), file("r.html"), file("r.csv"));
+    let more = ["--fail-if", "energy > +1%", "--fail-if", "worse > 0", "--also", &json, "--also", &table];
+    let out = example(&[&more[..], &["--report", &page]].concat());
+    assert_eq!(out.status.code(), Some(1), "{}", words(&out.stderr));
+    let shown = words(&out.stdout);
+    assert!(shown.contains("failed energy > +1%: +2 patient: +"), "{shown}");
+    let result: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(result["checks"][0]["failed"], true);
+    assert_eq!(result["checks"][1]["failed"], false);
+    assert!(fs::read_to_string(&page).unwrap().contains("patch by patch"));
+    assert!(fs::read_to_string(&table).unwrap().starts_with("governor,row,patch,against,recording,"));
+    let again = example(&["--also", &json]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(words(&again.stderr).contains("exists"), "{}", words(&again.stderr));
+}
+
+#[test]
+fn a_version_of_debians_sources_is_a_base() {
+    let sources = std::env::var_os("IDLEWISE_KERNEL_SOURCES")
+        .map_or_else(|| root().join("target/kernel-sources"), PathBuf::from);
+    if !sources.join("linux-source-6.12/Makefile").is_file() {
+        eprintln!("skipped: no linux-source-6.12 (tools/kernel-sources.sh fetches it)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let teo = sources.join("linux-source-6.12/drivers/cpuidle/governors/teo.c");
+    let text = fs::read_to_string(teo).unwrap();
+    fs::write(folder.path().join("teo.c"), text.replace("#define DECAY_SHIFT\t3", "#define DECAY_SHIFT\t1"))
+        .unwrap();
+    let mut command = idlewise();
+    command.env("IDLEWISE_KERNEL_SOURCES", &sources).current_dir(root());
+    command.arg("review").arg(folder.path().join("teo.c")).args(["--base", "6.12", "--no-simulation"]);
+    let out = command.args(["--recordings", "tests/data/mixed.dat", "-p", "pixel6"]).output().unwrap();
+    let shown = words(&out.stdout);
+    assert!(shown.starts_with("teo of linux-6.12."), "{shown}{}", words(&out.stderr));
+    assert!(shown.contains("decisions differ from base in 1 of 1 recording"), "{shown}");
+}
+
+/// A kernel's repository with one governor, `patient`, and the series of the guide as commits after `base`.
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        let out =
+            Command::new("git").current_dir(folder.path()).args(identity).args(arguments).output().unwrap();
+        assert!(out.status.success(), "git {arguments:?}: {}", words(&out.stderr));
+    };
+    let governors = folder.path().join("drivers/cpuidle/governors");
+    fs::create_dir_all(&governors).unwrap();
+    fs::copy(root().join("docs/guide/example/patient.c"), governors.join("patient.c")).unwrap();
+    fs::write(folder.path().join("Makefile"), "VERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n")
+        .unwrap();
+    git(&["init", "-q", "-b", "master"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "Linux 7.1"]);
+    git(&["tag", "base"]);
+    git(&["am", "-q", root().join("docs/guide/example/patient.mbox").to_str().unwrap()]);
+    folder
+}
+
+#[test]
+fn the_script_for_a_ci_judges_a_branch() {
+    let tree = repository();
+    let bin = Path::new(env!("CARGO_BIN_EXE_idlewise")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let summary = tree.path().join("summary");
+    let script = |range: &str, more: &[&str]| {
+        let mut command = Command::new(root().join("contrib/ci/review.sh"));
+        command.current_dir(tree.path()).env("PATH", &path).env("GITHUB_STEP_SUMMARY", &summary);
+        command.arg(range).arg(root().join("tests/data/mixed.dat")).args(["-p", "pixel6", "--no-simulation"]);
+        command.args(more).output().unwrap()
+    };
+    let out = script("base..master", &[]);
+    let shown = words(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{shown}{}", words(&out.stderr));
+    assert!(shown.contains("| patient |") && shown.contains("cpuidle: patient: Add a remark"), "{shown}");
+    assert_eq!(fs::read_to_string(&summary).unwrap(), shown);
+    let result = fs::read_to_string(tree.path().join("idlewise-review.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["checks"][0]["expression"], "new_findings > 0");
+    assert_eq!(script("base..master", &["--fail-if", "energy > +1%"]).status.code(), Some(1));
+    assert_eq!(script("base..nowhere", &[]).status.code(), Some(2));
+    let nothing = script("master..master", &[]);
+    assert_eq!(
+        (nothing.status.code(), words(&nothing.stdout)),
+        (Some(0), "No governor changes in master..master.\n".into())
+    );
+}
+
+#[test]
+fn a_bisection_of_commits_names_the_patch_that_a_review_shows() {
+    let tree = repository();
+    let bisect = |condition: &str, more: &[&str]| {
+        let mut command = idlewise();
+        command.current_dir(root()).args([
+            "bisect",
+            "base",
+            "master",
+            "tests/data/mixed.dat",
+            "-p",
+            "pixel6",
+        ]);
+        command
+            .arg("--kernel-tree")
+            .arg(tree.path())
+            .args(["--fail-if", condition])
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let out = bisect("energy > +1%", &[]);
+    let shown = words(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{shown}{}", words(&out.stderr));
+    assert!(shown.contains("cpuidle: patient: Call fewer wakeups early"), "{shown}");
+    assert_eq!(bisect("energy > +50%", &[]).status.code(), Some(0));
+    assert_eq!(bisect("energy", &[]).status.code(), Some(2));
+    let result: Value =
+        serde_json::from_str(&words(&bisect("energy > +1%", &["-f", "json"]).stdout)).unwrap();
+    assert_eq!((&result["culprit"], &result["monotone"]), (&Value::from(2), &Value::from(true)));
+}

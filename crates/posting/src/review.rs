@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A series, patch by patch: a row for the base and one after each patch, then what each patch changes.
+
+use idlewise_explain::{Explanation, InputValue, Unit};
+use idlewise_report::{Line, Report, Table, duration, number, percent};
+use idlewise_review::{
+    Against, ExplainedPeriod, GovernorReview, PatchHead, RecordingChange, ReviewReport, Row,
+};
+
+use crate::effects::{NOTHING, at_least, cell, counted, signed, words};
+use crate::notes;
+
+/// Columns of the table, by the names of measures.
+const COLUMNS: [&str; 5] = ["energy", "latency_mean", "latency_p99", "too_deep", "too_shallow"];
+/// What is said of each patch, by the names of measures.
+const SAID: [&str; 5] = COLUMNS;
+/// What stands where runs are the same.
+const SAME: &str = "same";
+/// Files that a line names.
+const FILES: usize = 3;
+
+/// The table of each governor, then each patch with what it changes. `details` adds a table of all recordings.
+#[must_use]
+pub fn review(r: &ReviewReport, details: bool) -> Report {
+    let mut out = Report { data: Some(idlewise_data::review(r)), label: Some(6), ..Report::default() };
+    out.preamble.push(Line::plain(head(r)));
+    out.preamble.extend(r.notes.iter().map(|note| Line::new("note", note)));
+    for governor in &r.governors {
+        out.tables.push(rows(governor));
+        out.tables.extend(simulated(governor));
+        out.tables.extend(booted(governor));
+        if details {
+            out.tables.extend(recordings(governor));
+        }
+    }
+    for patch in &r.patches {
+        out.footer.push(Line::new(&patch.row, title(patch)));
+        out.footer.extend(about(r, patch).into_iter().map(|text| Line::new("", text)));
+    }
+    let failed = r.checks.iter().filter(|c| c.failed);
+    for check in failed {
+        let places: Vec<String> =
+            check.measured.iter().filter(|m| m.holds).map(|m| format!("{}: {}", m.place, m.words)).collect();
+        out.footer.push(Line::new("failed", format!("{}: {}", check.expression, places.join("; "))));
+    }
+    out.footer.extend(below(r, details));
+    out
+}
+
+fn head(r: &ReviewReport) -> String {
+    let names: Vec<&str> = r.governors.iter().map(|g| g.governor.as_str()).collect();
+    let what = if names.is_empty() { "no governor".to_owned() } else { names.join(", ") };
+    let commit = r.base_commit.as_ref().map_or_else(String::new, |c| format!(" ({c})"));
+    let patches = counted(r.patches.len(), "patch", "patches");
+    let recordings = counted(r.recordings.len(), "recording", "recordings");
+    let machines = counted(r.machines, "machine", "machines");
+    let platform = r.request.platform.as_ref().map_or_else(String::new, |p| format!(" as if on {p}"));
+    format!("{what} of {}{commit}, {patches}, on {recordings} of {machines}{platform}", r.base)
+}
+
+fn title(patch: &PatchHead) -> String {
+    let commit = patch.commit.as_ref().map_or_else(String::new, |c| format!("{c} "));
+    format!("{commit}{}", patch.name)
+}
+
+/// A row for the base, and one after each patch.
+fn rows(governor: &GovernorReview) -> Table {
+    let head = [
+        governor.governor.as_str(),
+        "differ",
+        "energy",
+        "latency",
+        "p99",
+        "too deep",
+        "too shallow",
+        "blocks",
+    ];
+    let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    for row in &governor.rows {
+        let mut cells = vec![row.row.clone()];
+        match (&row.same_as, &row.against_base, &row.problem) {
+            (Some(same), ..) => cells.push(format!("as {same}")),
+            (None, Some(against), problem) => {
+                if problem.is_some() {
+                    cells[0] += " !";
+                }
+                cells.push(format!("{}%", idlewise_report::share(against.differ_pct, 1)));
+                cells.extend(COLUMNS.map(|metric| {
+                    let effect = against.effects.iter().find(|e| e.metric == metric);
+                    effect.map_or_else(String::new, cell)
+                }));
+                cells.push(row.blocks_pct.map_or_else(|| "?".to_owned(), |pct| format!("{}%", signed(pct))));
+            }
+            (None, None, Some(_)) => cells.push("!".to_owned()),
+            (None, None, None) => {
+                cells.resize(head.len() - 1, String::new());
+                cells.push(row.blocks.map_or_else(|| "?".to_owned(), |n| format!("{n:.1}")));
+            }
+        }
+        cells.resize(head.len(), String::new());
+        t.rows.push(cells);
+    }
+    t
+}
+
+/// Simulated workloads: a column after each patch.
+fn simulated(governor: &GovernorReview) -> Option<Table> {
+    let rows: Vec<&Row> = governor.rows.iter().filter(|row| row.against_base.is_some()).collect();
+    let first = rows.first().filter(|row| !row.simulated.is_empty())?;
+    let head = ["simulated".to_owned(), "number".to_owned()];
+    let head = head.into_iter().chain(rows.iter().map(|row| row.row.clone())).collect();
+    let mut t = Table::new("", head);
+    t.text_columns = 2;
+    for (i, of) in first.simulated.iter().enumerate() {
+        let name = format!("{}, {}", of.workload, of.platform);
+        let of_row = |row: &&Row| {
+            row.simulated.get(i).map_or_else(String::new, |s| over_runs(s.change, s.half_width, "%"))
+        };
+        let cells: Vec<String> = rows.iter().map(of_row).collect();
+        if cells.iter().all(|cell| cell == SAME || cell == NOTHING) {
+            continue;
+        }
+        let number = of.number.split_once(": ").map_or(of.number.as_str(), |(_, name)| name);
+        t.rows.push([name, number.to_owned()].into_iter().chain(cells).collect());
+    }
+    (!t.rows.is_empty()).then_some(t)
+}
+
+/// A column for each measure, as a real kernel with each version scored.
+fn booted(governor: &GovernorReview) -> Option<Table> {
+    let of = governor.booted.as_ref()?;
+    let title = format!(
+        "booted: {} on {}, {} runs of {} s, Linux {}",
+        of.workload, of.platform, of.starts, of.seconds, of.kernel
+    );
+    let head = [governor.governor.as_str(), "energy", "latency", "p99", "too deep", "too shallow"];
+    let mut t = Table::new(title, head.map(str::to_owned).to_vec());
+    for row in &governor.rows {
+        let Some(booted) = row.booted.as_ref().filter(|_| row.against_base.is_some()) else { continue };
+        let change = |metric: &str| {
+            let number = booted.numbers.iter().find(|n| n.metric == metric);
+            number.map_or_else(String::new, |n| over_runs(n.change, n.half_width, n.unit))
+        };
+        let name = if booted.as_recorded { row.row.clone() } else { format!("{} ?", row.row) };
+        t.rows.push(std::iter::once(name).chain(COLUMNS.map(change)).collect());
+    }
+    Some(t)
+}
+
+/// A change over several runs with half the width of its interval.
+fn over_runs(change: Option<f64>, half_width: Option<f64>, unit: &str) -> String {
+    match (change, half_width) {
+        (Some(0.0), _) => SAME.to_owned(),
+        (Some(change), Some(width)) if change.abs() > width => {
+            at_least(change, unit, change - width, change + width)
+        }
+        (Some(_), Some(_)) => NOTHING.to_owned(),
+        (Some(change), None) => format!("{}{unit} ?", signed(change)),
+        (None, _) => "?".to_owned(),
+    }
+}
+
+/// Every recording after each patch, against the base.
+fn recordings(governor: &GovernorReview) -> Vec<Table> {
+    let table = |row: &Row| {
+        let against = row.against_base.as_ref().filter(|a| a.differing > 0)?;
+        let title = format!("{} {} against {}", row.row, governor.governor, against.row);
+        let head = ["recording", "differ", "energy", "latency", "p99", "too deep", "too shallow"];
+        let mut t = Table::new(title, head.map(str::to_owned).to_vec());
+        for on in &against.on {
+            let differ = format!("{}%", percent(on.waits.differ_pct));
+            let change = |metric: &str| {
+                let change = on.changes.iter().find(|c| c.measure.name == metric);
+                change.map_or_else(String::new, |c| c.relative_or_points())
+            };
+            let cells = [on.recording.clone(), differ].into_iter().chain(COLUMNS.map(change));
+            t.rows.push(cells.collect());
+        }
+        Some(t)
+    };
+    governor.rows.iter().filter_map(table).collect()
+}
+
+/// What a patch changes, in sentences.
+fn about(r: &ReviewReport, patch: &PatchHead) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(problem) = &patch.problem {
+        out.push(format!("{}; what follows is judged without it", problem.words("it", "")));
+    }
+    if !patch.not_judged.is_empty() {
+        let shown: Vec<&str> = patch.not_judged.iter().take(FILES).map(String::as_str).collect();
+        let more = patch.not_judged.len().saturating_sub(FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        out.push(format!("also changes {}{more}: not judged", shown.join(", ")));
+    }
+    let mut quiet = Vec::new();
+    for governor in &r.governors {
+        let Some(row) = governor.rows.iter().find(|row| row.row == patch.row) else { continue };
+        if row.same_as.is_some() && row.problem.is_none() {
+            quiet.push(governor.governor.as_str());
+            continue;
+        }
+        out.extend(of_row(governor, row, r.governors.len() > 1));
+    }
+    if r.governors.is_empty()
+        || (!quiet.is_empty() && quiet.len() == r.governors.len() && patch.problem.is_none())
+    {
+        out.push("changes the code of no governor".to_owned());
+    }
+    out
+}
+
+fn of_row(governor: &GovernorReview, row: &Row, several: bool) -> Vec<String> {
+    let mut out = Vec::new();
+    let name = if several { format!("{}: ", governor.governor) } else { String::new() };
+    if let Some(problem) = &row.problem {
+        out.push(problem.words("!", &governor.governor));
+    }
+    if let Some(against) = &row.against_above {
+        out.push(format!("{name}{}", differences(against)));
+        if against.differing > 0 {
+            let said: Vec<String> = SAID
+                .iter()
+                .filter_map(|metric| against.effects.iter().find(|e| e.metric == *metric))
+                .map(words)
+                .collect();
+            out.push(said.join("; "));
+        }
+    }
+    if let Some(check) = &row.check {
+        for finding in &check.new {
+            let place = finding.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+            out.push(format!("{name}check: NEW: {}: {place}{}", finding.property, finding.what));
+        }
+        let properties = |all: &[idlewise_review::Finding]| {
+            let mut names: Vec<&str> = all.iter().map(|f| f.property).collect();
+            names.dedup();
+            names.join(", ")
+        };
+        if !check.mended.is_empty() {
+            out.push(format!("{name}check: mended: {}", properties(&check.mended)));
+        }
+    }
+    out.extend(row.periods.iter().map(|period| said(period, row)));
+    out
+}
+
+/// `decisions differ from +1 in 14 of 50 recordings, most in mixed.dat (12.3 % of wake events)`
+fn differences(against: &Against) -> String {
+    let (row, n, all) = (&against.row, against.differing, against.recordings);
+    if n == 0 {
+        return format!("every decision is that of {row}, in {}", counted(all, "recording", "recordings"));
+    }
+    let most = against.on.iter().fold(None::<&RecordingChange>, |most, on| match most {
+        Some(most) if most.waits.differ_pct >= on.waits.differ_pct => Some(most),
+        _ => Some(on),
+    });
+    let most = most.map_or_else(String::new, |on| {
+        format!(", most in {} ({} % of wake events)", on.recording, percent(on.waits.differ_pct))
+    });
+    format!("decisions differ from {row} in {n} of {}{most}", counted(all, "recording", "recordings"))
+}
+
+/// `mixed.dat, CPU 0 at 4816.217 s, idle for 9.1 ms: +1 chose ...`
+fn said(p: &ExplainedPeriod, row: &Row) -> String {
+    let energy = format!("{}{} {}", if p.energy < 0.0 { "" } else { "+" }, number(p.energy), p.energy_unit);
+    let later = if p.latency_ns < 0 { '-' } else { '+' };
+    let latency = format!("{later}{}", duration(p.latency_ns.unsigned_abs() as f64));
+    let inputs = ["sleep length", "latency limit", "utilisation"];
+    let inputs: Vec<String> = inputs.into_iter().filter_map(|name| input(&p.after, name)).collect();
+    format!(
+        "{}, CPU {} at {:.6} s, idle for {}: {} chose {}, {} {}; energy {energy}, latency {latency} ({} % of the \
+         recording's); {}",
+        p.recording,
+        p.cpu,
+        p.at_ns as f64 / 1e9,
+        duration(p.idle_ns as f64),
+        p.before.governor,
+        choice(&p.before),
+        row.row,
+        choice(&p.after),
+        percent(p.share_pct),
+        inputs.join(", ")
+    )
+}
+
+fn choice(e: &Explanation) -> String {
+    let state = usize::try_from(e.chosen.state).ok().and_then(|i| e.states.get(i));
+    let name = state.map_or_else(|| e.chosen.state.to_string(), |s| s.name.clone());
+    format!("{name}, tick {}", if e.chosen.stop_tick { "stopped" } else { "kept" })
+}
+
+/// An input of a decision; nothing where it says nothing.
+fn input(e: &Explanation, name: &str) -> Option<String> {
+    let given: &InputValue = e.inputs.iter().find(|i| i.name == name)?;
+    if given.is_none() {
+        return (name == "sleep length").then(|| "no timer".to_owned());
+    }
+    let value = match given.unit {
+        Unit::Ns => duration(given.value as f64),
+        Unit::Count | Unit::Flag | Unit::State => given.value.to_string(),
+    };
+    let known = given.confidence.filter(|known| *known != "recorded");
+    let known = known.map_or_else(String::new, |known| format!(" ({known})"));
+    (given.confidence != Some("assumed")).then(|| format!("{name} {value}{known}"))
+}
+
+/// What the numbers mean, and what they depend on.
+fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
+    let mut out: Vec<Line> = r.assumes.iter().map(|words| Line::new("note", words)).collect();
+    out.extend(notes::lines(&r.warnings, &r.left_out, details));
+    for g in &r.governors {
+        out.extend(
+            g.not_booted.iter().map(|why| Line::new("note", format!("{}: not booted: {why}", g.governor))),
+        );
+        if let Some(booted) = &g.booted {
+            out.push(Line::new(
+                "note",
+                "booted: each run has another start and load; ~: nothing is shown in this kernel",
+            ));
+            out.extend(booted.complaints.iter().map(|words| Line::new("note", words)));
+        }
+    }
+    out.extend(fidelity(r));
+    out.extend(energy(r));
+    if r.governors.iter().any(|g| g.rows.iter().any(|row| row.against_base.is_some())) {
+        let interval = if r.machines < 5 {
+            format!(
+                "?: no interval, since the recordings are of {} and 5 are needed",
+                counted(r.machines, "machine", "machines")
+            )
+        } else {
+            "> <: the end nearer to 0 of the 95 % interval, recordings resampled by machine; ~: nothing is shown"
+                .to_owned()
+        };
+        out.push(Line::plain(format!(
+            "changes against base, mean over recordings; less is better; {interval}"
+        )));
+        out.push(Line::plain(
+            "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
+        ));
+        if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
+            out.push(Line::plain(
+                "recordings: open loop, a late wakeup delays nothing; simulated: 5 runs of 2 s, a model; workloads of which \
+                 nothing is shown are left out",
+            ));
+        } else {
+            out.push(Line::plain("recordings are replayed in an open loop: a late wakeup delays nothing"));
+        }
+    }
+    out
+}
+
+/// How many of the kernels' own choices replay repeats.
+fn fidelity(r: &ReviewReport) -> Option<Line> {
+    let known = r.recordings.iter().filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
+    let mut known: Vec<f64> = known.collect();
+    known.sort_by(f64::total_cmp);
+    let (least, median) = (known.first()?, known.get(known.len() / 2)?);
+    let of = counted(known.len(), "recording", "recordings");
+    Some(Line::new(
+        "note",
+        format!(
+            "replay repeats {} % of the kernel's own choices (median of {of}; the least {} %)",
+            percent(*median),
+            percent(*least)
+        ),
+    ))
+}
+
+/// What energies are worth.
+fn energy(r: &ReviewReport) -> Option<Line> {
+    let mut grades: Vec<(&str, usize)> = Vec::new();
+    for h in &r.recordings {
+        match grades.iter_mut().find(|(grade, _)| *grade == h.energy_grade) {
+            Some((_, n)) => *n += 1,
+            None => grades.push((&h.energy_grade, 1)),
+        }
+    }
+    let words: Vec<String> = grades.iter().map(|(grade, n)| format!("{grade} ({n})")).collect();
+    (!words.is_empty()).then(|| Line::new("note", format!("energy, by recordings: {}", words.join("; "))))
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which commit, or which version of ours, moved a number: `idlewise bisect`.
+
+use std::path::PathBuf;
+
+use idlewise_model::Note;
+use idlewise_recording::CommandError;
+use idlewise_study::compare::Measured;
+use idlewise_study::condition::{Condition, measures, vocabulary};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::conditions::met;
+use crate::effect::{Effect, Shown};
+use crate::git::{Commit, Repository};
+use crate::patch::Problem;
+use crate::recordings;
+use crate::report::{Against, LeftOut, RecordingHead};
+use crate::results::{Results, replayed};
+use crate::runs;
+use crate::snapshot::Snapshot;
+use crate::versions::{Lineage, Of};
+
+/// Name and version of the result's form.
+pub const BISECT_SCHEMA: &str = "idlewise.bisect/1";
+
+/// Versions that ship with idlewise, in the order in which kernels, or postings, had them. docs/governors has each one's lineage.
+const LINEAGES: [&[&str]; 2] =
+    [&["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo"], &["menu-6.1", "menu"]];
+
+/// Two versions, and the condition that the later one meets.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct BisectRequest {
+    /// The earlier version: a revision of the kernel tree, or a governor that ships with idlewise.
+    pub good: String,
+    pub bad: String,
+    /// A git repository of a kernel; versions that ship with idlewise where nothing is given.
+    #[serde(serialize_with = "idlewise_recording::json_paths::option")]
+    #[schemars(with = "Option<PathBuf>")]
+    pub kernel_tree: Option<PathBuf>,
+    /// The governor in the tree; that which the commits change where nothing is given.
+    pub governor: Option<String>,
+    /// Traces, tapes, and folders of them.
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
+    pub recordings: Vec<PathBuf>,
+    /// The machine to replay on; that of each recording where nothing is given.
+    pub platform: Option<String>,
+    /// The machine that was recorded, of recordings that do not say it.
+    pub recorded_on: Option<String>,
+    /// What the bad version meets and the good one does not: `METRIC OP VALUE`.
+    pub fail_if: String,
+    pub seed: u64,
+}
+
+/// A number from one version to the next.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BisectReport {
+    /// [`BISECT_SCHEMA`].
+    pub schema: String,
+    pub version: String,
+    pub request: BisectRequest,
+    /// Its name in the tree: `teo`.
+    pub governor: String,
+    pub recordings: Vec<RecordingHead>,
+    /// Machines that the recordings are of.
+    pub machines: usize,
+    /// Recordings that say nothing.
+    pub left_out: Vec<LeftOut>,
+    /// What is assumed about recordings by hand.
+    pub assumes: Option<String>,
+    /// What makes recordings doubtful.
+    pub warnings: Vec<Note>,
+    /// XXH3-128 of the hashes of all recordings, in their order.
+    pub recordings_hash: String,
+    /// The good version, then each later one with other code.
+    pub steps: Vec<BisectStep>,
+    /// Commits between the two that do not change this governor's code.
+    pub without_change: usize,
+    /// The number of the first step from which on the condition holds to the end; nothing where the last does not meet it.
+    pub culprit: Option<usize>,
+    /// The condition holds from the culprit on, and at no step before it.
+    pub monotone: bool,
+    /// Versions before the culprit that cannot be judged: one of them may have moved the number.
+    pub suspects: Vec<String>,
+}
+
+/// A version on the way.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BisectStep {
+    /// The commit, or the governor's id.
+    pub name: String,
+    pub subject: String,
+    /// Why it is not judged.
+    pub problem: Option<Problem>,
+    /// The condition; nothing where it was not judged.
+    pub measured: Option<Measured>,
+    /// The condition's metric against the version before it.
+    pub effect: Option<Effect>,
+    /// Recordings in which a decision differs from the version before it.
+    pub differing: Option<usize>,
+}
+
+/// A version to look at.
+struct Candidate {
+    name: String,
+    subject: String,
+}
+
+/// Finds the version that moved a number. Every version with other code is replayed: that is cheap, and shows the way. `progress`
+/// hears what is being done, and how much of it is.
+///
+/// # Errors
+/// [`CommandError`] when a version, the repository or a recording cannot be read, the condition cannot be understood, or the good
+/// version meets it, too.
+pub fn bisect(
+    request: &BisectRequest,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<BisectReport, CommandError> {
+    let condition = Condition::read(&request.fail_if, &vocabulary())?;
+    let Some(measure) = measures().nth(condition.metric()) else {
+        unreachable!("a condition is about a measure that there is")
+    };
+    let files = recordings::named(&request.recordings)?;
+    progress("compiling", 0, 1);
+    let (lineage, candidates) = match &request.kernel_tree {
+        Some(_) => of_commits(request)?,
+        None => of_ours(request)?,
+    };
+    let setup = runs::setup(request.platform.as_ref(), request.recorded_on.as_ref(), request.seed);
+    let (runs, left_out) = replayed(&files, &setup, std::slice::from_ref(&lineage), progress)?;
+    let results = Results(&runs);
+    let mut report = BisectReport {
+        schema: BISECT_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: request.clone(),
+        governor: lineage.name.clone(),
+        recordings: results.heads(),
+        machines: results.machines(),
+        left_out,
+        assumes: results.assumptions(),
+        warnings: results.warnings(),
+        recordings_hash: results.hash(),
+        steps: Vec::new(),
+        without_change: 0,
+        culprit: None,
+        monotone: true,
+        suspects: Vec::new(),
+    };
+    let usable = |version| results.is_usable(0, version);
+    for (row, candidate) in candidates.into_iter().enumerate() {
+        let above = lineage.row_above(row, &usable);
+        let same =
+            row > 0 && above.is_some() && lineage.version(row) == above.and_then(|a| lineage.version(a));
+        if same {
+            report.without_change += 1;
+            continue;
+        }
+        let mut step = BisectStep {
+            name: candidate.name,
+            subject: candidate.subject,
+            problem: None,
+            measured: None,
+            effect: None,
+            differing: None,
+        };
+        match &lineage.rows[row] {
+            Of::Problem(problem) => step.problem = Some(problem.clone()),
+            Of::Version(version) => {
+                step.problem = results.misbehaviour(0, *version, None);
+                let pair = |other: Option<usize>| {
+                    let of = lineage.version(other?).filter(|_| usable(*version))?;
+                    results.against(0, String::new(), (of, *version))
+                };
+                let good: Option<Against> = pair(lineage.base_row(&usable).filter(|base| *base == 0));
+                step.measured = good.map(|a| met(&condition, &step.name, measure, &a));
+                let before = pair(above);
+                step.differing = before.as_ref().map(|a| a.differing);
+                step.effect = before.map(|a| results.effect(measure, &a));
+            }
+        }
+        report.steps.push(step);
+    }
+    report.judge()?;
+    Ok(report)
+}
+
+/// Versions that ship with idlewise, from the good to the bad.
+fn of_ours(request: &BisectRequest) -> Result<(Lineage, Vec<Candidate>), CommandError> {
+    let [good, bad] = [&request.good, &request.bad];
+    let place = |ids: &[&str], id: &String| ids.iter().position(|i| i == id);
+    let found = LINEAGES.iter().find_map(|ids| Some((*ids, place(ids, good)?, place(ids, bad)?)));
+    let all: Vec<String> = LINEAGES.iter().map(|ids| ids.join(", ")).collect();
+    let known = all.join("; or of ");
+    match found {
+        Some((ids, from, to)) if from < to => {
+            let ids = &ids[from..=to];
+            let name = ids.last().map_or("", |id| id.split('-').next().unwrap_or(id));
+            let candidate = |id: &&str| Candidate { name: (*id).to_owned(), subject: String::new() };
+            let mut candidates: Vec<Candidate> = ids.iter().map(candidate).collect();
+            let about =
+                |id: &str| idlewise_governor::catalog().iter().find(|g| g.id == id).map(|g| g.summary);
+            candidates.iter_mut().for_each(|c| c.subject = about(&c.name).unwrap_or("").to_owned());
+            Ok((Lineage::of_ours(name, ids)?, candidates))
+        }
+        Some(_) => {
+            let why = format!("{bad} is not later than {good}; the order is {known}");
+            Err(CommandError::argument("BAD", bad, why))
+        }
+        None => {
+            let why = format!(
+                "{good} and {bad} are no two versions of one lineage of {known}; commits of a kernel need --kernel-tree FOLDER"
+            );
+            Err(CommandError::conflict(&["GOOD", "BAD"], why))
+        }
+    }
+}
+
+/// The commits of a kernel's repository, from the good to the bad.
+fn of_commits(request: &BisectRequest) -> Result<(Lineage, Vec<Candidate>), CommandError> {
+    let Some(folder) = &request.kernel_tree else { unreachable!("asked only with a tree") };
+    let repository = Repository::open(folder)?;
+    let (good, bad) = (repository.commit(&request.good)?, repository.commit(&request.bad)?);
+    let (between, _) = repository.between(&good, &bad)?;
+    if between.is_empty() {
+        let why = format!(
+            "no commit after {} up to {} changes a governor; is GOOD the older one?",
+            request.good, request.bad
+        );
+        return Err(CommandError::conflict(&["GOOD", "BAD"], why));
+    }
+    let commits: Vec<Commit> = std::iter::once(good).chain(between).collect();
+    let trees: Vec<Snapshot> =
+        commits.iter().map(|commit| repository.snapshot(commit)).collect::<Result<_, _>>()?;
+    let name = governor(request, &trees)?;
+    let rows = commits.iter().map(|c| c.short().to_owned()).zip(&trees);
+    let lineage = Lineage::of(&name, rows)?;
+    if let Of::Problem(problem) = &lineage.rows[0] {
+        return Err(CommandError::conflict(&["GOOD"], problem.words(&request.good, &name)));
+    }
+    let candidate = |c: &Commit| Candidate { name: c.short().to_owned(), subject: c.subject.clone() };
+    Ok((lineage, commits.iter().map(candidate).collect()))
+}
+
+/// The governor that is meant: the one that is asked for, or the only one that changes.
+fn governor(request: &BisectRequest, trees: &[Snapshot]) -> Result<String, CommandError> {
+    let changed: Vec<String> = trees.windows(2).flat_map(|pair| pair[1].changed_from(&pair[0])).collect();
+    let mut names: Vec<String> = trees.iter().flat_map(|t| t.governors().map(str::to_owned)).collect();
+    names.sort();
+    names.dedup();
+    if let Some(name) = &request.governor {
+        if names.contains(name) {
+            return Ok(name.clone());
+        }
+        let why = format!("the tree has no such governor; it has: {}", names.join(", "));
+        return Err(CommandError::option("--governor", name, why));
+    }
+    names.retain(|name| changed.contains(&crate::snapshot::file_of(name)));
+    match names.as_slice() {
+        [one] => Ok(one.clone()),
+        all => {
+            let why = format!("the commits change {}: name one with --governor", all.join(", "));
+            Err(CommandError::not_given("--governor", why))
+        }
+    }
+}
+
+impl BisectReport {
+    /// Finds the culprit among the steps.
+    fn judge(&mut self) -> Result<(), CommandError> {
+        let holds: Vec<(usize, bool)> = self
+            .steps
+            .iter()
+            .enumerate()
+            .filter_map(|(i, s)| Some((i, s.measured.as_ref()?.holds)))
+            .collect();
+        if let Some((0, true)) = holds.first() {
+            let step = &self.steps[0];
+            let words = step.measured.as_ref().map_or("", |m| m.words.as_str());
+            let why = format!(
+                "{} meets {} itself ({words}): there is nothing to find",
+                step.name, self.request.fail_if
+            );
+            return Err(CommandError::conflict(&["GOOD", "--fail-if"], why));
+        }
+        if holds.last().is_none_or(|(_, holds)| !holds) {
+            self.monotone = holds.iter().all(|(_, holds)| !holds);
+            return Ok(());
+        }
+        let last_good = holds.iter().rposition(|(_, holds)| !holds);
+        let Some((before, first)) = last_good.and_then(|at| Some((holds[at].0, holds.get(at + 1)?.0))) else {
+            return Ok(());
+        };
+        self.culprit = Some(first);
+        self.monotone = holds.iter().all(|(at, holds)| *at >= first || !holds);
+        self.suspects = self.steps[before + 1..first].iter().map(|s| s.name.clone()).collect();
+        Ok(())
+    }
+
+    /// How sure it is that the culprit moved the number, in words; nothing without a culprit.
+    #[must_use]
+    pub fn confidence(&self) -> Option<String> {
+        let effect = self.steps.get(self.culprit?)?.effect.as_ref()?;
+        let machines = match self.machines {
+            1 => "one machine".to_owned(),
+            n => format!("{n} machines"),
+        };
+        Some(match (effect.shown, effect.interval) {
+            (Shown::Less | Shown::More, Some(_)) => {
+                format!("sure: the 95 % interval of the step, over recordings of {machines}, does not hold 0")
+            }
+            (_, Some(_)) => {
+                format!(
+                    "not sure: the recordings, of {machines}, do not agree: the 95 % interval of the step holds 0"
+                )
+            }
+            (_, None) => format!(
+                "true of these recordings; not known of others: they are of {machines}, and an interval needs 5"
+            ),
+        })
+    }
+}

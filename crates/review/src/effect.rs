@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What recordings of several machines show of a change: a mean, its interval, and what can be said.
+
+use std::collections::BTreeMap;
+
+use idlewise_score::measure::DECIDING;
+use idlewise_score::{Better, Measure, Unit};
+use idlewise_stats::{Interval, resampled_mean};
+use idlewise_study::compare::MeasureChange;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A change of a measure over all recordings.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Effect {
+    /// The name of the measure that changes.
+    pub metric: &'static str,
+    /// "%" of the value before, or "pp" for shares.
+    pub unit: &'static str,
+    /// Mean over recordings; nothing where no recording tells it.
+    pub mean: Option<f64>,
+    /// Of 95 %, by resampling the machines of the recordings with replacement; nothing for fewer than five machines.
+    pub interval: Option<Interval>,
+    /// Recordings that tell it.
+    pub recordings: usize,
+    pub shown: Shown,
+    /// Whether it is shown that the measure is worse by no more than 1 % (or one percentage point): a one-sided test of 5 %.
+    /// Nothing where there is no interval, or where neither way is better.
+    pub not_worse: Option<bool>,
+}
+
+/// What the recordings show of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// It is the same in every recording.
+    Same,
+    /// The interval is below 0.
+    Less,
+    /// The interval is above 0.
+    More,
+    /// The interval holds 0.
+    Nothing,
+    /// The recordings are of too few machines for an interval.
+    NoInterval,
+}
+
+/// What nobody notices: % or percentage points.
+const MARGIN: f64 = 1.0;
+
+/// The measures that decide.
+pub(crate) fn measures() -> impl Iterator<Item = &'static Measure> {
+    DECIDING.into_iter()
+}
+
+impl Effect {
+    /// Of `changes`, each of a recording of the machine that it comes with.
+    pub(crate) fn of<'c>(
+        measure: &'static Measure,
+        changes: impl IntoIterator<Item = (&'c str, MeasureChange)>,
+    ) -> Self {
+        let is_share = measure.unit == Unit::Share;
+        let mut by_machine: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut same = true;
+        for (machine, change) in changes {
+            let value = if is_share { Some(change.change) } else { change.change_pct };
+            same &= change.a == change.b;
+            if let Some(value) = value.filter(|v| v.is_finite()) {
+                by_machine.entry(machine).or_default().push(value);
+            }
+        }
+        let groups: Vec<Vec<f64>> = by_machine.into_values().collect();
+        let values: Vec<f64> = groups.iter().flatten().copied().collect();
+        let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let interval = resampled_mean(&groups, 0.95);
+        let shown = match interval {
+            _ if same && mean.is_some() => Shown::Same,
+            None => Shown::NoInterval,
+            Some(i) if i.high < 0.0 => Shown::Less,
+            Some(i) if i.low > 0.0 => Shown::More,
+            Some(_) => Shown::Nothing,
+        };
+        let one_sided = resampled_mean(&groups, 0.90);
+        let not_worse = match (measure.better, one_sided) {
+            (Better::Less, Some(i)) => Some(i.high <= MARGIN),
+            (Better::More, Some(i)) => Some(i.low >= -MARGIN),
+            _ => None,
+        };
+        Self {
+            metric: measure.name,
+            unit: if is_share { "pp" } else { "%" },
+            mean,
+            interval,
+            recordings: values.len(),
+            shown,
+            not_worse,
+        }
+    }
+
+    /// Whether it is shown to be worse.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        let measure = measures().find(|m| m.name == self.metric);
+        match measure.map(|m| m.better) {
+            Some(Better::Less) => self.shown == Shown::More,
+            Some(Better::More) => self.shown == Shown::Less,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use idlewise_score::measure::ENERGY;
+
+    fn effect(of_machines: &[&[f64]]) -> Effect {
+        let names: Vec<String> = (0..of_machines.len()).map(|i| format!("m{i}")).collect();
+        let all = of_machines.iter().zip(&names).flat_map(|(values, name)| {
+            values.iter().map(move |v| (name.as_str(), MeasureChange::new(ENERGY, 100.0, 100.0 + v)))
+        });
+        Effect::of(ENERGY, all)
+    }
+
+    #[test]
+    fn what_is_shown_depends_on_machines_not_on_recordings() {
+        let same_way = effect(&[&[-4.0], &[-5.0], &[-3.0], &[-4.5], &[-4.0], &[-3.5]]);
+        assert_eq!((same_way.shown, same_way.not_worse), (Shown::Less, Some(true)));
+        assert!(!same_way.is_worse());
+        let one_machine = effect(&[&[-4.0, -4.1, -4.2, -3.9, -4.0, -4.0]]);
+        assert_eq!(
+            (one_machine.shown, one_machine.interval, one_machine.not_worse),
+            (Shown::NoInterval, None, None)
+        );
+        let both_ways = effect(&[&[-4.0], &[5.0], &[-3.0], &[4.5], &[-4.0], &[3.5]]);
+        assert_eq!((both_ways.shown, both_ways.not_worse), (Shown::Nothing, Some(false)));
+        let small = effect(&[&[0.1], &[-0.2], &[0.1], &[0.0], &[0.2]]);
+        assert_eq!((small.shown, small.not_worse), (Shown::Nothing, Some(true)));
+        let worse = effect(&[&[4.0], &[5.0], &[3.0], &[4.5], &[4.0], &[3.5]]);
+        assert!(worse.shown == Shown::More && worse.is_worse() && worse.not_worse == Some(false));
+    }
+
+    #[test]
+    fn the_same_and_the_unknown_are_told_apart() {
+        assert_eq!(effect(&[&[0.0], &[0.0]]).shown, Shown::Same);
+        let unknown = effect(&[]);
+        assert_eq!((unknown.shown, unknown.mean, unknown.recordings), (Shown::NoInterval, None, 0));
+    }
+}

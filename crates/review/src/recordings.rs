@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recordings that a user names: files, and folders of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use idlewise_recording::CommandError;
+
+use crate::report::LeftOut;
+
+/// How files in a folder end that are no recordings: what lies next to one.
+const NEXT_TO_ONE: [&str; 10] = ["toml", "md", "json", "csv", "sh", "py", "html", "png", "svg", "xz"];
+
+/// A file that may hold a recording.
+pub(crate) struct Named {
+    pub(crate) path: PathBuf,
+    /// What it is called.
+    pub(crate) name: String,
+    /// The user named it itself, not a folder that it is in.
+    pub(crate) by_user: bool,
+}
+
+/// The files that `given` names; what is in folders in the order of its names.
+pub(crate) fn named(given: &[PathBuf]) -> Result<Vec<Named>, CommandError> {
+    let mut out: Vec<Named> = Vec::new();
+    for path in given {
+        if path.is_dir() {
+            let mut inside = Vec::new();
+            below(path, &mut inside)?;
+            if inside.is_empty() {
+                return Err(CommandError::input(path, "the folder has no file that could be a recording"));
+            }
+            out.extend(inside.into_iter().map(|path| {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                Named { path, name, by_user: false }
+            }));
+        } else {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            out.push(Named { path: path.clone(), name, by_user: true });
+        }
+    }
+    // Files of one name in several folders are called by their paths.
+    let names: Vec<String> = out.iter().map(|n| n.name.clone()).collect();
+    for named in &mut out {
+        if names.iter().filter(|name| **name == named.name).count() > 1 {
+            named.name = named.path.display().to_string();
+        }
+    }
+    Ok(out)
+}
+
+fn below(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
+    let wrong = |e| CommandError::file(folder, e);
+    let mut entries: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        entries.push(entry.map_err(wrong)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        let hidden = path.file_name().is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if hidden || NEXT_TO_ONE.contains(&ending) {
+            continue;
+        }
+        // A link to a folder may lead around in circles.
+        if path.is_dir() && !path.is_symlink() {
+            below(&path, out)?;
+        } else if path.is_file() {
+            out.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What came of files, and those that are left out.
+pub(crate) type Sorted<'f, T> = (Vec<(&'f Named, T)>, Vec<LeftOut>);
+
+/// Sorts results: those that the user named must be readable, others are left out with the reason.
+pub(crate) fn sorted<T>(
+    results: Vec<(&Named, Result<T, CommandError>)>,
+) -> Result<Sorted<'_, T>, CommandError> {
+    let (mut used, mut left_out) = (Vec::new(), Vec::new());
+    for (named, result) in results {
+        match result {
+            Ok(value) => used.push((named, value)),
+            Err(e) if named.by_user => return Err(e),
+            Err(e) => left_out.push(LeftOut { name: named.name.clone(), why: e.to_string() }),
+        }
+    }
+    if used.is_empty() {
+        let first = left_out.first().map_or_else(String::new, |l| format!("; {}: {}", l.name, l.why));
+        let why = format!("none of {} files can be replayed{first}", left_out.len());
+        return Err(CommandError::option("--recordings", "FOLDER", why));
+    }
+    Ok((used, left_out))
+}

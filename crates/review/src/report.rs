@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is asked of a review, and what it answers.
+
+use std::path::PathBuf;
+
+use idlewise_explain::Explanation;
+use idlewise_model::{NotKnown, Note, known};
+use idlewise_recording::{FidelityHead, TraceHead};
+use idlewise_study::compare::{Check, MeasureChange, WaitCounts};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::effect::Effect;
+use crate::patch::Problem;
+
+/// Name and version of the result's form.
+pub const SCHEMA: &str = "idlewise.review/1";
+
+/// A series, what it is for, and how it is judged.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct ReviewRequest {
+    /// An mbox, files or a folder of patches; a range of commits; or C files.
+    pub series: Vec<String>,
+    /// A kernel tree, a version of Debian's kernel sources, or a C file.
+    pub base: String,
+    /// Governors to judge; all that the series changes where none is given.
+    pub governors: Vec<String>,
+    /// Traces, tapes, and folders of them.
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
+    pub recordings: Vec<PathBuf>,
+    /// The machine to replay on; that of each recording where nothing is given.
+    pub platform: Option<String>,
+    /// The machine that was recorded, of recordings that do not say it.
+    pub recorded_on: Option<String>,
+    /// Simulate the shipped workloads.
+    pub simulate: bool,
+    /// Boot all versions in a real kernel; the folder for the recordings.
+    #[serde(serialize_with = "idlewise_recording::json_paths::option")]
+    #[schemars(with = "Option<PathBuf>")]
+    pub boot: Option<PathBuf>,
+    /// Conditions that must not hold: `METRIC OP VALUE`.
+    pub fail_if: Vec<String>,
+    pub seed: u64,
+}
+
+/// A series, patch by patch.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ReviewReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    pub version: String,
+    pub request: ReviewRequest,
+    /// What the base is called: `linux-6.12.117`.
+    pub base: String,
+    /// The commit of the base, where the series is a range.
+    pub base_commit: Option<String>,
+    /// What to know of the series.
+    pub notes: Vec<String>,
+    pub patches: Vec<PatchHead>,
+    pub recordings: Vec<RecordingHead>,
+    /// Machines that the recordings are of.
+    pub machines: usize,
+    /// Recordings that say nothing.
+    pub left_out: Vec<LeftOut>,
+    /// What is assumed about recordings by hand.
+    pub assumes: Option<String>,
+    /// What makes recordings doubtful.
+    pub warnings: Vec<Note>,
+    /// XXH3-128 of the hashes of all recordings, in their order.
+    pub recordings_hash: String,
+    pub governors: Vec<GovernorReview>,
+    /// The conditions asked for.
+    pub checks: Vec<Check>,
+}
+
+/// A patch of the series.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct PatchHead {
+    /// "+2".
+    pub row: String,
+    /// Its subject, or the name of its file.
+    pub name: String,
+    pub commit: Option<String>,
+    /// Files that it changes and that are judged.
+    pub judged: Vec<String>,
+    /// Files that it changes and that are not.
+    pub not_judged: Vec<String>,
+    /// Why it is left out; the later ones are judged without it.
+    pub problem: Option<Problem>,
+}
+
+/// A recording that is used.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RecordingHead {
+    /// What it is called here.
+    pub name: String,
+    /// The machine that was recorded.
+    pub machine: String,
+    /// What its energies are worth, in short.
+    pub energy_grade: String,
+    pub head: TraceHead,
+    /// How far replay makes the kernel's own choices.
+    #[serde(flatten, serialize_with = "known::fidelity")]
+    #[schemars(with = "known::FidelityOrWhy<FidelityHead>")]
+    pub fidelity: Result<FidelityHead, NotKnown>,
+}
+
+/// A recording that is not used.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct LeftOut {
+    pub name: String,
+    pub why: String,
+}
+
+/// A governor that the series changes.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct GovernorReview {
+    /// Its name in the tree: `teo`.
+    pub governor: String,
+    /// Its file in the tree.
+    pub file: String,
+    /// What was booted, where that was asked for.
+    pub booted: Option<Booted>,
+    /// Why nothing was, though it was asked for.
+    pub not_booted: Option<String>,
+    /// The base, then one for each patch.
+    pub rows: Vec<Row>,
+}
+
+/// A governor after a patch.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Row {
+    /// "base", "+1".
+    pub row: String,
+    /// The earlier row with the same code; all that is said of that holds for this.
+    pub same_as: Option<String>,
+    /// Why it is not judged, or on some recordings only.
+    pub problem: Option<Problem>,
+    /// XXH3-128 of its source and the headers that it includes.
+    pub source_hash: Option<String>,
+    /// Violations of what every governor must keep.
+    pub check: Option<RowCheck>,
+    /// Basic blocks that a decision executes, mean over all recordings; and why it is not known.
+    pub blocks: Option<f64>,
+    /// The same above the base's, %.
+    pub blocks_pct: Option<f64>,
+    pub blocks_unknown: Option<String>,
+    /// What all patches so far change.
+    pub against_base: Option<Against>,
+    /// What this patch changes against the row above.
+    pub against_above: Option<Against>,
+    /// The idle periods that explain most of what this patch changes.
+    pub periods: Vec<ExplainedPeriod>,
+    /// Simulated workloads, against the base.
+    pub simulated: Vec<SimulatedChange>,
+    /// In a real kernel, against the base.
+    pub booted: Option<BootedChange>,
+}
+
+/// All versions of a governor in a real kernel.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Booted {
+    /// `uname -r` of the guest.
+    pub kernel: String,
+    pub platform: String,
+    pub workload: String,
+    /// How long, in seconds of the guest.
+    pub seconds: u32,
+    /// How often each version was booted.
+    pub starts: u32,
+    /// What guests found wrong.
+    pub complaints: Vec<String>,
+}
+
+/// What a kernel with the version did.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BootedChange {
+    /// Of each measure that decides.
+    pub numbers: Vec<BootedNumber>,
+    /// The same governor in user space makes the same choices from the same inputs, and the kernel's counters agree.
+    pub as_recorded: bool,
+}
+
+/// A measure in a real kernel, against the first version, start by start.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BootedNumber {
+    pub metric: &'static str,
+    /// "%" of the value before, or "pp" for shares.
+    pub unit: &'static str,
+    /// Mean over starts; nothing where it is not known.
+    pub change: Option<f64>,
+    /// Half the width of its 95 % interval.
+    pub half_width: Option<f64>,
+}
+
+/// What is violated after a patch.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RowCheck {
+    /// Not in the base.
+    pub new: Vec<Finding>,
+    /// In the base, too.
+    pub old: Vec<Finding>,
+    /// In the base only.
+    pub mended: Vec<Finding>,
+    /// Properties that were not checked, and why.
+    pub not_checked: Vec<String>,
+}
+
+/// A violation of a property.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Finding {
+    pub property: &'static str,
+    pub what: String,
+    /// Where in the code, as FILE:LINE.
+    pub place: Option<String>,
+    /// Idle periods of the shortest sequence found.
+    pub idle_periods: u64,
+}
+
+/// A row compared with another.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Against {
+    /// "base", "+1".
+    pub row: String,
+    /// Recordings that both ran on.
+    pub recordings: usize,
+    /// Recordings in which a decision differs.
+    pub differing: usize,
+    /// Wake events before which the first choices differ, % of all; mean over recordings.
+    pub differ_pct: f64,
+    /// One for each measure that decides.
+    pub effects: Vec<Effect>,
+    /// One for each recording that both ran on.
+    pub on: Vec<RecordingChange>,
+}
+
+/// What differs on a recording.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RecordingChange {
+    pub recording: String,
+    pub waits: WaitCounts,
+    /// How every compared measure changes.
+    pub changes: Vec<MeasureChange>,
+}
+
+/// An idle period in which a patch chooses differently.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ExplainedPeriod {
+    pub recording: String,
+    pub cpu: u32,
+    /// On the clock of the recording, ns.
+    pub at_ns: u64,
+    /// Until the wake event, ns.
+    pub idle_ns: u64,
+    /// Energy after the patch, above that before it, in `energy_unit`.
+    pub energy: f64,
+    pub energy_unit: String,
+    /// How much longer the wake event waits, ns.
+    pub latency_ns: i64,
+    /// The larger of its shares of the recording's energy and of its sum of wakeup latencies, %.
+    pub share_pct: f64,
+    /// The decision of the row above.
+    pub before: Explanation,
+    pub after: Explanation,
+}
+
+/// A number of a simulated workload.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct SimulatedChange {
+    pub workload: String,
+    pub platform: String,
+    /// "energy: power", "requests clients: latency p99".
+    pub number: String,
+    /// Under the base, mean of the runs; ns, % or the platform's energy.
+    pub base: f64,
+    pub value: f64,
+    /// The change, %; percentage points of shares. Nothing where it cannot be said.
+    pub change: Option<f64>,
+    /// Half the width of its 95 % interval over seeds.
+    pub half_width: Option<f64>,
+}
+
+impl ReviewReport {
+    /// Whether a condition holds.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.checks.iter().any(|check| check.failed)
+    }
+
+    /// Patches and rows with a problem, in sentences that begin with the row.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let of_patches = self.patches.iter().filter_map(|p| Some((p.row.as_str(), "", p.problem.as_ref()?)));
+        let rows = self.governors.iter().flat_map(|g| g.rows.iter().map(move |row| (g, row)));
+        let of_rows = rows.filter(|(_, row)| row.same_as.is_none());
+        let of_rows = of_rows
+            .filter_map(|(g, row)| Some((row.row.as_str(), g.governor.as_str(), row.problem.as_ref()?)));
+        of_patches.chain(of_rows).map(|(row, governor, problem)| problem.words(row, governor)).collect()
+    }
+}

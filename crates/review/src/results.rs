@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recordings under all versions of governors, and what they come to together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_model::Note;
+use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
+use idlewise_score::measure::DIFFER;
+use idlewise_score::{Measure, Place};
+use idlewise_study::compare::{MeasureChange, WaitCounts};
+use rayon::prelude::*;
+
+use crate::effect::{Effect, measures};
+use crate::patch::{Problem, ProblemKind};
+use crate::recordings::{self, Named, Sorted};
+use crate::report::{Against, LeftOut, RecordingChange, RecordingHead};
+use crate::runs::{Misbehaving, Run};
+use crate::versions::Lineage;
+
+/// The recordings under all versions.
+pub(crate) fn replayed<'f>(
+    files: &'f [Named],
+    setup: &ReplaySetup,
+    lineages: &[Lineage],
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Sorted<'f, Run>, CommandError> {
+    let done = AtomicUsize::new(0);
+    let one = |named: &'f Named, known: Option<&Misbehaving>| {
+        let run = Run::of(&named.path, setup, lineages, known);
+        progress("replaying", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+        (named, run)
+    };
+    // What does not return on the first recording is given up there, and not on each.
+    let mut results: Vec<(&Named, Result<Run, CommandError>)> = Vec::new();
+    let mut rest = files.iter();
+    let mut known = Misbehaving::new();
+    for named in rest.by_ref() {
+        let (named, run) = one(named, None);
+        let usable = run.is_ok();
+        known = run.as_ref().map(Run::misbehaving).unwrap_or_default();
+        results.push((named, run));
+        if usable {
+            break;
+        }
+    }
+    results.par_extend(rest.as_slice().par_iter().map(|named| one(named, Some(&known))));
+    let (used, mut left_out) = recordings::sorted(results)?;
+    let mut out: Vec<(&Named, Run)> = Vec::new();
+    for (named, run) in used {
+        let hash = &run.head.hash;
+        match out.iter().find(|(_, other)| !hash.is_empty() && other.head.hash == *hash) {
+            Some((first, _)) => {
+                let why = format!("the same recording as {}, which would count twice", first.name);
+                left_out.push(LeftOut { name: named.name.clone(), why });
+            }
+            None => out.push((named, run)),
+        }
+    }
+    Ok((out, left_out))
+}
+
+/// Recordings, each under all versions.
+#[derive(Clone, Copy)]
+pub(crate) struct Results<'a>(pub(crate) &'a [(&'a Named, Run)]);
+
+impl Results<'_> {
+    /// How many machines they are of.
+    pub(crate) fn machines(&self) -> usize {
+        let mut machines: Vec<&str> = self.0.iter().map(|(_, run)| run.machine.as_str()).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        machines.len()
+    }
+
+    pub(crate) fn heads(&self) -> Vec<RecordingHead> {
+        let head = |(named, run): &(&Named, Run)| RecordingHead {
+            name: named.name.clone(),
+            machine: run.machine.clone(),
+            energy_grade: run.energy_grade.clone(),
+            head: run.head.clone(),
+            fidelity: run.fidelity.clone(),
+        };
+        self.0.iter().map(head).collect()
+    }
+
+    /// Tells them from others.
+    pub(crate) fn hash(&self) -> String {
+        let all: Vec<u8> = self.0.iter().flat_map(|(_, run)| run.head.hash.bytes().chain([b'\n'])).collect();
+        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&all))
+    }
+
+    /// What is assumed about them by hand.
+    pub(crate) fn assumptions(&self) -> Option<String> {
+        TraceHead::assumptions(self.0.iter().map(|(_, run)| &run.head))
+    }
+
+    /// What makes them doubtful.
+    pub(crate) fn warnings(&self) -> Vec<Note> {
+        let heads: Vec<&TraceHead> = self.0.iter().map(|(_, run)| &run.head).collect();
+        TraceHead::warnings(heads)
+    }
+
+    /// Whether a version can be compared with others: it ran on the first recording.
+    pub(crate) fn is_usable(&self, at: usize, version: usize) -> bool {
+        self.0.first().is_some_and(|(_, run)| run.lineages[at].versions[version].is_ok())
+    }
+
+    /// What a version did wrong on recordings, or before any.
+    pub(crate) fn misbehaviour(&self, at: usize, version: usize, check: Option<&String>) -> Option<Problem> {
+        let failed = |(named, run): &(&Named, Run)| {
+            let why = run.lineages[at].versions[version].as_ref().err()?;
+            Some((named.name.clone(), why.clone()))
+        };
+        let on: Vec<(String, String)> = self.0.iter().filter_map(failed).collect();
+        let why = match (check, on.as_slice()) {
+            (_, [(name, why), ..]) => format!("on {name}: {why}"),
+            (Some(why), []) => why.clone(),
+            (None, []) => return None,
+        };
+        Some(Problem { kind: ProblemKind::Misbehaves, file: None, line: None, why })
+    }
+
+    /// Basic blocks of a decision, over all recordings.
+    pub(crate) fn blocks(&self, at: usize, version: usize) -> Result<f64, String> {
+        let (mut blocks, mut decisions) = (0, 0);
+        for (_, run) in self.0 {
+            let Ok(version) = &run.lineages[at].versions[version] else { continue };
+            let counted = version.blocks.as_ref().map_err(String::clone)?;
+            blocks += counted.blocks;
+            decisions += counted.decisions;
+        }
+        if decisions == 0 {
+            return Err("it made no decision".to_owned());
+        }
+        Ok(blocks as f64 / decisions as f64)
+    }
+
+    pub(crate) fn against(&self, at: usize, row: String, (a, b): (usize, usize)) -> Option<Against> {
+        let mut on = Vec::new();
+        for (named, run) in self.0 {
+            let run_of = &run.lineages[at];
+            let (Ok(one), Ok(other)) = (&run_of.versions[a], &run_of.versions[b]) else { continue };
+            let change =
+                |m: &'static Measure| MeasureChange::new(m, m.value(&one.score), m.value(&other.score));
+            let waits = match run_of.pairs.get(&(a, b)) {
+                Some(pair) => pair.waits,
+                None if a == b => WaitCounts::default(),
+                None => unreachable!("versions {a} and {b} are not compared with each other"),
+            };
+            on.push(RecordingChange {
+                recording: named.name.clone(),
+                waits,
+                changes: Measure::all_in(Place::Compared).map(change).collect(),
+            });
+        }
+        if on.is_empty() {
+            return None;
+        }
+        let differs = |on: &&RecordingChange| on.waits.same + on.waits.neither < on.waits.all;
+        let mut against = Against {
+            row,
+            recordings: on.len(),
+            differing: on.iter().filter(differs).count(),
+            differ_pct: on.iter().map(|on| on.waits.differ_pct).sum::<f64>() / on.len() as f64,
+            effects: Vec::new(),
+            on,
+        };
+        against.effects = measures().map(|measure| self.effect(measure, &against)).collect();
+        Some(against)
+    }
+
+    /// What the recordings of `against` show of `measure`.
+    pub(crate) fn effect(&self, measure: &'static Measure, against: &Against) -> Effect {
+        let machine =
+            |name: &str| self.0.iter().find(|(named, _)| named.name == name).map(|(_, r)| r.machine.as_str());
+        let changes = against.on.iter().filter_map(|on| {
+            let own = || MeasureChange::new(measure, 0.0, on.waits.differ_pct);
+            let change =
+                if measure == DIFFER { own() } else { *on.changes.iter().find(|c| c.measure == measure)? };
+            Some((machine(&on.recording)?, change))
+        });
+        Effect::of(measure, changes)
+    }
+}

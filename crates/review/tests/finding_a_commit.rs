@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Does a bisection name the version that moved a number, and say where it cannot be sure?
+
+use idlewise_review::{BisectReport, BisectRequest, bisect};
+
+use crate::tree::{Tree, recordings};
+
+const HALF: [&str; 2] = [
+    "	bins->sleep_length_ns = choice.duration_ns;\n",
+    "	bins->sleep_length_ns = choice.duration_ns;\n	choice.duration_ns /= 2;\n",
+];
+const SELECT: &str = "static int teo_select(";
+
+fn request(tree: &Tree, fail_if: &str) -> BisectRequest {
+    BisectRequest {
+        good: "base".to_owned(),
+        bad: "master".to_owned(),
+        kernel_tree: Some(tree.path().to_owned()),
+        recordings: recordings(),
+        platform: Some("pixel6".to_owned()),
+        fail_if: fail_if.to_owned(),
+        ..BisectRequest::default()
+    }
+}
+
+fn found(request: &BisectRequest) -> BisectReport {
+    bisect(request, &|_, _, _| ()).unwrap()
+}
+
+fn culprit(report: &BisectReport) -> Option<&str> {
+    report.culprit.map(|at| report.steps[at].subject.as_str())
+}
+
+#[test]
+fn the_commit_is_named_with_the_number_along_the_way() {
+    let tree = Tree::new();
+    tree.change("teo", SELECT, "/* 1 */\nstatic int teo_select(", "one");
+    tree.write("README", "x\n");
+    tree.commit("not of a governor");
+    tree.change("menu", "static int menu_select(", "/* */\nstatic int menu_select(", "of another governor");
+    tree.change("teo", HALF[0], HALF[1], "two");
+    tree.change("teo", SELECT, "/* 3 */\nstatic int teo_select(", "three");
+    let base = request(&tree, "differ > 1%");
+    let said = bisect(&base, &|_, _, _| ()).map(drop).unwrap_err().to_string();
+    assert!(said.contains("the commits change menu, teo"), "{said}");
+    let report = found(&BisectRequest { governor: Some("teo".to_owned()), ..base });
+    assert_eq!(culprit(&report), Some("two"));
+    let subjects: Vec<&str> = report.steps.iter().map(|s| s.subject.as_str()).collect();
+    assert_eq!(subjects, ["Linux 7.3", "one", "two", "three"]);
+    assert!(report.monotone && report.suspects.is_empty() && report.without_change == 1);
+    let holds: Vec<bool> = report.steps.iter().map(|s| s.measured.as_ref().unwrap().holds).collect();
+    assert_eq!(holds, [false, false, true, true]);
+    assert!(report.confidence().unwrap().contains("interval needs 5"), "{:?}", report.confidence());
+}
+
+#[test]
+fn a_way_that_goes_back_and_versions_that_cannot_be_judged_are_said() {
+    let tree = Tree::new();
+    tree.change("teo", HALF[0], HALF[1], "there");
+    tree.change("teo", HALF[1], HALF[0], "back");
+    tree.change("teo", SELECT, "static int teo_select(int, ", "broken");
+    tree.change("teo", "static int teo_select(int, ", SELECT, "mended");
+    let moved = HALF[1].replace("/= 2", "/= 3");
+    tree.change(
+        "teo",
+        "static int teo_select(",
+        "static long nothing;\nstatic int teo_select(int, ",
+        "broken again",
+    );
+    tree.change("teo", "static long nothing;\nstatic int teo_select(int, ", SELECT, "mended again");
+    tree.change("teo", HALF[0], &moved, "there again");
+    let report = found(&request(&tree, "differ > 1%"));
+    assert_eq!(culprit(&report), Some("there again"));
+    assert!(!report.monotone);
+    assert!(report.steps.iter().any(|s| s.subject == "broken" && s.problem.is_some()));
+    let nothing = found(&BisectRequest { bad: "master~1".to_owned(), ..request(&tree, "differ > 1%") });
+    assert_eq!((nothing.culprit, nothing.monotone), (None, false));
+    let said =
+        bisect(&request(&tree, "latency_mean > 1ns"), &|_, _, _| ()).map(drop).unwrap_err().to_string();
+    assert!(said.contains("there is nothing to find"), "{said}");
+}
+
+#[test]
+fn our_own_versions_are_a_lineage_as_well() {
+    let request = BisectRequest {
+        good: "teo-5.6".to_owned(),
+        bad: "teo-util".to_owned(),
+        recordings: recordings(),
+        platform: Some("pixel6".to_owned()),
+        fail_if: "latency_mean < -40%".to_owned(),
+        ..BisectRequest::default()
+    };
+    let report = found(&request);
+    let names: Vec<&str> = report.steps.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!((names.as_slice(), report.culprit), (["teo-5.6", "teo-6.1", "teo-util"].as_slice(), Some(2)));
+    for (good, bad, words) in
+        [("teo", "teo-6.1", "not later"), ("menu", "teo", "one lineage"), ("v6.1", "v6.6", "--kernel-tree")]
+    {
+        let wrong = BisectRequest { good: good.to_owned(), bad: bad.to_owned(), ..request.clone() };
+        let said = bisect(&wrong, &|_, _, _| ()).map(drop).unwrap_err().to_string();
+        assert!(said.contains(words), "{said}");
+    }
+}
