@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_corpus::{Corpus, CorpusError, Entry, INDEX, Presence, Selection};
 use idlewise_recording::CommandError;
 
 use crate::report::LeftOut;
@@ -18,25 +19,60 @@ pub(crate) struct Named {
     pub(crate) name: String,
     /// The user named it itself, not a folder that it is in.
     pub(crate) by_user: bool,
+    /// The machine that was recorded, where a corpus says it.
+    pub(crate) recorded_on: Option<String>,
+    /// Why it is not replayed, where that is known before.
+    pub(crate) refused: Option<String>,
+}
+
+/// The recordings of a corpus: what its index has, unchanged.
+fn of_corpus(folder: &Path) -> Result<Vec<Named>, CommandError> {
+    let wrong = |e: CorpusError| CommandError::input(folder, e);
+    let corpus = Corpus::open(folder).map_err(wrong)?;
+    let named = |entry: &Entry| {
+        let path = corpus.path(entry);
+        let refused = match corpus.check(entry) {
+            Presence::Whole => None,
+            Presence::Missing => Some("the index has it, and the file is not there".to_owned()),
+            Presence::Changed(why) => Some(format!("not what the index says: {why}")),
+        };
+        Named {
+            name: file_name(&path),
+            path,
+            by_user: false,
+            recorded_on: Some(entry.machine.clone()),
+            refused,
+        }
+    };
+    Ok(corpus.select(&Selection::default()).map_err(wrong)?.into_iter().map(named).collect())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The files that `given` names; what is in folders in the order of its names.
 pub(crate) fn named(given: &[PathBuf]) -> Result<Vec<Named>, CommandError> {
     let mut out: Vec<Named> = Vec::new();
     for path in given {
-        if path.is_dir() {
+        if path.join(INDEX).is_file() {
+            out.extend(of_corpus(path)?);
+        } else if path.is_dir() {
             let mut inside = Vec::new();
             below(path, &mut inside)?;
             if inside.is_empty() {
                 return Err(CommandError::input(path, "the folder has no file that could be a recording"));
             }
-            out.extend(inside.into_iter().map(|path| {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                Named { path, name, by_user: false }
+            out.extend(inside.into_iter().map(|path| Named {
+                name: file_name(&path),
+                path,
+                by_user: false,
+                recorded_on: None,
+                refused: None,
             }));
         } else {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            out.push(Named { path: path.clone(), name, by_user: true });
+            let name = file_name(path);
+            out.push(Named { path: path.clone(), name, by_user: true, recorded_on: None, refused: None });
         }
     }
     // Files of one name in several folders are called by their paths.

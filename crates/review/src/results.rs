@@ -26,7 +26,15 @@ pub(crate) fn replayed<'f>(
 ) -> Result<Sorted<'f, Run>, CommandError> {
     let done = AtomicUsize::new(0);
     let one = |named: &'f Named, known: Option<&Misbehaving>| {
-        let run = Run::of(&named.path, setup, lineages, known);
+        let run = match &named.refused {
+            Some(why) => Err(CommandError::input(&named.path, why)),
+            None => {
+                let mut setup = setup.clone();
+                let of_corpus = named.recorded_on.clone();
+                setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
+                Run::of(&named.path, &setup, lineages, known)
+            }
+        };
         progress("replaying", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
         (named, run)
     };

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use idlewise_checkout::root;
 use idlewise_review::{ProblemKind, ReviewReport, ReviewRequest, Shown};
 
 use crate::tree::{Tree, governor, recordings, refused, request, reviewed, row};
@@ -170,6 +171,27 @@ fn the_same_request_gives_the_same_bytes() {
     assert_eq!(checks, [("energy > +0.1%", true), ("new_findings > 0", true), ("blocks > +50%", false)]);
     // Nothing of where trees are kept.
     assert!(!text(&first).contains("/tree-"), "a folder of the cache");
+}
+
+#[test]
+fn a_corpus_is_judged_by_its_index_with_intervals_over_machines() {
+    let tree = branch();
+    let corpus = root().join("corpus");
+    let all = fs::read_to_string(corpus.join("index.toml")).unwrap().matches("[[recording]]").count();
+    let request = ReviewRequest {
+        recordings: vec![corpus],
+        platform: None,
+        fail_if: vec!["worse > 0".to_owned()],
+        ..request(&tree, &["base..master~2"])
+    };
+    let report = reviewed(&request);
+    // Those of others may not be there.
+    assert_eq!(report.recordings.len() + report.left_out.len(), all, "{:?}", report.left_out);
+    assert!(report.recordings.len() >= 60 && report.left_out.iter().all(|l| l.why.contains("is not there")));
+    assert!(report.machines >= 12, "{}", report.machines);
+    let moved = row(&report, "teo", "+2").against_above.as_ref().unwrap();
+    assert!(moved.effects.iter().all(|e| e.interval.is_some()), "{:?}", moved.effects);
+    assert!(moved.effects.iter().any(|e| e.shown != Shown::Nothing && e.shown != Shown::NoInterval));
 }
 
 #[test]
