@@ -32,6 +32,9 @@
  * no_pattern, what recent idle periods without a pattern predict: 0, nothing, as
  * in Linux; 1, the longest of those that are left, if there are four, as in 6.15
  * to 6.18-rc2 and the stable kernels of mid-2025; 2, the longest of all.
+ * long_work_ns, with no_pattern 1 or 2: after that much work since its last
+ * wakeup a CPU predicts nothing all the same, 0 (never, as in Linux) to a second.
+ * A shallow state saves latency once a wakeup and costs its power all the time.
  * residency_threshold_ns, the largest prediction for which no timer is computed,
  * and the target residency below which a state replaces polling, 0 to a second,
  * 15 us in Linux. enabled_first, with 1 a latency limit of 0 leads to the first
@@ -55,6 +58,7 @@
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/sched/clock.h>
 #include <linux/string.h>
 #include <linux/tick.h>
 #include <linux/time64.h>
@@ -90,6 +94,8 @@
  * @no_pattern: what recent idle periods without a pattern predict: nothing (0),
  *   the longest of those that are left if these are four or more (1), or the
  *   longest of all (2)
+ * @long_work_ns: after that much work since the last wakeup they predict
+ *   nothing, 0 for never
  */
 struct menu_tuning {
 	uint residency_threshold_ns;
@@ -98,6 +104,7 @@ struct menu_tuning {
 	uint decay_shift;
 	uint interesting_ns;
 	uint no_pattern;
+	uint long_work_ns;
 };
 
 /* As in Linux. */
@@ -133,9 +140,14 @@ module_param_named(no_pattern, menu_tuning.no_pattern, uint, 0444);
 MODULE_PARM_DESC(no_pattern,
 		 "without a pattern expect nothing (0), the longest left (1), the longest (2)");
 
+module_param_named(long_work_ns, menu_tuning.long_work_ns, uint, 0444);
+MODULE_PARM_DESC(long_work_ns,
+		 "after so much work without a pattern expect nothing, ns, 0: never");
+
 /**
  * struct menu_device - the history of a CPU
  * @next_timer_ns: time to the next timer at the last choice
+ * @woken_ns: when the CPU woke up last
  * @bucket: index of the correction factor for that time
  * @interval_slot: slot of @intervals that the next idle period takes
  * @needs_update: the last wakeup is not part of the history yet
@@ -146,6 +158,7 @@ MODULE_PARM_DESC(no_pattern,
  */
 struct menu_device {
 	u64 next_timer_ns;
+	u64 woken_ns;
 	u32 bucket;
 	u32 interval_slot;
 	bool needs_update;
@@ -263,14 +276,24 @@ static __always_inline bool menu_regular(const struct menu_tuning *tuning, u64 m
 }
 
 /* What the recent idle periods predict without a pattern, us. */
-static __always_inline u32 menu_irregular_us(const struct menu_tuning *tuning, u32 samples,
+static __always_inline u32 menu_irregular_us(const struct menu_device *data,
+					     const struct menu_tuning *tuning, u32 samples,
 					     u32 longest_left, u32 longest)
 {
 	bool left = tuning->no_pattern == 1 && samples >= 4;
+	u64 worked_ns;
 
 	pr_debug("the last %u idle periods show no pattern\n", tuning->intervals);
 	if (!left && tuning->no_pattern != 2)
 		return MENU_NO_INTERVAL;
+
+	if (tuning->long_work_ns > 0) {
+		worked_ns = local_clock() - data->woken_ns;
+		if (worked_ns >= tuning->long_work_ns) {
+			pr_debug("the CPU has worked for %llu ns: expect nothing\n", worked_ns);
+			return MENU_NO_INTERVAL;
+		}
+	}
 
 	if (left)
 		longest = longest_left;
@@ -321,7 +344,7 @@ static __always_inline u32 menu_typical_us(const struct menu_device *data,
 			return (u32)mean;
 		}
 		if (4 * samples <= 3 * tuning->intervals)
-			return menu_irregular_us(tuning, samples, highest, longest);
+			return menu_irregular_us(data, tuning, samples, highest, longest);
 
 		/*
 		 * Drop the value farthest from the mean, as often as it occurs.
@@ -554,6 +577,8 @@ static void menu_reflect(struct cpuidle_device *dev, int index)
 	dev->last_state_idx = index;
 	data->needs_update = true;
 	data->tick_wakeup = tick_nohz_idle_got_tick();
+	if (menu_tuning.long_work_ns > 0)
+		data->woken_ns = local_clock();
 }
 
 static int menu_enable_device(struct cpuidle_driver *drv __always_unused,
@@ -581,6 +606,7 @@ static int __init menu_governor_init(void)
 	int err = check_param("enabled_first", menu_tuning.enabled_first, 0, 1) ?:
 		  check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
 		  check_param("no_pattern", menu_tuning.no_pattern, 0, 2) ?:
+		  check_param("long_work_ns", menu_tuning.long_work_ns, 0, NSEC_PER_SEC) ?:
 		  check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
 		  check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC) ?:
 		  check_param("residency_threshold_ns", menu_tuning.residency_threshold_ns, 0,

@@ -57,6 +57,10 @@ fn parameters_out_of_range_are_refused_with_the_range() {
             "interesting_ns=4294967295 is out of range: it must be from 0 to 1000000000",
         ),
         ("menu:no_pattern=3", "no_pattern=3 is out of range: it must be from 0 to 2"),
+        (
+            "menu:long_work_ns=1000000001",
+            "long_work_ns=1000000001 is out of range: it must be from 0 to 1000000000",
+        ),
         ("teo-5.6:intervals=0", "intervals=0 is out of range: it must be from 1 to 64"),
         ("teo-5.6:decay_shift=32", "decay_shift=32 is out of range: it must be from 0 to 10"),
         ("teo-weighted:intervals=65", "intervals=65 is out of range: it must be from 1 to 64"),
@@ -92,6 +96,11 @@ fn a_constant_given_as_parameter_is_the_constant() {
             assert!(choices(&format!("{id}:{other}")) != plain, "{id}: {other} changes nothing");
         }
     }
+    // After any work at all nothing is expected; without the parameter, however long it was.
+    let [irregular, always, never] =
+        ["", ",long_work_ns=1", ",long_work_ns=0"].map(|more| choices(&format!("menu:no_pattern=1{more}")));
+    assert!(never == irregular);
+    assert!(always != irregular);
 }
 
 #[test]

@@ -39,4 +39,16 @@ impl Budget {
         let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Some([least, most])
     }
+
+    /// How long a CPU has to work after a wakeup, us, until a shallower idle state has cost it what it saved: at least and at most.
+    /// The state is left `saved_us` sooner, and draws `extra_w` more of the power that the limit leaves to the clock, for a `share`
+    /// of the time, 0 to 1, in which the limit binds. The clock falls by *extra / (k C)*, so that work of *b* lasts
+    /// *b extra / (k C)* longer. Nothing where nothing is left to the clock, or where the state costs nothing.
+    #[must_use]
+    pub fn break_even_work_us(&self, saved_us: f64, extra_w: f64, share: f64) -> Option<[f64; 2]> {
+        let [least, most] = self.clocked_w()?;
+        let cost = extra_w * share;
+        let [low, high] = EXPONENT;
+        (cost > 0.0).then(|| [saved_us * low * least / cost, saved_us * high * most / cost])
+    }
 }

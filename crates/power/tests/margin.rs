@@ -23,3 +23,17 @@ fn a_limit_that_leaves_nothing_to_the_clock_has_no_answer() {
     let budget = Budget { limit_w: 2.0, idle_w: 0.5, package_w: 1.5 };
     assert_eq!((budget.clocked_w(), budget.clock_pct(0.1)), (None, None));
 }
+
+#[test]
+fn a_shallow_state_is_worth_it_for_short_work_and_not_for_long() {
+    let budget = Budget { limit_w: 6.0, idle_w: 0.5, package_w: 1.5 };
+    let of = |saved_us, extra_w, share| budget.break_even_work_us(saved_us, extra_w, share);
+    assert_eq!(of(1000.0, 0.5, 1.0), Some([20_000.0, 38_500.0]));
+    // Twice the power, or half of the time at the limit.
+    assert_eq!(of(1000.0, 1.0, 1.0), Some([10_000.0, 19_250.0]));
+    assert_eq!(of(1000.0, 0.5, 0.5), Some([40_000.0, 77_000.0]));
+    for none in [of(1000.0, 0.0, 1.0), of(1000.0, 0.5, 0.0)] {
+        assert_eq!(none, None);
+    }
+    assert_eq!(Budget { limit_w: 2.0, ..budget }.break_even_work_us(1.0, 1.0, 1.0), None);
+}
