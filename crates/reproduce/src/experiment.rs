@@ -79,6 +79,9 @@ pub struct Document {
     /// The sections there with its tables: `1.1, 1.2`. Older files say `lines`.
     #[serde(alias = "lines")]
     pub tables: String,
+    /// Whether its differences are summed up apart, not under `all`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 /// What is simulated. Of a cell, the row's set-up overrides the table's, and the column's overrides both.

@@ -371,9 +371,9 @@ impl Reproduced {
 /// What all differences come to.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Scoreboard {
-    /// By document, in order, and of all under `all`.
+    /// By document, in order, and of all under `all`; after that the documents that are summed up apart.
     pub rows: Vec<(String, Tally)>,
-    /// How many cells are of each class.
+    /// How many cells are of each class; of those under `all`.
     pub classes: Vec<(Class, usize)>,
     /// Of those without a published effect, how many show one: the whole interval is beyond the noise.
     pub false_alarms: usize,
@@ -422,19 +422,26 @@ impl Tally {
 
 impl Scoreboard {
     pub(crate) fn of(all: &[Reproduced]) -> Self {
-        let mut by: BTreeMap<String, Tally> = BTreeMap::new();
+        let (mut by, mut apart) = (BTreeMap::<String, Tally>::new(), BTreeMap::<String, Tally>::new());
         let (mut sum, mut classes, mut false_alarms) = (Tally::default(), BTreeMap::new(), 0);
         for one in all {
             for cell in &one.cells {
+                let document = one.experiment.document_of(&cell.row);
+                if one.experiment.document.apart {
+                    if cell.class == Class::Difference {
+                        apart.entry(document).or_default().add(cell);
+                    }
+                    continue;
+                }
                 false_alarms += usize::from(cell.is_false_alarm());
                 *classes.entry(cell.class).or_default() += 1;
                 if cell.class == Class::Difference {
-                    by.entry(one.experiment.document_of(&cell.row)).or_default().add(cell);
+                    by.entry(document).or_default().add(cell);
                     sum.add(cell);
                 }
             }
         }
-        let rows = by.into_iter().chain(std::iter::once(("all".to_owned(), sum))).collect();
+        let rows = by.into_iter().chain(std::iter::once(("all".to_owned(), sum))).chain(apart).collect();
         let classes = Class::ALL.into_iter().filter_map(|c| Some((c, *classes.get(&c)?))).collect();
         Self { rows, classes, false_alarms }
     }
