@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 15] = [
+const DOCUMENTS: [(&str, Part); 16] = [
     ("README.md", Part::Table),
     ("docs/guide/ten-minutes.md", Part::Table),
     ("docs/guide/judge-a-patch.md", Part::Table),
@@ -24,6 +24,7 @@ const DOCUMENTS: [(&str, Part); 15] = [
     ("docs/guide/check.md", Part::Whole),
     ("docs/guide/review.md", Part::Whole),
     ("docs/guide/bisect.md", Part::Whole),
+    ("docs/concepts/power-criterion.md", Part::Whole),
 ];
 
 /// Commands whose result begins with what it depends on: what a table needs no more than once in a page.
@@ -93,7 +94,7 @@ fn documents_show_what_the_command_prints() {
 }
 
 /// Pictures of documents, and the command that draws each but for `--plot CHART=FILE`.
-const PICTURES: [(&str, &str, &str); 2] = [
+const PICTURES: [(&str, &str, &str); 3] = [
     (
         "docs/pictures/energy-and-latency.svg",
         "front",
@@ -103,6 +104,11 @@ const PICTURES: [(&str, &str, &str); 2] = [
         "docs/pictures/timeline.svg",
         "timeline",
         "replay tests/data/mixed.dat --platform pixel6 --governor menu,teo-6.1,teo-util,oracle",
+    ),
+    (
+        "docs/pictures/power-criterion.svg",
+        "published",
+        "reproduce docs/pictures/power-criterion.toml --runs 3",
     ),
 ];
 

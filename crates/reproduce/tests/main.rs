@@ -11,6 +11,7 @@
 #![allow(clippy::result_large_err, reason = "an error ends a test")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+mod criterion;
 mod guide_to_reproducing;
 mod predictions;
 mod small;
