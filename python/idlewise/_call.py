@@ -58,7 +58,7 @@ def call(
     progress: Progress,
 ) -> Result:
     """Runs a command with these positional arguments and options."""
-    words = [command]
+    words = command.split()
     for name, given in options.items():
         words += _option(name, given)
     words.append("--")

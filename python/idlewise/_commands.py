@@ -867,3 +867,495 @@ def diff(
         charts,
         progress,
     )
+
+
+def review(
+    *series: Value,
+    base: Value,
+    recordings: Value | Iterable[Value],
+    governor: Value | Iterable[Value] | None = None,
+    platform: Value | None = None,
+    recorded_on: Value | None = None,
+    no_simulation: bool = False,
+    boot: Value | None = None,
+    fail_if: Value | Iterable[Value] | None = None,
+    seed: Value | None = None,
+    also: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Judge a patch series on recordings, patch by patch.
+
+    Each patch is applied to the governors, compiled, checked, replayed and
+        simulated. No kernel is built.
+
+    series: The series: mbox, patches, folder of them, A..B, or C files. An mbox may
+        be packed by gzip, and hold a cover letter and answers. A..B are commits of
+        the repository --base. C files are versions of one governor.
+    base: What it is for: a kernel tree, 6.12, or a C file. A number is a version of
+        Debian's kernel sources, in /usr/src or where IDLEWISE_KERNEL_SOURCES names.
+    recordings: Recordings, and folders of them
+    governor: Judge these governors [default: those that change]
+    platform: The machine to replay on [default: that of each recording]
+    recorded_on: The machine that was recorded, of recordings that lack it
+    no_simulation: Do not simulate the workloads that ship with idlewise
+    boot: Also boot every version in a real kernel; recordings go to DIR. On a
+        virtual machine with the idle states of an RK3399, as `idlewise boot run`
+        does: minutes, and a cross compiler.
+    fail_if: Exit with status 1 if this holds; may be repeated. After any patch,
+        against the base.
+    seed: Seed of random numbers and of checked sequences [default: 0]
+    also: Also write the result to this file; may be repeated. In the form of its
+        ending: .json, .md, .csv, .parquet, .arrow. An existing file is not
+        overwritten.
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "review",
+        [*series],
+        {
+            "--base": (base, "commas"),
+            "--recordings": (recordings, "after"),
+            "--governor": (governor, "commas"),
+            "--platform": (platform, "commas"),
+            "--recorded-on": (recorded_on, "commas"),
+            "--no-simulation": no_simulation,
+            "--boot": (boot, "commas"),
+            "--fail-if": (fail_if, "again"),
+            "--seed": (seed, "commas"),
+            "--also": (also, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
+def bisect(
+    good: Value,
+    bad: Value,
+    *recordings: Value,
+    fail_if: Value,
+    kernel_tree: Value | None = None,
+    governor: Value | None = None,
+    platform: Value | None = None,
+    recorded_on: Value | None = None,
+    seed: Value | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Find the commit or version that moved a number.
+
+    Only governors are taken from each commit. No kernel is built.
+
+    good: The version without it: a commit, or a governor's id
+    bad: The version with it
+    recordings: Recordings, and folders of them
+    fail_if: What BAD meets and GOOD does not; changes are against GOOD
+    kernel_tree: The git repository of a kernel whose commits are meant. Without it,
+        GOOD and BAD are versions that ship with idlewise.
+    governor: The governor [default: the one that the commits change]
+    platform: The machine to replay on [default: that of each recording]
+    recorded_on: The machine that was recorded, of recordings that lack it
+    seed: Seed of the random numbers that a governor may ask for [default: 0]
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "bisect",
+        [good, bad, *recordings],
+        {
+            "--fail-if": (fail_if, "commas"),
+            "--kernel-tree": (kernel_tree, "commas"),
+            "--governor": (governor, "commas"),
+            "--platform": (platform, "commas"),
+            "--recorded-on": (recorded_on, "commas"),
+            "--seed": (seed, "commas"),
+        },
+        charts,
+        progress,
+    )
+
+
+def counterexample(
+    a: Value,
+    b: Value,
+    *traces: Value,
+    metric: Value | None = None,
+    by: Value | None = None,
+    times: Value | None = None,
+    tape: Value | None = None,
+    rt_app: Value | None = None,
+    rounds: Value | None = None,
+    seed: Value | None = None,
+    platform: Value | Iterable[Value] | None = None,
+    hz: Value | None = None,
+    kernel_tree: Value | Iterable[Value] | None = None,
+    recorded_on: Value | None = None,
+    sysfs: Value | None = None,
+    kernel_governor: Value | None = None,
+    instance: Value | None = None,
+    despite_counters: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Find the shortest tape on which one governor is worse.
+
+    In recordings where two governors differ, or among drawn idle periods; made
+        minimal, printed as a story, written as a tape that replay reads.
+
+    a: The governor that is to be worse, as in `idlewise replay`
+    b: The governor that it is compared with, or oracle
+    traces: Recordings or tapes where they differ [default: drawn idle periods]
+    metric: In what A is worse: energy, latency_mean, too_deep, ...
+        docs/reference/json.md lists the measures. [default: energy]
+    by: By how much; of shares percentage points [default: 5%]
+    times: Play the idle periods so many times over. A has to be worse in all rounds
+        together and in the last, when both have learned what they can. All rounds
+        together have 200 idle periods at most. [default: 1]
+    tape: Also write it as a tape, for replay
+    rt_app: Also write it as a file of rt-app, for `boot run`. Only where every idle
+        period ends by a timer.
+    rounds: Draw so many sequences for each cluster [default: 1500]
+    seed: Which sequences are drawn [default: 1]
+    platform: Machines to search [default: six of those that ship with idlewise]
+        With TRACE one machine, to replay on instead of the recorded one.
+    hz: Ticks per second [default: the machine's or recording's]
+    kernel_tree: A kernel tree, whose governors may be named. linux:6.12/teo is one,
+        linux:6.12 all of them; linux/teo where it is the only tree.
+    recorded_on: The machine that was recorded, if the trace lacks it. A platform, a
+        platform file or a sysfs dump.
+    sysfs: A sysfs dump of the machine that was recorded. `grep . -r
+        /sys/devices/system/cpu/cpu*/cpuidle` prints it.
+    kernel_governor: The idle governor that the kernel ran. To show how many of its
+        choices replay repeats; other:NAME for a governor that idlewise does not
+        have.
+    instance: The trace instance of a trace.dat [default: the top one] Where it
+        holds several.
+    despite_counters: Use this CPU although its counters differ. Its idle entries in
+        the trace differ from those that the kernel counted.
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "counterexample",
+        [a, b, *traces],
+        {
+            "--metric": (metric, "commas"),
+            "--by": (by, "commas"),
+            "--times": (times, "commas"),
+            "--tape": (tape, "commas"),
+            "--rt-app": (rt_app, "commas"),
+            "--rounds": (rounds, "commas"),
+            "--seed": (seed, "commas"),
+            "--platform": (platform, "commas"),
+            "--hz": (hz, "commas"),
+            "--kernel-tree": (kernel_tree, "again"),
+            "--recorded-on": (recorded_on, "commas"),
+            "--sysfs": (sysfs, "commas"),
+            "--kernel-governor": (kernel_governor, "commas"),
+            "--instance": (instance, "commas"),
+            "--despite-counters": (despite_counters, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_run(
+    folder: Value | None = None,
+    *,
+    id: Value | Iterable[Value] | None = None,
+    split: Value | None = None,
+    basis: Value | None = None,
+    machine: Value | Iterable[Value] | None = None,
+    workload: Value | Iterable[Value] | None = None,
+    governor: Value | Iterable[Value] | None = None,
+    baseline: Value | None = None,
+    per: Value | None = None,
+    include_poor: bool = False,
+    seed: Value | None = None,
+    kernel_tree: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Replay all of it, each recording on its own machine.
+
+    Shows what each governor loses against the oracle, and how it differs from the
+        first, with intervals over machines.
+
+    folder: The folder of the corpus [default: corpus]
+    id: Only these recordings, by id
+    split: Only this part: train, validation or test
+    basis: Only measured, emulated or model. measured: a kernel on a machine;
+        emulated: a real kernel on an emulated machine; model: simulated.
+    machine: Only these machines
+    workload: Only these kinds of load
+    governor: Governors, as in `idlewise replay`; the oracle is always there
+        [default: menu,teo-6.1,teo-util,teo]
+    baseline: Compare the others with this one [default: the first]
+    per: Break the regret down: machine, workload, basis, recording
+    include_poor: Use also recordings that show too little to be trusted
+    seed: Seed of the random numbers that a governor may ask for [default: 0]
+    kernel_tree: A kernel tree, whose governors may be named. linux:6.12/teo is one,
+        linux:6.12 all of them; linux/teo where it is the only tree.
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus run",
+        [folder],
+        {
+            "--id": (id, "commas"),
+            "--split": (split, "commas"),
+            "--basis": (basis, "commas"),
+            "--machine": (machine, "commas"),
+            "--workload": (workload, "commas"),
+            "--governor": (governor, "commas"),
+            "--baseline": (baseline, "commas"),
+            "--per": (per, "commas"),
+            "--include-poor": include_poor,
+            "--seed": (seed, "commas"),
+            "--kernel-tree": (kernel_tree, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_list(
+    folder: Value | None = None,
+    *,
+    id: Value | Iterable[Value] | None = None,
+    split: Value | None = None,
+    basis: Value | None = None,
+    machine: Value | Iterable[Value] | None = None,
+    workload: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """List the recordings.
+
+    folder: The folder of the corpus [default: corpus]
+    id: Only these recordings, by id
+    split: Only this part: train, validation or test
+    basis: Only measured, emulated or model. measured: a kernel on a machine;
+        emulated: a real kernel on an emulated machine; model: simulated.
+    machine: Only these machines
+    workload: Only these kinds of load
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus list",
+        [folder],
+        {
+            "--id": (id, "commas"),
+            "--split": (split, "commas"),
+            "--basis": (basis, "commas"),
+            "--machine": (machine, "commas"),
+            "--workload": (workload, "commas"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_add(
+    trace: Value,
+    *,
+    to: Value | None = None,
+    id: Value | None = None,
+    workload: Value,
+    basis: Value,
+    licence: Value,
+    origin: Value,
+    command: Value | None = None,
+    kernel: Value | None = None,
+    counters: Value | Iterable[Value] | None = None,
+    split: Value | None = None,
+    in_place: bool = False,
+    recorded_on: Value | None = None,
+    sysfs: Value | None = None,
+    kernel_governor: Value | None = None,
+    instance: Value | None = None,
+    despite_counters: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Grade a recording and add it, scrubbed.
+
+    Refuses what contradicts itself. The corpus gets a tape; the recording stays as
+        it is.
+
+    trace: A trace in any supported format, or a tape
+    to: The folder of the corpus; made if it is not there [default: corpus]
+    id: Its name in the corpus [default: the file's]
+    workload: The kind of load
+    basis: What was measured: measured, emulated or model
+    licence: Its licence, as an SPDX identifier
+    origin: Who made it, or where it was published
+    command: The command that made it
+    kernel: Release of its kernel, if the recording does not say it
+    counters: The kernel's counters before and after, if the recording lacks them.
+        As for `idlewise score --counters`. The index keeps what was counted.
+    split: The part for its machine [default: by the machine's id] train, validation
+        or test. All recordings of a machine are in one part.
+    in_place: Let the index name the file where it is; copy and scrub nothing
+    recorded_on: The machine that was recorded, if the trace lacks it. A platform, a
+        platform file or a sysfs dump.
+    sysfs: A sysfs dump of the machine that was recorded. `grep . -r
+        /sys/devices/system/cpu/cpu*/cpuidle` prints it.
+    kernel_governor: The idle governor that the kernel ran. To show how many of its
+        choices replay repeats; other:NAME for a governor that idlewise does not
+        have.
+    instance: The trace instance of a trace.dat [default: the top one] Where it
+        holds several.
+    despite_counters: Use this CPU although its counters differ. Its idle entries in
+        the trace differ from those that the kernel counted.
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus add",
+        [trace],
+        {
+            "--to": (to, "commas"),
+            "--id": (id, "commas"),
+            "--workload": (workload, "commas"),
+            "--basis": (basis, "commas"),
+            "--licence": (licence, "commas"),
+            "--origin": (origin, "commas"),
+            "--command": (command, "commas"),
+            "--kernel": (kernel, "commas"),
+            "--counters": (counters, "after"),
+            "--split": (split, "commas"),
+            "--in-place": in_place,
+            "--recorded-on": (recorded_on, "commas"),
+            "--sysfs": (sysfs, "commas"),
+            "--kernel-governor": (kernel_governor, "commas"),
+            "--instance": (instance, "commas"),
+            "--despite-counters": (despite_counters, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_scrub(
+    trace: Value,
+    *,
+    recorded_on: Value | None = None,
+    sysfs: Value | None = None,
+    kernel_governor: Value | None = None,
+    instance: Value | None = None,
+    despite_counters: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Write a tape without names, pids, addresses, absolute times.
+
+    Then replays recording and tape under every governor that ships with idlewise,
+        and writes nothing unless all decisions are the same.
+
+    trace: A trace in any supported format, or a tape
+    recorded_on: The machine that was recorded, if the trace lacks it. A platform, a
+        platform file or a sysfs dump.
+    sysfs: A sysfs dump of the machine that was recorded. `grep . -r
+        /sys/devices/system/cpu/cpu*/cpuidle` prints it.
+    kernel_governor: The idle governor that the kernel ran. To show how many of its
+        choices replay repeats; other:NAME for a governor that idlewise does not
+        have.
+    instance: The trace instance of a trace.dat [default: the top one] Where it
+        holds several.
+    despite_counters: Use this CPU although its counters differ. Its idle entries in
+        the trace differ from those that the kernel counted.
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus scrub",
+        [trace],
+        {
+            "--recorded-on": (recorded_on, "commas"),
+            "--sysfs": (sysfs, "commas"),
+            "--kernel-governor": (kernel_governor, "commas"),
+            "--instance": (instance, "commas"),
+            "--despite-counters": (despite_counters, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_verify(
+    folder: Value | None = None,
+    *,
+    id: Value | Iterable[Value] | None = None,
+    split: Value | None = None,
+    basis: Value | None = None,
+    machine: Value | Iterable[Value] | None = None,
+    workload: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Compare the files with the hashes of the index.
+
+    folder: The folder of the corpus [default: corpus]
+    id: Only these recordings, by id
+    split: Only this part: train, validation or test
+    basis: Only measured, emulated or model. measured: a kernel on a machine;
+        emulated: a real kernel on an emulated machine; model: simulated.
+    machine: Only these machines
+    workload: Only these kinds of load
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus verify",
+        [folder],
+        {
+            "--id": (id, "commas"),
+            "--split": (split, "commas"),
+            "--basis": (basis, "commas"),
+            "--machine": (machine, "commas"),
+            "--workload": (workload, "commas"),
+        },
+        charts,
+        progress,
+    )
+
+
+def corpus_fetch(
+    *,
+    to: Value | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Download files that a list names with their hashes.
+
+    Lines of SHA256 URL [NAME]. What has arrived in part is continued; what has
+        another hash is refused. curl does the transfer.
+
+    to: The folder to download to; made if it is not there [default: corpus]
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "corpus fetch",
+        [],
+        {
+            "--to": (to, "commas"),
+        },
+        charts,
+        progress,
+    )

@@ -279,7 +279,8 @@ Exit status: 0 success, 1 verify found a changed or missing file, 2 failure.";
 /// Below the options of `idlewise counterexample`.
 pub const COUNTEREXAMPLE: &str = "\
 When does one governor need 5 % more energy than another? The shortest tape found:
-  idlewise counterexample teo-6.1 teo --metric energy --by 5%
+  idlewise counterexample teo-6.1 teo \\
+      --metric energy --by 5%
 In a recording; written as a tape, and replayed:
   idlewise counterexample menu teo trace.dat \\
       --tape worse.tape

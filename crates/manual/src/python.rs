@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction};
 use crate::described::Described;
 
 /// The commands that are functions. The others watch or change the running machine, or print for a shell.
-const FUNCTIONS: [&str; 11] = [
+const FUNCTIONS: [&str; 20] = [
     "info",
     "tape",
     "convert",
@@ -18,6 +18,15 @@ const FUNCTIONS: [&str; 11] = [
     "reproduce",
     "check",
     "diff",
+    "review",
+    "bisect",
+    "counterexample",
+    "corpus run",
+    "corpus list",
+    "corpus add",
+    "corpus scrub",
+    "corpus verify",
+    "corpus fetch",
 ];
 
 /// Options about where and how a result is printed: the functions return it.
@@ -73,7 +82,8 @@ fn function(name: &str, c: &Described, out: &mut String) {
     }
     parameters.extend(options.iter().map(|a| format!("{}: {}", identifier(a), kind(a))));
     parameters.extend(["charts: bool = True", "progress: Progress = None"].map(str::to_owned));
-    *out += &format!("\n\ndef {name}(\n    {},\n) -> Result:\n", parameters.join(",\n    "));
+    let own = name.replace(' ', "_");
+    *out += &format!("\n\ndef {own}(\n    {},\n) -> Result:\n", parameters.join(",\n    "));
     *out += &docstring(c, &positional, &options);
     let given: Vec<String> = positional
         .iter()
