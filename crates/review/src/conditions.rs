@@ -11,18 +11,10 @@ use crate::report::{Against, GovernorReview, ReviewReport, Row};
 
 /// Metrics of a series besides the measures of `compare`.
 const OWN: [(&str, Counting, &str); 4] = [
-    ("new_findings", Counting::Number, "violations that `idlewise check` finds, and that the base has not"),
-    (
-        "worse",
-        Counting::Number,
-        "measures that decide and are shown to be worse than the base's: the interval lies on that side",
-    ),
-    (
-        "problems",
-        Counting::Number,
-        "patches that do not apply, and governors that do not compile or misbehave",
-    ),
-    ("blocks", Counting::Number, "basic blocks that a decision executes"),
+    ("new_findings", Counting::Number, "findings that the base has not"),
+    ("worse", Counting::Number, "measures shown to be worse"),
+    ("problems", Counting::Number, "patches that cannot be judged"),
+    ("blocks", Counting::Number, "basic blocks of a decision"),
 ];
 
 /// Reads conditions on the measures and on what only a series has.
