@@ -47,8 +47,8 @@ pub fn call(call: Call) -> Outcome {
 
 /// What the parser refuses, without what it says of the command line besides.
 fn without_usage(refusal: &str) -> String {
-    let text = refusal.split("\n\nUsage:").next().unwrap_or_default();
-    let text = text.split("\n\nFor more information").next().unwrap_or_default();
+    let ends = ["\n\nUsage:", "\n\nFor more information"];
+    let text = ends.iter().fold(refusal, |text, end| text.split_once(end).map_or(text, |(text, _)| text));
     text.strip_prefix("error: ").unwrap_or(text).trim_end().to_owned()
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Downloads files that a list names with their hashes. `curl` does the transfer; what arrives counts only with the right hash.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::error::CorpusError;
@@ -108,7 +107,7 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(CorpusError::file(&path, e)),
     }
-    let part = part_of(&path);
+    let part = folder.join(format!("{}.{PART}", download.name));
     let resumed = fs::symlink_metadata(&part).is_ok();
     if !(resumed && arrived(&part)? == download.sha256) {
         let whole = transfer(download, &part)?;
@@ -129,13 +128,6 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
     }
     fs::rename(&part, &path).map_err(|e| CorpusError::file(&path, e))?;
     Ok(Fetched::Arrived)
-}
-
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().map(OsStr::to_owned).unwrap_or_default();
-    name.push(".");
-    name.push(PART);
-    path.with_file_name(name)
 }
 
 fn arrived(part: &Path) -> Result<String, CorpusError> {

@@ -86,7 +86,8 @@ pub fn find(
                     platform,
                     place: Place {
                         cluster,
-                        cpu: cluster.cpus.first().copied().unwrap_or_default(),
+                        // A machine with any number of CPUs lists none.
+                        cpu: cluster.cpus.first().copied().unwrap_or(0),
                         hz: request.hz.or(platform.hz).unwrap_or(USUAL_HZ),
                     },
                     named: format!("drawn with seed {seed}, sequence"),

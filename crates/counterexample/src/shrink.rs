@@ -128,7 +128,8 @@ pub(crate) fn plainness(p: &Period) -> u32 {
 
 /// The first digit of a time, and zeros.
 fn rounded(ns: u64) -> u64 {
-    let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or_default());
+    let Some(digits) = ns.checked_ilog10() else { return 0 };
+    let unit = 10_u64.pow(digits);
     ns / unit * unit
 }
 

@@ -29,7 +29,7 @@ pub fn review(r: &ReviewReport) -> DataTable {
             let patch = r.patches.iter().find(|p| p.row == after.row).map(|p| p.name.as_str());
             for against in after.against_base.iter().chain(&after.against_above) {
                 for on in &against.on {
-                    let machine = r.recordings.iter().find(|h| h.name == on.recording);
+                    let machine = r.on.recordings.iter().find(|h| h.name == on.recording);
                     for c in &on.changes {
                         let effect = against.effects.iter().find(|e| e.metric == c.measure.name);
                         let Some(effect) = effect else { continue };

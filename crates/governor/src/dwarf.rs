@@ -8,12 +8,11 @@ use object::{Object as _, ObjectSection as _};
 pub(crate) type Bytes<'a> = EndianSlice<'a, NativeEndian>;
 pub(crate) type Dwarf<'a> = gimli::Dwarf<Bytes<'a>>;
 
-/// The debugging information of `file`; a section that it does not have is empty.
+/// The debugging information of `file`, if it can be read; a section that it does not have is empty.
 pub(crate) fn of<'a>(file: &object::File<'a>) -> Option<Dwarf<'a>> {
     let load = |id: gimli::SectionId| {
-        let section = file.section_by_name(id.name());
-        let data = section.and_then(|s| s.data().ok()).unwrap_or_default();
-        Ok::<_, gimli::Error>(EndianSlice::new(data, NativeEndian))
+        let data = file.section_by_name(id.name()).map_or(Ok(&[][..]), |section| section.data());
+        data.map(|data| EndianSlice::new(data, NativeEndian))
     };
     gimli::Dwarf::load(load).ok()
 }

@@ -22,7 +22,7 @@ pub fn review(r: &ReviewReport, of: Source<'_>) -> PageData {
 /// What identifies the inputs: recordings, and the governors' sources in all rows.
 #[must_use]
 pub fn review_hashes(r: &ReviewReport) -> Vec<Hash> {
-    let recordings = of_recordings(&r.recordings, &r.recordings_hash).into_iter();
+    let recordings = of_recordings(&r.on.recordings, &r.on.recordings_hash).into_iter();
     let source = |g: &GovernorReview| {
         let rows = g.rows.iter().filter(|row| row.same_as.is_none());
         let of = |row: &idlewise_review::Row| {
@@ -36,7 +36,7 @@ pub fn review_hashes(r: &ReviewReport) -> Vec<Hash> {
 /// The recordings of a bisection.
 #[must_use]
 pub fn bisect_hashes(r: &BisectReport) -> Vec<Hash> {
-    of_recordings(&r.recordings, &r.recordings_hash)
+    of_recordings(&r.on.recordings, &r.on.recordings_hash)
 }
 
 /// So many recordings are named one by one; of more, the hash of their hashes.

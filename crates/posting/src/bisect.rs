@@ -30,8 +30,8 @@ pub fn bisect(r: &BisectReport, details: bool) -> Report {
     out.tables.push(way(r));
     let problems = r.steps.iter().filter_map(|s| Some(s.problem.as_ref()?.words(&s.name, &r.governor)));
     out.footer.extend(problems.map(|words| Line::new("!", words)));
-    out.footer.extend(r.assumes.iter().map(|words| Line::new("note", words)));
-    out.footer.extend(notes::lines(&r.warnings, &r.left_out, details));
+    out.footer.extend(r.on.assumes.iter().map(|words| Line::new("note", words)));
+    out.footer.extend(notes::lines(&r.on.warnings, &r.on.left_out, details));
     if r.without_change > 0 {
         let n = counted(r.without_change, "commit", "commits");
         out.footer
@@ -44,8 +44,8 @@ pub fn bisect(r: &BisectReport, details: bool) -> Report {
 
 fn answer(r: &BisectReport) -> String {
     let q = &r.request;
-    let recordings = counted(r.recordings.len(), "recording", "recordings");
-    let machines = counted(r.machines, "machine", "machines");
+    let recordings = counted(r.on.recordings.len(), "recording", "recordings");
+    let machines = counted(r.on.machines, "machine", "machines");
     let on = format!("{} on {recordings} of {machines}", r.governor);
     match r.culprit.and_then(|at| r.steps.get(at)) {
         Some(step) => format!("{on}: {} since {}", q.fail_if, step.name),

@@ -52,8 +52,8 @@ fn head(r: &ReviewReport) -> String {
     let what = if names.is_empty() { "no governor".to_owned() } else { names.join(", ") };
     let commit = r.base_commit.as_ref().map_or_else(String::new, |c| format!(" ({c})"));
     let patches = counted(r.patches.len(), "patch", "patches");
-    let recordings = counted(r.recordings.len(), "recording", "recordings");
-    let machines = counted(r.machines, "machine", "machines");
+    let recordings = counted(r.on.recordings.len(), "recording", "recordings");
+    let machines = counted(r.on.machines, "machine", "machines");
     let platform = r.request.platform.as_ref().map_or_else(String::new, |p| format!(" as if on {p}"));
     format!("{what} of {}{commit}, {patches}, on {recordings} of {machines}{platform}", r.base)
 }
@@ -307,8 +307,8 @@ fn input(e: &Explanation, name: &str) -> Option<String> {
 
 /// What the numbers mean, and what they depend on.
 fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
-    let mut out: Vec<Line> = r.assumes.iter().map(|words| Line::new("note", words)).collect();
-    out.extend(notes::lines(&r.warnings, &r.left_out, details));
+    let mut out: Vec<Line> = r.on.assumes.iter().map(|words| Line::new("note", words)).collect();
+    out.extend(notes::lines(&r.on.warnings, &r.on.left_out, details));
     for g in &r.governors {
         out.extend(
             g.not_booted.iter().map(|why| Line::new("note", format!("{}: not booted: {why}", g.governor))),
@@ -324,10 +324,10 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
     out.extend(fidelity(r));
     out.extend(energy(r));
     if r.governors.iter().any(|g| g.rows.iter().any(|row| row.against_base.is_some())) {
-        let interval = if r.machines < 5 {
+        let interval = if r.on.machines < 5 {
             format!(
                 "?: no interval, since the recordings are of {} and 5 are needed",
-                counted(r.machines, "machine", "machines")
+                counted(r.on.machines, "machine", "machines")
             )
         } else {
             "> <: the end nearer to 0 of the 95 % interval, recordings resampled by machine; ~: nothing is shown"
@@ -353,7 +353,7 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
 
 /// How many of the kernels' own choices replay repeats.
 fn fidelity(r: &ReviewReport) -> Option<Line> {
-    let known = r.recordings.iter().filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
+    let known = r.on.recordings.iter().filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
     let mut known: Vec<f64> = known.collect();
     known.sort_by(f64::total_cmp);
     let (least, median) = (known.first()?, known.get(known.len() / 2)?);
@@ -371,7 +371,7 @@ fn fidelity(r: &ReviewReport) -> Option<Line> {
 /// What energies are worth.
 fn energy(r: &ReviewReport) -> Option<Line> {
     let mut grades: Vec<(&str, usize)> = Vec::new();
-    for h in &r.recordings {
+    for h in &r.on.recordings {
         match grades.iter_mut().find(|(grade, _)| *grade == h.energy_grade) {
             Some((_, n)) => *n += 1,
             None => grades.push((&h.energy_grade, 1)),

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use idlewise_model::Note;
 use idlewise_recording::CommandError;
 use idlewise_study::compare::Measured;
 use idlewise_study::condition::{Condition, measures, vocabulary};
@@ -15,7 +14,7 @@ use crate::effect::{Effect, Shown};
 use crate::git::{Commit, Repository};
 use crate::patch::Problem;
 use crate::recordings;
-use crate::report::{Against, LeftOut, RecordingHead};
+use crate::report::{Against, Evidence};
 use crate::results::{Results, replayed};
 use crate::runs;
 use crate::snapshot::Snapshot;
@@ -62,17 +61,8 @@ pub struct BisectReport {
     pub request: BisectRequest,
     /// Its name in the tree: `teo`.
     pub governor: String,
-    pub recordings: Vec<RecordingHead>,
-    /// Machines that the recordings are of.
-    pub machines: usize,
-    /// Recordings that say nothing.
-    pub left_out: Vec<LeftOut>,
-    /// What is assumed about recordings by hand.
-    pub assumes: Option<String>,
-    /// What makes recordings doubtful.
-    pub warnings: Vec<Note>,
-    /// XXH3-128 of the hashes of all recordings, in their order.
-    pub recordings_hash: String,
+    #[serde(flatten)]
+    pub on: Evidence,
     /// The good version, then each later one with other code.
     pub steps: Vec<BisectStep>,
     /// Commits between the two that do not change this governor's code.
@@ -135,12 +125,7 @@ pub fn bisect(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
         governor: lineage.name.clone(),
-        recordings: results.heads(),
-        machines: results.machines(),
-        left_out,
-        assumes: results.assumptions(),
-        warnings: results.warnings(),
-        recordings_hash: results.hash(),
+        on: results.evidence(left_out),
         steps: Vec::new(),
         without_change: 0,
         culprit: None,
@@ -301,7 +286,7 @@ impl BisectReport {
     #[must_use]
     pub fn confidence(&self) -> Option<String> {
         let effect = self.steps.get(self.culprit?)?.effect.as_ref()?;
-        let machines = match self.machines {
+        let machines = match self.on.machines {
             1 => "one machine".to_owned(),
             n => format!("{n} machines"),
         };

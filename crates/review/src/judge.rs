@@ -50,12 +50,7 @@ pub fn review(
         base_commit: series.commit.clone(),
         notes: series.notes.clone(),
         patches: series.patches.iter().enumerate().map(patch_head).collect(),
-        machines: results.machines(),
-        recordings: results.heads(),
-        left_out,
-        assumes: results.assumptions(),
-        warnings: results.warnings(),
-        recordings_hash: results.hash(),
+        on: results.evidence(left_out),
         governors,
         checks: Vec::new(),
     };

@@ -58,6 +58,16 @@ pub struct ReviewReport {
     /// What to know of the series.
     pub notes: Vec<String>,
     pub patches: Vec<PatchHead>,
+    #[serde(flatten)]
+    pub on: Evidence,
+    pub governors: Vec<GovernorReview>,
+    /// The conditions asked for.
+    pub checks: Vec<Check>,
+}
+
+/// The recordings on which all versions were replayed.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Evidence {
     pub recordings: Vec<RecordingHead>,
     /// Machines that the recordings are of.
     pub machines: usize,
@@ -69,9 +79,6 @@ pub struct ReviewReport {
     pub warnings: Vec<Note>,
     /// XXH3-128 of the hashes of all recordings, in their order.
     pub recordings_hash: String,
-    pub governors: Vec<GovernorReview>,
-    /// The conditions asked for.
-    pub checks: Vec<Check>,
 }
 
 /// A patch of the series.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings under all versions of governors, and what they come to together.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use idlewise_model::Note;
 use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
 use idlewise_score::measure::DIFFER;
 use idlewise_score::{Measure, Place};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::effect::{Effect, measures};
 use crate::patch::{Problem, ProblemKind};
 use crate::recordings::{self, Named, Sorted};
-use crate::report::{Against, LeftOut, RecordingChange, RecordingHead};
+use crate::report::{Against, Evidence, LeftOut, RecordingChange, RecordingHead};
 use crate::runs::{Misbehaving, Run};
 use crate::versions::Lineage;
 
@@ -72,15 +72,8 @@ pub(crate) fn replayed<'f>(
 pub(crate) struct Results<'a>(pub(crate) &'a [(&'a Named, Run)]);
 
 impl Results<'_> {
-    /// How many machines they are of.
-    pub(crate) fn machines(&self) -> usize {
-        let mut machines: Vec<&str> = self.0.iter().map(|(_, run)| run.machine.as_str()).collect();
-        machines.sort_unstable();
-        machines.dedup();
-        machines.len()
-    }
-
-    pub(crate) fn heads(&self) -> Vec<RecordingHead> {
+    /// What is known of them; `left_out` says nothing.
+    pub(crate) fn evidence(&self, left_out: Vec<LeftOut>) -> Evidence {
         let head = |(named, run): &(&Named, Run)| RecordingHead {
             name: named.name.clone(),
             machine: run.machine.clone(),
@@ -88,24 +81,17 @@ impl Results<'_> {
             head: run.head.clone(),
             fidelity: run.fidelity.clone(),
         };
-        self.0.iter().map(head).collect()
-    }
-
-    /// Tells them from others.
-    pub(crate) fn hash(&self) -> String {
-        let all: Vec<u8> = self.0.iter().flat_map(|(_, run)| run.head.hash.bytes().chain([b'\n'])).collect();
-        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&all))
-    }
-
-    /// What is assumed about them by hand.
-    pub(crate) fn assumptions(&self) -> Option<String> {
-        TraceHead::assumptions(self.0.iter().map(|(_, run)| &run.head))
-    }
-
-    /// What makes them doubtful.
-    pub(crate) fn warnings(&self) -> Vec<Note> {
         let heads: Vec<&TraceHead> = self.0.iter().map(|(_, run)| &run.head).collect();
-        TraceHead::warnings(heads)
+        let machines: BTreeSet<&str> = self.0.iter().map(|(_, run)| run.machine.as_str()).collect();
+        let hashes: Vec<u8> = heads.iter().flat_map(|head| head.hash.bytes().chain([b'\n'])).collect();
+        Evidence {
+            recordings: self.0.iter().map(head).collect(),
+            machines: machines.len(),
+            left_out,
+            assumes: TraceHead::assumptions(heads.iter().copied()),
+            warnings: TraceHead::warnings(heads),
+            recordings_hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&hashes)),
+        }
     }
 
     /// Whether a version can be compared with others: it ran on the first recording.

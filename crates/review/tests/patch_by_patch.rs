@@ -42,7 +42,7 @@ fn the_patch_that_moves_a_number_is_seen() {
     assert_eq!((moved.row.as_str(), moved.differing), ("+1", 1));
     assert!(moved.differ_pct > 1.0 && moved.effects[0].mean.unwrap().abs() > 0.1, "{moved:?}");
     // One machine gives no interval.
-    assert_eq!((report.machines, moved.effects[0].shown), (1, Shown::NoInterval));
+    assert_eq!((report.on.machines, moved.effects[0].shown), (1, Shown::NoInterval));
     // The code of the second patch again.
     assert_eq!(row(&report, "teo", "+4").same_as.as_deref(), Some("+2"));
     let periods = &row(&report, "teo", "+2").periods;
@@ -186,9 +186,11 @@ fn a_corpus_is_judged_by_its_index_with_intervals_over_machines() {
     };
     let report = reviewed(&request);
     // Those of others may not be there.
-    assert_eq!(report.recordings.len() + report.left_out.len(), all, "{:?}", report.left_out);
-    assert!(report.recordings.len() >= 60 && report.left_out.iter().all(|l| l.why.contains("is not there")));
-    assert!(report.machines >= 12, "{}", report.machines);
+    assert_eq!(report.on.recordings.len() + report.on.left_out.len(), all, "{:?}", report.on.left_out);
+    assert!(
+        report.on.recordings.len() >= 60 && report.on.left_out.iter().all(|l| l.why.contains("is not there"))
+    );
+    assert!(report.on.machines >= 12, "{}", report.on.machines);
     let moved = row(&report, "teo", "+2").against_above.as_ref().unwrap();
     assert!(moved.effects.iter().all(|e| e.interval.is_some()), "{:?}", moved.effects);
     assert!(moved.effects.iter().any(|e| e.shown != Shown::Nothing && e.shown != Shown::NoInterval));
