@@ -136,6 +136,7 @@ export interface Rows {
     low: number | null;
     high: number | null;
     stands: string;
+    called: string;
   };
 }
 

@@ -29,7 +29,7 @@ pub const CHARTS: [Chart; 14] = [
     chart("timeline", "One CPU over time", "timeline"),
     chart("response", "Responses to a step and to a ramp", "response"),
     chart("changes", "Changes", "changes"),
-    chart("published", "Published and ours", "published"),
+    chart("published", "Compared with simulation", "published"),
     chart("points", "Every measured point", "points"),
 ];
 

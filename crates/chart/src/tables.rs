@@ -181,7 +181,7 @@ const SHAPES: [Shape; 14] = [
     },
     Shape {
         name: "published",
-        title: "Published and ours",
+        title: "Compared with simulation",
         columns: &[
             ("recording", "experiment", Text, "", None),
             ("row", "row", Text, "", None),
@@ -193,6 +193,7 @@ const SHAPES: [Shape; 14] = [
             ("low", "90 %, from", Number, "", None),
             ("high", "to", Number, "", None),
             ("stands", "what it is", Text, "", None),
+            ("called", "compared with", Text, "", None),
         ],
     },
 ];

@@ -27,21 +27,34 @@ pub fn reproduce(r: &ReproduceReport, of: Source<'_>) -> PageData {
     out
 }
 
-/// A difference as a point; nothing for other cells.
+/// A difference, or that there is none, as a point; nothing for other cells.
 fn point(one: &Reproduced, c: &Compared) -> Option<Vec<Cell>> {
-    let effect = c.effect.as_ref().filter(|_| c.class == Class::Difference)?;
+    let effect = c.effect.as_ref().filter(|_| matches!(c.class, Class::Difference | Class::NoEffect))?;
     Some(vec![
         one.experiment.id.as_str().into(),
         c.row.as_str().into(),
         c.column.as_str().into(),
         if c.unit == "%" { "points" } else { "%" }.into(),
         effect.published.into(),
-        effect.noise.value.into(),
+        effect.noise.value.max(half_range(one, c)).into(),
         effect.predicted.median.into(),
         effect.predicted.interval.low.into(),
         effect.predicted.interval.high.into(),
         stands(c).into(),
+        one.experiment.document.called.as_str().into(),
     ])
+}
+
+/// Half of the range that was published, in the unit of its change; 0 where a number was.
+fn half_range(one: &Reproduced, c: &Compared) -> f64 {
+    let half = |[from, to]: [f64; 2]| (to - from) / 2.0;
+    let own = c.published.map_or(0.0, half);
+    if c.unit == "%" {
+        return own;
+    }
+    let is_baseline = |other: &&Compared| other.row == c.row && other.effect.is_none();
+    let of_baseline = one.cells.iter().filter(is_baseline).find_map(|other| other.published);
+    of_baseline.map_or(0.0, |[from, to]| own * 200.0 / (from + to))
 }
 
 /// How a difference stands, in one of the words of the chart.
@@ -49,6 +62,7 @@ fn stands(c: &Compared) -> &'static str {
     match &c.reason {
         Some(reason) => reason.words(),
         None if c.class == Class::Difference => "right",
+        None if c.is_false_alarm() => "false alarm",
         None => c.class.words(),
     }
 }

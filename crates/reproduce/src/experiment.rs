@@ -82,6 +82,17 @@ pub struct Document {
     /// Whether its differences are summed up apart, not under `all`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+    /// What its numbers are called: `closed form`, of numbers that nobody has published.
+    #[serde(default = "published", skip_serializing_if = "is_published")]
+    pub called: String,
+}
+
+fn published() -> String {
+    "published".to_owned()
+}
+
+fn is_published(called: &str) -> bool {
+    called == published()
 }
 
 /// What is simulated. Of a cell, the row's set-up overrides the table's, and the column's overrides both.

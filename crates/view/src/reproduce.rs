@@ -241,7 +241,7 @@ fn setup_words(s: &Setup) -> String {
 }
 
 fn table(one: &Reproduced) -> Table {
-    let head = ["", "published", "ours", "sign", "size"];
+    let head = ["", one.experiment.document.called.as_str(), "ours", "sign", "size"];
     let mut t = Table::new(one.experiment.id.clone(), head.map(str::to_owned).to_vec());
     for c in &one.cells {
         under(&mut t, c);

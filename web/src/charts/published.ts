@@ -8,9 +8,9 @@ import { greatest, least } from '../extremes';
 
 export const published: Chart = {
   name: 'published',
-  title: 'Published and ours',
+  title: 'Compared with simulation',
   about:
-    'Each line is a published change against the baseline: the diamond with the thin line is what was published and its noise, the dot with the thick line our median and 90 % interval. At zero nothing changes.',
+    'Each line is a published change against the baseline: the diamond with the thin line is what was published and its noise, the dot with the thick line our median and 90 % interval. At zero nothing changes. Where no effect was published, a false alarm is one that the simulation shows.',
   tables: ['published'],
   draw(tables, look): Spec | null {
     const ink = INK[look.theme];
@@ -22,6 +22,8 @@ export const published: Chart = {
       'cannot be known': [ink.quiet, 'square'],
       'the model misses the baseline': [ink.text, 'triangle-up'],
       'the model is wrong': [ink.deep, 'cross'],
+      'no effect': [ink.quiet, 'triangle-right'],
+      'false alarm': [ink.deep, 'triangle-down'],
     };
     const stands = Object.keys(LOOKS).filter((s) => rows.some((r) => r.stands === s));
     const several = distinct(rows.map((r) => r.recording)).length > 1;
@@ -30,7 +32,10 @@ export const published: Chart = {
     const width = room(look) - left - 24;
     const groups = [...grouped(rows, (r) => JSON.stringify([r.recording, r.unit])).values()];
     const parts = groups.map((mine, i) => {
-      const marks = i === groups.length - 1 ? '; diamond: published, with its noise; bar: ours, 90 %' : '';
+      const marks =
+        i === groups.length - 1
+          ? `; diamond: ${mine[0]!.called}, with its noise or range; bar: simulated, 90 %`
+          : '';
       const { recording, unit } = mine[0]!;
       const values = mine.map((r) => {
         const [change, noise] = [r.published as number, r.noise ?? 0];
@@ -88,7 +93,7 @@ export const published: Chart = {
       });
       const tooltip = [
         { field: 'cell', type: 'nominal', title: 'of' },
-        { field: 'published_text', type: 'nominal', title: 'published' },
+        { field: 'published_text', type: 'nominal', title: String(mine[0]!.called) },
         { field: 'ours_text', type: 'nominal', title: 'ours' },
         { field: 'stands', type: 'nominal', title: 'it is' },
       ];
