@@ -72,7 +72,6 @@ pub fn add(request: &AddRequest) -> Result<Added, CollectError> {
         let file = relative(&request.folder, &request.trace)?;
         let entry = entry(request, &corpus, &recording, &report, id, file, &request.trace)?;
         corpus.insert(entry.clone())?;
-        corpus.save()?;
         return Ok(Added { entry, proof: None });
     }
     let name = format!("{id}.tape");
@@ -81,11 +80,11 @@ pub fn add(request: &AddRequest) -> Result<Added, CollectError> {
     let report = graded(path, &RecordingOptions::default())?;
     let entry = entry(request, &corpus, &recording, &report, id, PathBuf::from(&name), path)?;
     let proof = prove(&request.trace, &request.options, path, scrubbed.shift_ns)?;
-    corpus.insert(entry.clone())?;
+    corpus.would_take(&entry)?;
     let place = request.folder.join(&name);
     set_mode(path)?;
     scrubbed.file.persist_noclobber(&place).map_err(|e| CollectError::file(&place, e.error))?;
-    if let Err(e) = corpus.save() {
+    if let Err(e) = corpus.insert(entry.clone()) {
         // Nobody would know what it is.
         let _ = fs::remove_file(&place);
         return Err(e.into());

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use idlewise_answer::{Column, Contender, Group, Role, Spread, spreads};
 use idlewise_corpus::{Basis, Corpus, Entry, Presence, Split};
 use idlewise_recording::governors::{ForeignHead, baseline, candidates, foreign};
+use idlewise_recording::input_files::is_tape;
 use idlewise_recording::{CommandError, ReplaySetup};
 use idlewise_score::measure::{DECIDING, ENERGY};
 use idlewise_score::{Measure, Score};
@@ -212,9 +213,12 @@ fn one(
         Presence::Missing => return skipped(format!("{} is not there", path.display())),
         Presence::Changed(why) => return Err(CommandError::file(&path, why).into()),
     }
+    let mut setup = request.setup.clone();
+    // A tape says it itself.
+    setup.recording.recorded_on = (!is_tape(&path)?).then(|| entry.machine.clone());
     let asked = ReplayRequest {
         traces: vec![path],
-        setup: request.setup.clone(),
+        setup,
         governors: names.iter().cloned().chain([ORACLE.to_owned()]).collect(),
         ..ReplayRequest::default()
     };

@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use idlewise_files::new_file::Unfinished;
 use idlewise_model::{Change, CpuTape, Health, Note, NoteId, Piece, Pieces, PiecesError, Tape, TapeCpu};
 use idlewise_recording::{CommandError, Recording};
 use idlewise_tape::file as tape_file;
@@ -20,6 +21,7 @@ const BEGINS_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub struct Scrubbed {
     pub file: NamedTempFile,
+    _unfinished: Unfinished,
     /// By how much its times are earlier than the recording's, ns.
     pub shift_ns: u64,
 }
@@ -36,9 +38,10 @@ pub fn scrub_to(recording: &Recording, name: &str, folder: &Path) -> Result<Scru
     let bytes = tape_file::write(&tape).map_err(of_file)?;
     let file = tempfile::Builder::new().prefix(".scrubbed-").suffix(".tape").tempfile_in(folder);
     let mut file = file.map_err(|e| CollectError::file(folder, e))?;
+    let unfinished = Unfinished::keep(file.path());
     file.write_all(&bytes).and_then(|()| file.flush()).map_err(|e| CollectError::file(folder, e))?;
     let shift_ns = recording.tape.source.first_ns - tape.source.first_ns;
-    Ok(Scrubbed { file, shift_ns })
+    Ok(Scrubbed { file, _unfinished: unfinished, shift_ns })
 }
 
 /// `tape` without names, pids, addresses and absolute times, under `name`. What governors see stays: it is as if the recording had

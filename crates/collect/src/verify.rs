@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Are the files of a corpus what its index says?
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use idlewise_corpus::{Corpus, Entry, Presence};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -18,6 +22,9 @@ pub struct Verification {
     /// The folder of the corpus, as it was named.
     pub corpus: String,
     pub recordings: Vec<VerifiedRecording>,
+    /// Tapes in the folder of the corpus that its index does not name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 /// A recording, and whether its file is there and unchanged.
@@ -67,5 +74,17 @@ pub fn verify(corpus: &Corpus, entries: &[&Entry]) -> Verification {
         version: env!("CARGO_PKG_VERSION"),
         corpus: corpus.folder().display().to_string(),
         recordings: entries.par_iter().map(checked).collect(),
+        unknown: unknown(corpus),
     }
+}
+
+fn unknown(corpus: &Corpus) -> Vec<String> {
+    let known: BTreeSet<&Path> = corpus.index().recordings.iter().map(|e| e.file.as_path()).collect();
+    let there = fs::read_dir(corpus.folder()).into_iter().flatten().filter_map(Result::ok);
+    let names = there.map(|entry| PathBuf::from(entry.file_name()));
+    let is_tape = |name: &PathBuf| name.extension().is_some_and(|ending| ending == "tape");
+    let lacking = names.filter(|name| is_tape(name) && !known.contains(name.as_path()));
+    let mut out: Vec<String> = lacking.map(|name| name.display().to_string()).collect();
+    out.sort();
+    out
 }

@@ -90,20 +90,30 @@ impl Corpus {
         self.folder.join(&entry.file)
     }
 
-    /// Puts `entry` into the index; [`Corpus::save`] writes it.
+    /// Whether [`Corpus::insert`] would take `entry`, as far as this knows: nobody else may have changed the index.
     ///
     /// # Errors
-    /// [`CorpusError::File`] where it does not go with the others.
-    pub fn insert(&mut self, entry: Entry) -> Result<(), CorpusError> {
+    /// As [`Corpus::insert`].
+    pub fn would_take(&self, entry: &Entry) -> Result<(), CorpusError> {
         let path = self.folder.join(INDEX);
-        self.index.insert(entry).map_err(|why| CorpusError::file(&path, why))
+        self.index.clone().insert(entry.clone()).map_err(|why| CorpusError::file(&path, why))
     }
 
-    /// Writes the index, whole or not at all.
+    /// Puts `entry` into the index on disk, which others may have changed since this was opened.
     ///
     /// # Errors
-    /// [`CorpusError::File`] when it cannot be written.
-    pub fn save(&self) -> Result<(), CorpusError> {
+    /// [`CorpusError::File`] where it does not go with the others, or the index cannot be read or written; it is then as before.
+    pub fn insert(&mut self, entry: Entry) -> Result<(), CorpusError> {
+        let path = self.folder.join(INDEX);
+        let _held = idlewise_files::lock(&self.folder).map_err(|e| CorpusError::file(&self.folder, e))?;
+        let mut now = Self::open_or_new(&self.folder)?;
+        now.index.insert(entry).map_err(|why| CorpusError::file(&path, why))?;
+        now.save()?;
+        self.index = now.index;
+        Ok(())
+    }
+
+    fn save(&self) -> Result<(), CorpusError> {
         let path = self.folder.join(INDEX);
         let text = self.index.to_text().map_err(|why| CorpusError::file(&path, why))?;
         write_new(&path, text.as_bytes(), true).map_err(|e| match e {
@@ -163,7 +173,7 @@ impl Corpus {
         match hash_of(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Presence::Missing,
             Err(e) => Presence::Changed(e.to_string()),
-            Ok(hash) if hash.sha256 == entry.sha256 => Presence::Whole,
+            Ok(hash) if (&hash.sha256, hash.bytes) == (&entry.sha256, entry.bytes) => Presence::Whole,
             Ok(hash) => Presence::Changed(format!(
                 "SHA-256 {}, {} bytes; the index has {}, {} bytes: it was changed or replaced",
                 hash.sha256, hash.bytes, entry.sha256, entry.bytes

@@ -36,8 +36,8 @@ pub enum Fetched {
 
 /// The beginnings of URLs that are fetched.
 const SCHEMES: [&str; 3] = ["https://", "http://", "file://"];
-/// What has not arrived whole ends in this; a later download goes on there.
-const PART: &str = "part";
+/// No recording is larger, bytes.
+const LARGEST: u64 = 16 << 30;
 
 impl FetchList {
     /// Reads the list at `path`. Empty lines and lines that begin with `#` do not count.
@@ -107,7 +107,8 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(CorpusError::file(&path, e)),
     }
-    let part = folder.join(format!("{}.{PART}", download.name));
+    // What has not arrived whole, under a name that nobody else gives; a later download goes on there.
+    let part = folder.join(format!(".{}.{}.part", download.name, &download.sha256[..16]));
     let resumed = fs::symlink_metadata(&part).is_ok();
     if !(resumed && arrived(&part)? == download.sha256) {
         let whole = transfer(download, &part)?;
@@ -139,14 +140,32 @@ const NOT_RESUMED: [i32; 2] = [33, 36];
 /// Its exit status where a server refuses with a status of HTTP.
 const REFUSED: i32 = 22;
 
+/// Its exit status where a file is larger than allowed.
+const TOO_LARGE: i32 = 63;
+
 /// Has curl put the file at `part`, from its end on. Whether it could go on there.
 fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
     let there = fs::symlink_metadata(part);
     if there.is_ok_and(|there| !there.is_file()) {
         return Err(CorpusError::file(part, "is no ordinary file; remove it"));
     }
+    if let Some(of) = download.url.strip_prefix("file://")
+        && fs::metadata(of).is_ok_and(|of| !of.is_file())
+    {
+        return Err(CorpusError::file(Path::new(of), "is no ordinary file; name one"));
+    }
+    // Nobody's own settings (.curlrc): they may write elsewhere.
     let out = Command::new("curl")
-        .args(["--fail", "--location", "--silent", "--show-error", "--globoff"])
+        .args([
+            "--disable",
+            "--max-filesize",
+            &LARGEST.to_string(),
+            "--fail",
+            "--location",
+            "--silent",
+            "--show-error",
+            "--globoff",
+        ])
         .args(["--proto", "=https,http,file", "--proto-redir", "=https,http"])
         .args(["--connect-timeout", "30", "--speed-limit", "1", "--speed-time", "60", "--retry", "2"])
         .args(["--continue-at", "-", "--output"])
@@ -172,6 +191,9 @@ fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
     if no_range && part.exists() {
         return Ok(false);
     }
-    let why = format!("{}: {}", download.url, said.trim());
+    let mut why = format!("{}: {}", download.url, said.trim());
+    if code == Some(TOO_LARGE) {
+        why += &format!("; {} GiB at most are fetched", LARGEST >> 30);
+    }
     Err(CorpusError::File { path: download.name.clone(), why })
 }

@@ -196,6 +196,7 @@ impl Index {
         }
         let mut ids = BTreeSet::new();
         let mut hashes = BTreeMap::new();
+        let mut periods = BTreeMap::new();
         let mut splits: BTreeMap<&str, (Split, &str)> = BTreeMap::new();
         for entry in &self.recordings {
             let id = &entry.id;
@@ -208,6 +209,14 @@ impl Index {
             }
             if let Some(other) = hashes.insert(&entry.sha256, id) {
                 return wrong(format!("is the same file as {other:?}, and would count twice: keep one"));
+            }
+            // Two recordings are not of the same length to the nanosecond.
+            if let Some(other) = periods.insert((&entry.machine, entry.span_ns, entry.idle_periods), id) {
+                return wrong(format!(
+                    "is the same recording as {other:?} under another name ({} ns with {} idle periods of {}), and would \
+                     count twice: keep one",
+                    entry.span_ns, entry.idle_periods, entry.machine
+                ));
             }
             let (split, first) = *splits.entry(&entry.machine).or_insert((entry.split, id));
             if split != entry.split {
@@ -239,6 +248,12 @@ impl Entry {
             if value.trim().is_empty() {
                 return Err(format!("{key} is empty"));
             }
+        }
+        if !self.licence.chars().all(|c| c.is_ascii_alphanumeric() || "-.+() ".contains(c)) {
+            return Err(format!(
+                "licence = {:?}; expected an SPDX identifier or expression (GPL-2.0-only), or LicenseRef- and a name",
+                self.licence
+            ));
         }
         Ok(())
     }

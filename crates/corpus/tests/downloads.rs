@@ -38,10 +38,22 @@ fn a_part_is_gone_on_with_whatever_is_in_it() {
     // Of the file; of another; all of it; more than it.
     let whole = "0123456789".repeat(1000);
     for part in [&whole[..4321], "something else", &whole, &format!("{whole}more")] {
-        fs::write(to.join("near.tape.part"), part).unwrap();
+        let name = format!(".near.tape.{}.part", &download.sha256[..16]);
+        fs::write(to.join(name), part).unwrap();
         assert_eq!(fetch(&download, &to).unwrap(), Fetched::Arrived, "{} bytes", part.len());
         fs::remove_file(to.join("near.tape")).unwrap();
     }
+}
+
+#[test]
+fn files_that_a_user_has_stay_and_devices_are_refused() {
+    let Some((_folder, to, download)) = source() else { return };
+    fs::write(to.join("near.tape.part"), "mine").unwrap();
+    assert_eq!(fetch(&download, &to).unwrap(), Fetched::Arrived);
+    assert_eq!(fs::read(to.join("near.tape.part")).unwrap(), b"mine");
+    let endless = Download { url: "file:///dev/zero".to_owned(), name: "zeros".to_owned(), ..download };
+    let why = fetch(&endless, &to).unwrap_err().to_string();
+    assert!(why.contains("no ordinary file"), "{why}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn entry(id: &str, machine: &str, byte: u8) -> Entry {
         origin: "idlewise".to_owned(),
         command: "idlewise record".to_owned(),
         split: Split::of_machine(machine),
-        span_ns: 5,
+        span_ns: 5 + u64::from(byte),
         cpus: 2,
         idle_periods: 7,
         trust: "good".to_owned(),
@@ -61,6 +61,8 @@ fn what_cannot_be_true_is_refused_with_its_place() {
     assert!(with(&|e| e.file = "/etc/b".into()).contains("expected a path from the index's folder"));
     assert!(with(&|e| e.sha256 = "12".to_owned()).contains("expected 64 hex digits"));
     assert!(with(&|e| e.sha256 = "01".repeat(32)).contains("the same file as \"a\""));
+    assert!(with(&|e| e.span_ns = 6).contains("the same recording as \"a\" under another name"));
+    assert!(with(&|e| e.licence = "GPL 2, see COPYING".to_owned()).contains("expected an SPDX"));
     assert!(with(&|e| e.workload = " ".to_owned()).contains("workload is empty"));
     let other = Split::ALL.into_iter().find(|s| *s != Split::of_machine("rk3399")).unwrap();
     assert!(with(&|e| e.split = other).contains("a machine is in one part"));
@@ -78,9 +80,10 @@ fn recordings_are_chosen_and_compared_with_their_hashes() {
         let path = folder.path().join(format!("{id}.tape"));
         fs::write(&path, id).unwrap();
         let hash = hash_of(&path).unwrap();
-        corpus.insert(Entry { sha256: hash.sha256, bytes: hash.bytes, ..entry(id, machine, 0) }).unwrap();
+        corpus
+            .insert(Entry { sha256: hash.sha256, bytes: hash.bytes, ..entry(id, machine, id.as_bytes()[0]) })
+            .unwrap();
     }
-    corpus.save().unwrap();
     let corpus = Corpus::open(folder.path()).unwrap();
     let ids = |selection: Selection| {
         let found = corpus.select(&selection).unwrap();

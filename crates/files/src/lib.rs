@@ -72,6 +72,18 @@ fn own(kind: FileType) -> io::Result<()> {
     ordinary(kind)
 }
 
+/// Waits until no other process holds `folder`, and holds it until the result is dropped: whoever changes an index locks its
+/// folder first. Readers do not wait.
+///
+/// # Errors
+/// What the system says.
+pub fn lock(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOCTTY;
+    let held = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(folder)?;
+    rustix::io::retry_on_intr(|| rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive))?;
+    Ok(held)
+}
+
 /// No file that a person writes is larger, bytes: a side-car, a platform, a workload, an experiment, a C file.
 pub const LARGEST: u64 = 16 << 20;
 /// No file that a program writes and that is read whole is larger, bytes: a dump of sysfs, a result, a session, a list of symbols.

@@ -134,23 +134,26 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A temporary file that would stay when a signal ends the process: [`end_without_unfinished`] removes it.
-struct Unfinished;
+/// A temporary file that would stay when a signal ends the process: [`end_without_unfinished`] removes it while this lives.
+#[derive(Debug)]
+pub struct Unfinished(PathBuf);
 
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Unfinished {
-    fn keep(path: &Path) -> Self {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
-        Self
+    /// The file at `path`.
+    #[must_use]
+    pub fn keep(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+        Self(path.to_path_buf())
     }
 }
 
-/// Removes the file that is being written, and ends the process by `exit`: for the handler of a signal.
+/// Removes the files that are being written, and ends the process by `exit`: for the handler of a signal.
 pub fn end_without_unfinished(exit: impl FnOnce() -> Infallible) -> ! {
     // The lock is kept: no file is created between this and the end.
-    let path = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = path.as_deref() {
+    let paths = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in paths.iter() {
         let _ = fs::remove_file(path);
     }
     match exit() {}
@@ -158,7 +161,7 @@ pub fn end_without_unfinished(exit: impl FnOnce() -> Infallible) -> ! {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
     }
 }
 

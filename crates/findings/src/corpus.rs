@@ -62,6 +62,10 @@ pub fn corpus_verify(v: &Verification) -> Report {
             if r.missing && !r.inside { "; it lies outside of the corpus and may be missing" } else { "" };
         out.footer.push(Line::new(label, format!("{}: {why}{outside}", r.id)));
     }
+    for name in &v.unknown {
+        let why = format!("{name}: the index does not name it; add it, or remove it");
+        out.footer.push(Line::new("not in it", why));
+    }
     out
 }
 
@@ -96,7 +100,10 @@ pub fn corpus_run(run: &CorpusRun) -> Report {
     for (recording, why) in failures.filter_map(|(r, g)| Some((r, g.failure.as_ref()?))) {
         out.footer.push(Line::new("FAILED", format!("{}: {why}", recording.id)));
     }
-    let resampled = "95 % intervals, resampled over machines; ? with fewer than five of them";
+    let resampled = match run.machines.all {
+        1 => "95 % intervals, resampled over recordings, which are of one machine and say nothing of others",
+        _ => "95 % intervals, resampled over machines; ? with fewer than five of them, or where a value is 0",
+    };
     out.footer.push(Line::new("intervals", resampled));
     out.footer.push(Line::new("marks", "~ nothing shown; = within 1 %; less is better everywhere"));
     out
@@ -201,7 +208,7 @@ fn counted<S: AsRef<str>>(all: &[(S, usize)]) -> String {
 }
 
 /// `1 machine`, `7 machines`.
-fn many(n: usize, what: &str) -> String {
+pub(crate) fn many(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 

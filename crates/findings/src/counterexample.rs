@@ -4,6 +4,8 @@
 use idlewise_counterexample::{Choice, Counterexample, Found, StoryRow};
 use idlewise_report::{Line, Report, Table, duration, number, signed};
 
+use crate::corpus::many;
+
 /// The verdict, the machine's states, the story.
 #[must_use]
 pub fn counterexample(c: &Counterexample) -> Report {
@@ -17,10 +19,10 @@ pub fn counterexample(c: &Counterexample) -> Report {
         out.preamble.push(Line::plain(format!("{} sequences tried; that proves nothing", c.tried)));
         return out;
     };
-    let periods = if found.idle_periods == 1 { "1 idle period" } else { "idle periods" };
-    let many = if found.idle_periods == 1 { String::new() } else { format!("{} ", found.idle_periods) };
+    let round = many(found.idle_periods / found.times.max(1), "idle period");
+    let rounds = if found.times > 1 { format!(" in all {} rounds", found.times) } else { String::new() };
     out.preamble.push(Line::plain(format!(
-        "{} is worse than {} by {} {} in {}: {many}{periods} on {}",
+        "{} is worse than {} by {} {} in {}{rounds}: {round} on {}",
         c.a,
         c.b,
         signed(found.worse, 1).trim_start_matches('+'),
