@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::FromRawFd as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -182,6 +182,8 @@ fn child<T: Serialize>(
     job: impl FnOnce() -> Result<T, GovernorError>,
 ) -> ! {
     let own = std::process::id();
+    // What it prints is no result of ours.
+    let nowhere = File::options().write(true).open("/dev/null");
     // SAFETY: plain system calls on this process alone.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -194,6 +196,9 @@ fn child<T: Serialize>(
         // Neither a file nor a pipe to a program shall get a picture of a crash that is reported anyway.
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
+        if let Some(nowhere) = nowhere.ok().filter(|_| to.as_raw_fd() != libc::STDOUT_FILENO) {
+            libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO);
+        }
         if let Some(room) = room {
             libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: room, rlim_max: room });
         }

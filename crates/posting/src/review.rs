@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A series, patch by patch: a row for the base and one after each patch, then what each patch changes.
 
+use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
 use idlewise_report::{Line, Report, Table, duration, number, percent};
 use idlewise_review::{
-    Against, ExplainedPeriod, GovernorReview, PatchHead, RecordingChange, ReviewReport, Row,
+    Against, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
 };
 
 use crate::effects::{NOTHING, at_least, cell, counted, signed, words};
@@ -24,6 +25,7 @@ const FILES: usize = 3;
 pub fn review(r: &ReviewReport, details: bool) -> Report {
     let mut out = Report { data: Some(idlewise_data::review(r)), label: Some(6), ..Report::default() };
     out.preamble.push(Line::plain(head(r)));
+    out.preamble.extend(basis(r));
     out.preamble.extend(r.notes.iter().map(|note| Line::new("note", note)));
     for governor in &r.governors {
         out.tables.push(rows(governor));
@@ -56,6 +58,20 @@ fn head(r: &ReviewReport) -> String {
     let machines = counted(r.on.machines, "machine", "machines");
     let platform = r.request.platform.as_ref().map_or_else(String::new, |p| format!(" as if on {p}"));
     format!("{what} of {}{commit}, {patches}, on {recordings} of {machines}{platform}", r.base)
+}
+
+/// What of the recordings was measured, where a corpus says it.
+fn basis(r: &ReviewReport) -> Option<Line> {
+    let count = |basis: Option<Basis>| r.on.recordings.iter().filter(|h| h.basis == basis).count();
+    let parts = [
+        (count(Some(Basis::Measured)), "measured"),
+        (count(Some(Basis::Emulated)), "of kernels on emulated machines"),
+        (count(Some(Basis::Model)), "simulated"),
+        (count(None), "of no corpus"),
+    ];
+    let words = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let is_known = r.on.recordings.iter().any(|h| h.basis.is_some());
+    is_known.then(|| Line::plain(format!("recordings: {}", words.collect::<Vec<_>>().join(", "))))
 }
 
 fn title(patch: &PatchHead) -> String {
@@ -269,10 +285,11 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
     let inputs = ["sleep length", "latency limit", "utilisation"];
     let inputs: Vec<String> = inputs.into_iter().filter_map(|name| input(&p.after, name)).collect();
     format!(
-        "{}, CPU {} at {:.6} s, idle for {}: {} chose {}, {} {}; energy {energy}, latency {latency} ({} % of the \
-         recording's); {}",
+        "{}, CPU {}, decision {} at {:.6} s, idle for {}: {} chose {}, {} {}; energy {energy}, latency {latency} ({} % of \
+         the recording's {}); {}",
         p.recording,
         p.cpu,
+        p.decisions[1],
         p.at_ns as f64 / 1e9,
         duration(p.idle_ns as f64),
         p.before.governor,
@@ -280,6 +297,10 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
         row.row,
         choice(&p.after),
         percent(p.share_pct),
+        match p.share_of {
+            Moved::Energy => "energy",
+            Moved::Latency => "latency",
+        },
         inputs.join(", ")
     )
 }
@@ -334,7 +355,7 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
                 .to_owned()
         };
         out.push(Line::plain(format!(
-            "changes against base, mean over recordings; less is better; {interval}"
+            "changes against base, geometric mean over recordings (of pp the mean); less is better; {interval}"
         )));
         out.push(Line::plain(
             "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
@@ -353,7 +374,8 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
 
 /// How many of the kernels' own choices replay repeats.
 fn fidelity(r: &ReviewReport) -> Option<Line> {
-    let known = r.on.recordings.iter().filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
+    let of_kernels = r.on.recordings.iter().filter(|h| h.basis != Some(Basis::Model));
+    let known = of_kernels.filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
     let mut known: Vec<f64> = known.collect();
     known.sort_by(f64::total_cmp);
     let (least, median) = (known.first()?, known.get(known.len() / 2)?);

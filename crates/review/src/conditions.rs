@@ -4,6 +4,7 @@
 use idlewise_recording::CommandError;
 use idlewise_score::Unit;
 use idlewise_score::measure::DIFFER;
+use idlewise_stats::GroupedChanges;
 use idlewise_study::compare::{Check, MeasureChange, Measured};
 use idlewise_study::condition::{ComparedMetric, Condition, Counting, help, measures, vocabulary};
 
@@ -110,7 +111,8 @@ fn of_means(
         against.on.iter().filter_map(|on| on.changes.iter().find(|c| c.measure == measure)).collect();
     let mean = |of: &dyn Fn(&MeasureChange) -> f64| changes.iter().map(|c| of(c)).sum::<f64>() / n;
     let (a, b) = (mean(&|c| c.a), mean(&|c| c.b));
-    let change_pct = changes.iter().map(|c| c.change_pct).sum::<Option<f64>>().map(|sum| sum / n);
+    let each: Option<Vec<(&str, f64)>> = changes.iter().map(|c| Some(("", c.change_pct?))).collect();
+    let change_pct = each.and_then(|each| GroupedChanges::of(&each, false).mean());
     if measure.unit == Unit::Energy {
         // Machines have different units: before is 100.
         let after = change_pct.map_or(f64::NAN, |pct| 100.0 + pct);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What recordings of several machines show of a change: a mean, its interval, and what can be said.
 
-use std::collections::BTreeMap;
-
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Better, Measure, Unit};
-use idlewise_stats::{Interval, resampled_mean};
+use idlewise_stats::{GroupedChanges, Interval};
 use idlewise_study::compare::MeasureChange;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +15,7 @@ pub struct Effect {
     pub metric: &'static str,
     /// "%" of the value before, or "pp" for shares.
     pub unit: &'static str,
-    /// Mean over recordings; nothing where no recording tells it.
+    /// Geometric mean over recordings, of shares the mean; nothing where no recording has it.
     pub mean: Option<f64>,
     /// Of 95 %, by resampling the machines of the recordings with replacement; nothing for fewer than five machines.
     pub interval: Option<Interval>,
@@ -60,19 +58,17 @@ impl Effect {
         changes: impl IntoIterator<Item = (&'c str, MeasureChange)>,
     ) -> Self {
         let is_share = measure.unit == Unit::Share;
-        let mut by_machine: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut known: Vec<(&str, f64)> = Vec::new();
         let mut same = true;
         for (machine, change) in changes {
             let value = if is_share { Some(change.change) } else { change.change_pct };
             same &= change.a == change.b;
             if let Some(value) = value.filter(|v| v.is_finite()) {
-                by_machine.entry(machine).or_default().push(value);
+                known.push((machine, value));
             }
         }
-        let groups: Vec<Vec<f64>> = by_machine.into_values().collect();
-        let values: Vec<f64> = groups.iter().flatten().copied().collect();
-        let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-        let interval = resampled_mean(&groups, 0.95);
+        let all = GroupedChanges::of(&known, is_share);
+        let (mean, interval) = (all.mean(), all.interval(0.95));
         let shown = match interval {
             _ if same && mean.is_some() => Shown::Same,
             None => Shown::NoInterval,
@@ -80,8 +76,7 @@ impl Effect {
             Some(i) if i.low > 0.0 => Shown::More,
             Some(_) => Shown::Nothing,
         };
-        let one_sided = resampled_mean(&groups, 0.90);
-        let not_worse = match (measure.better, one_sided) {
+        let not_worse = match (measure.better, all.interval(0.90)) {
             (Better::Less, Some(i)) => Some(i.high <= MARGIN),
             (Better::More, Some(i)) => Some(i.low >= -MARGIN),
             _ => None,
@@ -91,7 +86,7 @@ impl Effect {
             unit: if is_share { "pp" } else { "%" },
             mean,
             interval,
-            recordings: values.len(),
+            recordings: known.len(),
             shown,
             not_worse,
         }

@@ -17,6 +17,9 @@ const CPUIDLE: &str = "drivers/cpuidle";
 const OF_A_REPOSITORY: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"];
 
+/// A repository's own configuration starts no program.
+const QUIET: [&str; 5] = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+
 /// A repository of a kernel.
 pub(crate) struct Repository {
     folder: PathBuf,
@@ -124,7 +127,7 @@ impl Repository {
 
     fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, CommandError> {
         let mut git = Command::new("git");
-        git.arg("--no-pager").arg("-C").arg(&self.folder).args(arguments.iter().map(OsStr::new));
+        git.args(QUIET).arg("-C").arg(&self.folder).args(arguments.iter().map(OsStr::new));
         OF_A_REPOSITORY.iter().for_each(|name| {
             git.env_remove(name);
         });

@@ -238,23 +238,34 @@ impl Stage<'_> {
         let above = lineage.row_above(row, &runs).filter(|_| runs(version));
         out.against_above = pair(above);
         if let Some(before) = above.and_then(|above| lineage.version(above)) {
-            out.periods = self.periods((at, lineage), (before, version))?;
+            let mean = |metric: &str| {
+                let effects = out.against_above.iter().flat_map(|against| &against.effects);
+                effects.filter(|e| e.metric == metric).find_map(|e| e.mean)
+            };
+            let moves = ["energy", "latency_mean"].map(mean);
+            out.periods = self.periods((at, lineage), (before, version), moves)?;
         }
         out.simulated.clone_from(&simulated[version]);
         Ok(out)
     }
 
+    /// Those that move energy and latency most, in the direction of `moves`, the means of all: others explain the opposite.
     fn periods(
         &self,
         (at, lineage): (usize, &Lineage),
         (a, b): (usize, usize),
+        moves: [Option<f64>; 2],
     ) -> Result<Vec<ExplainedPeriod>, CommandError> {
         let mut found = Vec::new();
         for (named, run) in self.results.0 {
             let of = &run.lineages[at];
             let (Some(pair), Ok(before)) = (of.pairs.get(&(a, b)), &of.versions[a]) else { continue };
             let unit = before.score.energy_unit.as_str();
-            found.extend(pair.periods.iter().map(|p| Found { named, setup: &run.setup, unit, period: *p }));
+            for (what, mean) in moves.iter().enumerate() {
+                let Some(mean) = mean.filter(|mean| *mean != 0.0) else { continue };
+                let periods = pair.periods.of(what, mean > 0.0).iter();
+                found.extend(periods.map(|p| Found { named, setup: &run.setup, unit, period: *p, what }));
+            }
         }
         let versions = [&lineage.versions[a], &lineage.versions[b]];
         let largest = periods::largest(found);

@@ -33,6 +33,6 @@ pub use judge::review;
 pub use patch::{Problem, ProblemKind};
 pub use report::{
     Against, Booted, BootedChange, BootedNumber, Evidence, ExplainedPeriod, Finding, GovernorReview, LeftOut,
-    PatchHead, RecordingChange, RecordingHead, ReviewReport, ReviewRequest, Row, RowCheck, SCHEMA,
+    Moved, PatchHead, RecordingChange, RecordingHead, ReviewReport, ReviewRequest, Row, RowCheck, SCHEMA,
     SimulatedChange,
 };

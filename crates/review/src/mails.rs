@@ -117,8 +117,13 @@ fn read(path: &Path) -> Result<Vec<Mail>, CommandError> {
     if raw.starts_with(&[0x1f, 0x8b]) {
         let mut text = Vec::new();
         let packed = flate2::read::MultiGzDecoder::new(raw.as_slice());
-        let read = packed.take(idlewise_files::LARGEST_MADE).read_to_end(&mut text);
-        read.map_err(|e| CommandError::file(path, format!("gzip: {e}")))?;
+        let largest = idlewise_files::LARGEST_MADE;
+        let read = packed.take(largest + 1).read_to_end(&mut text);
+        let read = read.map_err(|e| CommandError::file(path, format!("gzip: {e}")))?;
+        if read as u64 > largest {
+            let why = format!("holds more than {} MiB; split it, or name only the series", largest >> 20);
+            return Err(CommandError::file(path, why));
+        }
         raw = text;
     }
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

@@ -62,10 +62,18 @@ pub(crate) struct Applied {
 
 /// What a patch would change that does not apply, as far as it can be read.
 pub(crate) fn touched(text: &str) -> Applied {
-    let named =
-        text.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next()?.split_once('/'));
-    let (judged, others) = named.map(|(_, path)| path.to_owned()).partition(|path| is_judged(path));
+    let named = text.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next());
+    let (judged, others) = named.map(|path| in_tree(path).to_owned()).partition(|path| is_judged(path));
     Applied { judged, others }
+}
+
+/// A path of a patch, in the tree: most have a prefix, `a/` or the name of a folder; names of a rename, and a patch made without
+/// prefixes, have none.
+fn in_tree(path: &str) -> &str {
+    match path.split_once('/') {
+        Some((first, rest)) if !is_judged(path) && (first.len() == 1 || is_judged(rest)) => rest,
+        _ => path,
+    }
 }
 
 /// Applies `text` to `tree`: all of it that is judged, or nothing.
@@ -80,17 +88,15 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
     let mut out = Applied::default();
     for file in PatchSet::parse(&text, options) {
         let file = file.map_err(|e| malformed(format!("the patch cannot be read: {e}")))?;
-        let operation = file.operation().strip_prefix(1);
-        let (from, to) = match &operation {
-            FileOperation::Delete(path) => (Some(path.as_ref()), None),
-            FileOperation::Create(path) => (None, Some(path.as_ref())),
-            FileOperation::Modify { original, modified } => {
-                (Some(original.as_ref()), Some(modified.as_ref()))
-            }
-            FileOperation::Rename { from, to } | FileOperation::Copy { from, to } => {
-                (Some(from.as_ref()), Some(to.as_ref()))
-            }
+        let operation = file.operation();
+        let (from, to) = match operation {
+            FileOperation::Delete(path) => (Some(path), None),
+            FileOperation::Create(path) => (None, Some(path)),
+            FileOperation::Modify { original: from, modified: to }
+            | FileOperation::Rename { from, to }
+            | FileOperation::Copy { from, to } => (Some(from), Some(to)),
         };
+        let [from, to] = [from, to].map(|path| path.map(|path| in_tree(path)));
         let paths = [from, to];
         let judged = paths.into_iter().flatten().any(is_judged);
         let list = if judged { &mut out.judged } else { &mut out.others };
@@ -230,6 +236,22 @@ mod tests {
                     index 1111111..0000000\n--- a/drivers/cpuidle/governors/new.c\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n";
         apply_to(&mut tree, gone).unwrap();
         assert_eq!(tree.get("drivers/cpuidle/governors/new.c"), None);
+    }
+
+    #[test]
+    fn names_without_a_prefix_are_found_in_the_tree() {
+        let mut tree = tree("one\ntwo\nthree\n");
+        let bare = hunk("two", "2").replace("a/drivers", "drivers").replace("b/drivers", "drivers");
+        assert_eq!(touched(&bare).judged, [TEO]);
+        assert_eq!(apply_to(&mut tree, &bare).unwrap().judged, [TEO]);
+        assert_eq!(tree.get(TEO), Some(b"one\n2\nthree\n".as_slice()));
+        let new = TEO.replace("teo", "new");
+        let renamed = format!(
+            "diff --git a/{TEO} b/{new}\nsimilarity index 100%\nrename from {TEO}\nrename to {new}\n"
+        );
+        assert_eq!(apply_to(&mut tree, &renamed).unwrap().judged, [TEO, &new]);
+        assert_eq!(tree.get(TEO), None);
+        assert_eq!(tree.get(&new), Some(b"one\n2\nthree\n".as_slice()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use idlewise_explain::{DecisionAddress, ExplainRequest, Explanation, explain};
 use idlewise_recording::{CommandError, ReplaySetup};
 
 use crate::recordings::Named;
-use crate::report::ExplainedPeriod;
+use crate::report::{ExplainedPeriod, Moved};
 use crate::runs::{PERIODS, Period};
 use crate::versions::Version;
 
@@ -15,12 +15,24 @@ pub(crate) struct Found<'r> {
     pub(crate) setup: &'r ReplaySetup,
     pub(crate) unit: &'r str,
     pub(crate) period: Period,
+    /// Energy (0) or latency (1).
+    pub(crate) what: usize,
+}
+
+impl Found<'_> {
+    fn share_pct(&self) -> f64 {
+        self.period.shares_pct[self.what].abs()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.named.name == other.named.name && self.period == other.period
+    }
 }
 
 /// Those of `all` with the largest share of their recording, at most one of a recording where there are several.
 pub(crate) fn largest(mut all: Vec<Found<'_>>) -> Vec<Found<'_>> {
     // The order of recordings, CPUs and times decides between equals: the sort is stable.
-    all.sort_by(|a, b| b.period.share_pct.total_cmp(&a.period.share_pct));
+    all.sort_by(|a, b| b.share_pct().total_cmp(&a.share_pct()));
     let mut recordings: Vec<&str> = all.iter().map(|f| f.named.name.as_str()).collect();
     recordings.sort_unstable();
     recordings.dedup();
@@ -28,7 +40,8 @@ pub(crate) fn largest(mut all: Vec<Found<'_>>) -> Vec<Found<'_>> {
     let mut out: Vec<Found<'_>> = Vec::new();
     for found in all {
         let seen = out.iter().any(|other| other.named.name == found.named.name);
-        if !(several && seen) && out.len() < PERIODS {
+        let twice = out.iter().any(|other| other.is_same(&found)) || several && seen;
+        if !twice && out.len() < PERIODS {
             out.push(found);
         }
     }
@@ -60,7 +73,9 @@ pub(crate) fn explained(
         energy: period.energy,
         energy_unit: found.unit.to_owned(),
         latency_ns: period.latency_ns,
-        share_pct: period.share_pct,
+        share_pct: found.share_pct(),
+        share_of: if found.what == 0 { Moved::Energy } else { Moved::Latency },
+        decisions: period.decisions,
         before: one(before, period.decisions[0])?,
         after: one(after, period.decisions[1])?,
     })

@@ -4,13 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_corpus::{Corpus, CorpusError, Entry, INDEX, Presence, Selection};
+use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, INDEX, Presence, Selection};
 use idlewise_recording::CommandError;
+use idlewise_recording::input_files::is_tape;
 
 use crate::report::LeftOut;
 
 /// How files in a folder end that are no recordings: what lies next to one.
 const NEXT_TO_ONE: [&str; 10] = ["toml", "md", "json", "csv", "sh", "py", "html", "png", "svg", "xz"];
+
+/// The grade of recordings that a corpus does not trust.
+const POOR: &str = "poor";
 
 /// A file that may hold a recording.
 pub(crate) struct Named {
@@ -21,6 +25,8 @@ pub(crate) struct Named {
     pub(crate) by_user: bool,
     /// The machine that was recorded, where a corpus says it.
     pub(crate) recorded_on: Option<String>,
+    /// How much of it was measured, where a corpus says it.
+    pub(crate) basis: Option<Basis>,
     /// Why it is not replayed, where that is known before.
     pub(crate) refused: Option<String>,
 }
@@ -32,15 +38,21 @@ fn of_corpus(folder: &Path) -> Result<Vec<Named>, CommandError> {
     let named = |entry: &Entry| {
         let path = corpus.path(entry);
         let refused = match corpus.check(entry) {
+            Presence::Whole if entry.trust == POOR => {
+                let why = entry.reasons.join("; ");
+                Some(format!("its grade is poor: {why}; name the file itself to use it all the same"))
+            }
             Presence::Whole => None,
             Presence::Missing => Some("the index has it, and the file is not there".to_owned()),
             Presence::Changed(why) => Some(format!("not what the index says: {why}")),
         };
         Named {
             name: file_name(&path),
+            // A tape says it itself.
+            recorded_on: is_tape(&path).is_ok_and(|tape| !tape).then(|| entry.machine.clone()),
             path,
             by_user: false,
-            recorded_on: Some(entry.machine.clone()),
+            basis: Some(entry.basis),
             refused,
         }
     };
@@ -68,11 +80,13 @@ pub(crate) fn named(given: &[PathBuf]) -> Result<Vec<Named>, CommandError> {
                 path,
                 by_user: false,
                 recorded_on: None,
+                basis: None,
                 refused: None,
             }));
         } else {
             let name = file_name(path);
-            out.push(Named { path: path.clone(), name, by_user: true, recorded_on: None, refused: None });
+            let (path, by_user) = (path.clone(), true);
+            out.push(Named { path, name, by_user, recorded_on: None, basis: None, refused: None });
         }
     }
     // Files of one name in several folders are called by their paths.

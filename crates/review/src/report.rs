@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use idlewise_corpus::Basis;
 use idlewise_explain::Explanation;
 use idlewise_model::{NotKnown, Note, known};
 use idlewise_recording::{FidelityHead, TraceHead};
@@ -104,6 +105,9 @@ pub struct RecordingHead {
     pub name: String,
     /// The machine that was recorded.
     pub machine: String,
+    /// How much of it was measured, where a corpus says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// What its energies are worth, in short.
     pub energy_grade: String,
     pub head: TraceHead,
@@ -265,11 +269,24 @@ pub struct ExplainedPeriod {
     pub energy_unit: String,
     /// How much longer the wake event waits, ns.
     pub latency_ns: i64,
-    /// The larger of its shares of the recording's energy and of its sum of wakeup latencies, %.
+    /// Its share of the recording's idle energy, or of its sum of wakeup latencies, %: the larger, of what the patch moves in that
+    /// direction.
     pub share_pct: f64,
+    /// Of which of the two that is.
+    pub share_of: Moved,
+    /// The numbers of both decisions on the CPU, counted from 0.
+    pub decisions: [u64; 2],
     /// The decision of the row above.
     pub before: Explanation,
     pub after: Explanation,
+}
+
+/// What an idle period moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moved {
+    Energy,
+    Latency,
 }
 
 /// A number of a simulated workload.

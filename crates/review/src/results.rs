@@ -77,18 +77,21 @@ impl Results<'_> {
         let head = |(named, run): &(&Named, Run)| RecordingHead {
             name: named.name.clone(),
             machine: run.machine.clone(),
+            basis: named.basis,
             energy_grade: run.energy_grade.clone(),
             head: run.head.clone(),
             fidelity: run.fidelity.clone(),
         };
         let heads: Vec<&TraceHead> = self.0.iter().map(|(_, run)| &run.head).collect();
+        // The index of a corpus is not a hand.
+        let by_hand = self.0.iter().filter(|(n, _)| n.recorded_on.is_none()).map(|(_, run)| &run.head);
         let machines: BTreeSet<&str> = self.0.iter().map(|(_, run)| run.machine.as_str()).collect();
         let hashes: Vec<u8> = heads.iter().flat_map(|head| head.hash.bytes().chain([b'\n'])).collect();
         Evidence {
             recordings: self.0.iter().map(head).collect(),
             machines: machines.len(),
             left_out,
-            assumes: TraceHead::assumptions(heads.iter().copied()),
+            assumes: TraceHead::assumptions(by_hand),
             warnings: TraceHead::warnings(heads),
             recordings_hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&hashes)),
         }

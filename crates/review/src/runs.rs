@@ -62,7 +62,7 @@ pub(crate) struct Blocks {
 /// Two versions compared wake event by wake event.
 pub(crate) struct Pair {
     pub(crate) waits: WaitCounts,
-    pub(crate) periods: Vec<Period>,
+    pub(crate) periods: Largest,
 }
 
 /// An idle period in which two versions choose differently.
@@ -77,8 +77,8 @@ pub(crate) struct Period {
     /// Energy of the second above that of the first, in the platform's unit.
     pub(crate) energy: f64,
     pub(crate) latency_ns: i64,
-    /// The larger of the shares of the first's energy, and of its sum of latencies, %.
-    pub(crate) share_pct: f64,
+    /// What it adds to the first's energy, and to its sum of latencies, %.
+    pub(crate) shares_pct: [f64; 2],
 }
 
 /// What a version left on the CPUs of a recording.
@@ -243,7 +243,7 @@ impl Stage<'_> {
 
     fn pair(&self, a: &Pages, b: &Pages) -> Result<Pair, CommandError> {
         let mut all = SideBySide::default();
-        let mut periods = Vec::new();
+        let mut periods = Largest::default();
         for (((cpu, one), (_, other)), workload) in a.waits.iter().zip(&b.waits).zip(self.workloads) {
             assert_eq!(*cpu, workload.cpu, "every CPU of a recording ran, in its order");
             let one = || a.files.read(*cpu, one);
@@ -259,10 +259,9 @@ impl Stage<'_> {
                     }
                     let energy_fj = other.energy_fj.cast_signed() - one.energy_fj.cast_signed();
                     let latency_ns = i64::from(other.latency_ns) - i64::from(one.latency_ns);
-                    let share =
-                        |part: f64, all: u128| if all == 0 { 0.0 } else { part.abs() * 100.0 / all as f64 };
-                    let share_pct =
-                        share(energy_fj as f64, a.energy_fj).max(share(latency_ns as f64, a.latency_ns));
+                    let share = |part: f64, all: u128| if all == 0 { 0.0 } else { part * 100.0 / all as f64 };
+                    let shares_pct =
+                        [share(energy_fj as f64, a.energy_fj), share(latency_ns as f64, a.latency_ns)];
                     let amount = energy.in_unit(energy_fj.unsigned_abs());
                     let period = Period {
                         cpu: *cpu,
@@ -271,9 +270,9 @@ impl Stage<'_> {
                         decisions: [one.first, other.first],
                         energy: if energy_fj < 0 { -amount } else { amount },
                         latency_ns,
-                        share_pct,
+                        shares_pct,
                     };
-                    keep_largest(&mut periods, period);
+                    periods.keep(period);
                 }
             }
         }
@@ -309,12 +308,25 @@ impl Stage<'_> {
     }
 }
 
-/// Keeps those with the largest share, the earlier of equals.
-fn keep_largest(kept: &mut Vec<Period>, new: Period) {
-    if new.share_pct > 0.0 {
-        let at = kept.iter().position(|old| old.share_pct < new.share_pct).unwrap_or(kept.len());
-        kept.insert(at, new);
-        kept.truncate(PERIODS);
+/// The idle periods that move most: of energy and of latency, each down and up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Largest([[Vec<Period>; 2]; 2]);
+
+impl Largest {
+    /// Keeps those with the largest share, the earlier of equals.
+    fn keep(&mut self, new: Period) {
+        for (what, share) in new.shares_pct.iter().enumerate().filter(|(_, share)| **share != 0.0) {
+            let kept = &mut self.0[what][usize::from(*share > 0.0)];
+            let smaller = |old: &Period| old.shares_pct[what].abs() < share.abs();
+            let at = kept.iter().position(smaller).unwrap_or(kept.len());
+            kept.insert(at, new);
+            kept.truncate(PERIODS);
+        }
+    }
+
+    /// Those of energy (0) or latency (1) that add to it, or take from it.
+    pub(crate) fn of(&self, what: usize, adds: bool) -> &[Period] {
+        &self.0[what][usize::from(adds)]
     }
 }
 

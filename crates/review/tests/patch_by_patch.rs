@@ -185,11 +185,11 @@ fn a_corpus_is_judged_by_its_index_with_intervals_over_machines() {
         ..request(&tree, &["base..master~2"])
     };
     let report = reviewed(&request);
-    // Those of others may not be there.
+    // Those of others may not be there, and a few are not trusted.
+    let known = |why: &str| why.contains("is not there") || why.contains("its grade is poor");
     assert_eq!(report.on.recordings.len() + report.on.left_out.len(), all, "{:?}", report.on.left_out);
-    assert!(
-        report.on.recordings.len() >= 60 && report.on.left_out.iter().all(|l| l.why.contains("is not there"))
-    );
+    assert!(report.on.recordings.len() >= 60, "{}", report.on.recordings.len());
+    assert!(report.on.left_out.iter().all(|l| known(&l.why)), "{:?}", report.on.left_out);
     assert!(report.on.machines >= 12, "{}", report.on.machines);
     let moved = row(&report, "teo", "+2").against_above.as_ref().unwrap();
     assert!(moved.effects.iter().all(|e| e.interval.is_some()), "{:?}", moved.effects);

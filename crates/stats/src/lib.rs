@@ -6,6 +6,7 @@
 
 mod distance;
 mod distribution;
+mod grouped;
 mod median;
 mod modes;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use distance::length_distance_pct;
 use distribution::t_quantile;
+pub use grouped::GroupedChanges;
 pub use median::{Median, median};
 pub use modes::{Mode, two_modes};
 pub use paired::PairedChange;
