@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::collections::BTreeMap;
-
-use idlewise_stats::{Interval, median, resampled_mean};
+use idlewise_stats::{GroupedChanges, Interval, median};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,25 +66,9 @@ impl Spread {
     /// The spread of `changes`, each with its machine.
     fn of(governor: &str, role: Role, column: &Column, changes: &[(&str, f64)]) -> Self {
         let is_share = column.quantity == Quantity::Share;
-        // Ratios are averaged as logarithms, so that a half and twice make none. All is lost by one that falls to 0.
-        let to = |change: f64| if is_share { change } else { (change / 100.0).ln_1p() };
-        let back = |mean: f64| if is_share { mean } else { mean.exp_m1() * 100.0 };
-        let values: Vec<f64> = changes.iter().map(|(_, change)| to(*change)).collect();
-        let mean = back(values.iter().sum::<f64>() / values.len() as f64);
-        let mut machines: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for ((machine, _), value) in changes.iter().zip(&values) {
-            machines.entry(machine).or_default().push(*value);
-        }
-        let groups: Vec<Vec<f64>> = match machines.len() {
-            0 | 1 => values.iter().map(|v| vec![*v]).collect(),
-            _ => machines.into_values().collect(),
-        };
-        let within = |level: f64| {
-            let i = resampled_mean(&groups, level).filter(|_| values.iter().all(|v| v.is_finite()))?;
-            Some(Interval { low: back(i.low), high: back(i.high) })
-        };
-        let interval = within(0.95);
-        let shown = interval.map(|interval| match within(0.90) {
+        let all = GroupedChanges::of(changes, is_share).or_each_alone();
+        let interval = all.interval(0.95);
+        let shown = interval.map(|interval| match all.interval(0.90) {
             Some(i) if -SMALL_PCT <= i.low && i.high <= SMALL_PCT => Shown::Equivalent,
             _ if interval.high < 0.0 => Shown::Falls,
             _ if interval.low > 0.0 => Shown::Rises,
@@ -99,7 +81,7 @@ impl Spread {
             role,
             column: column.name.clone(),
             recordings: raw.len(),
-            mean,
+            mean: all.mean().unwrap_or(f64::NAN),
             median: median(&raw).unwrap_or(f64::NAN),
             range: raw.iter().fold([f64::NAN; 2], |[lo, hi], v| [lo.min(*v), hi.max(*v)]),
             fell: count(&|v| v < 0.0),

@@ -60,7 +60,7 @@ pub enum ReasonId {
     Model,
     /// How many runs there are.
     Runs,
-    /// Energy has no unit: it is relative.
+    /// Energy has no unit, or powers are fitted or assumed.
     Energy,
     /// A part of the workload is not modelled, or only roughly.
     Workload,

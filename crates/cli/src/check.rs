@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -8,7 +8,7 @@ use idlewise_check::{CheckRequest, Property, check};
 use idlewise_recording::governors::find_one;
 
 use crate::args::{KernelArgs, OutputArgs};
-use crate::output::{Done, Progress, check_new, deliver, say_beside, write_new};
+use crate::output::{Done, Progress, check_new, deliver, is_stdout, say_unless, write_new};
 
 /// Sequences on each machine in a round.
 const SEQUENCES: u64 = 8;
@@ -73,15 +73,16 @@ pub(crate) fn run(a: &CheckArgs) -> Done {
         check(&request, more).map_err(|e| e.to_string())?
     };
     deliver(&a.output, &idlewise_posting::check(&report), &report)?;
+    let say = |path: &Path, line: &str| say_unless(is_stdout(path) || !a.output.is_shown(), line);
     match (&a.kunit, &report.kunit) {
         (Some(path), Some(patch)) => {
             write_new(path, patch.as_bytes(), false)?;
-            say_beside(path, &format!("KUnit test: {}", path.display()))?;
+            say(path, &format!("KUnit test: {}", path.display()))?;
         }
         (Some(path), None) => {
             let why = "no violation that a KUnit test can show: a choice on one CPU, or a fault of the code";
             let why = format!("{}: nothing is written: {why}", path.display());
-            say_beside(path, &why)?;
+            say(path, &why)?;
         }
         (None, _) => {}
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use idlewise_counterexample::{CounterexampleRequest, LONGEST, MACHINES, Origin, ROUNDS, find};
@@ -13,7 +13,7 @@ use idlewise_tape::file as tape_file;
 
 use crate::args::{KernelArgs, MACHINE, OutputArgs, RecordingArgs};
 use crate::examples;
-use crate::output::{Done, Failure, Progress, check_new, deliver, say_beside, write_new};
+use crate::output::{Done, Failure, Progress, check_new, deliver, is_stdout, say_unless, write_new};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples::COUNTEREXAMPLE)]
@@ -128,10 +128,11 @@ pub(crate) fn run(a: &CounterexampleArgs) -> Done {
         find(&request, &|done, of| progress.step("searching", done, of))?
     };
     deliver(&a.output, &view::counterexample(&report), &report)?;
+    let say = |path: &Path, line: &str| say_unless(is_stdout(path) || !a.output.is_shown(), line);
     if let (Some(path), Some(tape)) = (&a.tape, report.tape()) {
         let source = |source| CommandError::TapeFile { path: path.display().to_string(), source };
         write_new(path, &tape_file::write(&tape).map_err(source)?, false)?;
-        say_beside(path, &format!("tape: {}", path.display()))?;
+        say(path, &format!("tape: {}", path.display()))?;
     }
     if let Some(path) = &a.rt_app
         && report.found.is_some()
@@ -139,9 +140,9 @@ pub(crate) fn run(a: &CounterexampleArgs) -> Done {
         match report.workload() {
             Ok(text) => {
                 write_new(path, text.as_bytes(), false)?;
-                say_beside(path, &format!("rt-app: {}", path.display()))?;
+                say(path, &format!("rt-app: {}", path.display()))?;
             }
-            Err(why) => say_beside(path, &format!("{}: nothing is written: {why}", path.display()))?,
+            Err(why) => say(path, &format!("{}: nothing is written: {why}", path.display()))?,
         }
     }
     Ok(report.found.is_some())

@@ -9,7 +9,7 @@ pub(crate) use idlewise_files::new_file::{
 use idlewise_host::caller;
 pub(crate) use idlewise_host::files::{interrupted, write_new, write_new_file, write_new_with};
 pub(crate) use idlewise_host::said::{
-    none_failed, refuse_stdout, say, say_beside, say_line, show_progress, warn, warn_lines,
+    none_failed, refuse_stdout, say, say_beside, say_line, say_unless, show_progress, warn, warn_lines,
 };
 use idlewise_host::said::{say_bytes, say_rendered};
 pub(crate) use idlewise_host::{Done, Failure, Progress};

@@ -7,7 +7,7 @@ use idlewise_posting as posting;
 use idlewise_review::{ReviewRequest, review};
 
 use crate::args::{DetailsArgs, OutputArgs, PageArgs};
-use crate::output::{Done, Progress, deliver_of, warn_lines};
+use crate::output::{Done, Failure, Progress, deliver_of, warn_lines};
 use crate::page;
 
 #[derive(Debug, Args)]
@@ -102,6 +102,10 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
     }
     if !a.output.is_shown() {
         warn_lines(&idlewise_view::checks(&report.checks));
+    }
+    if report.governors.is_empty() && report.problems().len() == report.patches.len() {
+        let why = "nothing was judged: no patch applies; name the tree that the series is for by --base, or commits as A..B";
+        return Err(Failure::Error(why.to_owned()));
     }
     Ok(!report.failed())
 }

@@ -16,7 +16,8 @@ The machines that ship with idlewise. `idlewise platform show NAME` prints one i
 machine is [a file](platform-format.md); `idlewise platform scan` writes that of the running one.
 
 An idle state is shown as name target residency/exit latency in us. Energy is in mJ where the powers of the states were
-measured, else relative (`rel`): it ranks governors, and is never in watts.
+measured, fitted to measured totals, or assumed (the notes say which), else relative (`rel`), which ranks governors and is never in
+watts.
 
 | platform | machine | CPUs | HZ | energy |
 |---|---|---|---|---|

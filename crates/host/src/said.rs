@@ -86,8 +86,19 @@ pub fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
 }
 
 /// Says in a line what became of the file `path`: on standard output, unless that is the file.
+///
+/// # Errors
+/// [`Failure`] when it cannot be written.
 pub fn say_beside(path: &Path, line: &str) -> Result<(), Failure> {
-    if is_stdout(path) {
+    say_unless(is_stdout(path), line)
+}
+
+/// Says a line on standard output, unless that is `taken` by something that a program reads.
+///
+/// # Errors
+/// [`Failure`] when it cannot be written.
+pub fn say_unless(taken: bool, line: &str) -> Result<(), Failure> {
+    if taken {
         warn_lines(&format!("{}\n", one_line(line)));
         return Ok(());
     }

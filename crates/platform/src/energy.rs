@@ -38,6 +38,17 @@ impl EnergyGrade {
         matches!(self, Self::Assumed | Self::Fitted | Self::Measured)
     }
 
+    /// What speaks against energies of this grade, in short; nothing against measured ones.
+    #[must_use]
+    pub fn doubt(self) -> Option<&'static str> {
+        match self {
+            Self::DerivedFromBreakEven | Self::PublishedRelative => Some("energy is relative"),
+            Self::Assumed => Some("powers are assumed"),
+            Self::Fitted => Some("powers are fitted"),
+            Self::Measured => None,
+        }
+    }
+
     /// The words that belong next to every number that depends on the table.
     #[must_use]
     pub fn label(self) -> &'static str {

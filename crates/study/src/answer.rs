@@ -12,9 +12,7 @@ use idlewise_report::span;
 use idlewise_score::{Measure, Score};
 
 use crate::breaches::breach_words;
-
-/// The unit of energies that follow from residencies.
-const RELATIVE: &str = "rel";
+use crate::replay::PlatformHead;
 
 /// The unit of energies that were measured.
 const MEASURED: &str = "mJ";
@@ -43,7 +41,11 @@ impl GovernorRun<'_> {
 }
 
 /// What all of `seen` come to, on `machine`.
-pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'static Measure]) -> Answer {
+pub(crate) fn answer(
+    seen: &[RecordingRuns<'_>],
+    machine: &PlatformHead,
+    measures: &[&'static Measure],
+) -> Answer {
     let runs = || seen.iter().flat_map(|s| &s.runs).filter(|r| r.failure.is_none());
     let unit = runs().map(|r| r.score.energy_unit.as_str()).next().unwrap_or("rel");
     let columns = Column::of(measures.iter().copied(), unit);
@@ -52,9 +54,7 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
         let mut reasons = Trust::of_replay(s.head, s.same_machine, s.fidelity).reasons;
         let wakeups = s.runs.iter().filter_map(|r| Some(r.known()?.wakeups)).max();
         reasons.extend(wakeups.and_then(Reason::of_wakeups));
-        if unit == RELATIVE {
-            reasons.push(Reason::new(Grade::Fair, ReasonId::Energy, "energy is relative"));
-        }
+        reasons.extend(machine.energy_doubt.map(|d| Reason::new(Grade::Fair, ReasonId::Energy, d)));
         (s.head.name.as_str(), reasons)
     });
     let spreads = spreads(&columns, &groups);
@@ -62,7 +62,7 @@ pub(crate) fn answer(seen: &[RecordingRuns<'_>], machine: &str, measures: &[&'st
     let same = seen.iter().all(|s| s.same_machine);
     Answer {
         governors: first.iter().map(|r| r.governor.to_owned()).collect(),
-        on: on(seen.iter().map(|s| s.head), machine, same),
+        on: on(seen.iter().map(|s| s.head), &machine.id, same),
         trust: Trust::of_several(&reasons.collect::<Vec<_>>()),
         warnings: warnings(seen),
         baseline: first

@@ -25,7 +25,7 @@ pub fn platforms(all: &[Platform]) -> Report {
         let limit = first.map_or_else(String::new, |(_, l)| format!("{} W", l.power_uw as f64 / 1e6));
         table.rows.push(vec![p.id.clone(), p.name.clone(), cpus, hz, states, grade.to_owned(), limit]);
     }
-    let legend = "idle states: target residency in us; energy: mJ from measured powers, rel from break-even; limit: PL1 of the package";
+    let legend = "idle states: target residency in us; energy: mJ from powers in watts, measured, fitted or assumed, rel from break-even; limit: PL1 of the package";
     let footer = vec![Line::plain(legend)];
     Report { tables: vec![table], footer, ..Report::default() }
 }

@@ -67,9 +67,7 @@ fn trust(r: &SimulateReport) -> Trust {
         0 | 1 => Reason::new(Grade::Poor, ReasonId::Runs, "one run of each: no interval"),
         n => Reason::new(Grade::Good, ReasonId::Runs, format!("{n} runs of each, paired by seed")),
     });
-    if !r.energy_measured {
-        reasons.push(Reason::new(Grade::Fair, ReasonId::Energy, "energy is relative"));
-    }
+    reasons.extend(r.platform.energy_doubt.map(|d| Reason::new(Grade::Fair, ReasonId::Energy, d)));
     reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, ReasonId::Workload, &**n)));
     Trust::from(reasons)
 }

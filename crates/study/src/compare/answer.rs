@@ -15,7 +15,7 @@ pub fn answer(r: &CompareReport, measures: &[&'static Measure]) -> Answer {
         fidelity: &t.fidelity,
         runs: vec![run(&r.a, Role::Baseline, &t.comparison.a), run(&r.b, role(&r.b), &t.comparison.b)],
     });
-    crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures)
+    crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform, measures)
 }
 
 fn run<'r>(governor: &'r str, role: Role, run: &'r RunScore) -> GovernorRun<'r> {

@@ -26,7 +26,7 @@ pub fn answer(r: &ReplayReport, measures: &[&'static Measure]) -> Answer {
             })
             .collect(),
     });
-    let mut out = crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform.id, measures);
+    let mut out = crate::answer::answer(&seen.collect::<Vec<_>>(), &r.platform, measures);
     for t in r.traces.iter().filter(|t| !t.sensitivity.metrics.is_empty()) {
         of_sensitivity(&mut out, t, r.traces.len() > 1);
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use idlewise_answer::{Answer, UnderLimit};
 use idlewise_conform::recorded_governors::RecordedGovernor;
 use idlewise_model::{NotKnown, Note, PiecesError, TapeCpu, known};
-use idlewise_platform::{EnergyTable, Platform};
+use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
 use idlewise_recording::{FidelityHead, Recording, ReplaySetup, TraceHead};
@@ -79,6 +79,9 @@ pub struct PlatformHead {
     pub not_entered: Vec<String>,
     /// What the energy figures depend on.
     pub energy_basis: Vec<String>,
+    /// What speaks against them, in short; nothing where all powers are measured.
+    #[serde(skip)]
+    pub energy_doubt: Option<&'static str>,
 }
 
 /// The results of one trace.
@@ -178,7 +181,9 @@ impl PlatformHead {
     /// `platform`, with what stands behind `energies`.
     pub fn of<'e>(platform: &Platform, energies: impl Iterator<Item = &'e EnergyTable>) -> Self {
         let mut energy_basis: Vec<String> = Vec::new();
+        let mut weakest = EnergyGrade::Measured;
         for energy in energies {
+            weakest = weakest.min(energy.grade);
             let line = format!("{}: {}", energy.grade.label(), energy.basis);
             if !energy_basis.contains(&line) {
                 energy_basis.push(line);
@@ -190,6 +195,7 @@ impl PlatformHead {
             hash: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(platform.to_toml().as_bytes())),
             not_entered: idlewise_recording::refused::words(platform),
             energy_basis,
+            energy_doubt: weakest.doubt(),
         }
     }
 }
