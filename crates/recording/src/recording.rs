@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use idlewise_model::{Note, PiecesError, Tape, TapeCpu};
 use idlewise_platform::Platform;
+use idlewise_replay::unsure_waits;
 use idlewise_tape::file::{self as tape_file, Packed, TapeFileError};
 
 use crate::arch::Arch;
@@ -60,6 +61,19 @@ pub struct MachineCheck {
 pub const MACHINE: &str = "machine";
 
 impl Recording {
+    /// Wake events of its CPUs whose sleep length is not certain, and all.
+    ///
+    /// # Errors
+    /// [`PiecesError`] when the tape cannot be read.
+    pub fn unsure_waits(&self) -> Result<[u64; 2], PiecesError> {
+        let mut out = [0; 2];
+        for cpu in self.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+            let (unsure, all) = unsure_waits(cpu)?;
+            out = [out[0] + unsure, out[1] + all];
+        }
+        Ok(out)
+    }
+
     /// Whether it tells the states that the kernel chose, for any stay.
     ///
     /// # Errors

@@ -118,7 +118,8 @@ const MOST_TEXT: usize = 40;
 const LEAST_TEXT: usize = 8;
 
 /// `text` with its end left out where it has more than `most` characters.
-fn cut_text(text: &str, most: usize) -> String {
+#[must_use]
+pub fn cut_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -3,7 +3,10 @@
 
 use std::path::PathBuf;
 
+use idlewise_governor::{Instance, Spec};
 use idlewise_recording::CommandError;
+use idlewise_replay::SleepLengths;
+use idlewise_score::Measure;
 use idlewise_study::compare::Measured;
 use idlewise_study::condition::{Condition, measures, vocabulary};
 use schemars::JsonSchema;
@@ -26,6 +29,16 @@ pub const BISECT_SCHEMA: &str = "idlewise.bisect/1";
 /// Versions that ship with idlewise, in the order in which kernels, or postings, had them. docs/governors has each one's lineage.
 const LINEAGES: [&[&str]; 2] =
     [&["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo"], &["menu-6.1", "menu"]];
+
+/// The switches of `teo-fixed`, one for each of its patches, in the order of the posting.
+const PATCHES: [&str; 6] = [
+    "higher_util_threshold",
+    "keep_tick_utilised",
+    "stop_tick_one_state",
+    "tick_margin",
+    "no_recent_intercepts",
+    "no_fake_intercepts",
+];
 
 /// Two versions, and the condition that the later one meets.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
@@ -73,6 +86,28 @@ pub struct BisectReport {
     pub monotone: bool,
     /// Versions before the culprit that cannot be judged: one of them may have moved the number.
     pub suspects: Vec<String>,
+    /// The same with other sleep lengths; nothing where the recordings tell all of them for certain.
+    pub open_sleep_lengths: Option<OpenSleepLengths>,
+}
+
+/// What comes out with other sleep lengths, where recordings do not tell them for certain.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct OpenSleepLengths {
+    /// Wake events whose sleep length is not certain, % of all.
+    pub unsure_pct: f64,
+    /// With the least and the most that the recordings allow.
+    pub bounds: Vec<BoundResult>,
+}
+
+/// What comes out with one choice of sleep lengths.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BoundResult {
+    #[schemars(with = "String")]
+    pub sleep_lengths: SleepLengths,
+    /// The name of the version that is found.
+    pub culprit: Option<String>,
+    /// The step of the report's culprit.
+    pub effect: Option<Effect>,
 }
 
 /// A version on the way.
@@ -118,56 +153,88 @@ pub fn bisect(
         None => of_ours(request)?,
     };
     let setup = runs::setup(request.platform.as_ref(), request.recorded_on.as_ref(), request.seed);
-    let (runs, left_out) = replayed(&files, &setup, std::slice::from_ref(&lineage), progress)?;
-    let results = Results(&runs);
-    let mut report = BisectReport {
-        schema: BISECT_SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        request: request.clone(),
-        governor: lineage.name.clone(),
-        on: results.evidence(left_out),
-        steps: Vec::new(),
-        without_change: 0,
-        culprit: None,
-        monotone: true,
-        suspects: Vec::new(),
-    };
-    let usable = |version| results.is_usable(0, version);
-    for (row, candidate) in candidates.into_iter().enumerate() {
-        let above = lineage.row_above(row, &usable);
-        let same =
-            row > 0 && above.is_some() && lineage.version(row) == above.and_then(|a| lineage.version(a));
-        if same {
-            report.without_change += 1;
-            continue;
-        }
-        let mut step = BisectStep {
-            name: candidate.name,
-            subject: candidate.subject,
-            problem: None,
-            measured: None,
-            effect: None,
-            differing: None,
+    let way = |lengths| {
+        let (runs, left_out) = replayed(&files, &setup, lengths, std::slice::from_ref(&lineage), progress)?;
+        let results = Results(&runs);
+        let mut report = BisectReport {
+            schema: BISECT_SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            request: request.clone(),
+            governor: lineage.name.clone(),
+            on: results.evidence(left_out),
+            steps: Vec::new(),
+            without_change: 0,
+            culprit: None,
+            monotone: true,
+            suspects: Vec::new(),
+            open_sleep_lengths: None,
         };
-        match &lineage.rows[row] {
-            Of::Problem(problem) => step.problem = Some(problem.clone()),
-            Of::Version(version) => {
-                step.problem = results.misbehaviour(0, *version, None);
-                let pair = |other: Option<usize>| {
-                    let of = lineage.version(other?).filter(|_| usable(*version))?;
-                    results.against(0, String::new(), (of, *version))
-                };
-                let good: Option<Against> = pair(lineage.base_row(&usable).filter(|base| *base == 0));
-                step.measured = good.map(|a| met(&condition, &step.name, measure, &a));
-                let before = pair(above);
-                step.differing = before.as_ref().map(|a| a.differing);
-                step.effect = before.map(|a| results.effect(measure, &a));
+        for (row, candidate) in candidates.iter().enumerate() {
+            match step(results, &lineage, row, candidate, &condition, measure) {
+                Some(step) => report.steps.push(step),
+                None => report.without_change += 1,
             }
         }
-        report.steps.push(step);
+        report.find();
+        Ok::<_, CommandError>((report, results.unsure_pct()))
+    };
+    let (mut report, unsure_pct) = way(SleepLengths::Taped)?;
+    report.check_good()?;
+    if unsure_pct > 0.0 {
+        let bound = |lengths| {
+            let (other, _) = way(lengths)?;
+            let step = report.culprit.and_then(|at| other.steps.get(at));
+            Ok(BoundResult {
+                sleep_lengths: lengths,
+                culprit: other.culprit.map(|at| other.steps[at].name.clone()),
+                effect: step.and_then(|step| step.effect.clone()),
+            })
+        };
+        let bounds = SleepLengths::BOUNDS.into_iter().map(bound).collect::<Result<_, CommandError>>()?;
+        report.open_sleep_lengths = Some(OpenSleepLengths { unsure_pct, bounds });
     }
-    report.judge()?;
     Ok(report)
+}
+
+/// The version of a row against the good one and the one above it; nothing where it has the code of the one above.
+fn step(
+    results: Results<'_>,
+    lineage: &Lineage,
+    row: usize,
+    candidate: &Candidate,
+    condition: &Condition,
+    measure: &'static Measure,
+) -> Option<BisectStep> {
+    let usable = |version| results.is_usable(0, version);
+    let above = lineage.row_above(row, &usable);
+    let same = row > 0 && above.is_some() && lineage.version(row) == above.and_then(|a| lineage.version(a));
+    if same {
+        return None;
+    }
+    let mut step = BisectStep {
+        name: candidate.name.clone(),
+        subject: candidate.subject.clone(),
+        problem: None,
+        measured: None,
+        effect: None,
+        differing: None,
+    };
+    match &lineage.rows[row] {
+        Of::Problem(problem) => step.problem = Some(problem.clone()),
+        Of::Version(version) => {
+            step.problem = results.misbehaviour(0, *version, None);
+            let pair = |other: Option<usize>| {
+                let of = lineage.version(other?).filter(|_| usable(*version))?;
+                results.against(0, String::new(), (of, *version))
+            };
+            let good: Option<Against> = pair(lineage.base_row(&usable).filter(|base| *base == 0));
+            step.measured = good.map(|a| met(condition, &step.name, measure, &a));
+            let before = pair(above);
+            step.differing = before.as_ref().map(|a| a.differing);
+            step.effect = before.map(|a| results.effect(measure, &a));
+        }
+    }
+    Some(step)
 }
 
 /// Versions that ship with idlewise, from the good to the bad.
@@ -181,12 +248,20 @@ fn of_ours(request: &BisectRequest) -> Result<(Lineage, Vec<Candidate>), Command
         Some((ids, from, to)) if from < to => {
             let ids = &ids[from..=to];
             let name = ids.last().map_or("", |id| id.split('-').next().unwrap_or(id));
-            let candidate = |id: &&str| Candidate { name: (*id).to_owned(), subject: String::new() };
-            let mut candidates: Vec<Candidate> = ids.iter().map(candidate).collect();
-            let about =
-                |id: &str| idlewise_governor::catalog().iter().find(|g| g.id == id).map(|g| g.summary);
-            candidates.iter_mut().for_each(|c| c.subject = about(&c.name).unwrap_or("").to_owned());
-            Ok((Lineage::of_ours(name, ids)?, candidates))
+            let mut versions: Vec<(Candidate, Spec)> = Vec::new();
+            for id in ids {
+                // All of its patches are the last of these.
+                if *id == "teo-fixed" && !versions.is_empty() {
+                    versions.extend(patches(id)?);
+                } else {
+                    versions.push((
+                        Candidate { name: (*id).to_owned(), subject: summary(id).to_owned() },
+                        Spec::new(id),
+                    ));
+                }
+            }
+            let (candidates, specs): (Vec<Candidate>, Vec<Spec>) = versions.into_iter().unzip();
+            Ok((Lineage::of_ours(name, &specs)?, candidates))
         }
         Some(_) => {
             let why = format!("{bad} is not later than {good}; the order is {known}");
@@ -199,6 +274,26 @@ fn of_ours(request: &BisectRequest) -> Result<(Lineage, Vec<Candidate>), Command
             Err(CommandError::conflict(&["GOOD", "BAD"], why))
         }
     }
+}
+
+fn summary(id: &str) -> &'static str {
+    idlewise_governor::catalog().iter().find(|g| g.id == id).map_or("", |g| g.summary)
+}
+
+/// `id` after each of its [`PATCHES`], with those before it.
+fn patches(id: &str) -> Result<Vec<(Candidate, Spec)>, CommandError> {
+    // Names and words do not depend on the tick.
+    let switches = Instance::load(&Spec::new(id), 1_000_000)?.params();
+    let version = |n: usize| {
+        let of = |name: &str| switches.iter().find(|s| s.name == name).map_or("", |s| s.description.as_str());
+        let off = PATCHES[n..].iter().map(|name| ((*name).to_owned(), "0".to_owned()));
+        let name = if n == PATCHES.len() { id.to_owned() } else { format!("{id} {n}/{}", PATCHES.len()) };
+        (
+            Candidate { name, subject: of(PATCHES[n - 1]).to_owned() },
+            Spec { id: id.to_owned(), params: off.collect() },
+        )
+    };
+    Ok((1..=PATCHES.len()).map(version).collect())
 }
 
 /// The commits of a kernel's repository, from the good to the bad.
@@ -251,35 +346,61 @@ fn governor(request: &BisectRequest, trees: &[Snapshot]) -> Result<String, Comma
 }
 
 impl BisectReport {
+    /// An error where the good version meets the condition.
+    fn check_good(&self) -> Result<(), CommandError> {
+        let Some((step, measured)) = self.steps.first().and_then(|s| Some((s, s.measured.as_ref()?))) else {
+            return Ok(());
+        };
+        if !measured.holds {
+            return Ok(());
+        }
+        let (name, condition) = (&step.name, &self.request.fail_if);
+        let why = format!("{name} meets {condition} itself ({}): there is nothing to find", measured.words);
+        Err(CommandError::conflict(&["GOOD", "--fail-if"], why))
+    }
+
     /// Finds the culprit among the steps.
-    fn judge(&mut self) -> Result<(), CommandError> {
+    fn find(&mut self) {
         let holds: Vec<(usize, bool)> = self
             .steps
             .iter()
             .enumerate()
             .filter_map(|(i, s)| Some((i, s.measured.as_ref()?.holds)))
             .collect();
-        if let Some((0, true)) = holds.first() {
-            let step = &self.steps[0];
-            let words = step.measured.as_ref().map_or("", |m| m.words.as_str());
-            let why = format!(
-                "{} meets {} itself ({words}): there is nothing to find",
-                step.name, self.request.fail_if
-            );
-            return Err(CommandError::conflict(&["GOOD", "--fail-if"], why));
-        }
         if holds.last().is_none_or(|(_, holds)| !holds) {
             self.monotone = holds.iter().all(|(_, holds)| !holds);
-            return Ok(());
+            return;
         }
         let last_good = holds.iter().rposition(|(_, holds)| !holds);
         let Some((before, first)) = last_good.and_then(|at| Some((holds[at].0, holds.get(at + 1)?.0))) else {
-            return Ok(());
+            return;
         };
         self.culprit = Some(first);
         self.monotone = holds.iter().all(|(at, holds)| *at >= first || !holds);
         self.suspects = self.steps[before + 1..first].iter().map(|s| s.name.clone()).collect();
-        Ok(())
+    }
+
+    /// What sleep lengths that the recordings leave open can change, in words; nothing without a culprit, or where they tell all.
+    #[must_use]
+    pub fn open_lengths(&self) -> Option<String> {
+        let (open, culprit) = (self.open_sleep_lengths.as_ref()?, &self.steps[self.culprit?].name);
+        let bound = |b: &BoundResult| {
+            let which = match b.sleep_lengths {
+                SleepLengths::Least => "least",
+                SleepLengths::Most => "most",
+                SleepLengths::Taped => unreachable!("a bound is not what the tape has"),
+            };
+            let found = match &b.culprit {
+                Some(name) if name == culprit => "the same version".to_owned(),
+                Some(name) => name.clone(),
+                None => "no version".to_owned(),
+            };
+            let step = b.effect.as_ref().and_then(|e| Some((e.mean?, e.unit)));
+            let step = step.map_or_else(|| "?".to_owned(), |(mean, unit)| format!("{mean:+.1}{unit}"));
+            format!("with the {which} that they allow {found} is found, and this step is {step}")
+        };
+        let bounds: Vec<String> = open.bounds.iter().map(bound).collect();
+        Some(format!("{:.0} % of sleep lengths are not certain: {}", open.unsure_pct, bounds.join("; ")))
     }
 
     /// How sure it is that the culprit moved the number, in words; nothing without a culprit.

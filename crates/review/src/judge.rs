@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_check::CheckReport;
 use idlewise_recording::CommandError;
+use idlewise_replay::SleepLengths;
 use rayon::prelude::*;
 
 use crate::periods::{self, Found};
@@ -35,7 +36,7 @@ pub fn review(
     progress("compiling", 0, 1);
     let lineages = lineages(request, &series)?;
     let setup = runs::setup(request.platform.as_ref(), request.recorded_on.as_ref(), request.seed);
-    let (runs, left_out) = replayed(&files, &setup, &lineages, progress)?;
+    let (runs, left_out) = replayed(&files, &setup, SleepLengths::Taped, &lineages, progress)?;
     let results = Results(&runs);
     let stage = Stage { request, base: &series.base.name, results };
     let mut governors = Vec::new();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
+use idlewise_replay::SleepLengths;
 use idlewise_score::measure::DIFFER;
 use idlewise_score::{Measure, Place};
 use idlewise_study::compare::{MeasureChange, WaitCounts};
@@ -21,6 +22,7 @@ use crate::versions::Lineage;
 pub(crate) fn replayed<'f>(
     files: &'f [Named],
     setup: &ReplaySetup,
+    lengths: SleepLengths,
     lineages: &[Lineage],
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Sorted<'f, Run>, CommandError> {
@@ -32,7 +34,7 @@ pub(crate) fn replayed<'f>(
                 let mut setup = setup.clone();
                 let of_corpus = named.recorded_on.clone();
                 setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
-                Run::of(&named.path, &setup, lineages, known)
+                Run::of(&named.path, &setup, lengths, lineages, known)
             }
         };
         progress("replaying", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
@@ -95,6 +97,13 @@ impl Results<'_> {
             warnings: TraceHead::warnings(heads),
             recordings_hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&hashes)),
         }
+    }
+
+    /// Wake events whose sleep length is not certain, % of all.
+    pub(crate) fn unsure_pct(&self) -> f64 {
+        let sum = |of: fn(&Run) -> u64| self.0.iter().map(|(_, run)| of(run)).sum::<u64>();
+        let (unsure, all) = (sum(|run| run.unsure[0]), sum(|run| run.unsure[1]));
+        if all == 0 { 0.0 } else { unsure as f64 * 100.0 / all as f64 }
     }
 
     /// Whether a version can be compared with others: it ran on the first recording.

@@ -12,7 +12,7 @@ use idlewise_platform::Cluster;
 use idlewise_recording::candidate::Candidate;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, RecordingOptions, ReplaySetup, TraceHead};
-use idlewise_replay::{Setting, Workload, run};
+use idlewise_replay::{Setting, SleepLengths, Workload, run};
 use idlewise_score::{Score, Tally};
 use idlewise_study::compare::WaitCounts;
 use idlewise_study::compare::parting::{Parting, SideBySide};
@@ -36,6 +36,8 @@ pub(crate) struct Run {
     /// What its energies are worth, in short.
     pub(crate) energy_grade: String,
     pub(crate) fidelity: Result<FidelityHead, NotKnown>,
+    /// Wake events whose sleep length is not certain, and all.
+    pub(crate) unsure: [u64; 2],
     /// In the order of the governors.
     pub(crate) lineages: Vec<LineageRun>,
 }
@@ -115,16 +117,18 @@ fn open(path: &Path, setup: &ReplaySetup) -> Result<(Placement, ReplaySetup), Co
 pub(crate) type Misbehaving = BTreeMap<(usize, usize), String>;
 
 impl Run {
-    /// Replays the recording at `path`. What misbehaved on the first is `known` on the others, and is not run there.
+    /// Replays the recording at `path`, with `lengths` where it leaves sleep lengths open. What misbehaved on the first is `known`
+    /// on the others, and is not run there.
     pub(crate) fn of(
         path: &Path,
         setup: &ReplaySetup,
+        lengths: SleepLengths,
         lineages: &[Lineage],
         known: Option<&Misbehaving>,
     ) -> Result<Self, CommandError> {
         let (placement, setup) = open(path, setup)?;
         let recording = placement.first()?;
-        let workloads = placement.workloads(recording)?;
+        let workloads = placement.workloads_with(recording, lengths)?;
         let setting = Setting::new(placement.same_machine(recording), setup.seed);
         let stage = Stage { placement: &placement, workloads: &workloads, setting };
         let lineages = lineages
@@ -139,7 +143,8 @@ impl Run {
         grades.dedup();
         let energy_grade = grades.join(", ");
         let machine = recording.machine.id.clone();
-        Ok(Self { setup, head, machine, energy_grade, fidelity, lineages })
+        let unsure = recording.unsure_waits()?;
+        Ok(Self { setup, head, machine, energy_grade, fidelity, unsure, lineages })
     }
 }
 

@@ -58,12 +58,12 @@ impl Lineage {
     ///
     /// # Errors
     /// [`CommandError`] where one is not there.
-    pub(crate) fn of_ours(name: &str, ids: &[&str]) -> Result<Self, CommandError> {
+    pub(crate) fn of_ours(name: &str, specs: &[Spec]) -> Result<Self, CommandError> {
         let mut out = Self { name: name.to_owned(), versions: Vec::new(), rows: Vec::new() };
-        for (number, id) in ids.iter().enumerate() {
-            let governor = Governor::find(&Spec::new(id))?;
-            let counted = Err("nobody asks".to_owned());
-            out.versions.push(Version { governor, counted, named: (*id).to_owned(), hash: (*id).to_owned() });
+        for (number, spec) in specs.iter().enumerate() {
+            let governor = Governor::find(spec)?;
+            let (counted, named) = (Err("nobody asks".to_owned()), spec.to_string());
+            out.versions.push(Version { governor, counted, hash: named.clone(), named });
             out.rows.push(Of::Version(number));
         }
         Ok(out)

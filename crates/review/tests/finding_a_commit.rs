@@ -93,6 +93,12 @@ fn our_own_versions_are_a_lineage_as_well() {
     let report = found(&request);
     let names: Vec<&str> = report.steps.iter().map(|s| s.name.as_str()).collect();
     assert_eq!((names.as_slice(), report.culprit), (["teo-5.6", "teo-6.1", "teo-util"].as_slice(), Some(2)));
+    let open = report.open_sleep_lengths.as_ref().unwrap();
+    let found_too: Vec<Option<&str>> = open.bounds.iter().map(|b| b.culprit.as_deref()).collect();
+    assert_eq!(found_too, [Some("teo-util"); 2], "{:?}", report.open_lengths());
+    assert!(open.unsure_pct > 0.0 && open.unsure_pct < 50.0, "{}", open.unsure_pct);
+    let steps: Vec<f64> = open.bounds.iter().map(|b| b.effect.as_ref().unwrap().mean.unwrap()).collect();
+    assert!(steps[0] != steps[1], "other sleep lengths change nothing: {steps:?}");
     for (good, bad, words) in
         [("teo", "teo-6.1", "not later"), ("menu", "teo", "one lineage"), ("v6.1", "v6.6", "--kernel-tree")]
     {
@@ -100,4 +106,42 @@ fn our_own_versions_are_a_lineage_as_well() {
         let said = bisect(&wrong, &|_, _, _| ()).map(drop).unwrap_err().to_string();
         assert!(said.contains(words), "{said}");
     }
+}
+
+/// The sign of a step may depend on sleep lengths that nobody recorded, and the report says so.
+#[test]
+fn a_step_that_depends_on_unknown_sleep_lengths_is_told() {
+    let name = "mt8196/trace_6_12_sleep_length.dat";
+    let Some(recording) = idlewise_testkit::recording(name) else { return };
+    let request = BisectRequest {
+        good: "teo-fixed".to_owned(),
+        bad: "teo".to_owned(),
+        recordings: vec![recording],
+        platform: Some("mt8196".to_owned()),
+        recorded_on: Some("mt8196".to_owned()),
+        fail_if: "energy < -1%".to_owned(),
+        ..BisectRequest::default()
+    };
+    let report = found(&request);
+    let words = report.open_lengths().unwrap();
+    assert!(words.starts_with("90 % of sleep lengths are not certain"), "{words}");
+    assert!(words.contains("with the least that they allow no version is found"), "{words}");
+    let open = report.open_sleep_lengths.as_ref().unwrap();
+    let found_too: Vec<Option<&str>> = open.bounds.iter().map(|b| b.culprit.as_deref()).collect();
+    assert_eq!((report.culprit, found_too), (Some(1), vec![None, Some("teo")]), "{words}");
+}
+
+/// What the guide to three disputes says of a kernel's own file, which no example of it can run.
+#[test]
+fn by_wakeups_and_latency_teo_of_6_12_lies_between_ours() {
+    let Some(tree) = idlewise_testkit::kernel_trees::tree("linux-source-6.12") else { return };
+    let Some(trace) = idlewise_testkit::recording("mt8196/trace_6_12_sleep_length.dat") else { return };
+    let mut request = idlewise_testkit::request(&[&trace], "mt8196", "", &["teo-6.6", "linux/teo", "teo"]);
+    request.setup.kernel_trees = vec![tree];
+    let report = idlewise_testkit::run(&request);
+    let scores: Vec<(u64, f64)> =
+        report.traces[0].governors.iter().map(|g| (g.score.wakeups, g.score.latency.mean_ns)).collect();
+    let [old, of_6_12, new] = scores[..] else { panic!("{scores:?}") };
+    assert!(old.0 < of_6_12.0 && of_6_12.0 < new.0, "{scores:?}");
+    assert!(old.1 > of_6_12.1 && of_6_12.1 > new.1, "{scores:?}");
 }

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use idlewise_answer::{Answer, UnderLimit};
 use idlewise_conform::recorded_governors::RecordedGovernor;
-use idlewise_model::{NotKnown, Note, PiecesError, TapeCpu, known};
+use idlewise_model::{NotKnown, Note, PiecesError, known};
 use idlewise_platform::{EnergyGrade, EnergyTable, Platform};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::placement::{Per, Placement};
 use idlewise_recording::{FidelityHead, Recording, ReplaySetup, TraceHead};
-use idlewise_replay::unsure_waits;
 use idlewise_score::{Measure, Place, Score, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
@@ -269,13 +268,8 @@ pub(super) fn relative(a: f64, b: f64) -> f64 {
 impl Sensitivity {
     /// Counts the unsure waits of `recording`.
     pub(super) fn of(recording: &Recording) -> Result<Self, PiecesError> {
-        let mut out = Self { unsure_waits: 0, waits: 0, metrics: Vec::new() };
-        for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
-            let (unsure, all) = unsure_waits(cpu)?;
-            out.unsure_waits += unsure;
-            out.waits += all;
-        }
-        Ok(out)
+        let [unsure_waits, waits] = recording.unsure_waits()?;
+        Ok(Self { unsure_waits, waits, metrics: Vec::new() })
     }
 
     /// Unsure waits, % of all.
