@@ -73,8 +73,8 @@ pub(crate) struct CounterexampleArgs {
 /// `5%`, `5pp`, `5`.
 fn by(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end_matches("pp").trim();
-    let wrong = || "expected per cent above 0, such as 5%".to_owned();
-    number.parse::<f64>().ok().filter(|by| by.is_finite() && *by > 0.0).ok_or_else(wrong)
+    let wrong = || "expected per cent above 0 and below a million, such as 5%".to_owned();
+    number.parse::<f64>().ok().filter(|by| *by > 0.0 && *by < 1e6).ok_or_else(wrong)
 }
 
 pub(crate) fn run(a: &CounterexampleArgs) -> Done {

@@ -9,6 +9,9 @@ use idlewise_corpus::{Basis, Corpus, Entry, Split};
 use idlewise_report::{Line, Report, Table, UNKNOWN, share, signed};
 use idlewise_stats::Interval;
 
+/// Characters of a line.
+const LINE: usize = 80;
+
 /// The recordings in a table, then how many there are of each kind.
 #[must_use]
 pub fn corpus_list(corpus: &Corpus, entries: &[&Entry]) -> Report {
@@ -72,7 +75,8 @@ pub fn corpus_verify(v: &Verification) -> Report {
 /// What governors lose against the oracle, then how they differ from the baseline.
 #[must_use]
 pub fn corpus_run(run: &CorpusRun) -> Report {
-    let mut out = Report { data: Some(idlewise_data::corpus_run(run)), ..Report::default() };
+    let mut out =
+        Report { data: Some(idlewise_data::corpus_run(run)), width: Some(LINE), ..Report::default() };
     let m = run.machines;
     out.preamble.push(Line::plain(format!(
         "{} on {} of {}, each on its own",
@@ -85,13 +89,14 @@ pub fn corpus_run(run: &CorpusRun) -> Report {
     if run.regret.is_empty() {
         out.tables.extend(of_each(run));
     } else {
-        out.tables.push(regret(run));
+        let mut tables = vec![regret(run)];
         if run.governors.len() > 1 {
-            out.tables.push(change(run));
+            tables.push(change(run));
         }
         if !run.parts.is_empty() {
-            out.tables.push(parts(run));
+            tables.push(parts(run));
         }
+        out.tables.extend(tables.into_iter().flat_map(|t| t.fitted(LINE)));
     }
     for s in &run.skipped {
         out.footer.push(Line::new("left out", format!("{}: {}", s.id, s.why)));
@@ -111,9 +116,8 @@ pub fn corpus_run(run: &CorpusRun) -> Report {
 
 /// Energy above the oracle's.
 fn regret(run: &CorpusRun) -> Table {
-    let mut t =
-        table(&["regret: energy above the oracle's", "mean", "95 % interval", "median", "worst", "in"]);
-    t.text_columns = 1;
+    let mut t = table(&["governor", "mean", "95 % interval", "median", "worst", "in"]);
+    "regret: idle energy above the oracle's".clone_into(&mut t.title);
     for s in &run.regret {
         let number = run.governors.iter().position(|g| *g == s.governor);
         let worst = run.recordings.iter().filter_map(|r| {

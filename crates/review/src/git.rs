@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use idlewise_recording::CommandError;
 
+use crate::mails::MOST_SUBJECT;
 use crate::snapshot::{MAKEFILE, Snapshot, is_judged};
 
 /// Where git's commands look for governors and what they include.
@@ -66,7 +67,7 @@ impl Repository {
         let raw = self.output(&["cat-file", "commit", hash])?;
         let text = String::from_utf8_lossy(&raw);
         let message = text.split_once("\n\n").map_or("", |(_, message)| message);
-        let subject = message.lines().next().unwrap_or("").trim().to_owned();
+        let subject = message.lines().next().unwrap_or("").trim().chars().take(MOST_SUBJECT).collect();
         Ok(Commit { hash: hash.to_owned(), subject })
     }
 

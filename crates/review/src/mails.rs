@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use idlewise_recording::CommandError;
 use mailparse::{MailHeaderMap as _, ParsedMail};
 
+/// Characters of a subject that are kept: a longer one is none.
+pub(crate) const MOST_SUBJECT: usize = 400;
+
 /// A mail, or a patch without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mail {
@@ -188,7 +191,13 @@ fn parse(path: &Path, name: &str, raw: &[u8]) -> Result<Mail, CommandError> {
     let mut text = String::new();
     bodies(&mail, &mut text).map_err(wrong)?;
     Ok(Mail {
-        subject: subject.split_whitespace().collect::<Vec<_>>().join(" "),
+        subject: subject
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .take(MOST_SUBJECT)
+            .collect(),
         version,
         number: number.map(|(n, _)| n),
         of: number.map(|(_, of)| of),
