@@ -33,18 +33,23 @@ from ._commands import (
     tape,
 )
 from ._decisions import Decisions, decisions
-from ._idlewise import __version__
+from ._governor import Governor
+from ._idlewise import Cpu, Inputs, State, __version__
 from ._recording import Recording, read
 from ._result import Chart, Error, IdlewiseWarning, Result
 from ._signals import pelt, walt
 
 __all__ = [
     "Chart",
+    "Cpu",
     "Decisions",
     "Error",
+    "Governor",
     "IdlewiseWarning",
+    "Inputs",
     "Recording",
     "Result",
+    "State",
     "__version__",
     "bisect",
     "check",

@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from . import _idlewise
+from ._governor import Governor, Governors, is_governor
 from ._progress import Bar
 from ._result import Error, IdlewiseWarning, Result
 
-Value = Union[str, int, float, "os.PathLike[str]"]
+Value = Union[str, int, float, "os.PathLike[str]", Governor, type[Governor]]
 Progress = Union[Callable[[str, int, int], object], bool, None]
 
 
-def _word(name: str, value: Any) -> str:
+def _word(name: str, value: Any, own: Governors) -> str:
+    if is_governor(value):
+        return own.name(value)
     if isinstance(value, bool) or value is None:
         raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path")
     if isinstance(value, float):
@@ -30,19 +33,19 @@ def _word(name: str, value: Any) -> str:
     return str(os.fspath(value))
 
 
-def _words(name: str, value: Any) -> list[str]:
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [_word(name, one) for one in value]
-    return [_word(name, value)]
+def _words(name: str, value: Any, own: Governors) -> list[str]:
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, type)) and not is_governor(value):
+        return [_word(name, one, own) for one in value]
+    return [_word(name, value, own)]
 
 
-def _option(name: str, given: Any) -> list[str]:
+def _option(name: str, given: Any, own: Governors) -> list[str]:
     if isinstance(given, bool):
         return [name] if given else []
     value, how = given
     if value is None:
         return []
-    words = _words(name, value)
+    words = _words(name, value, own)
     if how == "after":
         return [name, *words]
     if how == "again":
@@ -58,16 +61,16 @@ def call(
     progress: Progress,
 ) -> Result:
     """Runs a command with these positional arguments and options."""
-    words = command.split()
+    words, own = command.split(), Governors(command)
     for name, given in options.items():
-        words += _option(name, given)
+        words += _option(name, given, own)
     words.append("--")
-    words += [_word(f"argument of {command}", a) for a in arguments if a is not None]
+    words += [_word(f"argument of {command}", a, own) for a in arguments if a is not None]
     with Bar.of(progress) as heard:
-        outcome = _idlewise.call(words, charts, heard)
+        outcome = _idlewise.call(words, charts, heard, own.given())
     for text in outcome.warnings:
         warnings.warn(text, IdlewiseWarning, stacklevel=3)
     result = Result(command, outcome)
     if outcome.failure is not None:
-        raise Error(outcome.failure.strip(), result if outcome.json is not None else None)
+        raise Error(outcome.failure.strip(), result if outcome.json is not None else None) from outcome.cause
     return result

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 __version__: str
 
@@ -9,6 +9,8 @@ class Outcome:
     def same(self) -> bool: ...
     @property
     def failure(self) -> str | None: ...
+    @property
+    def cause(self) -> BaseException | None: ...
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -22,8 +24,70 @@ class Outcome:
     def png(self, chart: str) -> bytes: ...
     def arrow_stream(self) -> object: ...
 
+class State:
+    """An idle state of a CPU."""
+
+    index: Final[int]
+    name: Final[str]
+    target_residency_ns: Final[int]
+    exit_latency_ns: Final[int]
+    polling: Final[bool]
+    """Entering it means to poll."""
+    @property
+    def disabled(self) -> bool:
+        """It must not be entered now."""
+
+class Cpu:
+    """A CPU that goes idle."""
+
+    number: Final[int]
+    capacity: Final[int]
+    """1024 for the biggest CPU of the machine."""
+    states: Final[tuple[State, ...]]
+    """From the shallowest to the deepest."""
+    @property
+    def now_ns(self) -> int:
+        """The CPU's clock."""
+    @property
+    def last_residency_ns(self) -> int:
+        """How long it was in the state that it left last, by the kernel's measure; 0 after a rejected entry."""
+    @property
+    def poll_time_limit(self) -> bool:
+        """It polled last until the limit for that."""
+    def got_tick(self) -> bool:
+        """Whether the tick's handler ran since this was last asked."""
+
+class Inputs:
+    """What a governor may ask at a decision."""
+
+    tick_period_ns: Final[int]
+    @property
+    def sleep_length_ns(self) -> int:
+        """Time to the next event if the tick is stopped; may be negative. A kernel needs time to find it out."""
+    @property
+    def delta_tick_ns(self) -> int:
+        """Time to the next event if the tick is kept; may be negative. A kernel finds it out with the sleep length."""
+    @property
+    def latency_limit_ns(self) -> int:
+        """The largest exit latency allowed; a very large number where there is no limit."""
+    @property
+    def util(self) -> int:
+        """Utilisation of the CPU, 0 to 1024."""
+    @property
+    def iowait(self) -> int:
+        """Tasks that wait for I/O and belong to the CPU."""
+    @property
+    def random(self) -> int:
+        """The random number of this decision, 32 bits."""
+    @property
+    def tick_stopped(self) -> bool:
+        """The tick is stopped already."""
+
 def call(
-    words: Sequence[str], charts: bool, progress: Callable[[str, int, int], object] | None = None
+    words: Sequence[str],
+    charts: bool,
+    progress: Callable[[str, int, int], object] | None = None,
+    governors: Sequence[tuple[str, Callable[[], Any], tuple[str, str] | None]] = (),
 ) -> Outcome: ...
 def file_stream(path: str) -> object: ...
 def pelt(start: Any, end: Any, at: Any, kernel: tuple[int, int], half_life_ms: int) -> bytes: ...

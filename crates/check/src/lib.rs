@@ -204,8 +204,10 @@ impl<'r> Search<'r> {
                 }
             }
             Err(
-                e
-                @ (GovernorError::Crashed { .. } | GovernorError::Stuck { .. } | GovernorError::Lost { .. }),
+                e @ (GovernorError::Crashed { .. }
+                | GovernorError::Stuck { .. }
+                | GovernorError::Lost { .. }
+                | GovernorError::Misbehaved { .. }),
             ) => {
                 self.left_out.insert(at);
                 if matches!(e, GovernorError::Stuck { .. }) {
@@ -332,7 +334,7 @@ impl<'r> Search<'r> {
         self.found.retain(|(_, found)| wanted.contains(&found.property));
         self.found = self.shortest();
         let governor = &self.request.governor;
-        let file = governor.is_foreign().then(|| governor.spec().id.clone());
+        let file = governor.given_file();
         let verdict = |property: Property| {
             let why = self.not_checked.get(&property).cloned();
             let verdict = if self.found.iter().any(|(_, f)| f.property == property) {
@@ -387,8 +389,8 @@ impl<'r> Search<'r> {
         let cases: Vec<kunit::Case<'_>> =
             shown.map(|(at, found)| kunit::Case { found, machine: &self.machines[*at] }).collect();
         let governor = &self.request.governor;
-        if !governor.spec().params.is_empty() {
-            // The test would run with the defaults.
+        // With parameters the test would run with the defaults.
+        if governor.is_of_caller() || !governor.spec().params.is_empty() {
             return None;
         }
         let own = || format!("{}.c", governor.spec().id).into();

@@ -55,10 +55,9 @@ pub(crate) fn run(a: ReplayArgs) -> Done {
 
 /// A governor that crashed takes no other's result away, but it is not done.
 fn all_came_through(report: &ReplayReport) -> Done {
-    let governors = report.traces.iter().flat_map(|t| &t.governors);
-    let mut failures: Vec<&str> = governors.filter_map(|g| g.failure.as_deref()).collect();
-    failures.dedup();
-    none_failed(&failures)
+    let whys = report.traces.iter().flat_map(|t| t.governors.iter().map(|g| (&t.head.name, &g.failure)));
+    let of: Vec<String> = whys.filter_map(|(name, why)| Some(format!("{name}: {}", why.as_ref()?))).collect();
+    none_failed(&of.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn request(a: &ReplayArgs) -> Result<ReplayRequest, CommandError> {

@@ -457,7 +457,7 @@ impl Stage<'_> {
                 Err(ExperimentError::Command(CommandError::Governor(e)))
                     if job.governor.is_foreign() && e.is_misbehaviour() =>
                 {
-                    c.failure = Some(e.to_string());
+                    c.failure.get_or_insert(format!("run with seed {seed}: {e}"));
                 }
                 Err(e) => return Err(e),
             }

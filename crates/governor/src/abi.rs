@@ -61,8 +61,8 @@ pub struct Device {
 #[repr(C)]
 pub(crate) struct CpuDevice {
     pub(crate) device: Device,
-    cpu: c_uint,
-    capacity: c_uint,
+    pub(crate) cpu: c_uint,
+    pub(crate) capacity: c_uint,
 }
 
 impl CpuDevice {

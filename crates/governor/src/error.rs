@@ -146,6 +146,21 @@ pub enum GovernorError {
     /// A foreign governor does not return.
     #[error("governor `{id}` {why}: {at}")]
     Stuck { id: String, why: String, at: String },
+    /// A governor that the calling program has did not do what it must.
+    #[error("governor `{id}` {at}: it {why}")]
+    Misbehaved {
+        id: String,
+        at: String,
+        /// What it did, and what was expected.
+        why: String,
+    },
+    /// A governor that the calling program has is asked for what only one in C has, or by a name that is taken.
+    #[error("governor `{id}` is the calling program's: {why}")]
+    OfCaller {
+        id: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
     /// A foreign governor's process could not be made or gave no answer.
     #[error("governor `{id}`: {why}")]
     Lost { id: String, why: String },
@@ -171,6 +186,7 @@ impl GovernorError {
             self,
             Self::Init { .. }
                 | Self::Enable { .. }
+                | Self::Misbehaved { .. }
                 | Self::Crashed { .. }
                 | Self::Stuck { .. }
                 | Self::Lost { .. }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_model::near;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::build::Build;
 use crate::catalog::{GovernorInfo, catalog, find};
 use crate::child::Bounds;
 use crate::kernel_tree::{Version, label};
+use crate::of_caller::{CallerGovernor, offered};
 use crate::source::{GovernorSource, SourceFile};
 use crate::spec::no_c;
 use crate::workshop::{Made, Source, Workshop};
@@ -30,6 +32,8 @@ pub struct Governor {
 enum Origin {
     Ours(&'static GovernorInfo, [&'static [u8]; 2]),
     Foreign(Arc<Foreign>),
+    /// The calling program has it.
+    Caller(Arc<dyn CallerGovernor>),
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +60,24 @@ impl Governor {
             nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
         })?;
         Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false, called: None })
+    }
+
+    /// Finds what `spec`, of an option of this invocation, names among the governors that the calling program has on
+    /// [`crate::offer`]; nothing where none is called so.
+    ///
+    /// # Errors
+    /// [`GovernorError::OfCaller`] where parameters are given, or a governor of ours has the same name.
+    pub fn of_caller(spec: &Spec) -> Result<Option<Self>, GovernorError> {
+        let Some(own) = offered(&spec.id) else { return Ok(None) };
+        let refused = |why: &str| GovernorError::OfCaller { id: spec.id.clone(), why: why.to_owned() };
+        if catalog().iter().any(|g| g.id == spec.id) {
+            return Err(refused("a governor that ships with idlewise has that name; choose another"));
+        }
+        if !spec.params.is_empty() {
+            return Err(refused("it has no parameters here; set them where it is made"));
+        }
+        let origin = Origin::Caller(own);
+        Ok(Some(Self { spec: spec.clone(), origin, by_path: false, called: None }))
     }
 
     /// Finds what the user named; a file is compiled as [`Workshop::from_env`] says.
@@ -119,6 +141,10 @@ impl Governor {
                 foreign.name.clone(),
                 foreign.workshop.clone(),
             ),
+            Origin::Caller(own) => {
+                let (id, why) = (own.name().to_owned(), "it is not compiled".to_owned());
+                return Err(GovernorError::OfCaller { id, why });
+            }
         };
         let given = self.spec.id.as_str();
         let made = workshop.make(&Source { given, file: &file, version: version.as_ref() }, build)?;
@@ -162,6 +188,7 @@ impl Governor {
             Origin::Ours(info, _) => info.id,
             Origin::Foreign(_) if self.by_path => &self.spec.id,
             Origin::Foreign(foreign) => &foreign.name,
+            Origin::Caller(own) => own.name(),
         }
     }
 
@@ -190,7 +217,21 @@ impl Governor {
     /// Whether it is none of ours.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        matches!(self.origin, Origin::Foreign(_))
+        !matches!(self.origin, Origin::Ours(..))
+    }
+
+    /// Whether the calling program has it, so that there is no file in C.
+    #[must_use]
+    pub fn is_of_caller(&self) -> bool {
+        self.own_of_caller().is_some()
+    }
+
+    /// What the calling program has.
+    pub(crate) fn own_of_caller(&self) -> Option<&Arc<dyn CallerGovernor>> {
+        match &self.origin {
+            Origin::Caller(own) => Some(own),
+            Origin::Ours(..) | Origin::Foreign(_) => None,
+        }
     }
 
     /// The manual page of one of ours.
@@ -198,7 +239,7 @@ impl Governor {
     pub fn preface(&self) -> Option<&'static str> {
         match &self.origin {
             Origin::Ours(info, _) => Some(info.preface),
-            Origin::Foreign(_) => None,
+            Origin::Foreign(_) | Origin::Caller(_) => None,
         }
     }
 
@@ -208,6 +249,17 @@ impl Governor {
         match &self.origin {
             Origin::Ours(..) => None,
             Origin::Foreign(foreign) => Some(&foreign.file),
+            Origin::Caller(own) => own.source().map(|(file, _)| file),
+        }
+    }
+
+    /// The same, as the user gave it.
+    #[must_use]
+    pub fn given_file(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Ours(..) => None,
+            Origin::Foreign(_) => Some(self.spec.id.clone()),
+            Origin::Caller(_) => self.file().map(|file| file.to_string_lossy().into_owned()),
         }
     }
 
@@ -215,7 +267,7 @@ impl Governor {
     #[must_use]
     pub fn kernel(&self) -> Option<String> {
         match &self.origin {
-            Origin::Ours(..) => None,
+            Origin::Ours(..) | Origin::Caller(_) => None,
             Origin::Foreign(foreign) => foreign.version.as_ref().map(Version::to_string),
         }
     }
@@ -226,6 +278,7 @@ impl Governor {
         match &self.origin {
             Origin::Ours(..) => Vec::new(),
             Origin::Foreign(foreign) => foreign.made.sources(),
+            Origin::Caller(_) => self.file().map(Path::to_owned).into_iter().collect(),
         }
     }
 
@@ -235,6 +288,7 @@ impl Governor {
         match &self.origin {
             Origin::Ours(info, _) => shim::governor(info.id).map(str::to_owned),
             Origin::Foreign(foreign) => fs::read_to_string(&foreign.file).ok(),
+            Origin::Caller(own) => own.source().map(|(_, text)| text.to_owned()),
         }
     }
 
@@ -244,6 +298,9 @@ impl Governor {
         match &self.origin {
             Origin::Ours(..) => Vec::new(),
             Origin::Foreign(foreign) => foreign.made.source_hashes(),
+            Origin::Caller(_) => {
+                self.file().map(Path::to_owned).zip(self.source_hash()).into_iter().collect()
+            }
         }
     }
 
@@ -253,6 +310,9 @@ impl Governor {
         match &self.origin {
             Origin::Ours(..) => None,
             Origin::Foreign(foreign) => Some(format!("{:032x}", foreign.made.hash())),
+            Origin::Caller(own) => {
+                own.source().map(|(_, text)| format!("{:032x}", xxh3_128(text.as_bytes())))
+            }
         }
     }
 
@@ -266,13 +326,14 @@ impl Governor {
                 let source = Source { given, file, version: foreign.version.as_ref() };
                 Ok(Cow::Owned(foreign.workshop.make(&source, Build::Explaining)?.object))
             }
+            Origin::Caller(own) => unreachable!("{} has no object", own.name()),
         }
     }
 
     /// What a foreign one may take.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         match &self.origin {
-            Origin::Ours(..) => None,
+            Origin::Ours(..) | Origin::Caller(_) => None,
             Origin::Foreign(foreign) => Some(foreign.workshop.bounds),
         }
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_debuginfo::{Fault, Layout, Lines, Variable};
 use idlewise_model::{IdleTable, near};
 
-use crate::abi::{CpuDevice, Device, Driver, Inputs};
+use crate::abi::{CpuDevice, Device, Inputs};
+use crate::choice::Choice;
 use crate::error::GovernorError;
-use crate::fault::{Fault, Lines};
 use crate::governor::Governor;
-use crate::memory::{Layout, Variable};
-use crate::object::{Choice, Object, Seat};
+use crate::object::{Object, Seat};
+use crate::of_caller::CallerObject;
 use crate::param::{Kind, Param};
-use crate::position::Position;
+use crate::position::Reports;
 use crate::source::GovernorSource;
 use crate::spec::Spec;
 
@@ -62,7 +63,7 @@ impl Instance {
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not allow loading
     /// (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, false, None)
+        Self::of(&Governor::find(spec)?, tick_period_ns, false, Reports::default())
     }
 
     /// As [`Instance::load`], of what the user named. A foreign governor runs in this process then; see [`Governor::run`].
@@ -70,7 +71,7 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`], and a file that does not compile.
     pub fn open(source: &GovernorSource, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::open(source)?, tick_period_ns, false, None)
+        Self::of(&Governor::open(source)?, tick_period_ns, false, Reports::default())
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
@@ -79,24 +80,35 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, true, None)
+        Self::of(&Governor::find(spec)?, tick_period_ns, true, Reports::default())
     }
 
     pub(crate) fn of(
         governor: &Governor,
         tick_period_ns: u64,
         explaining: bool,
-        position: Option<&'static Position>,
+        reports: Reports<'_>,
     ) -> Result<Self, GovernorError> {
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
         }
         let id = governor.name();
-        let bytes = governor.object(explaining)?;
-        let layout = if explaining { Layout::of(&bytes) } else { Layout::default() };
-        let object = Object::load(id, &bytes, position)?;
+        let (mut layout, mut lines) = (Layout::default(), None);
+        let object = if let Some(own) = governor.own_of_caller() {
+            let failure = reports.failure.ok_or_else(|| GovernorError::Init {
+                id: id.to_owned(),
+                why: "it runs in the program that called, and not together with a governor in C".to_owned(),
+            })?;
+            Object::of_caller(CallerObject::new(own.clone(), tick_period_ns, failure.clone()))
+        } else {
+            let bytes = governor.object(explaining)?;
+            if explaining {
+                layout = Layout::of(&bytes);
+            }
+            lines = governor.is_sanitized().then(|| Lines::of(&bytes));
+            Object::load(id, &bytes, reports.position)?
+        };
         let set = resolve(id, &governor.spec().params, &object)?;
-        let lines = governor.is_sanitized().then(|| Lines::of(&bytes));
         let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout, lines };
         instance.object.start(&instance.id, &instance.set, tick_period_ns)?;
         if governor.is_foreign() {
@@ -158,7 +170,7 @@ impl Instance {
         // What enable changes beside the CPU's own data is no state that decisions leave behind.
         let watched = self.object.watched() && !self.object.shared_state_changed();
         let device = CpuDevice::of(slot, capacity, disabled, device);
-        self.object.add_cpu(cpu, Driver::new(table), table.len(), device);
+        self.object.add_cpu(cpu, table, device);
         self.object.enable(slot as usize).map_err(|code| {
             self.object.remove_last_cpu();
             GovernorError::Enable { id: self.id.clone(), cpu, code }

@@ -21,21 +21,25 @@ use serde::de::DeserializeOwned;
 use crate::answer::{Incoming, assert_travels, framed};
 use crate::child::{self, Bounds, Child, Watch, signal_name};
 use crate::object::loader;
-use crate::position::Position;
+use crate::of_caller::CallerGovernor;
+use crate::position::{FirstFailure, Position, Reports};
 use crate::{Governor, GovernorError, Instance};
 
 /// Loads instances of one governor where it is allowed to run: in a process of its own if it is foreign.
 #[derive(Clone, Copy, Debug)]
 pub struct Loader<'a> {
     governor: &'a Governor,
-    position: Option<&'static Position>,
+    reports: Reports<'a>,
 }
 
 impl<'a> Loader<'a> {
     /// The same process for another governor, or for the same in another build.
     #[must_use]
-    pub fn of<'b>(&self, other: &'b Governor) -> Loader<'b> {
-        Loader { governor: other, position: self.position }
+    pub fn of<'b>(&self, other: &'b Governor) -> Loader<'b>
+    where
+        'a: 'b,
+    {
+        Loader { governor: other, reports: self.reports }
     }
 
     /// As [`Instance::load`].
@@ -43,7 +47,7 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load(&self, tick_period_ns: u64) -> Result<Instance, GovernorError> {
-        Instance::of(self.governor, tick_period_ns, false, self.position)
+        Instance::of(self.governor, tick_period_ns, false, self.reports)
     }
 
     /// As [`Instance::load_explaining`].
@@ -51,19 +55,19 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(&self, tick_period_ns: u64) -> Result<Instance, GovernorError> {
-        Instance::of(self.governor, tick_period_ns, true, self.position)
+        Instance::of(self.governor, tick_period_ns, true, self.reports)
     }
 }
 
 impl Governor {
     /// Does `job` with this governor. A foreign one runs in a child process: `job` finds all memory as it is now, and nothing but
-    /// its result comes back. One of ours runs right here.
+    /// its result comes back. One of ours, or of the calling program, runs right here.
     ///
     /// In a child `job` must not wait for other threads, since there are none, and must not print. It should do all that the
     /// governor is wanted for: a fork costs about as much as ten thousand decisions.
     ///
     /// # Errors
-    /// What `job` gives, and for a foreign governor that it crashed, did not come back, took too much, or that no process can be
+    /// What `job` gives, [`GovernorError::Misbehaved`], and for a foreign governor that it crashed, did not come back, took too much, or that no process can be
     /// made.
     ///
     /// # Panics
@@ -77,9 +81,30 @@ impl Governor {
         if cfg!(debug_assertions) {
             assert_travels::<T>();
         }
-        match self.bounds() {
-            None => job(&Loader { governor: self, position: None }),
-            Some(bounds) => isolated(self, bounds, job),
+        match (self.own_of_caller(), self.bounds()) {
+            (Some(own), _) => in_the_caller(self, &**own, job),
+            (None, None) => job(&Loader { governor: self, reports: Reports::default() }),
+            (None, Some(bounds)) => isolated(self, bounds, job),
+        }
+    }
+}
+
+/// A governor that the calling program has runs right here; where it goes wrong, nothing that `job` gives counts.
+fn in_the_caller<T, F>(governor: &Governor, own: &dyn CallerGovernor, job: F) -> Result<T, GovernorError>
+where
+    F: FnOnce(&Loader<'_>) -> Result<T, GovernorError>,
+{
+    let failure = FirstFailure::default();
+    let (mut job, mut result) = (Some(job), None);
+    own.during(&mut || {
+        let reports = Reports { position: None, failure: Some(&failure) };
+        result = job.take().map(|job| job(&Loader { governor, reports }));
+    });
+    match (failure.take(), result) {
+        (Some(why), _) => Err(why),
+        (None, Some(result)) => result,
+        (None, None) => {
+            Err(GovernorError::Lost { id: governor.label(), why: "the program did not run it".to_owned() })
         }
     }
 }
@@ -106,7 +131,9 @@ where
                 drop(guard);
                 drop(from);
                 let position = page.position();
-                child(parent, to, room, position, || job(&Loader { governor, position: Some(position) }))
+                child(parent, to, room, position, || {
+                    job(&Loader { governor, reports: Reports { position: Some(position), failure: None } })
+                })
             }
             pid => {
                 page.keep_from_others();

@@ -10,6 +10,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use idlewise_debuginfo::{Layout, Variable};
+use idlewise_model::IdleTable;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::GovernorError;
@@ -17,7 +19,8 @@ use crate::abi::{
     ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
     ReflectFn, SelectFn, layout,
 };
-use crate::memory::{Layout, Variable};
+use crate::choice::Choice;
+use crate::of_caller::CallerObject;
 use crate::param::Kind;
 use crate::position::{Position, Stage};
 
@@ -37,17 +40,6 @@ const LINE: usize = 64;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
-
-/// What a governor decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The state. Governors of this project return one that exists; a foreign one may not, as in a kernel.
-    pub index: i32,
-    /// The tick shall be stopped.
-    pub stop_tick: bool,
-    /// The governor asked for the sleep length, which costs time in a kernel and has side effects there.
-    pub asked_sleep_length: bool,
-}
 
 /// What a decision needs of a CPU.
 #[derive(Clone, Copy)]
@@ -72,7 +64,7 @@ pub(crate) struct ParamInfo {
     size: usize,
 }
 
-/// One private copy of a shared object and the memory of its CPUs.
+/// One private copy of a shared object, or what stands for one, and the memory of its CPUs.
 pub(crate) struct Object {
     select: SelectFn,
     reflect: Option<ReflectFn>,
@@ -96,7 +88,14 @@ pub(crate) struct Object {
     /// Something was seen to change that belongs to no CPU.
     shared_changed: bool,
     /// Keeps the code in memory; the last field, so that it goes last.
-    _library: Loaded,
+    code: Code,
+}
+
+/// Where the functions of an object are.
+enum Code {
+    Library(#[expect(dead_code, reason = "is only kept")] Loaded),
+    /// In the program that called.
+    Caller(CallerObject),
 }
 
 /// A library that is let go under the loader's lock.
@@ -142,7 +141,16 @@ impl Object {
             save(image.as_mut_ptr());
             image
         };
-        Ok(Self {
+        Ok(Self::of(abi, image, Code::Library(library), position))
+    }
+
+    /// One whose functions are in the calling program.
+    pub(crate) fn of_caller(object: CallerObject) -> Self {
+        Self::of(object.abi(), Vec::new(), Code::Caller(object), None)
+    }
+
+    fn of(abi: Abi, image: Vec<u8>, code: Code, position: Option<&'static Position>) -> Self {
+        Self {
             select: no_select,
             reflect: None,
             env: abi.env,
@@ -158,8 +166,8 @@ impl Object {
             position,
             memory: Vec::new(),
             shared_changed: false,
-            _library: library,
-        })
+            code,
+        }
     }
 
     /// Begins to look for changes of memory that belongs to no CPU.
@@ -317,14 +325,18 @@ impl Object {
     }
 
     /// Gives a new CPU its memory.
-    pub(crate) fn add_cpu(&mut self, number: u32, driver: Driver, states: usize, device: CpuDevice) {
-        let driver = self.share_driver(driver);
+    pub(crate) fn add_cpu(&mut self, number: u32, table: &IdleTable, device: CpuDevice) {
+        let driver = self.share_driver(Driver::new(table));
+        if let Code::Caller(object) = &mut self.code {
+            object.add_cpu(number, table);
+        }
         let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
         let start = block.as_mut_ptr().cast::<u8>();
         self.offsets.push((start as usize).wrapping_sub(self.abi.percpu as usize) as c_ulong);
         self.blocks.push(block);
         let way = (self.abi.device as usize).wrapping_sub(self.abi.percpu as usize);
-        self.cpus.push(Cpu { device: start.wrapping_add(way).cast(), driver, states, number, decisions: 0 });
+        let (device_at, states) = (start.wrapping_add(way).cast(), table.len());
+        self.cpus.push(Cpu { device: device_at, driver, states, number, decisions: 0 });
         // SAFETY: env points to the object's environment; offsets may have moved.
         unsafe { (*self.env).per_cpu_offset = self.offsets.as_ptr() };
         self.refresh_cpu(self.cpus.len() - 1, device);
@@ -332,6 +344,9 @@ impl Object {
 
     /// Takes the CPU added last away again.
     pub(crate) fn remove_last_cpu(&mut self) {
+        if let Code::Caller(object) = &mut self.code {
+            object.remove_last_cpu();
+        }
         self.cpus.pop();
         self.blocks.pop();
         self.offsets.pop();

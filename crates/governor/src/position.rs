@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a process of a foreign governor is doing.
+//! What a foreign governor is doing, for errors: in a process of its own, and in the program that called.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::GovernorError;
 
 /// What a child is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,43 @@ pub(crate) enum Stage {
 
 impl Stage {
     const ALL: [Self; 6] = [Self::Host, Self::Load, Self::Init, Self::Enable, Self::Select, Self::Reflect];
+
+    /// In words, for a sentence that ends with it.
+    pub(crate) fn describe(self, cpu: u32, decision: u64) -> String {
+        match self {
+            Self::Load => "while it was loaded".to_owned(),
+            Self::Init => "in its initcall".to_owned(),
+            Self::Enable => format!("in enable, CPU {cpu}"),
+            Self::Select => format!("in select, CPU {cpu}, decision {decision}"),
+            Self::Reflect => format!("in reflect, CPU {cpu}, decision {decision}"),
+            Self::Host => format!(
+                "outside of its functions, after CPU {cpu}, decision {decision}: it may have written over memory that is not its own"
+            ),
+        }
+    }
+}
+
+/// Where an instance leaves what it does besides its answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reports<'a> {
+    /// What it is doing, if it has a process of its own.
+    pub(crate) position: Option<&'static Position>,
+    /// What went wrong, if it is the calling program's.
+    pub(crate) failure: Option<&'a FirstFailure>,
+}
+
+/// The first thing that went wrong in a run of a governor that the calling program has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstFailure(Arc<Mutex<Option<GovernorError>>>);
+
+impl FirstFailure {
+    pub(crate) fn take(&self) -> Option<GovernorError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn keep(&self, error: GovernorError) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
 }
 
 /// Where a child is, in memory that the parent sees.
@@ -53,15 +93,6 @@ impl Position {
     /// In words, for a sentence that ends with it.
     pub(crate) fn describe(&self) -> String {
         let (stage, cpu, decision) = self.read();
-        match Stage::ALL.get(stage as usize) {
-            Some(Stage::Load) => "while it was loaded".to_owned(),
-            Some(Stage::Init) => "in its initcall".to_owned(),
-            Some(Stage::Enable) => format!("in enable, CPU {cpu}"),
-            Some(Stage::Select) => format!("in select, CPU {cpu}, decision {decision}"),
-            Some(Stage::Reflect) => format!("in reflect, CPU {cpu}, decision {decision}"),
-            Some(Stage::Host) | None => format!(
-                "outside of its functions, after CPU {cpu}, decision {decision}: it may have written over memory that is not its own"
-            ),
-        }
+        Stage::ALL.get(stage as usize).unwrap_or(&Stage::Host).describe(cpu, decision)
     }
 }

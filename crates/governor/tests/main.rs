@@ -12,6 +12,7 @@ mod foreign_files;
 mod life;
 mod lint;
 mod misbehaving_governors;
+mod of_caller;
 mod parameters;
 mod properties;
 mod taking_over;

@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use idlewise_chart::PageData;
+use idlewise_governor::CallerGovernor;
 use idlewise_report::Report;
 
 use crate::failure::Failure;
@@ -25,6 +26,8 @@ pub struct Call {
     pub charts: bool,
     /// Hears how far it is.
     pub listener: Option<Listener>,
+    /// Governors that the program has itself, for options to name.
+    pub governors: Vec<Arc<dyn CallerGovernor>>,
 }
 
 /// What the calling program wants, and what there is so far.
@@ -42,13 +45,15 @@ thread_local! {
 struct Ended;
 
 /// From now on a program called the command of this thread.
-pub fn begin(call: Call) {
+pub fn begin(mut call: Call) {
+    idlewise_governor::offer(std::mem::take(&mut call.governors));
     CALLER.set(Some(Caller { call, outcome: Outcome::default() }));
 }
 
 /// What came of the call. Nobody called any more.
 #[must_use]
 pub fn end() -> Outcome {
+    idlewise_governor::offer(Vec::new());
     CALLER.take().map(|caller| caller.outcome).unwrap_or_default()
 }
 

@@ -48,7 +48,7 @@ impl ForeignHead {
             |(file, hash): (PathBuf, String)| SourceHead { file: file.to_string_lossy().into_owned(), hash };
         Some(Self {
             governor: name.to_owned(),
-            file: governor.file().map(|_| governor.spec().id.clone())?,
+            file: governor.given_file()?,
             kernel: governor.kernel(),
             hash: governor.source_hash()?,
             sources: governor.source_hashes().into_iter().map(source).collect(),
@@ -148,6 +148,9 @@ fn at_home(path: &str) -> String {
 pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, CommandError> {
     let spec: Spec = text.parse()?;
     check_no_oracle(text)?;
+    if let Some(own) = Governor::of_caller(&spec)? {
+        return Ok(vec![own]);
+    }
     expand(&spec, trees)?.iter().map(|source| Ok(Governor::open(source)?)).collect()
 }
 
@@ -178,6 +181,9 @@ pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError>
     check_trees(trees)?;
     let (given, text) = labelled(text);
     check_no_oracle(text)?;
+    if let Some(own) = Governor::of_caller(&text.parse()?)? {
+        return Ok(own);
+    }
     let named = with_trees(&[text.to_owned()])?;
     let one = match named.as_slice() {
         [one] => one.as_str(),

@@ -44,20 +44,20 @@ pub enum Value {
 
 /// Where the variables of an object are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Per-CPU variables, by offset into a CPU's block.
-    pub(crate) per_cpu: Vec<Place>,
+    pub per_cpu: Vec<Place>,
     /// Variables that all CPUs share, by address in the object.
-    pub(crate) shared: Vec<Place>,
+    pub shared: Vec<Place>,
     /// Where the image of per-CPU variables begins in the object.
-    pub(crate) per_cpu_address: u64,
+    pub per_cpu_address: u64,
 }
 
 /// One variable's address and size.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) name: String,
-    pub(crate) at: u64,
+pub struct Place {
+    pub name: String,
+    pub at: u64,
     shape: Shape,
 }
 
@@ -125,19 +125,22 @@ impl Shape {
 
 impl Place {
     /// The variable as it is in `bytes`, where offset 0 is the block's beginning.
-    pub(crate) fn read(&self, bytes: &[u8]) -> Variable {
+    #[must_use]
+    pub fn read(&self, bytes: &[u8]) -> Variable {
         let at = usize::try_from(self.at).unwrap_or(usize::MAX);
         let value = self.shape.read(bytes.get(at..).unwrap_or_default());
         Variable { name: self.name.clone(), value }
     }
 
     /// The same variable at another place.
-    pub(crate) fn moved_to(&self, at: u64) -> Self {
+    #[must_use]
+    pub fn moved_to(&self, at: u64) -> Self {
         Self { at, ..self.clone() }
     }
 
     /// How many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
+    #[must_use]
+    pub fn size(&self) -> usize {
         self.shape.size()
     }
 }
@@ -157,7 +160,8 @@ impl Layout {
     /// Reads the debugging information of the shared object in `bytes`.
     ///
     /// Nothing is found in an object without any; what cannot be understood is left out.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         Self::read(bytes).unwrap_or_default()
     }
 

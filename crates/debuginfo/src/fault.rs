@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dwarf;
+
 /// What is wrong with the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FaultKind {
@@ -27,7 +29,8 @@ pub struct Fault {
 
 impl Fault {
     /// From a line of the log; nothing for one that is the governor's own.
-    pub(crate) fn read(line: &str, lines: &Lines) -> Option<Self> {
+    #[must_use]
+    pub fn read(line: &str, lines: &Lines) -> Option<Self> {
         let rest = line.strip_prefix("4@")?;
         let kind = match rest.chars().next()? {
             'a' => FaultKind::Arithmetic,
@@ -49,7 +52,7 @@ impl Fault {
 
 /// Lines of a source by the address in its object.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// Where a line's code begins, the line, and which of `files` it is in; sorted.
     rows: Vec<(u64, u32, usize)>,
     files: Vec<String>,
@@ -57,13 +60,14 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// From the debugging information of an object; empty where there is none.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         Self::read(bytes).unwrap_or_default()
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let file = object::File::parse(bytes).ok()?;
-        let dwarf = crate::dwarf::of(&file)?;
+        let dwarf = dwarf::of(&file)?;
         let mut lines = Self::default();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Does a governor in Python decide as one in C, and is it said what it did wrong? IDLEWISE names the command."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import warnings
+from typing import Any
+
+import idlewise
+import idlewise.testing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACE = str(ROOT / "tests/data/sleeploop.dat")
+MIXED = str(ROOT / "tests/data/mixed.dat")
+
+
+class Lowest(idlewise.Governor):
+    """What governors/deepest.c does."""
+
+    def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> Any:
+        # The core takes state 0 where all are disabled.
+        on = [s for s in states if not s.disabled] or states[:1]
+        fit = [s for s in on if s.exit_latency_ns <= inputs.latency_limit_ns]
+        chosen = fit[-1] if fit else on[0]
+        return chosen.index, not chosen.polling
+
+
+class Answers(idlewise.Governor):
+    """Returns what it is given, from the decision number `after` on."""
+
+    def __init__(self, answer: Any, after: int = 0) -> None:
+        self.answer = answer
+        self.left = after
+
+    def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> Any:
+        self.left -= 1
+        return self.answer if self.left < 0 else 0
+
+
+def results(result: idlewise.Result, governor: str) -> list[str]:
+    """All that each trace says of a governor, but for its name."""
+    of_trace = [[g for g in t["governors"] if g["governor"] == governor] for t in result["traces"]]
+    return [json.dumps(g | {"governor": ""}, sort_keys=True) for (g,) in of_trace]
+
+
+class Replays(unittest.TestCase):
+    def test_it_decides_as_the_same_in_c(self) -> None:
+        for platform in ("pixel6", "skylake-sp"):
+            result = idlewise.replay(TRACE, MIXED, governor=[Lowest, "deepest", "menu"], platform=platform)
+            self.assertEqual(results(result, "Lowest"), results(result, "deepest"))
+            self.assertNotEqual(results(result, "Lowest"), results(result, "menu"))
+        self.assertEqual(result["request"]["governors"], ["Lowest", "deepest", "menu"])
+        self.assertEqual([f["governor"] for f in result["foreign"]], ["Lowest"])
+        self.assertTrue(result["foreign"][0]["file"].endswith("test_governors.py"))
+
+    def test_every_cpu_has_an_object_of_its_own(self) -> None:
+        seen: dict[int, int] = {}
+
+        class Mine:
+            cpu: int | None = None
+
+            def select(self, cpu: idlewise.Cpu, states: Any, inputs: Any) -> int:
+                self.cpu = cpu.number if self.cpu is None else self.cpu
+                assert self.cpu == cpu.number and cpu.states is states
+                seen[cpu.number] = seen.get(cpu.number, 0) + 1
+                return 0
+
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.txt")
+            idlewise.simulate("frames", governor="menu", seconds=0.2, write_trace=trace)
+            result = idlewise.replay(trace, governor=Mine, charts=False)
+        self.assertGreater(len(seen), 4)
+        self.assertEqual(sum(seen.values()), result["traces"][0]["governors"][0]["decisions"])
+        # An object is copied, so it stays as it is.
+        given = Answers(0, after=7)
+        idlewise.replay(TRACE, governor=given)
+        self.assertEqual(given.left, 7)
+
+    def test_the_result_is_the_same_each_time(self) -> None:
+        once, again = (idlewise.replay(TRACE, MIXED, governor=[Lowest, "menu"], platform="pixel6") for _ in "ab")
+        self.assertEqual(once.json, again.json)
+
+    def test_inputs_are_those_that_a_kernels_governor_has(self) -> None:
+        class Curious(idlewise.Governor):
+            seen: dict[str, Any] = {}
+            ticks: list[bool] = []
+
+            def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> int:
+                self.seen.update({name: getattr(inputs, name) for name in dir(inputs) if name[0] != "_"})
+                self.seen.update(cpu=repr(cpu), state=repr(states[-1]), last=cpu.last_residency_ns)
+                self.ticks += [cpu.got_tick(), cpu.got_tick()]
+                return len(states) - 1
+
+        idlewise.replay(MIXED, governor=Curious, platform="pixel6", charts=False)
+        seen = Curious.seen
+        self.assertEqual((seen["tick_period_ns"], seen["iowait"], seen["tick_stopped"]), (4_000_000, 0, False))
+        self.assertLessEqual(seen["util"], 1024)
+        self.assertGreater(seen["latency_limit_ns"], 10**9)
+        self.assertGreater(seen["last"], 0)
+        self.assertRegex(seen["state"], r"^<state \d \S+: target residency \d+ ns, exit latency \d+ ns>$")
+        self.assertTrue(any(Curious.ticks[::2]) and not any(Curious.ticks[1::2]))
+
+    def test_compare_runs_it(self) -> None:
+        result = idlewise.compare(TRACE, governor=(Lowest, "deepest"))
+        self.assertTrue(result.same)
+
+
+class Mistakes(unittest.TestCase):
+    def refused(self, governor: Any, *traces: str) -> idlewise.Error:
+        with self.assertRaises(idlewise.Error) as caught, warnings.catch_warnings():
+            warnings.simplefilter("ignore", idlewise.IdlewiseWarning)
+            idlewise.replay(*(traces or (TRACE,)), governor=["menu", governor])
+        return caught.exception
+
+    def test_an_exception_names_where_and_is_the_cause(self) -> None:
+        class Raises(idlewise.Governor):
+            def reflect(self, cpu: idlewise.Cpu, state: int) -> None:
+                self.count = getattr(self, "count", 0) + 1
+                if self.count == 5:
+                    raise KeyError("no such thing")
+
+            def select(self, cpu: idlewise.Cpu, states: Any, inputs: Any) -> int:
+                return 0
+
+        error = self.refused(Raises, TRACE, MIXED)
+        self.assertRegex(
+            str(error),
+            r"^mixed\.dat: governor `Raises` in reflect, CPU \d, decision \d+, at \d+\.\d{9} s: "
+            r"it raised KeyError: 'no such thing' \(test_governors.py, line \d+\)$",
+        )
+        self.assertIsInstance(error.__cause__, KeyError)
+        # What was finished is there.
+        assert error.result is not None
+        for trace in error.result["traces"]:
+            menu, raises = trace["governors"]
+            self.assertGreater(menu["score"]["wakeups"], 100)
+            self.assertIn("KeyError", raises["failure"])
+
+    def test_nonsense_is_shown_with_what_was_expected(self) -> None:
+        expected = r"; expected the index of an idle state, 0 to 1, or \(index, stop_tick\)$"
+        for answer in (7, -1, None, "deep", True, 1.0, (0,), (0, 1), (7, True), 10**30, [0, True]):
+            error = self.refused(Answers(answer, after=3))
+            self.assertRegex(str(error), r"`Answers` in select, CPU 0, decision 3, at .* s: it returned .*" + expected)
+            self.assertIn(f"returned {answer!r};", str(error))
+            self.assertIsNone(error.__cause__)
+        self.assertIn("aaa...; expected", str(self.refused(Answers("a" * 99))))
+
+    def test_a_class_that_cannot_be_made(self) -> None:
+        class Wants(idlewise.Governor):
+            def __init__(self, what: int) -> None:
+                pass
+
+        error = self.refused(Wants)
+        self.assertRegex(str(error), "`Wants` in enable, CPU 0: it raised TypeError: .*missing 1 required positional")
+        self.assertIsInstance(error.__cause__, TypeError)
+        self.assertRegex(str(self.refused(idlewise.Governor)), "raised NotImplementedError: a governor needs the method")
+
+    def test_names_tell_governors_apart(self) -> None:
+        with self.assertRaisesRegex(ValueError, "two governors are called Answers; give one of them another `name`"):
+            idlewise.replay(TRACE, governor=[Answers(0), Answers(1)])
+        shallow, deep = Answers(0), Answers(1)
+        deep.name = "deep"
+        result = idlewise.replay(TRACE, governor=[shallow, deep], baseline=deep)
+        self.assertEqual([g["governor"] for g in result["traces"][0]["governors"]], ["Answers", "deep"])
+        self.assertEqual(result["baseline"], "deep")
+        deep.name = "menu"
+        self.assertRegex(str(self.refused(deep)), "`menu` is the calling program's: a governor that ships")
+        for name in ("oracle", "a b", "a,b", 3):
+            deep.name = name  # type: ignore[assignment]
+            with self.assertRaisesRegex(ValueError, "its `name` must be"):
+                idlewise.replay(TRACE, governor=deep)
+
+    def test_what_takes_no_governor_in_python_says_so(self) -> None:
+        with self.assertRaisesRegex(TypeError, "explain takes governors by their names only, and got <class"):
+            idlewise.explain(TRACE, governor=Lowest, decision=1)
+        with self.assertRaisesRegex(idlewise.Error, "no governor `Lowest`"):
+            idlewise.replay(TRACE, governor="Lowest")
+        with self.assertRaises(TypeError):
+            idlewise.replay(TRACE, governor=lambda cpu, states, inputs: 0)  # type: ignore[arg-type]
+
+    def test_ctrl_c_ends_one_that_does_not_return(self) -> None:
+        code = (
+            "import idlewise\n"
+            "class Mine:\n"
+            "    def select(self, cpu, states, inputs):\n"
+            "        print('asked', flush=True)\n"
+            "        while True: pass\n"
+            f"idlewise.replay({TRACE!r}, governor=Mine)"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        self.assertEqual(child.stdout.readline(), "asked\n")
+        begun = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertLess(time.monotonic() - begun, 30)
+        # Python ended as it should, not by a crash.
+        self.assertEqual(child.returncode, -signal.SIGINT, said)
+
+
+class Simulations(unittest.TestCase):
+    def test_they_run_it_as_the_same_in_c(self) -> None:
+        options: dict[str, Any] = {"seconds": 0.5, "repeat": 3, "platform": "pixel6"}
+        result = idlewise.simulate("frames", governor=[Lowest, "deepest", "menu"], **options)
+        values = {c["governor"]: [run["values"] for run in c["runs"]] for c in result["combinations"]}
+        self.assertEqual(values["Lowest"], values["deepest"])
+        self.assertNotEqual(values["Lowest"], values["menu"])
+        again = idlewise.simulate("frames", governor=[Lowest, "deepest", "menu"], **options)
+        self.assertEqual(result.json, again.json)
+
+    def test_one_that_goes_wrong_takes_no_others_result(self) -> None:
+        with self.assertRaisesRegex(
+            idlewise.Error, r"^run with seed 1: governor `Answers` in select, CPU \d, decision 2, at .*returned 99; "
+        ) as caught:
+            idlewise.simulate("timer", governor=["menu", Answers(99, after=2)], seconds=0.5, repeat=2)
+        assert caught.exception.result is not None
+        menu, own = caught.exception.result["combinations"]
+        self.assertEqual((len(menu["runs"]), menu.get("failure")), (2, None))
+        self.assertIn("returned 99", own["failure"])
+
+
+class Checks(unittest.TestCase):
+    def test_one_that_keeps_everything(self) -> None:
+        self.assertTrue(idlewise.testing.check(Lowest, property=["crash", "index", "disabled", "latency", "polling"]).same)
+
+    def test_violations_are_short_stories(self) -> None:
+        class Deepest(idlewise.Governor):
+            def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> int:
+                return len(states) - 1
+
+        result = idlewise.testing.check(Deepest)
+        self.assertFalse(result.same)
+        self.assertNotIn("kunit", result.text.lower())
+        found = {f["property"]: f for f in result["findings"]}
+        self.assertEqual(set(found), {"disabled", "latency", "polling"})
+        self.assertEqual([len(f["story"]) for f in found.values()], [1, 1, 1])
+        once, again = (idlewise.testing.check(Deepest, property="latency").json for _ in "ab")
+        self.assertEqual(once, again)
+
+    def test_an_exception_is_a_violation(self) -> None:
+        class Raises(idlewise.Governor):
+            def select(self, cpu: idlewise.Cpu, states: Any, inputs: idlewise.Inputs) -> int:
+                if cpu.last_residency_ns > 1_000_000 and inputs.sleep_length_ns < 0:
+                    raise ArithmeticError("negative")
+                return 0
+
+        (found,) = idlewise.testing.check(Raises, property="crash")["findings"]
+        self.assertRegex(found["what"], "`Raises` in select, CPU 0, decision 1, .*it raised ArithmeticError: negative")
+        self.assertEqual(len(found["story"]), 2)
+
+    def test_state_of_the_class_is_no_cpus_own(self) -> None:
+        class Shared(idlewise.Governor):
+            count: list[int] = []
+
+            def select(self, cpu: idlewise.Cpu, states: Any, inputs: Any) -> int:
+                self.count.append(0)
+                return len(self.count) // 1000 % len(states)
+
+        result = idlewise.testing.check(Shared, property=["repeatable", "independent"])
+        self.assertFalse(result.same)
+
+    def test_what_only_c_has_is_not_checked(self) -> None:
+        verdicts = {p["property"]: p for p in idlewise.check(Lowest, property=["memory", "index"])["properties"]}
+        self.assertEqual(verdicts["index"]["verdict"], "held")
+        self.assertIn("not compiled", verdicts["memory"]["why"])
+
+
+class Guide(unittest.TestCase):
+    """docs/guide/governor-in-python.md; IDLEWISE_UPDATE_DOCS=1 writes what its examples print."""
+
+    PAGE = ROOT / "docs/guide/governor-in-python.md"
+
+    def run_page(self) -> tuple[str, dict[str, Any]]:
+        """The page with what its examples print now, and what they leave."""
+        names: dict[str, Any] = {}
+
+        def printed(block: re.Match[str]) -> str:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                exec(compile(block[1], str(self.PAGE), "exec"), names)
+            return f"```python\n{block[1]}```\n```\n{said.getvalue().rstrip()}\n```\n"
+
+        before = os.getcwd()
+        os.chdir(ROOT)
+        try:
+            return re.sub(r"```python\n(.*?)```\n```\n(.*?)```\n", printed, self.PAGE.read_text(), flags=re.S), names
+        finally:
+            os.chdir(before)
+
+    def test_it_shows_what_its_examples_print(self) -> None:
+        page, names = self.run_page()
+        if os.environ.get("IDLEWISE_UPDATE_DOCS"):
+            self.PAGE.write_text(page)
+        self.assertEqual(page, self.PAGE.read_text())
+        self.assertEqual(page.count("```python\n"), 5)
+        # What its last example shows of one recording, decision by decision on two.
+        for platform in ("pixel6", "skylake-sp"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "decisions.csv")
+                both = [names["Echo"], str(ROOT / "docs/guide/example/echo.c")]
+                idlewise.replay(TRACE, MIXED, governor=both, platform=platform, write_decisions=path, charts=False)
+                with open(path, newline="") as file:
+                    rows = list(csv.DictReader(file))
+            of: dict[str, list[dict[str, str]]] = {}
+            for row in rows:
+                of.setdefault(row.pop("governor"), []).append(row)
+            in_python, in_c = of.values()
+            self.assertEqual(len({row["recording"] for row in in_c}), 2)
+            self.assertGreater(len(in_c), 5_000)
+            self.assertEqual(in_python, in_c)
+
+
+if __name__ == "__main__":
+    assert os.environ.get("IDLEWISE"), "IDLEWISE names no command"
+    unittest.main()
