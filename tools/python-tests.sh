@@ -16,6 +16,13 @@ mkdir -p "$package"
 cp -r python/idlewise "$package/"
 cp target/debug/lib_idlewise.so "$package/idlewise/_idlewise.abi3.so"
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 IDLEWISE=$PWD/target/debug/idlewise
-for file in python/tests/test_*.py; do "$python" "$file" -v; done 2>&1 | awk -v skipped="${1:-/dev/null}" '
+all() {
+	local failed=0
+	for file in python/tests/test_*.py; do
+		"$python" "$file" -v || failed=1
+	done
+	return $failed
+}
+all 2>&1 | awk -v skipped="${1:-/dev/null}" '
 	match($0, /\.\.\. skipped '"'"'.*'"'"'$/) { print substr($0, RSTART + 13, RLENGTH - 14) | "sort -u >" skipped }
 	{ print }'

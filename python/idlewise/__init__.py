@@ -38,6 +38,7 @@ from ._idlewise import Cpu, Inputs, State, __version__
 from ._recording import Recording, read
 from ._result import Chart, Error, IdlewiseWarning, Result
 from ._signals import pelt, walt
+from ._tune import Setting, Tuning, tune
 
 __all__ = [
     "Chart",
@@ -49,7 +50,9 @@ __all__ = [
     "Inputs",
     "Recording",
     "Result",
+    "Setting",
     "State",
+    "Tuning",
     "__version__",
     "bisect",
     "check",
@@ -74,5 +77,6 @@ __all__ = [
     "score",
     "simulate",
     "tape",
+    "tune",
     "walt",
 ]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Does a search of parameters keep training and validation apart, keep its constraints, and say what does not carry over?"""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import unittest
+
+import idlewise
+from idlewise import _tune
+
+CORPUS = pathlib.Path(__file__).resolve().parents[2] / "corpus"
+FEW = {"basis": "emulated", "workload": ["timer", "fio"]}
+
+
+def setUpModule() -> None:
+    if importlib.util.find_spec("optuna") is None:
+        raise unittest.SkipTest("the search of parameters with optuna (not installed)")
+
+
+class Searches(unittest.TestCase):
+    def search(self, **more: object) -> idlewise.Tuning:
+        asked: dict[str, object] = {"trials": 6, "batch": 3, "seed": 1, **FEW, **more}
+        return idlewise.tune("teo", {"decay_shift": (1, 6)}, CORPUS, **asked)  # type: ignore[arg-type]
+
+    def test_what_is_found_is_judged_on_other_machines(self) -> None:
+        heard: list[tuple[str, int, int]] = []
+        found = self.search(progress=lambda *step: heard.append(step))
+        self.assertEqual(found.train[1], ("hikey960", "imx8mm", "rk3399"))
+        self.assertEqual(found.validation[1], ("juno",))
+        self.assertEqual(heard, [("searching", 3, 6), ("searching", 6, 6)])
+        setting = found.front[0]
+        # By other means: the command on the recordings of the validation.
+        run = idlewise.corpus_run(
+            CORPUS, governor=["teo", setting.governor], split="validation", charts=False, **FEW
+        )
+        [energy] = [c for c in run["change"] if c["column"] == "energy" and c["governor"] == setting.governor]
+        self.assertEqual(setting.validation["energy"].mean, energy["mean"])
+        for one in found.front:
+            gained, kept = one.train["energy"].mean < 0.0, one.carries_over("energy")
+            self.assertEqual(kept is None, not gained)
+            lost = f"{one.governor}" in str(found) and "does not carry over" in str(found)
+            self.assertTrue(kept is not False or lost, str(found))
+        self.assertIn("of one machine; nothing is known of others", str(found))
+
+    def test_a_gain_that_the_validation_does_not_show_is_told(self) -> None:
+        change = _tune.Change
+        trained = {"energy": change(-5.0, -7.0, -3.0, "falls")}
+        for there, carries in [
+            (change(-4.0, -6.0, -2.0, "falls"), True),
+            (change(-4.0, None, None, None), True),
+            (change(-4.0, -9.0, 1.0, "nothing"), False),
+            (change(-0.1, -0.2, 0.1, "equivalent"), False),
+            (change(2.0, 1.0, 3.0, "rises"), False),
+        ]:
+            setting = _tune.Setting("teo", {}, trained, {"energy": there})
+            self.assertIs(setting.carries_over("energy"), carries, there)
+        nothing = _tune.Setting("teo", {}, {"energy": change(0.0, 0.0, 0.0, "same")}, trained)
+        self.assertIsNone(nothing.carries_over("energy"))
+
+    def test_the_same_seed_finds_the_same(self) -> None:
+        both = [str(self.search(sampler="tpe", trials=2, batch=2)) for _ in range(2)]
+        self.assertEqual(both[0], both[1])
+
+    def test_constraints_are_kept_in_training_and_looked_at_in_validation(self) -> None:
+        free = self.search(trials=4)
+        worst = max(s.train["latency_mean"].mean for s in free.front)
+        bound = min(s.train["latency_mean"].mean for s in free.front)
+        self.assertLess(bound, worst, "all settings have the same latency")
+        held = self.search(trials=4, constraints=[f"latency_mean <= {bound + 0.01:+.3f}%"])
+        self.assertTrue(held.front)
+        for one in held.front:
+            self.assertLessEqual(one.train["latency_mean"].mean, bound + 0.02)
+        nothing = self.search(trials=1, constraints=["latency_p99 <= 1ns"])
+        self.assertEqual(nothing.front, ())
+        self.assertIn("No setting keeps latency_p99 <= 1ns", str(nothing))
+        with self.assertRaisesRegex(ValueError, "No setting keeps"):
+            nothing.best
+
+    def test_what_cannot_be_searched_is_said_before_anything_runs(self) -> None:
+        for wrong, words in [
+            ({"objectives": ["speed"]}, "expected some of energy"),
+            ({"constraints": ["latency < 3"]}, "MEASURE <= LIMIT"),
+            ({"constraints": ["energy <= 3us"]}, "energy is no time"),
+            ({"constraints": ["too_deep <= 3%"]}, "percentage points"),
+            ({"sampler": "best"}, "nsga2, tpe, random"),
+            ({"split": "test"}, "chosen by the corpus"),
+            ({"trials": 0}, "at least 1"),
+            ({"workload": "idle"}, "at least two"),
+        ]:
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, words):
+                self.search(**wrong)
+        for space in [{}, {"decay_shift": (6, 1)}, {"decay_shift": float("nan")}, {"decay_shift": []}]:
+            with self.subTest(space), self.assertRaisesRegex(ValueError, "parameter"):
+                idlewise.tune("teo", space, CORPUS, **FEW)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(idlewise.Error, "nothing_such"):
+            idlewise.tune("teo", {"nothing_such": (1, 2)}, CORPUS, trials=1, **FEW)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    unittest.main()
