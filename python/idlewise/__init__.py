@@ -30,6 +30,7 @@ from ._commands import (
     review,
     score,
     simulate,
+    sweep,
     tape,
 )
 from ._decisions import Decisions, decisions
@@ -76,6 +77,7 @@ __all__ = [
     "review",
     "score",
     "simulate",
+    "sweep",
     "tape",
     "tune",
     "walt",

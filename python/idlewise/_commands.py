@@ -1065,6 +1065,76 @@ def counterexample(
     )
 
 
+def sweep(
+    *recordings: Value,
+    governor: Value | Iterable[Value],
+    baseline: Value | None = None,
+    front: Value | Iterable[Value] | None = None,
+    to: Value | None = None,
+    shard: Value | None = None,
+    dry_run: bool = False,
+    platform: Value | Iterable[Value] | None = None,
+    recorded_on: Value | None = None,
+    cluster: Value | None = None,
+    hz: Value | None = None,
+    kernel_tree: Value | Iterable[Value] | None = None,
+    seed: Value | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """Run governors with many values of their parameters.
+
+    Every setting on every recording, against one: which are best, and which no
+        other beats.
+
+    recordings: Recordings, folders of them, folders of a corpus
+    governor: Governors with values of parameters: teo:decay_shift=2..5. A range
+        A..B or A..B/STEP with both ends, or a list A|B|C; several parameters with
+        commas between are swept together. As in `idlewise replay`, also a C file, a
+        governor of a kernel tree, and what is taken from it: menu:disable=1|2.
+    baseline: Compare with this one [default: the first, with its defaults]
+    front: Measures of which the front is [default: energy,latency_mean] The front
+        are the settings that no other beats: none is as good in all of these
+        measures and better in one. Of energy, latency_mean, latency_p99, too_deep,
+        too_shallow, wakeups.
+    to: Keep results in this folder, and compute none that is there. Each by what it
+        is the result of: recording, governor, parameters, machine, version. Several
+        commands may share a folder.
+    shard: Run part I of N only; the same without it shows all
+    dry_run: Say how much it is and how long it takes, and run nothing
+    platform: Machines to replay on [default: that of each recording] Platforms,
+        platform files or sysfs dumps.
+    recorded_on: The machine that was recorded, of recordings that lack it
+    cluster: Replay all CPUs as some of this cluster
+    hz: Replay as if the kernel's tick had N Hz [default: as recorded]
+    kernel_tree: A kernel tree, whose governors may be named
+    seed: Seed of the random numbers that a governor may ask for [default: 0]
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "sweep",
+        [*recordings],
+        {
+            "--governor": (governor, "commas"),
+            "--baseline": (baseline, "commas"),
+            "--front": (front, "commas"),
+            "--to": (to, "commas"),
+            "--shard": (shard, "commas"),
+            "--dry-run": dry_run,
+            "--platform": (platform, "commas"),
+            "--recorded-on": (recorded_on, "commas"),
+            "--cluster": (cluster, "commas"),
+            "--hz": (hz, "commas"),
+            "--kernel-tree": (kernel_tree, "again"),
+            "--seed": (seed, "commas"),
+        },
+        charts,
+        progress,
+    )
+
+
 def corpus_run(
     folder: Value | None = None,
     *,

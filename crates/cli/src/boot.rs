@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
-use idlewise_boot::{IdleDriver, WORKLOADS, Watch};
+use idlewise_boot::{IdleDriver, WORKLOADS};
+use idlewise_host::BootWatch;
 use idlewise_machine::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
 use idlewise_page as pages;
 use idlewise_report::{Format, Report, Table};
@@ -14,7 +11,7 @@ use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::{MACHINE, OutputArgs, PageArgs, PerArg, PerChoice};
-use crate::output::{Done, Failure, Progress, deliver, say, say_line, warn};
+use crate::output::{Done, Failure, deliver, say, say_line};
 use crate::page;
 
 #[derive(Debug, Args)]
@@ -207,7 +204,7 @@ pub(crate) fn run(what: BootCommand) -> Done {
         BootCommand::SelfTest(a) => self_test(a),
         BootCommand::Shell(a) => {
             let request = request(&a.machine, &a.build)?;
-            let watcher = Watcher::new()?;
+            let watcher = BootWatch::new()?;
             boot::shell(&request, &watcher)?;
             Ok(true)
         }
@@ -217,7 +214,7 @@ pub(crate) fn run(what: BootCommand) -> Done {
 }
 
 fn build(a: &BootBuildArgs) -> Done {
-    let watcher = Watcher::new()?;
+    let watcher = BootWatch::new()?;
     let (kernel, log) = boot::build(&build_request(a), &watcher)?;
     drop(watcher);
     say(&format!(
@@ -279,7 +276,7 @@ fn self_test(a: BootSelfTestArgs) -> Done {
         workload: a.workload,
         seconds: a.seconds,
     };
-    let watcher = Watcher::new()?;
+    let watcher = BootWatch::new()?;
     let report = boot::self_test(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::self_test(&report), &report)?;
@@ -290,7 +287,7 @@ fn matrix(a: &BootRunArgs) -> Done {
     a.output.check()?;
     a.page.check(&a.output)?;
     let request = run_request(a)?;
-    let watcher = Watcher::new()?;
+    let watcher = BootWatch::new()?;
     let report = boot::run(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::boot(&report, request.per), &report)?;
@@ -330,70 +327,4 @@ fn workloads() -> Done {
         .render(Format::Table, &())
         .map_err(|e| e.to_string())?)?;
     Ok(true)
-}
-
-/// Shows what is being done: on a terminal in one line, else a line whenever something else begins. Ctrl-C ends what is
-/// being done, and with it the command.
-struct Watcher {
-    stopped: Arc<AtomicBool>,
-    progress: Option<Progress>,
-    last: Mutex<String>,
-    /// Since when, and how many of how many guests are booted.
-    boots: Mutex<Option<(Instant, usize, usize)>>,
-}
-
-impl Watcher {
-    fn new() -> Result<Self, Failure> {
-        let stopped = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&stopped);
-        ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())?;
-        let progress = io::stderr().is_terminal().then(|| Progress::new("shell"));
-        Ok(Self { stopped, progress, last: Mutex::new(String::new()), boots: Mutex::new(None) })
-    }
-
-    /// `what`, and where several guests are booted, which it is and how long they will take.
-    fn with_count(&self, what: &str) -> String {
-        match self.boots.lock().ok().and_then(|boots| *boots) {
-            Some((since, done, of)) if done < of && of > 1 => {
-                let left = if done == 0 {
-                    String::new()
-                } else {
-                    let seconds = since.elapsed().as_secs_f64() / done as f64 * (of - done) as f64;
-                    format!(", about {} min left", (seconds / 60.0).ceil())
-                };
-                format!("{what}, {} of {of}{left}", done + 1)
-            }
-            _ => what.to_owned(),
-        }
-    }
-}
-
-impl Watch for Watcher {
-    #[expect(clippy::disallowed_methods, reason = "how long it will take is about real time")]
-    fn booted(&self, done: usize, of: usize) {
-        if let Ok(mut boots) = self.boots.lock() {
-            let since = boots.map_or_else(Instant::now, |(since, ..)| since);
-            *boots = Some((since, done, of));
-        }
-    }
-
-    fn doing(&self, what: &str) {
-        let what = &self.with_count(what);
-        if let Some(progress) = &self.progress {
-            progress.say(what);
-            return;
-        }
-        // Counts after a colon change often; one line for all of them.
-        let kind = what.split(':').next().unwrap_or(what);
-        if let Ok(mut last) = self.last.lock()
-            && *last != kind
-        {
-            warn(kind);
-            kind.clone_into(&mut last);
-        }
-    }
-
-    fn stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
 }

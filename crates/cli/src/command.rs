@@ -19,6 +19,7 @@ use crate::record::RecordArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::restore::RestoreArgs;
 use crate::review::ReviewArgs;
+use crate::sweep::SweepCommandArgs;
 use crate::top::TopArgs;
 
 /// A laboratory for Linux CPU idle governors: record, replay, simulate and compare them.
@@ -116,6 +117,10 @@ pub(crate) enum Command {
     /// A corpus is a folder of recordings with an index: machine, load, origin, licence, grades, hash, and a split into
     /// train, validation and test by machine.
     Corpus(CorpusArgs),
+    /// Run governors with many values of their parameters
+    ///
+    /// Every setting on every recording, against one: which are best, and which no other beats.
+    Sweep(SweepCommandArgs),
     /// Judge a patch series on recordings, patch by patch
     ///
     /// Each patch is applied to the governors, compiled, checked, replayed and simulated. No kernel is built.

@@ -38,6 +38,7 @@ mod schema;
 mod score;
 mod simulate;
 mod surroundings;
+mod sweep;
 mod tape;
 mod top;
 mod version;
@@ -129,6 +130,7 @@ fn run(command: Command) -> Done {
         Command::Check(a) => check::run(&a),
         Command::Corpus(a) => corpus::run(a.what),
         Command::Counterexample(a) => counterexample::run(&a),
+        Command::Sweep(a) => sweep::run(&a),
         Command::Review(a) => review::run(&a),
         Command::Bisect(a) => bisect::run(&a),
         Command::Governors(a) => governors::run(&a),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 17] = [
+const DOCUMENTS: [(&str, Part); 18] = [
     ("README.md", Part::Table),
     ("docs/guide/ten-minutes.md", Part::Table),
     ("docs/guide/judge-a-patch.md", Part::Table),
@@ -25,6 +25,7 @@ const DOCUMENTS: [(&str, Part); 17] = [
     ("docs/guide/review.md", Part::Whole),
     ("docs/guide/bisect.md", Part::Whole),
     ("docs/guide/three-disputes.md", Part::Whole),
+    ("docs/guide/sweep.md", Part::Whole),
     ("docs/concepts/power-criterion.md", Part::Whole),
 ];
 

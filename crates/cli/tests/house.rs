@@ -50,6 +50,7 @@ const FLOORS: [(&str, u32); 51] = [
     ("testkit", 9),
     ("reproduce", 10),
     ("review", 10),
+    ("sweep", 10),
     ("data", 11),
     ("findings", 12),
     ("page", 12),

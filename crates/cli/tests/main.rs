@@ -39,5 +39,6 @@ mod reports;
 mod reviewing;
 mod schemas;
 mod surroundings;
+mod sweeping;
 mod untrusted;
 mod watching;

@@ -201,7 +201,7 @@ fn results_are_what_their_schemas_say() {
     printed(&[&timer[..], &["--governor", "menu", "--write-trace", &simulated]].concat());
     let example = |name: &str| root().join("docs/guide/example").join(name).display().to_string();
     let (series, patient) = (example("patient.mbox"), example("patient.c"));
-    let runs: [&[&str]; 26] = [
+    let runs: [&[&str]; 27] = [
         &["replay", &mixed],
         &[
             "replay",
@@ -234,6 +234,7 @@ fn results_are_what_their_schemas_say() {
         &["check", "teo-util-v1", "--property", "disabled,shallow"],
         &["check", "deepest", "--property", "index"],
         &["review", &series, "--base", &patient, "--recordings", &sleeps, "--platform", "pixel6"],
+        &["sweep", &mixed, &sleeps, "-g", "teo:decay_shift=2|3", "--platform", "pixel6"],
         &["bisect", "teo-6.1", "teo", &mixed, "--platform", "pixel6", "--fail-if", "latency_mean < -10%"],
         &[
             "simulate",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What makes a corpus of recordings, and what a corpus says of governors: `idlewise corpus`.
+//! What makes a corpus of recordings, and what a corpus says of governors: `idlewise corpus`; and the recordings that a user names.
 //!
 //! [`add`] grades a recording and refuses what contradicts itself; [`scrub`] removes what tells people and machines apart, and
 //! [`prove`] shows that every governor decides as before; [`run`] replays all of a corpus, each recording on its own machine.
 
 mod add;
 mod error;
+mod named;
 mod prove;
 mod run;
 mod scrub;
@@ -13,6 +14,7 @@ mod verify;
 
 pub use add::{AddRequest, Added, add};
 pub use error::CollectError;
+pub use named::{RecordingFile, open_recording, recording_files};
 pub use prove::{Proof, prove};
 pub use run::{
     CorpusRun, Machines, Part, Per, RUN_SCHEMA, RunRecording, RunRequest, RunResult, Skipped, run,

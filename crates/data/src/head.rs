@@ -5,7 +5,7 @@ use crate::declared::Declared;
 use crate::said::Said;
 use crate::{
     ab, advise, beside, bisect, boot, check, compare, corpus, counterexample, diff, explain, info, reproduce,
-    review, scored, simulate, top,
+    review, scored, simulate, sweep, top,
 };
 
 /// What is known of a table before there is a result.
@@ -61,6 +61,7 @@ pub fn tables() -> Vec<TableHead> {
         of("counterexample", "equal idle periods that follow each other", counterexample::COLUMNS, &[]),
         of("check", "a violation, or a property without any", check::COLUMNS, &[]),
         of("review", "a governor after a patch, a recording and a measure", review::COLUMNS, &[]),
+        of("sweep", "a setting and a recording", sweep::COLUMNS, &[]),
         of("bisect", "a version, and a recording", bisect::COLUMNS, &[]),
         of("reproduce", "a cell of a published table", reproduce::COLUMNS, &[]),
         of("ab", "a metric of a benchmark under an arm", ab::COLUMNS, &[]),

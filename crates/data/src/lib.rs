@@ -24,6 +24,7 @@ mod said;
 mod schemas;
 mod scored;
 mod simulate;
+mod sweep;
 mod top;
 
 pub use ab::ab;
@@ -44,4 +45,5 @@ pub use review::review;
 pub use schemas::{FORMS, Form, form_name};
 pub use scored::{replay, score};
 pub use simulate::simulate;
+pub use sweep::sweep;
 pub use top::{Grouping, top};

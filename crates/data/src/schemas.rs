@@ -21,6 +21,7 @@ use idlewise_study::compare::{self, CompareReport};
 use idlewise_study::info::{self, Info};
 use idlewise_study::replay::{self, ReplayReport};
 use idlewise_study::score::{self, ScoreReport};
+use idlewise_sweep::{self as sweep, SweepReport};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
@@ -30,7 +31,7 @@ use serde_json::Value;
 pub type Form = (&'static str, fn(&str) -> Schema);
 
 /// The forms of all results, by their names (`idlewise.NAME/VERSION`), each with its schema.
-pub const FORMS: [Form; 24] = [
+pub const FORMS: [Form; 25] = [
     (idlewise_ab::SCHEMA, of::<AbAnswer>),
     (advise::SCHEMA, of::<Advice>),
     (beside::SCHEMA, of::<BesideReport>),
@@ -53,6 +54,7 @@ pub const FORMS: [Form; 24] = [
     (review::SCHEMA, of::<ReviewReport>),
     (score::SCHEMA, of::<ScoreReport>),
     (simulate::SCHEMA, of::<SimulateReport>),
+    (sweep::SCHEMA, of::<SweepReport>),
     (watch::SCHEMA, of::<Snapshot>),
     (explain::WHY_DIFFER_SCHEMA, of::<WhyDiffer>),
 ];

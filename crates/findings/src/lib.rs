@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What corpora and counter-examples show, as text.
+//! What corpora, counter-examples and sweeps show, as text.
 
 mod corpus;
 mod counterexample;
+mod sweep;
 
 pub use corpus::{corpus_list, corpus_run, corpus_verify};
 pub use counterexample::counterexample;
+pub use sweep::{sweep, sweep_estimate};

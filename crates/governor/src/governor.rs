@@ -330,6 +330,14 @@ impl Governor {
         }
     }
 
+    /// XXH3-128 of the compiled code that decides, whatever it is called and its parameters are.
+    ///
+    /// # Errors
+    /// As [`Governor::open`], of a foreign one.
+    pub fn object_hash(&self) -> Result<u128, GovernorError> {
+        Ok(xxhash_rust::xxh3::xxh3_128(&self.object(false)?))
+    }
+
     /// What a foreign one may take.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         match &self.origin {

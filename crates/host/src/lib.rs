@@ -4,6 +4,7 @@
 //! A command says, warns and shows how far it is by the functions here, and they know who listens. A program's call is that of
 //! its thread: [`caller::begin`], the command, [`caller::end`].
 
+mod boot_watch;
 pub mod caller;
 mod failure;
 pub mod files;
@@ -11,6 +12,7 @@ pub mod outcome;
 mod progress;
 pub mod said;
 
+pub use boot_watch::BootWatch;
 pub use caller::{Call, Listener};
 pub use failure::{Done, Failure};
 pub use outcome::Outcome;

@@ -22,6 +22,9 @@ Where do two governors differ, what does it cost, and why? The exit status is 1 
   idlewise explain trace.dat --why-differ menu,teo-util
 Does a governor keep what every governor must keep?
   idlewise check ./mine.c
+Which parameters are best on recordings?
+  idlewise sweep recordings/ \\
+      --governor 'teo:decay_shift=2..5'
 What does a patch series change, patch by patch?
   idlewise review series.mbox --base ~/linux \\
       --recordings ~/recordings
@@ -219,6 +222,27 @@ Which version of TEO, of those that ship with idlewise?
   idlewise bisect teo-5.6 teo trace.dat \\
       --fail-if 'latency_mean > +10%'
 ";
+
+/// Below the options of `idlewise sweep`.
+pub const SWEEP: &str = "\
+Which threshold is best on these recordings? All values of a range, or of two parameters:
+  idlewise sweep a.dat b.dat --platform pixel6 \\
+      --governor 'teo-util:util_threshold_shift=3..9'
+  idlewise sweep recordings/ --platform pixel6,rk3399 \\
+      --governor 'teo:decay_shift=2..5,\
+residency_threshold_ns=5000..50000/5000'
+How long would it take? Keep what is computed; an interrupted sweep goes on, a repeated one runs nothing:
+  idlewise sweep corpus/ --dry-run \\
+      --governor 'menu:intervals=4|8|16'
+  idlewise sweep corpus/ --to results \\
+      --governor 'menu:intervals=4|8|16'
+In four parts, on as many machines; then together:
+  idlewise sweep corpus/ --to results --shard 1/4 \\
+      --governor 'menu:intervals=4|8|16'
+  idlewise sweep corpus/ --to results \\
+      --governor 'menu:intervals=4|8|16' -o result.parquet
+
+Exit status: 0 success, 2 failure.";
 
 /// Below the options of `idlewise governors`.
 pub const GOVERNORS: &str = "\

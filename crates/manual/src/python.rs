@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction};
 use crate::described::Described;
 
 /// The commands that are functions. The others watch or change the running machine, or print for a shell.
-const FUNCTIONS: [&str; 20] = [
+const FUNCTIONS: [&str; 21] = [
     "info",
     "tape",
     "convert",
@@ -21,6 +21,7 @@ const FUNCTIONS: [&str; 20] = [
     "review",
     "bisect",
     "counterexample",
+    "sweep",
     "corpus run",
     "corpus list",
     "corpus add",

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use idlewise_collect::open_recording;
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_governor::{Build, Governor, GovernorError, Loader, Offered};
 use idlewise_idle::Hosted;
@@ -101,18 +102,6 @@ pub(crate) fn setup(platform: Option<&String>, recorded_on: Option<&String>, see
     ReplaySetup { platform: platform.cloned(), seed, recording, ..ReplaySetup::default() }
 }
 
-/// Opens a recording; gives what it is replayed with.
-fn open(path: &Path, setup: &ReplaySetup) -> Result<(Placement, ReplaySetup), CommandError> {
-    let mut own = setup.clone();
-    own.recording.recorded_on = None;
-    match Placement::open_one(path, &own) {
-        Err(CommandError::MachineUnknown { .. }) if setup.recording.recorded_on.is_some() => {
-            Ok((Placement::open_one(path, setup)?, setup.clone()))
-        }
-        placement => Ok((placement?, own)),
-    }
-}
-
 /// Versions that misbehave, by the numbers of lineage and version, and how: they are not run again.
 pub(crate) type Misbehaving = BTreeMap<(usize, usize), String>;
 
@@ -126,7 +115,7 @@ impl Run {
         lineages: &[Lineage],
         known: Option<&Misbehaving>,
     ) -> Result<Self, CommandError> {
-        let (placement, setup) = open(path, setup)?;
+        let (placement, setup) = open_recording(path, setup)?;
         let recording = placement.first()?;
         let workloads = placement.workloads_with(recording, lengths)?;
         let setting = Setting::new(placement.same_machine(recording), setup.seed);

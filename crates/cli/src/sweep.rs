@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use clap::Args;
+use idlewise_findings as view;
+use idlewise_manual::examples;
+use idlewise_sweep::{CaseLeftOut, SweepArgs, SweepListener, Swept, sweep};
+
+use crate::args::{DetailsArgs, OutputArgs};
+use crate::output::{Done, Progress, deliver, none_failed, say_line, warn};
+
+#[derive(Debug, Args)]
+#[command(after_help = examples::SWEEP)]
+pub(crate) struct SweepCommandArgs {
+    #[command(flatten)]
+    what: SweepArgs,
+    #[command(flatten)]
+    all: DetailsArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn run(a: &SweepCommandArgs) -> Done {
+    a.output.check()?;
+    let (request, keeping) = a.what.request()?;
+    let swept = {
+        let progress = Progress::new("reading");
+        let listener = SweepListener {
+            progress: &|what, done, of| progress.step(what, done, of),
+            estimated: &|estimate| warn(&view::sweep_estimate(estimate)),
+        };
+        sweep(&request, &keeping, &listener)?
+    };
+    match swept {
+        Swept::All(report) => {
+            deliver(&a.output, &view::sweep(&report, a.all.details), &report)?;
+            all_read(&report.left_out)
+        }
+        Swept::Part { runs, ran, left_out } => {
+            say_line(&format!("{runs} runs, {ran} of them now; the same command without --shard shows all"))?;
+            all_read(&left_out)
+        }
+        Swept::Nothing(estimate) => {
+            say_line(&view::sweep_estimate(&estimate))?;
+            Ok(true)
+        }
+    }
+}
+
+/// A recording that was named and could not be read takes no other's result away, but it is not done.
+fn all_read(left_out: &[CaseLeftOut]) -> Done {
+    none_failed(&left_out.iter().filter(|l| l.named).map(|l| l.why.as_str()).collect::<Vec<_>>())
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The arguments of `idlewise sweep`, but for where its result goes.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use idlewise_recording::CommandError;
+use idlewise_study::replay::split_governors;
+
+use crate::request::SweepRequest;
+use crate::run::{Keeping, Shard};
+
+const MACHINE: &str = "Machine";
+
+/// What is swept, and where results are kept.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// Recordings, folders of them, folders of a corpus
+    #[arg(value_name = "RECORDING", required = true)]
+    recordings: Vec<PathBuf>,
+    /// Governors with values of parameters: teo:decay_shift=2..5
+    ///
+    /// A range A..B or A..B/STEP with both ends, or a list A|B|C; several parameters with commas between are swept together. As in
+    /// `idlewise replay`, also a C file, a governor of a kernel tree, and what is taken from it: menu:disable=1|2.
+    #[arg(short, long, value_name = "LIST", required = true)]
+    governor: String,
+    /// Compare with this one [default: the first, with its defaults]
+    #[arg(short, long, value_name = "GOVERNOR")]
+    baseline: Option<String>,
+    /// Measures of which the front is [default: energy,latency_mean]
+    ///
+    /// The front are the settings that no other beats: none is as good in all of these measures and better in one. Of energy,
+    /// latency_mean, latency_p99, too_deep, too_shallow, wakeups.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    front: Vec<String>,
+    /// Keep results in this folder, and compute none that is there
+    ///
+    /// Each by what it is the result of: recording, governor, parameters, machine, version. Several commands may share a folder.
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Run part I of N only; the same without it shows all
+    #[arg(long, value_name = "I/N", requires = "to")]
+    shard: Option<Shard>,
+    /// Say how much it is and how long it takes, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Machines to replay on [default: that of each recording]
+    ///
+    /// Platforms, platform files or sysfs dumps.
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', help_heading = MACHINE)]
+    platform: Vec<String>,
+    /// The machine that was recorded, of recordings that lack it
+    #[arg(long, value_name = "PLATFORM", help_heading = MACHINE)]
+    recorded_on: Option<String>,
+    /// Replay all CPUs as some of this cluster
+    #[arg(long, value_name = "NAME", help_heading = MACHINE)]
+    cluster: Option<String>,
+    /// Replay as if the kernel's tick had N Hz [default: as recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(HZ), help_heading = MACHINE)]
+    hz: Option<u32>,
+    /// A kernel tree, whose governors may be named
+    #[arg(long = "kernel-tree", value_name = "DIR", help_heading = MACHINE)]
+    trees: Vec<PathBuf>,
+    /// Seed of the random numbers that a governor may ask for
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// Ticks per second, as Linux can have them.
+const HZ: std::ops::RangeInclusive<i64> =
+    *idlewise_model::HZ.start() as i64..=*idlewise_model::HZ.end() as i64;
+
+impl SweepArgs {
+    /// What they ask for.
+    ///
+    /// # Errors
+    /// [`CommandError`] with the position of an empty item of `--governor`.
+    pub fn request(&self) -> Result<(SweepRequest, Keeping), CommandError> {
+        let request = SweepRequest {
+            governors: split_governors("--governor", &self.governor)?,
+            baseline: self.baseline.clone(),
+            recordings: self.recordings.clone(),
+            platforms: self.platform.clone(),
+            recorded_on: self.recorded_on.clone(),
+            cluster: self.cluster.clone(),
+            hz: self.hz,
+            kernel_trees: self.trees.clone(),
+            seed: self.seed,
+            front: self.front.clone(),
+        };
+        Ok((request, Keeping { to: self.to.clone(), shard: self.shard, dry_run: self.dry_run }))
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parts {
+            Some((i, n)) if 1 <= i && i <= n => Ok(Self { i, n }),
+            _ => Err("expected I/N, part I of N from 1, such as 3/8".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Governors under many settings of their parameters, on many recordings: `idlewise sweep`.
+//!
+//! [`SweepRequest`] says which values ([`Axis`]) on which recordings and machines; all are checked before anything runs. Each
+//! recording is read once for all settings. What comes of each is kept by its content in a folder ([`Keeping`]), so that a sweep
+//! that was interrupted goes on, and one that is repeated runs nothing. [`SweepReport`] has every setting against the baseline, and
+//! those that no other beats.
+
+mod args;
+mod axis;
+mod case;
+mod design;
+mod estimate;
+mod front;
+mod key;
+mod numbers;
+mod report;
+mod request;
+mod result;
+mod run;
+mod space;
+mod store;
+
+use idlewise_recording::CommandError;
+
+pub use args::SweepArgs;
+pub use axis::{Axis, AxisPart};
+pub use case::CaseFacts;
+pub use estimate::SweepEstimate;
+pub use numbers::Numbers;
+pub use report::{
+    CaseLeftOut, CaseNumbers, SCHEMA, SettingChange, SettingResult, SweepCase, SweepReport, SweptGovernor,
+};
+pub use request::SweepRequest;
+pub use run::{Keeping, Shard, SweepProgress};
+
+use run::Sweep;
+
+/// A sweep of so many runs says first how long it will take.
+const LARGE: u64 = 5000;
+
+/// What a sweep did.
+#[derive(Clone, Debug)]
+pub enum Swept {
+    All(Box<SweepReport>),
+    /// A part, which is kept.
+    Part {
+        /// How many runs it has, and how many of them it did now.
+        runs: u64,
+        ran: u64,
+        left_out: Vec<CaseLeftOut>,
+    },
+    /// Nothing: how long it would take.
+    Nothing(SweepEstimate),
+}
+
+/// Who waits for a sweep.
+pub struct SweepListener<'l> {
+    pub progress: SweepProgress<'l>,
+    /// Hears how long a large sweep will take before it begins.
+    pub estimated: &'l dyn Fn(&SweepEstimate),
+}
+
+/// Sweeps what `request` asks for.
+///
+/// # Errors
+/// [`CommandError`] where a governor, value, recording or machine cannot be found or used, no recording is left, or results cannot be
+/// kept. What was finished before is kept.
+pub fn sweep(
+    request: &SweepRequest,
+    keeping: &Keeping,
+    listener: &SweepListener<'_>,
+) -> Result<Swept, CommandError> {
+    let mut sweep = Sweep::of(request, keeping.to.as_deref(), listener.progress)?;
+    let runs = sweep.runs(keeping.shard).iter().sum();
+    let todo = sweep.todo(keeping.shard)?;
+    let ran = todo.len() as u64;
+    if keeping.dry_run {
+        return Ok(Swept::Nothing(sweep.estimate(runs, &todo)?));
+    }
+    if ran >= LARGE {
+        (listener.estimated)(&sweep.estimate(runs, &todo)?);
+    }
+    sweep.run(todo, keeping.shard, listener.progress)?;
+    if keeping.shard.is_some() {
+        return Ok(Swept::Part { runs, ran, left_out: sweep.left_out });
+    }
+    Ok(Swept::All(Box::new(sweep.report(request)?)))
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use idlewise_score::measure::DECIDING;
+use idlewise_score::{Measure, Score};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The measures that decide, of a governor on a recording.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Idle energy, in the unit of the case.
+    pub energy: Option<f64>,
+    pub latency_mean_ns: Option<f64>,
+    pub latency_p99_ns: Option<f64>,
+    pub too_deep_pct: Option<f64>,
+    pub too_shallow_pct: Option<f64>,
+    pub wakeups: Option<f64>,
+    /// Times the governor was asked.
+    pub decisions: u64,
+}
+
+impl Numbers {
+    pub(crate) fn of(score: &Score, decisions: u64) -> Self {
+        let value = |n: usize| Some(DECIDING[n].value(score)).filter(|v| v.is_finite());
+        Self {
+            energy: value(0),
+            latency_mean_ns: value(1),
+            latency_p99_ns: value(2),
+            too_deep_pct: value(3),
+            too_shallow_pct: value(4),
+            wakeups: value(5),
+            decisions,
+        }
+    }
+
+    /// The value of one of [`DECIDING`]; nothing where it is not known.
+    #[must_use]
+    pub fn value(&self, measure: &Measure) -> Option<f64> {
+        let values = [
+            self.energy,
+            self.latency_mean_ns,
+            self.latency_p99_ns,
+            self.too_deep_pct,
+            self.too_shallow_pct,
+            self.wakeups,
+        ];
+        let at = DECIDING.iter().position(|m| *m == measure);
+        values[at.unwrap_or_else(|| unreachable!("{} does not decide", measure.name))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_that_of_its_name() {
+        let names = ["energy", "latency_mean", "latency_p99", "too_deep", "too_shallow", "wakeups"];
+        assert_eq!(DECIDING.map(|m| m.name), names);
+    }
+}

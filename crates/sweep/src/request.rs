@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::path::PathBuf;
+
+use idlewise_recording::{RecordingOptions, ReplaySetup};
+use idlewise_score::Measure;
+use idlewise_score::measure::{DECIDING, ENERGY, LATENCY_MEAN};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is swept. The result does not depend on where it is computed, in how many parts and by how many threads.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SweepRequest {
+    /// Governors, with values of their parameters: `teo:decay_shift=2..5`.
+    pub governors: Vec<String>,
+    /// The governor that all settings are compared with; the first with its defaults where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Recordings, folders of them, folders of a corpus.
+    #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
+    pub recordings: Vec<PathBuf>,
+    /// The machines to replay on; each recording's own where nothing is given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<String>,
+    /// The machine that was recorded, of recordings that do not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_on: Option<String>,
+    /// Replay every CPU as one of this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// Replay with so many ticks a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u32>,
+    /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "idlewise_recording::json_paths::paths")]
+    #[schemars(with = "Vec<PathBuf>")]
+    pub kernel_trees: Vec<PathBuf>,
+    /// Seed of the random numbers that a governor may ask for.
+    pub seed: u64,
+    /// The measures that the front is made of; energy and mean latency where nothing is given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub front: Vec<String>,
+}
+
+impl SweepRequest {
+    /// What recordings are replayed with.
+    pub(crate) fn setup(&self) -> ReplaySetup {
+        let (recorded_on, hz) = (self.recorded_on.clone(), self.hz);
+        ReplaySetup {
+            recording: RecordingOptions { recorded_on, hz, ..RecordingOptions::default() },
+            platform: None,
+            cluster: self.cluster.clone(),
+            kernel_trees: self.kernel_trees.clone(),
+            seed: self.seed,
+        }
+    }
+
+    /// The measures of the front.
+    ///
+    /// # Errors
+    /// A sentence with the name that is none, and those that there are.
+    pub(crate) fn front(&self) -> Result<Vec<&'static Measure>, String> {
+        if self.front.is_empty() {
+            return Ok(vec![ENERGY, LATENCY_MEAN]);
+        }
+        let named = |name: &String| {
+            DECIDING.into_iter().find(|m| m.name == name).ok_or_else(|| {
+                format!("no measure of a sweep; measures are {}", DECIDING.map(|m| m.name).join(", "))
+            })
+        };
+        self.front.iter().map(named).collect()
+    }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Runs what is not kept yet: each recording is read once for all settings, a few recordings at a time, on all cores.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_collect::recording_files;
+use idlewise_platform::Cluster;
+use idlewise_recording::CommandError;
+use idlewise_recording::candidate::chunks;
+use idlewise_replay::Workload;
+use idlewise_score::{Score, Tally};
+use rayon::prelude::*;
+
+use crate::case::{Case, OpenCase};
+use crate::design::Design;
+use crate::key::Key;
+use crate::numbers::Numbers;
+use crate::report::CaseLeftOut;
+use crate::request::SweepRequest;
+use crate::space::Variant;
+use crate::store::{Kept, Outcome, Store};
+
+/// Hears of what is done: what, how much of how much.
+pub type SweepProgress<'p> = &'p (dyn Fn(&str, usize, usize) + Sync);
+
+/// A part of a sweep: number `i` of `n`, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    pub i: u64,
+    pub n: u64,
+}
+
+/// Where results are kept, and which part of them is computed.
+#[derive(Clone, Debug, Default)]
+pub struct Keeping {
+    /// The folder; results are in memory only where nothing is given.
+    pub to: Option<PathBuf>,
+    /// The part; all of it where nothing is given.
+    pub shard: Option<Shard>,
+    /// Run nothing but what tells how long it would take.
+    pub dry_run: bool,
+}
+
+/// A sweep with everything found, and what is known of it.
+pub(crate) struct Sweep {
+    pub(crate) design: Design,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) left_out: Vec<CaseLeftOut>,
+    pub(crate) kept: Kept,
+    store: Option<Store>,
+}
+
+/// A setting of a case that is still to run.
+pub(crate) struct Todo {
+    /// Number of the case.
+    pub(crate) case: usize,
+    /// Number of the setting.
+    setting: u64,
+}
+
+impl Sweep {
+    /// Finds governors and recordings, checks all values, and reads what is kept.
+    ///
+    /// # Errors
+    /// [`CommandError`] with what cannot be found, read or used.
+    pub(crate) fn of(
+        request: &SweepRequest,
+        to: Option<&Path>,
+        progress: SweepProgress<'_>,
+    ) -> Result<Self, CommandError> {
+        let design = Design::of(request)?;
+        let files = recording_files(&request.recordings)?;
+        let setup = request.setup();
+        let platforms: Vec<Option<&String>> = match request.platforms.as_slice() {
+            [] => vec![None],
+            all => all.iter().map(Some).collect(),
+        };
+        let done = AtomicUsize::new(0);
+        let all: Vec<_> = files.iter().flat_map(|file| platforms.iter().map(move |p| (file, *p))).collect();
+        let found: Vec<_> = all
+            .par_iter()
+            .map(|(file, platform)| {
+                progress("reading", done.fetch_add(1, Ordering::Relaxed), all.len());
+                match &file.refused {
+                    Some(why) => Err(CommandError::input(&file.path, why)),
+                    None => Case::new(file, *platform, &setup),
+                }
+            })
+            .collect();
+        let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
+        for ((file, _), found) in all.iter().zip(found) {
+            match found {
+                Ok(case) => match cases.iter().find(|other| other.key == case.key) {
+                    Some(same) => {
+                        let why =
+                            format!("the same recording as {}, which would count twice", same.file.name);
+                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
+                    }
+                    None => cases.push(case),
+                },
+                Err(e) if file.by_user => return Err(e),
+                Err(e) => {
+                    left_out.push(CaseLeftOut { name: file.name.clone(), why: e.to_string(), named: false });
+                }
+            }
+        }
+        let keys: BTreeSet<Key> = cases.iter().map(|case| case.key).collect();
+        let (store, kept) = match to {
+            Some(folder) => {
+                let (store, kept) = Store::open(folder, &keys)?;
+                (Some(store), kept)
+            }
+            None => (None, Kept::default()),
+        };
+        Ok(Self { design, cases, left_out, kept, store })
+    }
+
+    /// What is still to run of `shard`, case by case.
+    pub(crate) fn todo(&self, shard: Option<Shard>) -> Result<Vec<Todo>, CommandError> {
+        let all = self.design.len();
+        let mut todo = Vec::new();
+        for (case, known) in self.cases.iter().enumerate() {
+            for setting in part(shard, case as u64, self.cases.len() as u64, all) {
+                // Of what nothing is kept, all is to do.
+                let is_kept = !self.kept.outcomes.is_empty() && {
+                    let key = (known.key, self.design.variant(setting)?.key);
+                    self.kept.outcomes.contains_key(&key)
+                };
+                if !is_kept {
+                    todo.push(Todo { case, setting });
+                }
+            }
+        }
+        Ok(todo)
+    }
+
+    /// How many runs `shard` has of each case.
+    pub(crate) fn runs(&self, shard: Option<Shard>) -> Vec<u64> {
+        let (all, cases) = (self.design.len(), self.cases.len() as u64);
+        (0..cases).map(|case| part(shard, case, cases, all)).map(|part| part.end - part.start).collect()
+    }
+
+    /// Runs `todo` of `shard`.
+    ///
+    /// # Errors
+    /// [`CommandError`] where a result cannot be kept, or a governor cannot be run at all. A recording that cannot be read is left out.
+    pub(crate) fn run(
+        &mut self,
+        todo: Vec<Todo>,
+        shard: Option<Shard>,
+        progress: SweepProgress<'_>,
+    ) -> Result<(), CommandError> {
+        let (done, of) = (AtomicUsize::new(0), todo.len());
+        let lacking = |case: usize| !self.kept.facts.contains_key(&self.cases[case].key);
+        let mut by_case: Vec<(usize, Vec<Todo>)> = Vec::new();
+        for one in todo {
+            match by_case.last_mut().filter(|(case, _)| *case == one.case) {
+                Some((_, own)) => own.push(one),
+                None => by_case.push((one.case, vec![one])),
+            }
+        }
+        let wanted = by_case.iter().map(|(case, _)| *case).collect::<BTreeSet<_>>();
+        let without = (0..self.cases.len()).filter(|&case| shard.is_none() && lacking(case));
+        by_case.extend(without.filter(|case| !wanted.contains(case)).map(|case| (case, Vec::new())));
+        // So many recordings are in memory at a time, or the blocks of them that are read.
+        for group in by_case.chunks(rayon::current_num_threads()) {
+            progress("replaying", done.load(Ordering::Relaxed), of);
+            let opened: Vec<_> = group.par_iter().map(|(case, _)| self.open(*case)).collect();
+            let mut open = Vec::new();
+            for ((case, todo), opened) in group.iter().zip(opened) {
+                match opened {
+                    Ok((opened, facts)) => {
+                        self.kept.facts.insert(self.cases[*case].key, facts);
+                        open.push((opened, todo));
+                    }
+                    Err(e) => {
+                        let file = &self.cases[*case].file;
+                        let (name, why) = (file.name.clone(), e.to_string());
+                        self.left_out.push(CaseLeftOut { name, why, named: file.by_user });
+                    }
+                }
+            }
+            let jobs: Vec<(&OpenCase, &Todo)> =
+                open.iter().flat_map(|(open, todo)| todo.iter().map(move |one| (open, one))).collect();
+            let this = &*self;
+            let outcomes: Vec<((Key, Key), Outcome)> = jobs
+                .par_iter()
+                .map(|(open, one)| {
+                    progress("replaying", done.load(Ordering::Relaxed), of);
+                    let result = this.run_one(open, one)?;
+                    progress("replaying", done.fetch_add(1, Ordering::Relaxed) + 1, of);
+                    Ok(result)
+                })
+                .collect::<Result<_, CommandError>>()?;
+            self.kept.outcomes.extend(outcomes);
+        }
+        Ok(())
+    }
+
+    /// Opens a case, with what has to be known of it.
+    fn open(&self, case: usize) -> Result<(OpenCase, crate::case::CaseFacts), CommandError> {
+        let case = &self.cases[case];
+        let open = case.open()?;
+        if let Some(facts) = self.kept.facts.get(&case.key) {
+            return Ok((open, facts.clone()));
+        }
+        let facts = open.facts()?;
+        self.store.as_ref().map_or(Ok(()), |store| store.keep_facts(case.key, &facts))?;
+        Ok((open, facts))
+    }
+
+    fn run_one(&self, open: &OpenCase, one: &Todo) -> Result<((Key, Key), Outcome), CommandError> {
+        let variant = self.design.variant(one.setting)?;
+        let outcome = open.outcome(&variant)?;
+        let case = self.cases[one.case].key;
+        self.store.as_ref().map_or(Ok(()), |store| store.keep_outcome(case, variant.key, &outcome))?;
+        Ok(((case, variant.key), outcome))
+    }
+
+    /// What came of a setting on a case, where it ran.
+    pub(crate) fn outcome(&self, case: &Case, variant: &Variant) -> Option<&Outcome> {
+        self.kept.outcomes.get(&(case.key, variant.key))
+    }
+}
+
+/// Which of `all` settings of case number `case` of `cases` belong to `shard`: its part of all settings of all cases in a row, so that
+/// it reads few recordings.
+fn part(shard: Option<Shard>, case: u64, cases: u64, all: u64) -> Range<u64> {
+    let Some(Shard { i, n }) = shard else { return 0..all };
+    let total = u128::from(cases) * u128::from(all);
+    let end = |i: u64| total * u128::from(i) / u128::from(n);
+    let begins = u128::from(case) * u128::from(all);
+    let within = |at: u128| u64::try_from(at.saturating_sub(begins).min(u128::from(all))).unwrap_or(all);
+    within(end(i - 1))..within(end(i))
+}
+
+fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
+    Tally::new(&place.table, &place.energy)
+}
+
+impl OpenCase {
+    /// Replays all CPUs under `variant`.
+    ///
+    /// # Errors
+    /// [`CommandError`] where it is not the variant that fails.
+    pub(crate) fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
+        let mut tallies: Vec<Tally<'_>> = Vec::new();
+        let mut decisions = 0;
+        let candidate = &variant.candidate;
+        for cpus in chunks(&self.workloads, candidate.is_foreign()) {
+            let runs = match candidate.run(&cpus, &self.placement, self.setting, tally) {
+                Ok(runs) => runs,
+                Err(CommandError::Governor(e)) if e.is_misbehaviour() => return Ok(Err(e.to_string())),
+                Err(e @ CommandError::Argument { .. }) => return Ok(Err(e.to_string())),
+                Err(e) => return Err(e),
+            };
+            for ran in runs.cpus {
+                let Some(place) = self.placement.place(ran.cpu) else {
+                    unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
+                };
+                let mut tally = Tally::new(&place.table, &place.energy);
+                tally.counts = ran.pages;
+                tallies.push(tally);
+                decisions += ran.counts.decisions;
+            }
+        }
+        let score = Score::of(&tallies.iter().collect::<Vec<_>>());
+        Ok(Ok(Numbers::of(&score, decisions)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_all_runs_once() {
+        for (n, cases, all) in [(1, 3, 7), (4, 3, 7), (50, 3, 7), (7, 1, 100)] {
+            let mut seen = Vec::new();
+            for i in 1..=n {
+                for case in 0..cases {
+                    seen.extend(part(Some(Shard { i, n }), case, cases, all).map(|s| (case, s)));
+                }
+            }
+            let every: Vec<(u64, u64)> = (0..cases).flat_map(|c| (0..all).map(move |s| (c, s))).collect();
+            assert_eq!(seen, every, "{n} shards");
+        }
+        assert_eq!(part(None, 0, 3, 7), 0..7);
+    }
+}

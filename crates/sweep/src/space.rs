@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A governor with the values that its parameters take, checked before anything runs.
+
+use std::path::PathBuf;
+
+use idlewise_governor::{Governor, Spec};
+use idlewise_idle::Limits;
+use idlewise_model::TickGrid;
+use idlewise_recording::candidate::{Candidate, ORACLE};
+use idlewise_recording::{CommandError, governors, limits};
+
+use crate::axis::Axis;
+use crate::key::Key;
+
+/// Values of a range that are all tried before anything runs; of a longer one its ends.
+const TRIED_VALUES: u64 = 1000;
+
+/// A governor, and the values of its parameters.
+pub(crate) struct Space {
+    governor: Governor,
+    /// What it is called, without parameters.
+    pub(crate) name: String,
+    pub(crate) axes: Vec<Axis>,
+    /// How many settings there are.
+    pub(crate) len: u64,
+    /// Of its compiled code.
+    object: u128,
+}
+
+/// A governor under one setting of its parameters.
+#[derive(Clone)]
+pub(crate) struct Variant {
+    pub(crate) candidate: Candidate,
+    /// What the governor is called without parameters.
+    pub(crate) governor: String,
+    pub(crate) values: Vec<(String, String)>,
+    /// What tells it from every other: of the compiled code and the values, whatever they are called and in whatever order they stand.
+    pub(crate) key: Key,
+}
+
+/// What stands before the values of the parameters, and these, where there are any: a `/` in a range is not one of a path.
+fn parted(text: &str) -> (&str, Option<&str>) {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = |at: &usize| {
+        let rest = &text[at + 1..];
+        let name = rest.trim_start().trim_start_matches(is_name);
+        name.len() < rest.trim_start().len() && name.trim_start().starts_with('=')
+    };
+    match text.match_indices(':').map(|(at, _)| at).find(begins) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
+impl Space {
+    /// The governors of `text`: several where it names a kernel tree. Each of their values was tried.
+    ///
+    /// # Errors
+    /// [`CommandError::Argument`] with the word at fault, [`CommandError::Governor`] where a governor is not there or refuses a value.
+    pub(crate) fn all_of(text: &str, trees: &[PathBuf]) -> Result<Vec<Self>, CommandError> {
+        let (head, values) = parted(text);
+        let axes = axes(values).map_err(|why| CommandError::argument("--governor", text, why))?;
+        let heads = governors::with_trees(&[head.to_owned()])?;
+        let mut out = Vec::new();
+        for candidate in governors::candidates(&heads, trees)? {
+            let Candidate::Hosted { governor, name, .. } = candidate else { continue };
+            let len = axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.len()?));
+            let len = len.ok_or_else(|| {
+                CommandError::argument("--governor", text, "more settings than can be counted; give --sample")
+            })?;
+            let object = governor.object_hash()?;
+            let space = Self { governor, name, axes: axes.clone(), len, object };
+            space.check()?;
+            out.push(space);
+        }
+        Ok(out)
+    }
+
+    /// Loads the governor with values of each parameter, the others at their defaults.
+    fn check(&self) -> Result<(), CommandError> {
+        let mut tried = Vec::new();
+        for axis in &self.axes {
+            for value in axis.some(TRIED_VALUES) {
+                tried.push(self.set(vec![(axis.parameter.clone(), value)])?.0);
+            }
+        }
+        self.governor.run(|loader| {
+            tried
+                .iter()
+                .try_for_each(|governor| loader.of(governor).load(TickGrid::period_of(1000)).map(drop))
+        })?;
+        Ok(())
+    }
+
+    /// The governor with these parameters set, and what is taken from it.
+    fn set(&self, values: Vec<(String, String)>) -> Result<(Governor, Limits), CommandError> {
+        if values.is_empty() {
+            return Ok((self.governor.clone(), Limits::NONE));
+        }
+        // The words for limits are no parameters of the governor.
+        let own = Spec { id: "governor".to_owned(), params: values };
+        let (rest, limits) = limits::split(&own.to_string())?;
+        Ok((self.governor.with_params(rest.parse::<Spec>()?.params), limits))
+    }
+
+    /// With its parameters as they are by default.
+    pub(crate) fn default_variant(&self) -> Variant {
+        let (governor, name) = (self.governor.clone(), self.name.clone());
+        let candidate = Candidate::Hosted { governor, name, limits: Limits::NONE };
+        Variant { candidate, governor: self.name.clone(), values: Vec::new(), key: self.key(&[]) }
+    }
+
+    /// With value number `picks` of each parameter.
+    pub(crate) fn variant(&self, picks: &[u64]) -> Result<Variant, CommandError> {
+        let value = |(axis, pick): (&Axis, &u64)| (axis.parameter.clone(), axis.value(*pick));
+        let values: Vec<(String, String)> = self.axes.iter().zip(picks).map(value).collect();
+        let (governor, limits) = self.set(values.clone())?;
+        let name = Spec { id: self.name.clone(), params: values.clone() }.to_string();
+        let key = self.key(&values);
+        let candidate = Candidate::Hosted { governor, name, limits };
+        Ok(Variant { candidate, governor: self.name.clone(), values, key })
+    }
+
+    fn key(&self, values: &[(String, String)]) -> Key {
+        let mut sorted = values.to_vec();
+        sorted.sort();
+        Key::of(&("governor", self.object, sorted))
+    }
+
+    /// The values of setting number `n` of all: those of the last parameter change first.
+    pub(crate) fn picks(&self, n: u64) -> Vec<u64> {
+        assert!(n < self.len, "setting {n} of {}", self.len);
+        let mut rest = n;
+        let mut picks: Vec<u64> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let Some(len) = axis.len() else { unreachable!("an axis is counted when it is read") };
+            picks.push(rest % len);
+            rest /= len;
+        }
+        picks.reverse();
+        picks
+    }
+}
+
+/// `NAME=VALUES` once or more, with commas between.
+fn axes(list: Option<&str>) -> Result<Vec<Axis>, String> {
+    let mut out: Vec<Axis> = Vec::new();
+    for item in list.into_iter().flat_map(|list| list.split(',')) {
+        let (name, values) = item.split_once('=').ok_or_else(|| format!("`{item}`: expected NAME=VALUES"))?;
+        let axis = Axis::parse(name.trim(), values.trim())?;
+        if out.iter().any(|other| other.parameter == axis.parameter) {
+            return Err(format!("{} is named twice; join its values by |", axis.parameter));
+        }
+        out.push(axis);
+    }
+    Ok(out)
+}
+
+impl Variant {
+    /// The bound that knows when each idle period ends.
+    pub(crate) fn oracle() -> Self {
+        let (governor, key) = (ORACLE.to_owned(), Key::of(&ORACLE));
+        Self { candidate: Candidate::Oracle, governor, values: Vec::new(), key }
+    }
+
+    /// What it is called, with its parameters.
+    pub(crate) fn name(&self) -> &str {
+        self.candidate.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Space {
+        Space::all_of(text, &[]).unwrap().pop().unwrap()
+    }
+
+    #[test]
+    fn the_step_of_a_range_is_no_path() {
+        assert_eq!(parted("teo:a=1..9/2,b=3"), ("teo", Some("a=1..9/2,b=3")));
+        assert_eq!(parted("./x:y/teo.c:a=1..9/2"), ("./x:y/teo.c", Some("a=1..9/2")));
+        assert_eq!(parted("linux:6.12/teo"), ("linux:6.12/teo", None));
+        assert_eq!(parted("linux:6.12/teo: a = 1"), ("linux:6.12/teo", Some(" a = 1")));
+    }
+
+    #[test]
+    fn settings_are_in_order_and_the_last_parameter_changes_first() {
+        let space = one("teo:decay_shift=2..3,residency_threshold_ns=0..10000/5000");
+        assert_eq!(space.len, 6);
+        let name = |n| space.variant(&space.picks(n)).unwrap().name().to_owned();
+        assert_eq!(name(0), "teo:decay_shift=2,residency_threshold_ns=0");
+        assert_eq!(name(1), "teo:decay_shift=2,residency_threshold_ns=5000");
+        assert_eq!(name(5), "teo:decay_shift=3,residency_threshold_ns=10000");
+    }
+
+    #[test]
+    fn a_value_that_the_governor_refuses_is_named_before_anything_runs() {
+        let why = |text: &str| Space::all_of(text, &[]).map(drop).unwrap_err().to_string();
+        for (text, words) in [
+            ("teo:decay_shift=nan", "decay_shift=nan"),
+            ("teo:decay_shift=1..99", "it must be from 0 to"),
+            ("teo:decoy_shift=1..3", "did you mean `decay_shift`"),
+            ("teo:decay_shift=NaN..3", "`NaN` is not a whole number"),
+            ("teo:decay_shift=1,decay_shift=2", "named twice"),
+            ("toe:decay_shift=1..3", "no governor `toe`"),
+            ("teo:disable=77", "disable=77"),
+        ] {
+            assert!(why(text).contains(words), "{text}: {}", why(text));
+        }
+    }
+
+    #[test]
+    fn what_is_taken_from_a_governor_can_be_swept_too() {
+        let space = one("teo:latency_limit_us=10|20,decay_shift=3");
+        let variant = space.variant(&space.picks(1)).unwrap();
+        let Candidate::Hosted { limits, name, .. } = &variant.candidate else { unreachable!() };
+        assert_eq!((limits.latency_ns, name.as_str()), (20_000, "teo:latency_limit_us=20,decay_shift=3"));
+    }
+}

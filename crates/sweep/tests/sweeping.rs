@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Are the numbers of a sweep those of a replay, does it go on where it was interrupted, and does it say what is wrong?
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use idlewise_checkout::root;
+use idlewise_recording::ReplaySetup;
+use idlewise_study::replay::{ReplayRequest, replay};
+use idlewise_sweep::{Keeping, Shard, SweepListener, SweepReport, SweepRequest, Swept, sweep};
+
+fn data(name: &str) -> PathBuf {
+    root().join("tests/data").join(name)
+}
+
+fn request(governors: &[&str]) -> SweepRequest {
+    SweepRequest {
+        governors: governors.iter().map(|g| (*g).to_owned()).collect(),
+        recordings: vec![data("mixed.dat"), data("sleeploop.dat")],
+        platforms: vec!["pixel6".to_owned()],
+        ..SweepRequest::default()
+    }
+}
+
+/// What a sweep did, and how many runs it took.
+fn swept(request: &SweepRequest, keeping: &Keeping) -> Result<(Swept, usize), String> {
+    let runs = AtomicUsize::new(0);
+    let progress = |what: &str, done: usize, _: usize| {
+        if what == "replaying" {
+            runs.fetch_max(done, Ordering::Relaxed);
+        }
+    };
+    let listener = SweepListener { progress: &progress, estimated: &|_| () };
+    let done = sweep(request, keeping, &listener).map_err(|e| e.to_string())?;
+    Ok((done, runs.into_inner()))
+}
+
+fn report(request: &SweepRequest, keeping: &Keeping) -> (SweepReport, usize) {
+    match swept(request, keeping).unwrap() {
+        (Swept::All(report), runs) => (*report, runs),
+        (other, _) => unreachable!("{other:?}"),
+    }
+}
+
+fn kept_in(folder: &Path) -> Keeping {
+    Keeping { to: Some(folder.to_owned()), ..Keeping::default() }
+}
+
+#[test]
+fn the_numbers_of_a_sweep_are_those_of_a_replay() {
+    let request = request(&["teo-util:util_threshold_shift=3..5", "menu"]);
+    let (report, _) = report(&request, &Keeping::default());
+    assert_eq!((report.baseline.as_str(), report.settings.len()), ("teo-util", 5));
+    let governors: Vec<String> = report.settings.iter().map(|s| s.setting.clone()).collect();
+    assert_eq!(governors[1], "teo-util:util_threshold_shift=3");
+    let asked = ReplayRequest {
+        traces: request.recordings.clone(),
+        setup: ReplaySetup { platform: Some("pixel6".to_owned()), ..ReplaySetup::default() },
+        governors,
+        ..ReplayRequest::default()
+    };
+    let replayed = replay(&asked, &|_, _| ()).unwrap();
+    for (at, setting) in report.settings.iter().enumerate() {
+        for (case, trace) in setting.cases.iter().zip(&replayed.traces) {
+            let (numbers, of_replay) = (case.numbers.unwrap(), &trace.governors[at]);
+            assert_eq!(numbers.energy, Some(of_replay.score.energy), "{}", setting.setting);
+            assert_eq!(numbers.latency_mean_ns, Some(of_replay.score.latency.mean_ns));
+            assert_eq!(numbers.too_deep_pct, Some(of_replay.score.too_deep_pct));
+            assert_eq!(numbers.decisions, of_replay.decisions);
+            assert!((case.regret_pct.unwrap() - of_replay.regret_pct).abs() < 1e-9);
+        }
+    }
+    let baseline = &report.settings[0];
+    assert!(baseline.changes.iter().all(|c| c.mean == Some(0.0)), "{:?}", baseline.changes);
+    assert!(report.settings.iter().any(|s| s.on_front));
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_interrupted_and_a_repeated_one_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (small, large) = (request(&["teo:decay_shift=2..3"]), request(&["teo:decay_shift=1..4"]));
+    let fresh = serde_json::to_string(&report(&large, &Keeping::default()).0).unwrap();
+    let (_, runs) = report(&small, &kept_in(folder.path()));
+    // Baseline, bound and two settings on two recordings.
+    assert_eq!(runs, 8);
+    // Killed while it wrote.
+    let file = folder.path().join("000001.results.jsonl");
+    let mut torn = OpenOptions::new().append(true).open(&file).unwrap();
+    torn.write_all(b"{\"form\":1,\"case\":\"12").unwrap();
+    let (second, runs) = report(&large, &kept_in(folder.path()));
+    assert_eq!(runs, 4);
+    assert_eq!(serde_json::to_string(&second).unwrap(), fresh);
+    let (third, runs) = report(&large, &kept_in(folder.path()));
+    assert_eq!((serde_json::to_string(&third).unwrap(), runs), (fresh, 0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a repeated sweep writes no file");
+    // What is whole and no result is not passed over.
+    fs::write(&file, "{}\n").unwrap();
+    let why = swept(&large, &kept_in(folder.path())).unwrap_err();
+    assert!(why.contains("000001.results.jsonl: line 1 is no result"), "{why}");
+}
+
+#[test]
+fn shards_in_one_folder_come_to_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(&["teo:decay_shift=1..3", "menu:intervals=4|8"]);
+    let mut all = 0;
+    for i in 1..=3 {
+        let keeping = Keeping { shard: Some(Shard { i, n: 3 }), ..kept_in(folder.path()) };
+        let (done, runs) = swept(&request, &keeping).unwrap();
+        assert!(matches!(done, Swept::Part { ran, .. } if ran == runs as u64), "{done:?}");
+        all += runs;
+    }
+    let (gathered, runs) = report(&request, &kept_in(folder.path()));
+    assert_eq!((all, runs), (14, 0));
+    assert_eq!(gathered, report(&request, &Keeping::default()).0);
+}
+
+#[test]
+fn a_recording_that_vanishes_is_named_and_the_others_keep_their_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let gone = folder.path().join("gone.dat");
+    fs::copy(data("sleeploop.dat"), &gone).unwrap();
+    fs::copy(data("sleeploop.toml"), gone.with_extension("toml")).ok();
+    let request = SweepRequest {
+        recordings: vec![data("mixed.dat"), gone.clone()],
+        ..request(&["teo:decay_shift=2..3"])
+    };
+    let vanish = |what: &str, _: usize, _: usize| {
+        if what == "replaying" {
+            fs::remove_file(&gone).ok();
+        }
+    };
+    let listener = SweepListener { progress: &vanish, estimated: &|_| () };
+    let done = sweep(&request, &Keeping::default(), &listener).unwrap();
+    let Swept::All(report) = done else { unreachable!("{done:?}") };
+    assert_eq!(report.cases.len(), 1);
+    let [left] = report.left_out.as_slice() else { unreachable!("{:?}", report.left_out) };
+    assert!(left.named && left.why.contains("gone.dat"), "{left:?}");
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let request = request(&["teo-util:util_threshold_shift=4|6", "menu:intervals=8"]);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| serde_json::to_string(&report(&request, &Keeping::default()).0).unwrap())
+    };
+    assert_eq!(on(1), on(3));
+}
+
+#[test]
+fn a_large_sweep_is_estimated_before_it_runs() {
+    let request = request(&["teo:residency_threshold_ns=0..99999"]);
+    let (done, runs) = swept(&request, &Keeping { dry_run: true, ..Keeping::default() }).unwrap();
+    let Swept::Nothing(estimate) = done else { unreachable!("{done:?}") };
+    assert_eq!((estimate.settings, estimate.cases, estimate.left), (100_002, 2, 200_004));
+    assert!(runs == 0 && estimate.seconds > 1.0 && estimate.decisions > 1e8, "{estimate:?}");
+}
