@@ -124,13 +124,14 @@ kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times,
 	@tools/need.sh cargo cc
 	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --workspace --locked --test cli killed:: -- --nocapture
 
-bench: ## every benchmark of the crates; what needs a kernel's governors finds them as the tests do
+bench: ## every benchmark of the crates and of the Python package; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc
 	@[ -n "$${IDLEWISE_KERNEL_SOURCES-}" ] || tools/kernel-sources.sh target/kernel-sources
 	@for file in crates/*/benches/*.rs; do \
 		crate=$${file#crates/}; \
 		cargo bench --locked -p idlewise-$${crate%%/*} --bench $$(basename $$file .rs); \
 	done
+	@! command -v python3 >/dev/null || tools/python-bench.sh
 
 reproduce: build ## every published experiment from its samples, and the guide's tables compared with it (five minutes)
 	@mkdir -p target && rm -f target/reproduced.json

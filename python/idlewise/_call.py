@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from . import _idlewise
-from ._governor import Governor, Governors, is_governor
+from ._governor import Deciding, Governors, is_governor
 from ._progress import Bar
 from ._result import Error, IdlewiseWarning, Result
 
-Value = Union[str, int, float, "os.PathLike[str]", Governor, type[Governor]]
+Value = Union[str, int, float, "os.PathLike[str]", Deciding, type[Deciding]]
 Progress = Union[Callable[[str, int, int], object], bool, None]
 
 

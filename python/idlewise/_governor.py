@@ -13,13 +13,19 @@ import re
 import traceback
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 from ._idlewise import Cpu, Inputs, State
 
 Choice = Union[int, tuple[int, bool]]
 
 COMMANDS = ("check", "compare", "replay", "simulate")
+
+
+class Deciding(Protocol):
+    """What a governor must have; `Governor` says what it means."""
+
+    def select(self, cpu: Cpu, states: tuple[State, ...], inputs: Inputs, /) -> Choice: ...
 
 
 class Governor:
