@@ -269,7 +269,9 @@ unsafe extern "C" fn reflect(device: *mut CpuDevice, entered: c_int) {
         return;
     }
     let now_ns = image.env.inputs.now_ns;
-    let Some(copy) = &mut image.cpus[at].copy else { unreachable!("a CPU is enabled before it leaves a state") };
+    let Some(copy) = &mut image.cpus[at].copy else {
+        unreachable!("a CPU is enabled before it leaves a state")
+    };
     // The object passes states that the CPU has.
     if let Err(why) = copy.reflect(&mut device.device, entered.unsigned_abs() as usize, now_ns) {
         image.fail(Stage::Reflect, at, Some(now_ns), why);
