@@ -187,7 +187,7 @@ class Tuning:
             for name, part in (("train", setting.train), ("validation", setting.validation)):
                 cells = (f"{m} {part[m]}" for m in columns)
                 lines.append(f"     {name:<11}{'  '.join(cells)}")
-        lines += ["", "~ nothing shown; = within 1 %; ? of two to four machines, which have no interval"]
+        lines += ["", "~ nothing shown; = within 1 %; ? no interval, which needs five machines or five recordings of one"]
         if len(self.validation[1]) == 1:
             lines.append("validation: of one machine; nothing is known of others")
         return "\n".join(lines)

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import os
 import pathlib
 import unittest
 
 import idlewise
 from idlewise import _tune
 
-CORPUS = pathlib.Path(__file__).resolve().parents[2] / "corpus"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "corpus"
+PAGE = ROOT / "docs/guide/search-parameters.md"
 FEW = {"basis": "emulated", "workload": ["timer", "fio"]}
 
 
@@ -77,6 +82,19 @@ class Searches(unittest.TestCase):
         self.assertIn("No setting keeps latency_p99 <= 1ns", str(nothing))
         with self.assertRaisesRegex(ValueError, "No setting keeps"):
             nothing.best
+
+    def test_the_page_shows_what_its_example_prints(self) -> None:
+        page = PAGE.read_text()
+        before, rest = page.split("```python\n")
+        example, rest = rest.split("```\n```\n", 1)
+        shown, after = rest.split("```\n", 1)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.chdir(CORPUS.parent):
+            exec(compile(example, str(PAGE), "exec"), {})
+        if os.environ.get("IDLEWISE_UPDATE_DOCS"):
+            PAGE.write_text(f"{before}```python\n{example}```\n```\n{said.getvalue()}```\n{after}")
+        else:
+            self.assertEqual(said.getvalue(), shown)
 
     def test_what_cannot_be_searched_is_said_before_anything_runs(self) -> None:
         for wrong, words in [

@@ -45,6 +45,9 @@ const ASKS_NO_SINGLE_STATE: u32 = 7;
 /// The machine on which decisions are timed.
 const TIMED_ON: &str = "four states, one polls";
 
+/// Sequences on each machine in a round, where nobody wants another number.
+pub const SEQUENCES: u64 = 8;
+
 /// Which governor is checked, for what, and on how many sequences.
 #[derive(Clone, Debug)]
 pub struct CheckRequest {

@@ -4,14 +4,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use idlewise_check::{CheckRequest, Property, check};
+use idlewise_check::{CheckRequest, Property, SEQUENCES, check};
 use idlewise_recording::governors::find_one;
 
 use crate::args::{KernelArgs, OutputArgs};
 use crate::output::{Done, Progress, check_new, deliver, is_stdout, say_unless, write_new};
-
-/// Sequences on each machine in a round.
-const SEQUENCES: u64 = 8;
 
 #[derive(Debug, Args)]
 #[command(after_help = idlewise_manual::examples::CHECK)]

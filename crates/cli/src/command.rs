@@ -14,6 +14,7 @@ use crate::check::CheckArgs;
 use crate::corpus::CorpusArgs;
 use crate::counterexample::CounterexampleArgs;
 use crate::diff::DiffArgs;
+use crate::fitness::FitnessCommandArgs;
 use crate::load::LoadArgs;
 use crate::record::RecordArgs;
 use crate::reproduce::ReproduceArgs;
@@ -121,6 +122,10 @@ pub(crate) enum Command {
     ///
     /// Every setting on every recording, against one: which are best, and which no other beats.
     Sweep(SweepCommandArgs),
+    /// One number for a governor: its regret on unseen machines
+    ///
+    /// The median of its idle energy above the oracle's, and whether its checks pass: for searches by people and programs.
+    Fitness(FitnessCommandArgs),
     /// Judge a patch series on recordings, patch by patch
     ///
     /// Each patch is applied to the governors, compiled, checked, replayed and simulated. No kernel is built.

@@ -2,11 +2,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use idlewise_collect::{AddRequest, Per, RunRequest, add, prove, run as run_corpus, scrub_to, verify};
-use idlewise_corpus::{
-    Basis, Corpus, CorpusError, Entry, FetchList, Fetched, Index, Selection, Split, fetch,
-};
+use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, FetchList, Fetched, Selection, Split, fetch};
 use idlewise_files::new_file::is_stdout;
 use idlewise_findings as view;
 use idlewise_recording::{CommandError, Recording, ReplaySetup};
@@ -94,7 +92,7 @@ pub(crate) struct CorpusRunArgs {
     baseline: Option<String>,
     /// Break the regret down
     #[arg(long, value_enum)]
-    per: Option<CorpusPer>,
+    per: Option<Per>,
     /// Use also recordings that show too little to be trusted
     #[arg(long)]
     include_poor: bool,
@@ -105,14 +103,6 @@ pub(crate) struct CorpusRunArgs {
     kernels: KernelArgs,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CorpusPer {
-    Machine,
-    Workload,
-    Basis,
-    Recording,
 }
 
 #[derive(Debug, Args)]
@@ -207,11 +197,7 @@ pub(crate) fn run(what: CorpusCommand) -> Done {
             a.output.check()?;
             let corpus = a.corpus.open()?;
             let entries = a.corpus.select(&corpus)?;
-            let chosen = Index {
-                recordings: entries.iter().map(|e| (*e).clone()).collect(),
-                ..corpus.index().clone()
-            };
-            deliver(&a.output, &view::corpus_list(&corpus, &entries), &chosen)
+            deliver(&a.output, &view::corpus_list(&corpus, &entries), &corpus.index().only(&entries))
         }
         CorpusCommand::Verify(a) => {
             a.output.check()?;
@@ -239,12 +225,7 @@ fn replayed(a: &CorpusRunArgs) -> Done {
         baseline: a.baseline.clone(),
         setup: ReplaySetup { kernel_trees: a.kernels.trees.clone(), seed: a.seed, ..ReplaySetup::default() },
         include_poor: a.include_poor,
-        per: a.per.map(|per| match per {
-            CorpusPer::Machine => Per::Machine,
-            CorpusPer::Workload => Per::Workload,
-            CorpusPer::Basis => Per::Basis,
-            CorpusPer::Recording => Per::Recording,
-        }),
+        per: a.per,
     };
     let report = {
         let progress = Progress::new("replaying");

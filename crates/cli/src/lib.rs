@@ -21,6 +21,7 @@ mod describe;
 mod diff;
 mod drive;
 mod explain;
+mod fitness;
 mod governors;
 mod info;
 mod invocation;
@@ -131,6 +132,7 @@ fn run(command: Command) -> Done {
         Command::Corpus(a) => corpus::run(a.what),
         Command::Counterexample(a) => counterexample::run(&a),
         Command::Sweep(a) => sweep::run(&a),
+        Command::Fitness(a) => fitness::run(&a),
         Command::Review(a) => review::run(&a),
         Command::Bisect(a) => bisect::run(&a),
         Command::Governors(a) => governors::run(&a),

@@ -51,6 +51,7 @@ const FLOORS: [(&str, u32); 51] = [
     ("reproduce", 10),
     ("review", 10),
     ("sweep", 10),
+    ("fitness", 10),
     ("data", 11),
     ("findings", 12),
     ("page", 12),

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clap::ValueEnum;
 use idlewise_answer::{Column, Contender, Group, Role, Spread, spreads};
 use idlewise_corpus::{Basis, Corpus, Entry, Presence, Split};
 use idlewise_recording::governors::{ForeignHead, baseline, candidates, foreign};
@@ -23,7 +24,7 @@ use crate::error::CollectError;
 pub const RUN_SCHEMA: &str = "idlewise.corpus-run/1";
 
 /// How a run is broken down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
     Machine,

@@ -151,6 +151,12 @@ impl Default for Index {
 }
 
 impl Index {
+    /// The same with these of its recordings.
+    #[must_use]
+    pub fn only(&self, entries: &[&Entry]) -> Self {
+        Self { recordings: entries.iter().map(|e| (*e).clone()).collect(), ..self.clone() }
+    }
+
     /// Reads the text of an index.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use idlewise_counterexample::{self as counterexample, Counterexample};
 use idlewise_experiment::beside::{self, BesideReport};
 use idlewise_experiment::simulate::{self, SimulateReport};
 use idlewise_explain::{self as explain, ExplainReport, WhyDiffer};
+use idlewise_fitness::{FITNESS_SCHEMA, Fitness};
 use idlewise_live::watch::{self, Snapshot};
 use idlewise_machine::ab::AbAnswer;
 use idlewise_machine::advise::{self, Advice};
@@ -31,7 +32,7 @@ use serde_json::Value;
 pub type Form = (&'static str, fn(&str) -> Schema);
 
 /// The forms of all results, by their names (`idlewise.NAME/VERSION`), each with its schema.
-pub const FORMS: [Form; 25] = [
+pub const FORMS: [Form; 26] = [
     (idlewise_ab::SCHEMA, of::<AbAnswer>),
     (advise::SCHEMA, of::<Advice>),
     (beside::SCHEMA, of::<BesideReport>),
@@ -45,6 +46,7 @@ pub const FORMS: [Form; 25] = [
     (diff::SCHEMA, of::<DiffReport>),
     (drive::SCHEMA, of::<DriveReport>),
     (explain::SCHEMA, of::<ExplainReport>),
+    (FITNESS_SCHEMA, of::<Fitness>),
     (info::SCHEMA, of::<Info>),
     (boot::SCHEMA, of::<BootReport>),
     (boot::SELF_TEST_SCHEMA, of::<SelfTest>),

@@ -10,7 +10,7 @@ use idlewise_report::{Line, Report, Table, UNKNOWN, share, signed};
 use idlewise_stats::Interval;
 
 /// Characters of a line.
-const LINE: usize = 80;
+pub(crate) const LINE: usize = 80;
 
 /// The recordings in a table, then how many there are of each kind.
 #[must_use]
@@ -115,7 +115,7 @@ pub fn corpus_run(run: &CorpusRun) -> Report {
 }
 
 /// Energy above the oracle's.
-fn regret(run: &CorpusRun) -> Table {
+pub(crate) fn regret(run: &CorpusRun) -> Table {
     let mut t = table(&["governor", "mean", "95 % interval", "median", "worst", "in"]);
     "regret: idle energy above the oracle's".clone_into(&mut t.title);
     for s in &run.regret {
@@ -196,7 +196,7 @@ fn table(head: &[&str]) -> Table {
     Table::new("", head.iter().map(|h| (*h).to_owned()).collect())
 }
 
-fn percent(value: f64) -> String {
+pub(crate) fn percent(value: f64) -> String {
     if value.is_nan() { UNKNOWN.to_owned() } else { format!("{}%", signed(value, 1)) }
 }
 

@@ -3,8 +3,10 @@
 
 mod corpus;
 mod counterexample;
+mod fitness;
 mod sweep;
 
 pub use corpus::{corpus_list, corpus_run, corpus_verify};
 pub use counterexample::counterexample;
+pub use fitness::fitness;
 pub use sweep::{sweep, sweep_estimate};

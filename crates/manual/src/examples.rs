@@ -244,6 +244,15 @@ In four parts, on as many machines; then together:
 
 Exit status: 0 success, 2 failure.";
 
+/// Below the options of `idlewise fitness`.
+pub const FITNESS: &str = "\
+What is this governor worth on machines that it was not made with?
+  idlewise fitness mine.c --corpus corpus
+For a program that searches:
+  idlewise fitness mine.c --format json
+
+Exit status: 0 success, 1 a check or the latency limit fails, 2 failure.";
+
 /// Below the options of `idlewise governors`.
 pub const GOVERNORS: &str = "\
 List the governors; show the manual page and parameters of one:

@@ -7,7 +7,18 @@ use clap::{Arg, ArgAction, Command};
 pub const GROUPS: [(&str, &[&str]); 5] = [
     (
         "What would other governors have done?",
-        &["record", "replay", "compare", "counterexample", "explain", "score", "sweep", "review", "bisect"],
+        &[
+            "record",
+            "replay",
+            "compare",
+            "counterexample",
+            "explain",
+            "score",
+            "sweep",
+            "fitness",
+            "review",
+            "bisect",
+        ],
     ),
     ("This machine", &["advise", "ab", "top", "diff", "restore"]),
     ("Machines that are not here", &["simulate", "reproduce", "boot"]),

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction};
 use crate::described::Described;
 
 /// The commands that are functions. The others watch or change the running machine, or print for a shell.
-const FUNCTIONS: [&str; 21] = [
+const FUNCTIONS: [&str; 22] = [
     "info",
     "tape",
     "convert",
@@ -22,6 +22,7 @@ const FUNCTIONS: [&str; 21] = [
     "bisect",
     "counterexample",
     "sweep",
+    "fitness",
     "corpus run",
     "corpus list",
     "corpus add",

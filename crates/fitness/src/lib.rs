@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One number for a governor, for searches by people and programs: the regret on machines that were not used to make it, and whether
+//! its checks pass.
+#![forbid(unsafe_code)]
+
+mod args;
+
+pub use args::FitnessArgs;
+
+use std::path::PathBuf;
+
+use idlewise_check::{CheckRequest, Property, SEQUENCES, Violation, check};
+use idlewise_collect::{CollectError, CorpusRun, RunRequest, run};
+use idlewise_corpus::{Corpus, Entry, Split};
+use idlewise_recording::governors::find_one;
+use idlewise_recording::{CommandError, ReplaySetup};
+use idlewise_stats::median;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Version of the JSON.
+pub const FITNESS_SCHEMA: &str = "idlewise.fitness/1";
+
+/// What a governor is compared with.
+pub const REFERENCES: [&str; 2] = ["menu", "teo"];
+
+/// A governor, and what it is judged on.
+#[derive(Clone, Debug)]
+pub struct FitnessRequest {
+    /// A C file, one that ships with idlewise, one of a kernel tree, with optional parameters.
+    pub governor: String,
+    /// The folder of the corpus.
+    pub corpus: PathBuf,
+    /// The part of it.
+    pub split: Split,
+    pub kernel_trees: Vec<PathBuf>,
+    /// Properties that it may violate.
+    pub despite: Vec<Property>,
+    /// Of the sequences that are checked, and of the random numbers that a governor may ask for.
+    pub seed: u64,
+}
+
+/// What a governor is worth.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Fitness {
+    /// [`FITNESS_SCHEMA`].
+    pub schema: &'static str,
+    pub version: &'static str,
+    pub governor: String,
+    pub split: Split,
+    /// Median over recordings of the idle energy above the oracle's, %. Less is better. Nothing where no recording has one.
+    pub regret_median_pct: Option<f64>,
+    /// What its checks found, one for each property that is violated and may not be.
+    pub violations: Vec<FailedCheck>,
+    /// Idle states chosen above the latency limit, in all recordings.
+    pub over_limit: u64,
+    /// It and the references on the recordings.
+    pub run: CorpusRun,
+}
+
+/// A property that the governor does not have.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct FailedCheck {
+    pub property: Property,
+    pub what: String,
+}
+
+impl Fitness {
+    /// Whether its checks pass and it keeps the latency limit.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.violations.is_empty() && self.over_limit == 0
+    }
+}
+
+/// Checks a governor, and then runs it and the [`REFERENCES`] on the recordings. `progress` hears what is being done, and how much of
+/// how much.
+///
+/// # Errors
+/// [`CollectError`] when the governor or the corpus cannot be read, it does not compile, or it fails on a recording.
+pub fn fitness(
+    request: &FitnessRequest,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Fitness, CollectError> {
+    let corpus = Corpus::open(&request.corpus)?;
+    let entries: Vec<&Entry> =
+        corpus.index().recordings.iter().filter(|e| e.split == request.split).collect();
+    let governor = find_one(&request.governor, &request.kernel_trees)?;
+    progress("checking", 0, 1);
+    let checked = check(
+        &CheckRequest {
+            governor,
+            properties: Property::ALL.to_vec(),
+            seed: request.seed,
+            sequences: SEQUENCES,
+        },
+        |_| false,
+    )
+    .map_err(CommandError::from)?;
+    let references = REFERENCES.iter().filter(|id| **id != request.governor).map(|id| (*id).to_owned());
+    let runs = RunRequest {
+        governors: std::iter::once(request.governor.clone()).chain(references).collect(),
+        baseline: None,
+        setup: ReplaySetup {
+            kernel_trees: request.kernel_trees.clone(),
+            seed: request.seed,
+            ..ReplaySetup::default()
+        },
+        include_poor: false,
+        per: None,
+    };
+    let run = run(&corpus, &entries, &runs, &|done, of| progress("replaying", done, of))?;
+    let own = run.recordings.iter().filter_map(|r| r.results.first());
+    if let Some(why) = own.clone().find_map(|result| result.failure.as_ref()) {
+        return Err(CommandError::input(&request.corpus, why).into());
+    }
+    let regrets: Vec<f64> = own.clone().map(|r| r.regret_pct).filter(|pct| pct.is_finite()).collect();
+    let over_limit = own.map(|result| result.score.breaches.over_limit).sum();
+    let held = |v: &&Violation| !request.despite.contains(&v.property);
+    let found = |v: &Violation| FailedCheck { property: v.property, what: v.what.clone() };
+    let mut violations: Vec<FailedCheck> = checked.findings.iter().filter(held).map(found).collect();
+    violations.dedup_by_key(|v| v.property);
+    Ok(Fitness {
+        schema: FITNESS_SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        governor: checked.governor,
+        split: request.split,
+        regret_median_pct: median(&regrets),
+        violations,
+        over_limit,
+        run,
+    })
+}
