@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import warnings
@@ -92,6 +93,31 @@ class Replays(unittest.TestCase):
     def test_the_result_is_the_same_each_time(self) -> None:
         once, again = (idlewise.replay(TRACE, MIXED, governor=[Lowest, "menu"], platform="pixel6") for _ in "ab")
         self.assertEqual(once.json, again.json)
+        # What runs beside it does not matter either.
+        alone = [idlewise.replay(trace, governor=Lowest, platform="pixel6") for trace in (TRACE, MIXED)]
+        scores = [[t["governors"][0]["score"] for t in result["traces"]] for result in (once, *alone)]
+        self.assertEqual(scores[0], scores[1] + scores[2])
+
+    def test_other_threads_of_python_run_meanwhile(self) -> None:
+        class Slow(Lowest):
+            def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> Any:
+                for _ in range(500):
+                    pass
+                return super().select(cpu, states, inputs)
+
+        turns, done = 0, threading.Event()
+
+        def count() -> None:
+            nonlocal turns
+            while not done.wait(0.001):
+                turns += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        idlewise.replay(MIXED, governor=Slow, charts=False)
+        done.set()
+        thread.join()
+        self.assertGreater(turns, 3)
 
     def test_inputs_are_those_that_a_kernels_governor_has(self) -> None:
         class Curious(idlewise.Governor):
