@@ -1135,6 +1135,51 @@ def sweep(
     )
 
 
+def fitness(
+    governor: Value,
+    *,
+    corpus: Value | None = None,
+    split: Value | None = None,
+    despite: Value | Iterable[Value] | None = None,
+    seed: Value | None = None,
+    kernel_tree: Value | Iterable[Value] | None = None,
+    charts: bool = True,
+    progress: Progress = None,
+) -> Result:
+    """One number for a governor: its regret on unseen machines.
+
+    The median of its idle energy above the oracle's, and whether its checks pass:
+        for searches by people and programs.
+
+    governor: The governor: a C file, one of ours, linux:6.12/teo. With optional
+        parameters.
+    corpus: The folder of the corpus [default: corpus]
+    split: The part of it: train, validation or test. Each machine belongs to one.
+        What was made with the recordings of one part is judged on another.
+        [default: validation]
+    despite: Properties that it may violate, such as those of Linux
+    seed: Which sequences are checked, and the governor's random numbers [default:
+        1]
+    kernel_tree: A kernel tree, whose governors may be named
+    charts: Whether the result keeps what charts and pages are made of.
+    progress: Called with (what, done, of); None: a bar on terminals and in
+        notebooks; False: nothing.
+    """
+    return call(
+        "fitness",
+        [governor],
+        {
+            "--corpus": (corpus, "commas"),
+            "--split": (split, "commas"),
+            "--despite": (despite, "commas"),
+            "--seed": (seed, "commas"),
+            "--kernel-tree": (kernel_tree, "again"),
+        },
+        charts,
+        progress,
+    )
+
+
 def corpus_run(
     folder: Value | None = None,
     *,
