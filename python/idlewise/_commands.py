@@ -1067,9 +1067,12 @@ def counterexample(
 
 def sweep(
     *recordings: Value,
-    governor: Value | Iterable[Value],
+    governor: Value | Iterable[Value] | None = None,
     baseline: Value | None = None,
     front: Value | Iterable[Value] | None = None,
+    sample: Value | None = None,
+    method: Value | None = None,
+    plan: Value | None = None,
     to: Value | None = None,
     shard: Value | None = None,
     dry_run: bool = False,
@@ -1097,6 +1100,14 @@ def sweep(
         are the settings that no other beats: none is as good in all of these
         measures and better in one. Of energy, latency_mean, latency_p99, too_deep,
         too_shallow, wakeups.
+    sample: Draw N settings of each governor, instead of running all
+    method: How they are drawn [default: latin-hypercube]: latin-hypercube (each
+        parameter's values in as many equal parts as settings, one setting in each
+        part), random (each value by chance alone)
+    plan: Take what is not given here from this file. TOML with the fields of
+        `request` in JSON: governors, recordings, platforms, sample, ... Recordings
+        are relative to its folder. It may name governors that ship with idlewise
+        only.
     to: Keep results in this folder, and compute none that is there. Each by what it
         is the result of: recording, governor, parameters, machine, version. Several
         commands may share a folder.
@@ -1108,7 +1119,7 @@ def sweep(
     cluster: Replay all CPUs as some of this cluster
     hz: Replay as if the kernel's tick had N Hz [default: as recorded]
     kernel_tree: A kernel tree, whose governors may be named
-    seed: Seed of the random numbers that a governor may ask for [default: 0]
+    seed: Seed of what is drawn, and of governors [default: 0]
     charts: Whether the result keeps what charts and pages are made of.
     progress: Called with (what, done, of); None: a bar on terminals and in
         notebooks; False: nothing.
@@ -1120,6 +1131,9 @@ def sweep(
             "--governor": (governor, "commas"),
             "--baseline": (baseline, "commas"),
             "--front": (front, "commas"),
+            "--sample": (sample, "commas"),
+            "--method": (method, "commas"),
+            "--plan": (plan, "commas"),
             "--to": (to, "commas"),
             "--shard": (shard, "commas"),
             "--dry-run": dry_run,

@@ -71,7 +71,10 @@ fn head(r: &SweepReport, out: &mut Report) {
         let settings = usize::try_from(g.settings).unwrap_or(usize::MAX);
         format!("{}, {}", g.governor, many(settings, "setting"))
     };
-    let governors: Vec<String> = r.governors.iter().map(governor).collect();
+    let mut governors: Vec<String> = r.governors.iter().map(governor).collect();
+    if r.request.sample.is_some() {
+        governors.push(format!("drawn by {}, seed {}", r.request.method.name(), r.request.seed));
+    }
     let distinct = |of: &dyn Fn(&idlewise_sweep::CaseFacts) -> String| {
         r.cases.iter().map(|c| of(&c.facts)).collect::<BTreeSet<String>>()
     };

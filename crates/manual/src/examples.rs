@@ -236,6 +236,9 @@ How long would it take? Keep what is computed; an interrupted sweep goes on, a r
       --governor 'menu:intervals=4|8|16'
   idlewise sweep corpus/ --to results \\
       --governor 'menu:intervals=4|8|16'
+Of many parameters, 200 settings that cover all of their values:
+  idlewise sweep corpus/ --sample 200 \\
+      --governor 'menu:intervals=4..16,decay_shift=0..10'
 In four parts, on as many machines; then together:
   idlewise sweep corpus/ --to results --shard 1/4 \\
       --governor 'menu:intervals=4|8|16'

@@ -10,21 +10,24 @@ use idlewise_study::replay::split_governors;
 
 use crate::request::SweepRequest;
 use crate::run::{Keeping, Shard};
+use crate::sample::SampleMethod;
 
 const MACHINE: &str = "Machine";
+/// More settings than this are a grid.
+pub(crate) const MOST_DRAWN: u64 = 1_000_000;
 
 /// What is swept, and where results are kept.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
     /// Recordings, folders of them, folders of a corpus
-    #[arg(value_name = "RECORDING", required = true)]
+    #[arg(value_name = "RECORDING", required_unless_present = "plan")]
     recordings: Vec<PathBuf>,
     /// Governors with values of parameters: teo:decay_shift=2..5
     ///
     /// A range A..B or A..B/STEP with both ends, or a list A|B|C; several parameters with commas between are swept together. As in
     /// `idlewise replay`, also a C file, a governor of a kernel tree, and what is taken from it: menu:disable=1|2.
-    #[arg(short, long, value_name = "LIST", required = true)]
-    governor: String,
+    #[arg(short, long, value_name = "LIST", required_unless_present = "plan")]
+    governor: Option<String>,
     /// Compare with this one [default: the first, with its defaults]
     #[arg(short, long, value_name = "GOVERNOR")]
     baseline: Option<String>,
@@ -34,6 +37,18 @@ pub struct SweepArgs {
     /// latency_mean, latency_p99, too_deep, too_shallow, wakeups.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     front: Vec<String>,
+    /// Draw N settings of each governor, instead of running all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_DRAWN))]
+    sample: Option<u64>,
+    /// How they are drawn [default: latin-hypercube]
+    #[arg(long, value_name = "METHOD", value_enum)]
+    method: Option<SampleMethod>,
+    /// Take what is not given here from this file
+    ///
+    /// TOML with the fields of `request` in JSON: governors, recordings, platforms, sample, ... Recordings are relative to its
+    /// folder. It may name governors that ship with idlewise only.
+    #[arg(long, value_name = "FILE.toml")]
+    plan: Option<PathBuf>,
     /// Keep results in this folder, and compute none that is there
     ///
     /// Each by what it is the result of: recording, governor, parameters, machine, version. Several commands may share a folder.
@@ -62,9 +77,9 @@ pub struct SweepArgs {
     /// A kernel tree, whose governors may be named
     #[arg(long = "kernel-tree", value_name = "DIR", help_heading = MACHINE)]
     trees: Vec<PathBuf>,
-    /// Seed of the random numbers that a governor may ask for
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// Seed of what is drawn, and of governors [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 /// Ticks per second, as Linux can have them.
@@ -75,22 +90,38 @@ impl SweepArgs {
     /// What they ask for.
     ///
     /// # Errors
-    /// [`CommandError`] with the position of an empty item of `--governor`.
+    /// [`CommandError`] with the position of an empty item of `--governor`, or the line at fault of the plan.
     pub fn request(&self) -> Result<(SweepRequest, Keeping), CommandError> {
+        let plan =
+            self.plan.as_deref().map(SweepRequest::read).transpose()?.unwrap_or_else(SweepRequest::default);
+        let governors = self.governor.as_ref().map(|list| split_governors("--governor", list)).transpose()?;
         let request = SweepRequest {
-            governors: split_governors("--governor", &self.governor)?,
-            baseline: self.baseline.clone(),
-            recordings: self.recordings.clone(),
-            platforms: self.platform.clone(),
-            recorded_on: self.recorded_on.clone(),
-            cluster: self.cluster.clone(),
-            hz: self.hz,
+            governors: governors.unwrap_or(plan.governors),
+            baseline: self.baseline.clone().or(plan.baseline),
+            recordings: given(&self.recordings, plan.recordings),
+            platforms: given(&self.platform, plan.platforms),
+            recorded_on: self.recorded_on.clone().or(plan.recorded_on),
+            cluster: self.cluster.clone().or(plan.cluster),
+            hz: self.hz.or(plan.hz),
             kernel_trees: self.trees.clone(),
-            seed: self.seed,
-            front: self.front.clone(),
+            sample: self.sample.or(plan.sample),
+            method: self.method.unwrap_or(plan.method),
+            seed: self.seed.unwrap_or(plan.seed),
+            front: given(&self.front, plan.front),
         };
+        if request.recordings.is_empty() {
+            return Err(CommandError::not_given(
+                "RECORDING",
+                "no recording given, neither here nor in the plan",
+            ));
+        }
         Ok((request, Keeping { to: self.to.clone(), shard: self.shard, dry_run: self.dry_run }))
     }
+}
+
+/// What options give, or else the plan.
+fn given<T: Clone>(options: &[T], plan: Vec<T>) -> Vec<T> {
+    if options.is_empty() { plan } else { options.to_vec() }
 }
 
 impl FromStr for Shard {

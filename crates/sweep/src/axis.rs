@@ -41,6 +41,12 @@ impl Axis {
         self.parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.len()?))
     }
 
+    /// How many values there are.
+    pub(crate) fn counted(&self) -> u64 {
+        self.len()
+            .unwrap_or_else(|| unreachable!("the values of {} are counted when it is read", self.parameter))
+    }
+
     /// Value number `n`, from 0.
     pub(crate) fn value(&self, n: u64) -> String {
         let mut rest = n;

@@ -25,7 +25,7 @@ impl Design {
     pub(crate) fn of(request: &SweepRequest) -> Result<Self, CommandError> {
         let mut spaces: Vec<Space> = Vec::new();
         for text in request.governors.iter().filter(|text| *text != ORACLE) {
-            for space in Space::all_of(text, &request.kernel_trees)? {
+            for space in Space::all_of(text, &request.kernel_trees, request.draw())? {
                 if spaces.iter().any(|other| other.name == space.name) {
                     let name = space.name.clone();
                     return Err(CommandError::Twice { what: "--governor:".to_owned(), name });
@@ -39,7 +39,7 @@ impl Design {
         let baseline = match &request.baseline {
             None => first.default_variant(),
             Some(text) => {
-                let mut found = Space::all_of(text, &request.kernel_trees)?;
+                let mut found = Space::all_of(text, &request.kernel_trees, None)?;
                 match (found.pop(), found.is_empty()) {
                     (Some(one), true) if one.len == 1 => one.variant(&one.picks(0))?,
                     _ => {

@@ -14,10 +14,12 @@ mod estimate;
 mod front;
 mod key;
 mod numbers;
+mod plan;
 mod report;
 mod request;
 mod result;
 mod run;
+mod sample;
 mod space;
 mod store;
 
@@ -33,6 +35,7 @@ pub use report::{
 };
 pub use request::SweepRequest;
 pub use run::{Keeping, Shard, SweepProgress};
+pub use sample::SampleMethod;
 
 use run::Sweep;
 

@@ -7,6 +7,8 @@ use idlewise_score::measure::{DECIDING, ENERGY, LATENCY_MEAN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::sample::{Draw, SampleMethod};
+
 /// What is swept. The result does not depend on where it is computed, in how many parts and by how many threads.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -36,7 +38,12 @@ pub struct SweepRequest {
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "idlewise_recording::json_paths::paths")]
     #[schemars(with = "Vec<PathBuf>")]
     pub kernel_trees: Vec<PathBuf>,
-    /// Seed of the random numbers that a governor may ask for.
+    /// Draw so many settings of each governor; all are run where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<u64>,
+    /// How these are drawn.
+    pub method: SampleMethod,
+    /// Seed of the settings that are drawn, and of the random numbers that a governor may ask for.
     pub seed: u64,
     /// The measures that the front is made of; energy and mean latency where nothing is given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,6 +51,11 @@ pub struct SweepRequest {
 }
 
 impl SweepRequest {
+    /// How settings are drawn, where they are.
+    pub(crate) fn draw(&self) -> Option<Draw> {
+        self.sample.map(|n| Draw { n, method: self.method, seed: self.seed })
+    }
+
     /// What recordings are replayed with.
     pub(crate) fn setup(&self) -> ReplaySetup {
         let (recorded_on, hz) = (self.recorded_on.clone(), self.hz);

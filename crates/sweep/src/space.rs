@@ -11,6 +11,7 @@ use idlewise_recording::{CommandError, governors, limits};
 
 use crate::axis::Axis;
 use crate::key::Key;
+use crate::sample::{Draw, sample};
 
 /// Values of a range that are all tried before anything runs; of a longer one its ends.
 const TRIED_VALUES: u64 = 1000;
@@ -21,8 +22,10 @@ pub(crate) struct Space {
     /// What it is called, without parameters.
     pub(crate) name: String,
     pub(crate) axes: Vec<Axis>,
-    /// How many settings there are.
+    /// How many settings are run.
     pub(crate) len: u64,
+    /// Their values, where they were drawn.
+    drawn: Option<Vec<Vec<u64>>>,
     /// Of its compiled code.
     object: u128,
 }
@@ -39,7 +42,7 @@ pub(crate) struct Variant {
 }
 
 /// What stands before the values of the parameters, and these, where there are any: a `/` in a range is not one of a path.
-fn parted(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn parted(text: &str) -> (&str, Option<&str>) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = |at: &usize| {
         let rest = &text[at + 1..];
@@ -57,19 +60,28 @@ impl Space {
     ///
     /// # Errors
     /// [`CommandError::Argument`] with the word at fault, [`CommandError::Governor`] where a governor is not there or refuses a value.
-    pub(crate) fn all_of(text: &str, trees: &[PathBuf]) -> Result<Vec<Self>, CommandError> {
+    pub(crate) fn all_of(
+        text: &str,
+        trees: &[PathBuf],
+        draw: Option<Draw>,
+    ) -> Result<Vec<Self>, CommandError> {
         let (head, values) = parted(text);
         let axes = axes(values).map_err(|why| CommandError::argument("--governor", text, why))?;
         let heads = governors::with_trees(&[head.to_owned()])?;
         let mut out = Vec::new();
         for candidate in governors::candidates(&heads, trees)? {
             let Candidate::Hosted { governor, name, .. } = candidate else { continue };
-            let len = axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.len()?));
-            let len = len.ok_or_else(|| {
-                CommandError::argument("--governor", text, "more settings than can be counted; give --sample")
+            let lens: Vec<u64> = axes.iter().map(Axis::counted).collect();
+            let all = lens.iter().try_fold(1_u64, |product, len| product.checked_mul(*len));
+            // Of no more settings than are to be drawn, all are run.
+            let drawn =
+                draw.filter(|draw| all.is_none_or(|all| all > draw.n)).map(|draw| sample(&lens, draw));
+            let len = drawn.as_ref().map(|drawn| drawn.len() as u64).or(all).ok_or_else(|| {
+                let why = "more settings than can be counted; draw some with --sample";
+                CommandError::argument("--governor", text, why)
             })?;
             let object = governor.object_hash()?;
-            let space = Self { governor, name, axes: axes.clone(), len, object };
+            let space = Self { governor, name, axes: axes.clone(), len, drawn, object };
             space.check()?;
             out.push(space);
         }
@@ -127,15 +139,17 @@ impl Space {
         Key::of(&("governor", self.object, sorted))
     }
 
-    /// The values of setting number `n` of all: those of the last parameter change first.
+    /// The values of setting number `n`; where all are run those of the last parameter change first.
     pub(crate) fn picks(&self, n: u64) -> Vec<u64> {
         assert!(n < self.len, "setting {n} of {}", self.len);
+        if let Some(drawn) = &self.drawn {
+            return drawn[n as usize].clone();
+        }
         let mut rest = n;
         let mut picks: Vec<u64> = Vec::new();
         for axis in self.axes.iter().rev() {
-            let Some(len) = axis.len() else { unreachable!("an axis is counted when it is read") };
-            picks.push(rest % len);
-            rest /= len;
+            picks.push(rest % axis.counted());
+            rest /= axis.counted();
         }
         picks.reverse();
         picks
@@ -174,7 +188,7 @@ mod tests {
     use super::*;
 
     fn one(text: &str) -> Space {
-        Space::all_of(text, &[]).unwrap().pop().unwrap()
+        Space::all_of(text, &[], None).unwrap().pop().unwrap()
     }
 
     #[test]
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_value_that_the_governor_refuses_is_named_before_anything_runs() {
-        let why = |text: &str| Space::all_of(text, &[]).map(drop).unwrap_err().to_string();
+        let why = |text: &str| Space::all_of(text, &[], None).map(drop).unwrap_err().to_string();
         for (text, words) in [
             ("teo:decay_shift=nan", "decay_shift=nan"),
             ("teo:decay_shift=1..99", "it must be from 0 to"),

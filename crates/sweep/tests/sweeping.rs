@@ -158,3 +158,44 @@ fn a_large_sweep_is_estimated_before_it_runs() {
     assert_eq!((estimate.settings, estimate.cases, estimate.left), (100_002, 2, 200_004));
     assert!(runs == 0 && estimate.seconds > 1.0 && estimate.decisions > 1e8, "{estimate:?}");
 }
+
+#[test]
+fn a_plan_asks_as_options_do_and_compiles_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    let read = |text: &str| {
+        fs::write(&file, text).unwrap();
+        SweepRequest::read(&file).map_err(|e| e.to_string())
+    };
+    let plan = "governors = [\"teo:decay_shift=2..5\"]\nrecordings = [\"a.dat\"]\nplatforms = [\"pixel6\"]\nsample = 3\n";
+    let request = read(plan).unwrap();
+    assert_eq!(request.recordings, [folder.path().join("a.dat")]);
+    assert_eq!((request.sample, request.platforms.len(), request.seed), (Some(3), 1, 0));
+    for (text, words) in [
+        ("governors = [\"./mine.c:x=1..2\"]", "a plan compiles nothing"),
+        ("governors = [\"linux:6.12/teo\"]", "a plan compiles nothing"),
+        ("governors = [\"teo\"]\nkernel_trees = [\"linux\"]", "kernel_trees"),
+        ("governors = [\"teo\"]\nseconds = 3", "unknown field `seconds`"),
+        ("sample = 0", "sample: expected 1 to"),
+        ("seed = nan", "plan.toml: not a plan of a sweep"),
+    ] {
+        let why = read(text).unwrap_err();
+        assert!(why.contains(words), "{text}: {why}");
+    }
+}
+
+#[test]
+fn drawn_settings_are_the_same_twice_and_as_many_as_asked_for() {
+    let drawn = |seed| {
+        let request = SweepRequest {
+            recordings: vec![data("sleeploop.dat")],
+            sample: Some(5),
+            seed,
+            ..request(&["teo:decay_shift=0..9,residency_threshold_ns=0..1000000"])
+        };
+        let settings = report(&request, &Keeping::default()).0.settings;
+        settings.into_iter().map(|s| s.setting).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(1).len(), 6);
+    assert!(drawn(1) == drawn(1) && drawn(1) != drawn(2));
+}
