@@ -9,6 +9,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ._sensitivity import sensitivity
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -137,6 +139,16 @@ class Result:
     def plot(self, chart: str) -> Chart:
         """A chart of the report page: measures, front, misses, residency, timeline, ... (docs/guide/pages-and-charts.md)."""
         return Chart(chart, self._outcome)
+
+    def sensitivity(
+        self, measure: str = "energy", governor: str | None = None, seed: int = 0
+    ) -> list[dict[str, Any]]:
+        """How much each parameter of a sweep moves a measure, by SALib, which must be installed.
+
+        A list, the parameter that matters most first: `parameter`; `s1`, the first-order Sobol index, with the half width of
+        its 95 % interval. The settings should be drawn (sample=200).
+        """
+        return sensitivity(self.data, measure, governor, seed)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._outcome.arrow_stream()

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -36,6 +37,31 @@ def without(name: str) -> unittest.TestCase | None:
     if importlib.util.find_spec(name) is None:
         raise unittest.SkipTest(f"comparisons with {name} (not installed)")
     return None
+
+
+class Sweeps(unittest.TestCase):
+    def test_a_sweep_is_that_of_the_command(self) -> None:
+        result = idlewise.sweep(TRACE, governor="teo:decay_shift=2..3", platform="pixel6")
+        words = ("sweep", TRACE, "--governor", "teo:decay_shift=2..3", "--platform", "pixel6")
+        self.assertEqual(result.json, command(*words, "--format", "json").stdout)
+        for given, why in ((result, "at least 32"), (idlewise.info(TRACE), "of a sweep")):
+            with self.assertRaisesRegex(ValueError, why):
+                given.sensitivity()
+
+    def test_sensitivity_names_the_parameter_that_matters(self) -> None:
+        without("SALib")
+        settings = []
+        drawn = random.Random(1)
+        for _ in range(200):
+            values = {"strong": str(drawn.randrange(100)), "weak": str(drawn.randrange(100)), "fixed": "1"}
+            mean = 3.0 * int(values["strong"]) + 0.1 * int(values["weak"])
+            changes = [{"measure": "energy", "mean": mean}]
+            settings.append({"governor": "teo", "parameters": values, "changes": changes})
+        report = {"schema": "idlewise.sweep/1", "governors": [{"governor": "teo"}], "settings": [{}, *settings]}
+        first, second = idlewise._sensitivity.sensitivity(report)
+        self.assertEqual((first["parameter"], second["parameter"]), ("strong", "weak"))
+        self.assertGreater(first["s1"], 0.8)
+        self.assertLess(second["s1"], 0.2)
 
 
 class TheSameAsTheCommand(unittest.TestCase):
