@@ -101,9 +101,8 @@ tests() { # NAME ARGUMENTS of cargo test... -- ARGUMENTS of the tests...
 }
 
 echo "== tests"
-build() { # Tests, then benchmarks, which only have to compile.
-	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches &&
-		cargo build --package idlewise-python --locked
+build() { # Tests, then benchmarks, which only have to compile, and the library of the Python package.
+	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches --lib
 }
 build 2>&1 | tee "$results/build" || true
 clean() { [ -n "${RUSTC_WORKSPACE_WRAPPER-}" ] && ! grep '^warning' "$results/build"; }
