@@ -40,6 +40,7 @@ fn it_is_the_median_over_the_recordings_of_that_part() {
 fn what_fails_a_check_does_not_pass() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("greedy.c");
+    fs::copy(root().join("governors/governor.h"), folder.path().join("governor.h")).unwrap();
     let text = fs::read_to_string(root().join("governors/deepest.c")).unwrap();
     let changed = text.replace("if (s->exit_latency_ns <= latency_limit_ns)", "if (1)");
     assert!(changed != text, "deepest.c asks for the limit in other words");
