@@ -229,8 +229,7 @@ Which threshold is best on these recordings? All values of a range, or of two pa
   idlewise sweep a.dat b.dat --platform pixel6 \\
       --governor 'teo-util:util_threshold_shift=3..9'
   idlewise sweep recordings/ --platform pixel6,rk3399 \\
-      --governor 'teo:decay_shift=2..5,\
-residency_threshold_ns=5000..50000/5000'
+      --governor 'teo:decay_shift=2..5,enabled_first=0|1'
 How long would it take? Keep what is computed; an interrupted sweep goes on, a repeated one runs nothing:
   idlewise sweep corpus/ --dry-run \\
       --governor 'menu:intervals=4|8|16'
