@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 {
-	ls README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE benches/README.md
+	ls README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE SKILL.md benches/README.md
 	find contrib -type f
 	ls tests/stories/README.md tests/data/README.md tests/data/mixed.dat tests/data/mixed.toml
 	find docs governors signals kernel/modules -type f \( -name '*.md' -o -name '*.[ch]' -o -name '*.json' \
