@@ -227,8 +227,14 @@ class Mistakes(unittest.TestCase):
             f"idlewise.replay({TRACE!r}, governor=Mine)"
         )
         child = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A job in the background of a shell ignores it, and so would what it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        self.addCleanup(child.kill)
         assert child.stdout is not None
         self.assertEqual(child.stdout.readline(), "asked\n")
         begun = time.monotonic()

@@ -192,8 +192,14 @@ class Python(unittest.TestCase):
     def test_ctrl_c_ends_a_call(self) -> None:
         code = "import idlewise; print('ready', flush=True); idlewise.simulate('frames', seconds=5, repeat=10000)"
         child = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A job in the background of a shell ignores it, and so would what it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        self.addCleanup(child.kill)
         assert child.stdout is not None and child.stderr is not None
         self.assertEqual(child.stdout.readline(), "ready\n")
         time.sleep(1)
