@@ -93,7 +93,7 @@ class Replays(unittest.TestCase):
     def test_the_result_is_the_same_each_time(self) -> None:
         once, again = (idlewise.replay(TRACE, MIXED, governor=[Lowest, "menu"], platform="pixel6") for _ in "ab")
         self.assertEqual(once.json, again.json)
-        # What runs beside it does not matter either.
+        # What else runs does not matter either.
         alone = [idlewise.replay(trace, governor=Lowest, platform="pixel6") for trace in (TRACE, MIXED)]
         scores = [[t["governors"][0]["score"] for t in result["traces"]] for result in (once, *alone)]
         self.assertEqual(scores[0], scores[1] + scores[2])

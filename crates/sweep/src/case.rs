@@ -80,12 +80,12 @@ impl Case {
         // A tape says it itself.
         let told = if is_tape(&file.path)? { None } else { Description::of(&file.path, None)?.told()? };
         let named = setup.recording.recorded_on.as_ref().filter(|name| *name != "same");
-        let beside = file.path.with_extension("toml");
-        let beside = if beside.exists() { idlewise_files::read_to_string(&beside).ok() } else { None };
+        let sidecar = file.path.with_extension("toml");
+        let sidecar = if sidecar.exists() { idlewise_files::read_to_string(&sidecar).ok() } else { None };
         let content = (
             env!("CARGO_PKG_VERSION"),
             hash.sha256,
-            beside,
+            sidecar,
             told.as_ref().map(Platform::to_toml),
             named.map(machine).transpose()?,
             platform.map(machine).transpose()?,
