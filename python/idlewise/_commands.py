@@ -1076,6 +1076,11 @@ def sweep(
     to: Value | None = None,
     shard: Value | None = None,
     dry_run: bool = False,
+    workload: Value | Iterable[Value] | None = None,
+    seeds: Value | None = None,
+    seconds: Value | None = None,
+    cpufreq: Value | None = None,
+    signal: Value | None = None,
     platform: Value | Iterable[Value] | None = None,
     recorded_on: Value | None = None,
     cluster: Value | None = None,
@@ -1099,7 +1104,7 @@ def sweep(
     front: Measures of which the front is [default: energy,latency_mean] The front
         are the settings that no other beats: none is as good in all of these
         measures and better in one. Of energy, latency_mean, latency_p99, too_deep,
-        too_shallow, wakeups.
+        too_shallow, wakeups, and of workloads work.
     sample: Draw N settings of each governor, instead of running all
     method: How they are drawn [default: latin-hypercube]: latin-hypercube (each
         parameter's values in as many equal parts as settings, one setting in each
@@ -1113,8 +1118,16 @@ def sweep(
         commands may share a folder.
     shard: Run part I of N only; the same without it shows all
     dry_run: Say how much it is and how long it takes, and run nothing
+    workload: Workloads to simulate, beside recordings or alone. Names of `idlewise
+        simulate --list`, or files in rt-app's grammar. Their energy is that of the
+        CPUs, running and idle.
+    seeds: Seeds of each, as 1..5 or 1|7 [default: 1..5]
+    seconds: Simulated time [default: the workload's, else 10]
+    cpufreq: Frequency governor, with optional parameters [default: schedutil]
+    signal: The load signal that it reads [default: pelt]
     platform: Machines to replay on [default: that of each recording] Platforms,
-        platform files or sysfs dumps.
+        platform files or sysfs dumps. Workloads are simulated on each, on pixel6
+        where none is named.
     recorded_on: The machine that was recorded, of recordings that lack it
     cluster: Replay all CPUs as some of this cluster
     hz: Replay as if the kernel's tick had N Hz [default: as recorded]
@@ -1137,6 +1150,11 @@ def sweep(
             "--to": (to, "commas"),
             "--shard": (shard, "commas"),
             "--dry-run": dry_run,
+            "--workload": (workload, "commas"),
+            "--seeds": (seeds, "commas"),
+            "--seconds": (seconds, "commas"),
+            "--cpufreq": (cpufreq, "commas"),
+            "--signal": (signal, "commas"),
             "--platform": (platform, "commas"),
             "--recorded-on": (recorded_on, "commas"),
             "--cluster": (cluster, "commas"),

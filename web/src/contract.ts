@@ -22,7 +22,7 @@ export interface Table {
 
 export interface Page {
   schema: 'idlewise.page/1';
-  kind: 'replay' | 'compare' | 'simulate' | 'ab' | 'advise' | 'boot' | 'reproduce' | 'diff';
+  kind: 'replay' | 'compare' | 'simulate' | 'ab' | 'advise' | 'boot' | 'reproduce' | 'diff' | 'sweep';
   title: string;
   trust: { grade: string; why: string };
   verdicts: string[];
@@ -138,6 +138,19 @@ export interface Rows {
     stands: string;
     called: string;
   };
+  settings: {
+    setting: string;
+    governor: string;
+    role: Role;
+    on_front: 'yes' | 'no';
+    measure: string;
+    label: string;
+    unit: string;
+    change: number | null;
+    /** Place among the measures of the front, from 1; 0 for none. */
+    place: number;
+  };
+  values: { setting: string; governor: string; parameter: string; value: string; order: number };
 }
 
 export type TableName = keyof Rows;

@@ -134,6 +134,30 @@
         TEXT('unit', 'unit'),
       ],
     ],
+    settings: [
+      'Settings',
+      [
+        TEXT('setting', 'setting'),
+        TEXT('governor', 'governor'),
+        TEXT('role', 'role'),
+        TEXT('on_front', 'on the front'),
+        TEXT('measure', 'measure'),
+        TEXT('label', 'label'),
+        TEXT('unit', 'unit'),
+        NUMBER('change', 'change', '', 'less'),
+        INTEGER('place', 'of the front'),
+      ],
+    ],
+    values: [
+      'Values of parameters',
+      [
+        TEXT('setting', 'setting'),
+        TEXT('governor', 'governor'),
+        TEXT('parameter', 'parameter'),
+        TEXT('value', 'value'),
+        NUMBER('order', 'place'),
+      ],
+    ],
     points: [
       'Points',
       [
@@ -465,6 +489,31 @@
         for (let k = 0; k < 24; k += 1)
           points.push([series, g, k * 3 + i, level * (1 + 0.02 * i + 0.03 * (next() + next() - 1)), unit]);
       });
+    // A sweep of a grid: every setting of two parameters with numbers and one with words.
+    const swept = (governor, words) => {
+      const of = [];
+      for (let decay = 1; decay <= 6; decay += 1)
+        for (const threshold of [5000, 10000, 20000, 50000])
+          for (const word of words) of.push({ decay, threshold, word });
+      const rows = [];
+      const values = [];
+      const add = (name, role, energy, latency) => {
+        const front = energy + latency < 2 ? 'yes' : 'no';
+        rows.push([name, governor, role, front, 'energy', 'idle energy', '%', energy, 1]);
+        rows.push([name, governor, role, front, 'latency_mean', 'mean latency', '%', latency, 2]);
+        rows.push([name, governor, role, front, 'too_deep', 'too deep', 'pp', null, 0]);
+      };
+      add(governor, 'baseline', 0, 0);
+      of.forEach(({ decay, threshold, word }, i) => {
+        const name = `${governor}:decay_shift=${decay},residency_threshold_ns=${threshold},mode=${word}`;
+        add(name, 'governor', 2 * decay - 6 + next(), 8 - 2 * decay + threshold / 20000 + next());
+        values.push([name, governor, 'decay_shift', String(decay), decay]);
+        values.push([name, governor, 'residency_threshold_ns', String(threshold), threshold]);
+        values.push([name, governor, 'mode', word, i % words.length]);
+      });
+      return [table('settings', rows), table('values', values)];
+    };
+
     const response = [];
     for (const [kind, unit] of [
       ['step', ''],
@@ -547,6 +596,7 @@
         verdicts: ['teo-variant-7 is on the Pareto front.'],
         tables: tablesOf(6, ['mixed.dat'], twenty, PIXEL, { timelineCpus: 4, timelinePeriods: 60 }),
       }),
+      sweep: page('sweep', 'teo, 49 settings', { tables: swept('teo', ['fast', 'slow']) }),
       ab: page('ab', 'A benchmark under three governors', {
         verdicts: [
           'teo-util: 1.9 % slower (95 % interval +1.1 % .. +2.7 %).',
@@ -593,6 +643,7 @@
             'points',
             points.map((r) => [HOSTILE[3], HOSTILE[1], ...r.slice(2)]),
           ),
+          ...swept(HOSTILE[1], HOSTILE.slice(0, 2)),
         ),
       }),
       // Numbers at the edges of what charts expect: none, one, zero, unknown.
@@ -652,6 +703,12 @@
             ['s', 'g', null, 5, ''],
             ['t', 'g', null, null, ''],
           ]),
+          table('settings', [
+            ['teo', 'teo', 'baseline', 'no', 'energy', 'idle energy', '%', null, 1],
+            ['teo:x=1', 'teo', 'governor', 'yes', 'energy', 'idle energy', '%', 0, 1],
+            ['teo:x=1', 'teo', 'governor', 'yes', 'latency_mean', '', '', 1e9, 2],
+          ]),
+          table('values', [['teo:x=1', 'teo', 'x', '1', 1]]),
           { name: 'empty', title: 'A table without rows', columns: [TEXT('a', 'a')], rows: [] },
         ],
       }),

@@ -16,7 +16,7 @@ const fn chart(name: &'static str, title: &'static str, table: &'static str) -> 
 }
 
 /// Every chart, in the order of the page.
-pub const CHARTS: [Chart; 14] = [
+pub const CHARTS: [Chart; 18] = [
     chart("measures", "The comparison", "measures"),
     chart("front", "Energy against mean wakeup latency", "front"),
     chart("front-p99", "Energy against the 99th percentile of wakeup latency", "front"),
@@ -30,6 +30,10 @@ pub const CHARTS: [Chart; 14] = [
     chart("response", "Responses to a step and to a ramp", "response"),
     chart("changes", "Changes", "changes"),
     chart("published", "Compared with simulation", "published"),
+    chart("settings", "The front of all settings", "settings"),
+    chart("parameters", "What each parameter does", "values"),
+    chart("heat", "Two parameters together", "values"),
+    chart("parallel", "All settings across their parameters", "values"),
     chart("points", "Every measured point", "points"),
 ];
 

@@ -20,6 +20,7 @@ pub enum Kind {
     Boot,
     Reproduce,
     Diff,
+    Sweep,
 }
 
 /// How far the numbers can be relied on, in a word and in a sentence.

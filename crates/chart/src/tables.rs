@@ -13,7 +13,7 @@ struct Shape {
 use ColumnType::{Integer, Number, Text};
 const LESS: Option<Better> = Some(Better::Less);
 
-const SHAPES: [Shape; 14] = [
+const SHAPES: [Shape; 16] = [
     Shape {
         name: "measures",
         title: "The comparison",
@@ -194,6 +194,32 @@ const SHAPES: [Shape; 14] = [
             ("high", "to", Number, "", None),
             ("stands", "what it is", Text, "", None),
             ("called", "compared with", Text, "", None),
+        ],
+    },
+    Shape {
+        name: "settings",
+        title: "Settings",
+        columns: &[
+            ("setting", "setting", Text, "", None),
+            ("governor", "governor", Text, "", None),
+            ("role", "role", Text, "", None),
+            ("on_front", "on the front", Text, "", None),
+            ("measure", "measure", Text, "", None),
+            ("label", "label", Text, "", None),
+            ("unit", "unit", Text, "", None),
+            ("change", "change", Number, "", LESS),
+            ("place", "of the front", Integer, "", None),
+        ],
+    },
+    Shape {
+        name: "values",
+        title: "Values of parameters",
+        columns: &[
+            ("setting", "setting", Text, "", None),
+            ("governor", "governor", Text, "", None),
+            ("parameter", "parameter", Text, "", None),
+            ("value", "value", Text, "", None),
+            ("order", "place", Number, "", None),
         ],
     },
 ];

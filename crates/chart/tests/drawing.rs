@@ -69,7 +69,7 @@ fn a_report_has_the_charts_of_its_tables() {
 
 #[test]
 fn the_samples_have_the_columns_that_charts_read() {
-    for table in ["replay", "one-cpu", "ab"].iter().flat_map(|name| &sample(name).tables) {
+    for table in ["replay", "one-cpu", "ab", "sweep"].iter().flat_map(|name| &sample(name).tables) {
         let shape = Table::of_charts(&table.name);
         assert_eq!((&shape.columns, &shape.title), (&table.columns, &table.title), "{}", table.name);
     }

@@ -12,7 +12,6 @@ use idlewise_view as view;
 
 use crate::args::{OutputArgs, PageArgs};
 use crate::output::{Done, Failure, deliver, say_line, warn, warn_lines};
-use crate::page;
 use crate::restore::tell;
 
 const EXAMPLES: &str = "\
@@ -208,11 +207,8 @@ pub(crate) fn run(a: &AbArgs) -> Done {
     };
     let answer = AbAnswer::new(ab::report(&folder)?, &a.fail_if)?;
     deliver(&a.output, &view::ab(&answer, a.every), &answer)?;
-    if a.page.is_asked() {
-        // Each value is among the points of the page, of however many runs.
-        let everything = view::ab(&answer, a.every);
-        a.page.write(&pages::ab(&answer, page::source(&answer, &everything)?))?;
-    }
+    // Each value is among the points of the page, of however many runs.
+    a.page.write_of(&answer, || view::ab(&answer, a.every), |of| pages::ab(&answer, of))?;
     if !a.output.is_shown() {
         warn_lines(&view::checks(&answer.checks));
     }

@@ -12,7 +12,6 @@ use idlewise_view as view;
 
 use crate::args::{MACHINE, OutputArgs, PageArgs, PerArg, PerChoice};
 use crate::output::{Done, Failure, deliver, say, say_line};
-use crate::page;
 
 #[derive(Debug, Args)]
 #[command(after_help = idlewise_manual::examples::BOOT)]
@@ -291,10 +290,7 @@ fn matrix(a: &BootRunArgs) -> Done {
     let report = boot::run(&request, &watcher)?;
     drop(watcher);
     deliver(&a.output, &view::boot(&report, request.per), &report)?;
-    if a.page.is_asked() {
-        let everything = view::boot(&report, request.per);
-        a.page.write(&pages::boot(&report, page::source(&report, &everything)?))?;
-    }
+    a.page.write_of(&report, || view::boot(&report, request.per), |of| pages::boot(&report, of))?;
     Ok(report.cells.iter().all(|c| c.complaints.is_empty() && c.checks.iter().all(|check| check.holds())))
 }
 

@@ -11,7 +11,6 @@ use idlewise_view as view;
 
 use crate::args::{OutputArgs, PageArgs, PerArg, PerChoice, RecordingArgs};
 use crate::output::{Done, Progress, deliver};
-use crate::page;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -108,9 +107,6 @@ pub(crate) fn run(a: DiffArgs) -> Done {
         diff(&request)?
     };
     let shown = deliver(&a.output, &view::diff(&report, per), &report)?;
-    if a.page.is_asked() {
-        let everything = view::diff(&report, Per::All);
-        a.page.write(&pages::diff(&report, page::source(&report, &everything)?))?;
-    }
+    a.page.write_of(&report, || view::diff(&report, Per::All), |of| pages::diff(&report, of))?;
     Ok(shown)
 }

@@ -45,6 +45,21 @@ impl PageArgs {
         Ok(())
     }
 
+    /// The same of `result`, of which nothing is made where nothing is asked for: `everything` that the text can show of it, and its
+    /// page.
+    pub(crate) fn write_of(
+        &self,
+        result: &impl Serialize,
+        everything: impl FnOnce() -> Report,
+        page: impl FnOnce(Source<'_>) -> PageData,
+    ) -> Result<(), Failure> {
+        if !self.is_asked() {
+            return Ok(());
+        }
+        let everything = everything();
+        self.write(&page(source(result, &everything)?))
+    }
+
     /// Writes what is asked for of `data`: all of it, or nothing where a part cannot be drawn.
     pub(crate) fn write(&self, data: &PageData) -> Result<(), Failure> {
         caller::keep_page(data);

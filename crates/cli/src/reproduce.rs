@@ -12,7 +12,6 @@ use idlewise_view as view;
 
 use crate::args::{OutputArgs, PageArgs};
 use crate::output::{Done, Failure, Progress, check_new, deliver, none_failed, say_line};
-use crate::page;
 
 const DRAWN: &str = "Samples of what was not published";
 
@@ -98,11 +97,8 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     let shown =
         view::Shown { brief: a.names.is_empty(), sensitivity: a.sensitivity, regions: a.region.clone() };
     deliver(&a.output, &view::reproduce(&report, &shown), &report)?;
-    if a.page.is_asked() {
-        let everything =
-            view::reproduce(&report, &view::Shown { sensitivity: true, ..view::Shown::default() });
-        a.page.write(&pages::reproduce(&report, page::source(&report, &everything)?))?;
-    }
+    let all = view::Shown { sensitivity: true, ..view::Shown::default() };
+    a.page.write_of(&report, || view::reproduce(&report, &all), |of| pages::reproduce(&report, of))?;
     let failed = |r: &Reproduced| {
         let (id, n) = (&r.experiment.id, r.cells.len());
         r.failure().map(|why| format!("{id}: none of its {n} cells has a number: {why}"))

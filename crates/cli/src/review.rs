@@ -8,7 +8,6 @@ use idlewise_review::{ReviewRequest, review};
 
 use crate::args::{DetailsArgs, OutputArgs, PageArgs};
 use crate::output::{Done, Failure, Progress, deliver_of, warn_lines};
-use crate::page;
 
 #[derive(Debug, Args)]
 #[command(after_help = help())]
@@ -96,10 +95,7 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
     for to in std::iter::once(&a.output).chain(&also) {
         deliver_of(&pages::review_hashes(&report), to, &posting::review(&report, a.all.details), &report)?;
     }
-    if a.page.is_asked() {
-        let everything = posting::review(&report, true);
-        a.page.write(&pages::review(&report, page::source(&report, &everything)?))?;
-    }
+    a.page.write_of(&report, || posting::review(&report, true), |of| pages::review(&report, of))?;
     if !a.output.is_shown() {
         warn_lines(&idlewise_view::checks(&report.checks));
     }

@@ -2,10 +2,11 @@
 use clap::Args;
 use idlewise_findings as view;
 use idlewise_manual::examples;
+use idlewise_page as pages;
 use idlewise_sweep::{CaseLeftOut, SweepArgs, SweepListener, Swept, sweep};
 
-use crate::args::{DetailsArgs, OutputArgs};
-use crate::output::{Done, Progress, deliver, none_failed, say_line, warn};
+use crate::args::{DetailsArgs, OutputArgs, PageArgs};
+use crate::output::{Done, Progress, deliver_of, none_failed, say_line, warn};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples::SWEEP)]
@@ -15,11 +16,14 @@ pub(crate) struct SweepCommandArgs {
     #[command(flatten)]
     all: DetailsArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 pub(crate) fn run(a: &SweepCommandArgs) -> Done {
     a.output.check()?;
+    a.page.check(&a.output)?;
     let (request, keeping) = a.what.request()?;
     let swept = {
         let progress = Progress::new("reading");
@@ -31,7 +35,9 @@ pub(crate) fn run(a: &SweepCommandArgs) -> Done {
     };
     match swept {
         Swept::All(report) => {
-            deliver(&a.output, &view::sweep(&report, a.all.details), &report)?;
+            let hashes = pages::sweep_hashes(&report);
+            deliver_of(&hashes, &a.output, &view::sweep(&report, a.all.details), &report)?;
+            a.page.write_of(&report, || view::sweep(&report, true), |of| pages::sweep(&report, of))?;
             all_read(&report.left_out)
         }
         Swept::Part { runs, ran, left_out } => {

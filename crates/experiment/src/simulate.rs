@@ -13,6 +13,7 @@ mod meters;
 mod ramps;
 mod report;
 mod responses;
+mod scene;
 mod trace;
 
 use std::collections::BTreeSet;
@@ -51,6 +52,7 @@ pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
 pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};
 pub use responses::{Response, responses};
+pub use scene::{Scene, SceneRun};
 use trace::Tracer;
 
 /// How long a workload runs that does not say it, ns.
@@ -158,30 +160,9 @@ pub(crate) fn simulate_on(
     each_once("--signal", &request.signals)?;
     let kernel = Kernel::parse(&request.kernel)?;
     let hz = hz(request, platform)?;
-    let own: usize = platform.clusters.iter().map(|c| c.cpus.len()).sum();
-    let open = platform.clusters.iter().any(|c| c.any_cpu);
-    if let Some(n) = request.cpus.filter(|n| !open && *n != own) {
-        let why = format!("--cpus: {n}, but {} has {own} CPUs; leave it out", platform.id);
-        return Err(CommandError::conflict(&["--cpus", "--platform"], why).into());
-    }
-    let machine = machine(request, platform, kernel, hz);
-    if request.base_mw.is_some() && platform.battery.is_none() {
-        let why = format!(
-            "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
-            platform.id
-        );
-        return Err(CommandError::conflict(&["--base-mw", "--platform"], why).into());
-    }
+    let machine = machine_of(request, platform, kernel, hz)?;
     let rows = limited::rows(request, platform, &machine)?;
-    let stage = Stage {
-        meters: Meters::new(platform, &machine, request.base_mw),
-        duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
-        machine,
-        workload,
-        seed: request.seed,
-        tick_ns,
-        trace,
-    };
+    let stage = Stage { tick_ns, trace, ..Stage::of(request, platform, machine, workload) };
     let cpufreq = frequency_governors(request)?;
     let signals = signals(request, kernel)?;
     let mut jobs = Vec::new();
@@ -238,6 +219,29 @@ pub fn simulate_workload(
 ) -> Result<SimulateReport, ExperimentError> {
     let platform = idlewise_platform::find(&request.platform)?.changed(&request.changes)?;
     simulate_on(&platform, request, workload, None, trace, progress)
+}
+
+/// The machine of a request, where it can be what that asks for.
+fn machine_of<'p>(
+    request: &SimulateRequest,
+    platform: &'p Platform,
+    kernel: Kernel,
+    hz: u32,
+) -> Result<Machine<'p>, CommandError> {
+    let own: usize = platform.clusters.iter().map(|c| c.cpus.len()).sum();
+    let open = platform.clusters.iter().any(|c| c.any_cpu);
+    if let Some(n) = request.cpus.filter(|n| !open && *n != own) {
+        let why = format!("--cpus: {n}, but {} has {own} CPUs; leave it out", platform.id);
+        return Err(CommandError::conflict(&["--cpus", "--platform"], why));
+    }
+    if request.base_mw.is_some() && platform.battery.is_none() {
+        let why = format!(
+            "--base-mw: {} has no battery; a platform file says so in [battery] (docs/reference/platform-format.md)",
+            platform.id
+        );
+        return Err(CommandError::conflict(&["--base-mw", "--platform"], why));
+    }
+    Ok(machine(request, platform, kernel, hz))
 }
 
 /// The machine of a request under its kernel.
@@ -334,7 +338,25 @@ fn seen(out: Outcome, (books, (ramps, clusters)): (Books<'_>, (Ramps, Clusters))
     (out, books.counts(), ramps.ramps(), clusters)
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
+    /// Of a request with its machine and workload.
+    fn of(
+        request: &SimulateRequest,
+        platform: &Platform,
+        machine: Machine<'a>,
+        workload: &'a Workload,
+    ) -> Self {
+        Self {
+            meters: Meters::new(platform, &machine, request.base_mw),
+            duration_ns: request.duration_ns.or(workload.global.duration_ns).unwrap_or(DURATION_NS),
+            machine,
+            workload,
+            seed: request.seed,
+            tick_ns: None,
+            trace: None,
+        }
+    }
+
     /// What the energies of a run depend on.
     fn energies(&self) -> impl Iterator<Item = &EnergyTable> {
         let points = self.machine.clocks.iter().flat_map(|c| &c.points);

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_report::{Line, Report, Table, UNKNOWN, percent, signed};
-use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Unit};
 use idlewise_stats::median;
-use idlewise_sweep::{Axis, SettingChange, SettingResult, SweepEstimate, SweepReport};
+use idlewise_sweep::{
+    Axis, CaseFacts, SettingChange, SettingResult, SweepCase, SweepEstimate, SweepReport, measures,
+};
 
 use crate::corpus::many;
 
@@ -41,10 +42,13 @@ pub fn sweep_estimate(e: &SweepEstimate) -> String {
         0 => String::new(),
         kept => format!(", {kept} of them kept"),
     };
+    let recordings = (e.cases - e.workloads, "recording");
+    let on = [recordings, (e.workloads, "simulation")].into_iter().filter(|(n, _)| *n > 0);
+    let on: Vec<String> = on.map(|(n, what)| many(n, what)).collect();
     let of = format!(
         "{} (with the baseline and the oracle) on {}: {} runs{kept}",
         many(usize::try_from(e.settings).unwrap_or(usize::MAX), "setting"),
-        many(e.cases, "recording"),
+        on.join(" and "),
         e.runs
     );
     if e.left == 0 {
@@ -75,18 +79,29 @@ fn head(r: &SweepReport, out: &mut Report) {
     if r.request.sample.is_some() {
         governors.push(format!("drawn by {}, seed {}", r.request.method.name(), r.request.seed));
     }
-    let distinct = |of: &dyn Fn(&idlewise_sweep::CaseFacts) -> String| {
-        r.cases.iter().map(|c| of(&c.facts)).collect::<BTreeSet<String>>()
-    };
-    let machines = distinct(&|f| f.machine.clone());
-    let as_if = r.cases.iter().any(|c| c.facts.machine != c.facts.recorded_on);
-    let on = match (as_if, machines.len()) {
-        (true, 1) => format!(" as if on {}", machines.first().map_or("", String::as_str)),
-        (true, n) => format!(" as if on {}", many(n, "machine")),
-        (false, n) => format!(" of {}", many(n, "machine")),
-    };
-    let recordings = distinct(&|f| f.hash.clone()).len();
-    let what = format!("{}; on {}{on}", governors.join("; "), many(recordings, "recording"));
+    let (recordings, workloads): (Vec<&SweepCase>, Vec<&SweepCase>) =
+        r.cases.iter().partition(|c| c.facts.recorded_on.is_some());
+    let mut on = Vec::new();
+    if !recordings.is_empty() {
+        let machines = distinct(&recordings, &|f| f.machine.clone());
+        let as_if = recordings.iter().any(|c| c.facts.recorded_on.as_ref() != Some(&c.facts.machine));
+        let of = match (as_if, machines.as_slice()) {
+            (true, [only]) => format!("as if on {only}"),
+            (true, all) => format!("as if on {}", many(all.len(), "machine")),
+            (false, all) => format!("of {}", many(all.len(), "machine")),
+        };
+        on.push(format!("{} {of}", many(distinct(&recordings, &|f| f.hash.clone()).len(), "recording")));
+    }
+    if !workloads.is_empty() {
+        let machines = match distinct(&workloads, &|f| f.machine.clone()).as_slice() {
+            [only] => only.clone(),
+            all => many(all.len(), "machine"),
+        };
+        let seeds = distinct(&workloads, &|f| f.seed.map_or_else(String::new, |s| s.to_string())).len();
+        let names = many(distinct(&workloads, &|f| f.hash.clone()).len(), "workload");
+        on.push(format!("{names} simulated on {machines}, {} each", many(seeds, "seed")));
+    }
+    let what = format!("{}; on {}", governors.join("; "), on.join(" and "));
     out.preamble.push(Line::plain(what));
     for case in &r.cases {
         let warnings = case.facts.warnings.iter();
@@ -96,14 +111,37 @@ fn head(r: &SweepReport, out: &mut Report) {
     if !assumed.is_empty() {
         out.preamble.push(Line::new("if", assumed.join(", and ")));
     }
-    let fidelity: Vec<f64> = r.cases.iter().filter_map(|c| c.facts.fidelity_pct).collect();
-    let repeats = match median(&fidelity) {
-        Some(half) => format!("replay repeats {} % of the kernel's own choices (median)", percent(half)),
-        None => "how far replay repeats the kernel's choices is not known".to_owned(),
-    };
-    let grades = distinct(&|f| f.energy_grade.clone());
-    let grades: Vec<String> = grades.into_iter().collect();
-    out.preamble.push(Line::new("trust", format!("{repeats}; energy: {}", grades.join("; "))));
+    let mut trust = Vec::new();
+    if !recordings.is_empty() {
+        let fidelity: Vec<f64> = recordings.iter().filter_map(|c| c.facts.fidelity_pct).collect();
+        trust.push(match median(&fidelity) {
+            Some(half) => {
+                format!("replay repeats {} % of the kernel's own choices (median)", percent(half))
+            }
+            None => "how far replay repeats the kernel's choices is not known".to_owned(),
+        });
+    }
+    if !workloads.is_empty() {
+        trust.push("simulated: a model of machine and kernel".to_owned());
+    }
+    let grades = distinct(&r.cases.iter().collect::<Vec<_>>(), &|f| f.energy_grade.clone());
+    trust.push(format!("energy: {}", grades.join("; ")));
+    out.preamble.push(Line::new("trust", trust.join("; ")));
+    let work: Vec<String> = distinct(&workloads, &|f| f.work.clone().unwrap_or_default());
+    if !work.is_empty() {
+        let is = format!("{}; energy of workloads is that of the CPUs, running and idle", work.join(", "));
+        out.preamble.push(Line::new("work", is));
+    }
+}
+
+/// What there is among `cases`, in order, each once.
+fn distinct(cases: &[&SweepCase], of: &dyn Fn(&CaseFacts) -> String) -> Vec<String> {
+    cases.iter().map(|c| of(&c.facts)).collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// The measures that it has.
+fn measures_of(r: &SweepReport) -> Vec<&'static Measure> {
+    measures(!r.request.workloads.is_empty())
 }
 
 /// How a setting is shown: in one column, or in one for each parameter that changes.
@@ -159,11 +197,13 @@ struct Alike {
 
 fn alike(r: &SweepReport) -> Alike {
     let mut seen: BTreeMap<Vec<Option<u64>>, usize> = BTreeMap::new();
+    let all = measures_of(r);
     let mut out = Alike { first: Vec::new(), others: BTreeMap::new() };
     for (n, s) in r.settings.iter().enumerate() {
-        let numbers = s.cases.iter().flat_map(|c| {
-            DECIDING.into_iter().map(|m| c.numbers.as_ref().and_then(|n| n.value(m)).map(f64::to_bits))
-        });
+        let numbers = s
+            .cases
+            .iter()
+            .flat_map(|c| all.iter().map(|m| c.numbers.as_ref().and_then(|n| n.value(m)).map(f64::to_bits)));
         let first = *seen.entry(numbers.collect()).or_insert(n);
         if first != n {
             *out.others.entry(first).or_default() += 1;
@@ -175,7 +215,7 @@ fn alike(r: &SweepReport) -> Alike {
 
 /// The baseline and the front, one of each that are alike, the least of the front's first measure first.
 fn shown(r: &SweepReport, alike: &Alike) -> Vec<usize> {
-    let by = DECIDING.into_iter().find(|m| r.front.first() == Some(&m.name));
+    let by = measures_of(r).into_iter().find(|m| r.front.first() == Some(&m.name));
     let value = |n: &usize| by.and_then(|by| r.settings[*n].change(by)).unwrap_or(f64::NAN);
     let is_shown = |n: &usize| r.settings[*n].on_front && alike.first[*n] == *n;
     let mut front: Vec<usize> = (1..r.settings.len()).filter(is_shown).collect();
@@ -188,7 +228,8 @@ fn shown(r: &SweepReport, alike: &Alike) -> Vec<usize> {
 }
 
 fn table(r: &SweepReport, parts: &Parts<'_>, rows: &[usize], alike: &Alike, details: bool) -> Table {
-    let measures = || DECIDING.into_iter().filter(|m| details || m.name != "wakeups");
+    let all = measures_of(r);
+    let measures = || all.iter().copied().filter(|m| details || m.name != "wakeups");
     let has_alike = !details && rows.iter().any(|n| alike.others.contains_key(n));
     let mut t = Table::new("", parts.heads.clone());
     t.text_columns = parts.heads.len();
@@ -228,6 +269,15 @@ fn cell(s: &SettingResult, m: &Measure, best: f64) -> String {
     format!("{}{unit}{}{best}", signed(mean, 1), if is_unclear(change) { "~" } else { "" })
 }
 
+/// What a case of it is.
+fn of_cases(r: &SweepReport) -> &'static str {
+    match (r.request.recordings.is_empty(), r.request.workloads.is_empty()) {
+        (false, true) => "recording",
+        (true, false) => "run",
+        _ => "case",
+    }
+}
+
 /// Whether the interval holds 0.
 fn is_unclear(change: &SettingChange) -> bool {
     change.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
@@ -235,7 +285,8 @@ fn is_unclear(change: &SettingChange) -> bool {
 
 fn foot(r: &SweepReport, details: bool, out: &mut Report) {
     let front: Vec<&SettingResult> = r.settings.iter().filter(|s| s.on_front).collect();
-    let names: Vec<&str> = DECIDING.into_iter().filter(|m| r.front.contains(&m.name)).map(head_of).collect();
+    let names: Vec<&str> =
+        measures_of(r).into_iter().filter(|m| r.front.contains(&m.name)).map(head_of).collect();
     out.footer.push(Line::plain(format!(
         "{} of {} (the baseline is one) are on the front of {}: no other is as good in all of it and better \
          in one",
@@ -245,7 +296,7 @@ fn foot(r: &SweepReport, details: bool, out: &mut Report) {
     )));
     let over = match r.cases.len() {
         1 => String::new(),
-        n => format!(", geometric mean over {} (of pp the mean)", many(n, "recording")),
+        n => format!(", geometric mean over {} (of pp the mean)", many(n, of_cases(r))),
     };
     let more = if details { "" } else { "; alike: others with the same numbers; -v: all settings" };
     out.footer.push(Line::plain(format!(
@@ -256,7 +307,9 @@ fn foot(r: &SweepReport, details: bool, out: &mut Report) {
     if has_intervals {
         out.footer.push(Line::plain("~ the 95 % interval, resampled over machines, holds no change at all"));
     } else if r.cases.len() > 1 {
-        out.footer.push(Line::plain("no intervals: five machines, or five recordings of one, are needed"));
+        let each = of_cases(r);
+        out.footer
+            .push(Line::plain(format!("no intervals: five machines, or five {each}s of one, are needed")));
     }
     let failed: Vec<&SettingResult> = r.settings.iter().filter(|s| s.failure.is_some()).collect();
     for s in failed.iter().take(FAILURES) {

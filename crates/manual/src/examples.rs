@@ -225,16 +225,20 @@ Which version of TEO, of those that ship with idlewise?
 
 /// Below the options of `idlewise sweep`.
 pub const SWEEP: &str = "\
-Which threshold is best on these recordings? All values of a range, or of two parameters:
+Which threshold is best on these recordings?
   idlewise sweep a.dat b.dat --platform pixel6 \\
       --governor 'teo-util:util_threshold_shift=3..9'
-  idlewise sweep recordings/ --platform pixel6,rk3399 \\
-      --governor 'teo:decay_shift=2..5,enabled_first=0|1'
 How long would it take? Keep what is computed; an interrupted sweep goes on, a repeated one runs nothing:
   idlewise sweep corpus/ --dry-run \\
       --governor 'menu:intervals=4|8|16'
   idlewise sweep corpus/ --to results \\
       --governor 'menu:intervals=4|8|16'
+All values of two parameters, on two machines:
+  idlewise sweep recordings/ --platform pixel6,rk3399 \\
+      --governor 'teo:decay_shift=2..5,enabled_first=0|1'
+On simulated workloads, with a page of charts:
+  idlewise sweep -w frames,requests --report page.html \\
+      --governor 'teo-util:util_threshold_shift=3..9'
 Of many parameters, 200 settings that cover all of their values:
   idlewise sweep corpus/ --sample 200 \\
       --governor 'menu:intervals=4..16,decay_shift=0..10'

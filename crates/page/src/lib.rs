@@ -11,6 +11,7 @@ mod replay;
 mod reproduce;
 mod review;
 mod simulate;
+mod sweep;
 
 use std::path::Path;
 
@@ -29,6 +30,7 @@ pub use replay::{replay, replay_hashes};
 pub use reproduce::reproduce;
 pub use review::{bisect_hashes, review, review_hashes};
 pub use simulate::simulate;
+pub use sweep::{sweep, sweep_hashes};
 
 /// What the page of every command has: all that the text shows, the JSON, and the command that made them.
 #[derive(Clone, Debug)]

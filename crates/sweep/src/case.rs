@@ -1,61 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A recording on a machine: what a result of it is kept by, and what has to be known of it.
+//! A recording or a workload on a machine: what a result of it is kept by, what has to be known of it, how a governor is run on it.
+
+use std::sync::Arc;
 
 use idlewise_collect::{RecordingFile, open_recording};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_corpus::hash_of;
 use idlewise_governor::Offered;
-use idlewise_platform::Platform;
+use idlewise_platform::{Cluster, Platform};
+use idlewise_recording::candidate::chunks;
 use idlewise_recording::description::Description;
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
 use idlewise_replay::{Setting, Workload};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use idlewise_score::{Score, Tally};
 
+use crate::facts::CaseFacts;
 use crate::key::Key;
+use crate::numbers::{Numbers, Outcome};
+use crate::simulated::Simulated;
+use crate::space::Variant;
 
-/// A recording to replay on a machine.
+/// A recording to replay on a machine, or a workload to simulate on it.
 pub(crate) struct Case {
-    pub(crate) file: RecordingFile,
-    /// The machine to replay on; the recorded one where nothing is given.
+    /// The recording, or the workload with its seed.
+    pub(crate) name: String,
+    /// The request names it itself, not a folder that it is in.
+    pub(crate) by_user: bool,
+    /// The machine, where the request names it.
     pub(crate) platform: Option<String>,
-    pub(crate) setup: ReplaySetup,
     pub(crate) key: Key,
-    /// Length of the recording's file.
-    pub(crate) bytes: u64,
+    /// How long a run takes against that of another case of its kind: bytes of a recording, ns of all CPUs of a workload.
+    pub(crate) size: u64,
+    input: Input,
 }
 
-/// What has to be known of a case next to its numbers.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct CaseFacts {
-    /// XXH3-128 of the recording.
-    pub hash: String,
-    /// The machine that was recorded.
-    pub recorded_on: String,
-    /// The machine that it is replayed on.
-    pub machine: String,
-    /// From first to last event, ns.
-    pub span_ns: u64,
-    /// CPUs that are used.
-    pub cpus: usize,
-    /// `mJ`, or `rel` where the powers are relative.
-    pub energy_unit: String,
-    /// What its energies are worth, in short.
-    pub energy_grade: String,
-    /// Choices of the kernel that a replay of its own governor repeats, %; nothing where that is not known.
-    pub fidelity_pct: Option<f64>,
-    /// What makes the numbers doubtful.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// What an option assumes of the recording.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assumes: Option<String>,
+enum Input {
+    Recording { file: RecordingFile, setup: Box<ReplaySetup> },
+    Workload(Arc<Simulated>),
 }
 
-/// A case with its recording in memory, or as much of it as that holds at a time.
-pub(crate) struct OpenCase {
+/// A case that can be run: its recording in memory, or as much of it as that holds at a time.
+pub(crate) enum OpenCase {
+    Recording(Box<OpenRecording>),
+    Workload(Arc<Simulated>),
+}
+
+pub(crate) struct OpenRecording {
     pub(crate) placement: Placement,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) setting: Setting,
@@ -93,20 +85,60 @@ impl Case {
             setup.seed,
             &setup.recording,
         );
-        let key = Key::of(&content);
-        Ok(Self { file: file.clone(), platform: platform.cloned(), key, bytes: hash.bytes, setup })
+        Ok(Self {
+            name: file.name.clone(),
+            by_user: file.by_user,
+            platform: platform.cloned(),
+            key: Key::of(&content),
+            size: hash.bytes,
+            input: Input::Recording { file: file.clone(), setup: Box::new(setup) },
+        })
     }
 
-    /// Opens the recording.
+    /// Of a workload on a machine with a seed.
+    pub(crate) fn simulated(simulated: Simulated) -> Self {
+        Self {
+            name: simulated.name(),
+            by_user: true,
+            platform: Some(simulated.platform.clone()),
+            key: simulated.key(),
+            size: simulated.scene.duration_ns.saturating_mul(simulated.scene.cpus as u64),
+            input: Input::Workload(Arc::new(simulated)),
+        }
+    }
+
+    /// Whether there is a bound on it that knows when each idle period ends.
+    pub(crate) fn has_bound(&self) -> bool {
+        matches!(self.input, Input::Recording { .. })
+    }
+
+    /// The index of a corpus says on what it was recorded.
+    pub(crate) fn of_corpus(&self) -> bool {
+        matches!(&self.input, Input::Recording { file, .. } if file.recorded_on.is_some())
+    }
+
+    /// An error about it.
+    pub(crate) fn error(&self, why: &str) -> CommandError {
+        match &self.input {
+            Input::Recording { file, .. } => CommandError::input(&file.path, why),
+            Input::Workload(_) => CommandError::argument("--workload", &self.name, why),
+        }
+    }
+
+    /// Opens it.
     ///
     /// # Errors
-    /// [`CommandError`] when it cannot be read, was changed since, or leaves nothing to replay.
+    /// [`CommandError`] when the recording cannot be read, was changed since, or leaves nothing to replay.
     pub(crate) fn open(&self) -> Result<OpenCase, CommandError> {
-        let (placement, _) = open_recording(&self.file.path, &self.setup)?;
+        let (file, setup) = match &self.input {
+            Input::Recording { file, setup } => (file, setup),
+            Input::Workload(simulated) => return Ok(OpenCase::Workload(Arc::clone(simulated))),
+        };
+        let (placement, _) = open_recording(&file.path, setup)?;
         let recording = placement.first()?;
         let workloads = placement.workloads(recording)?;
-        let setting = Setting::new(placement.same_machine(recording), self.setup.seed);
-        Ok(OpenCase { placement, workloads, setting })
+        let setting = Setting::new(placement.same_machine(recording), setup.seed);
+        Ok(OpenCase::Recording(Box::new(OpenRecording { placement, workloads, setting })))
     }
 }
 
@@ -116,6 +148,26 @@ impl OpenCase {
     /// # Errors
     /// As [`Case::open`].
     pub(crate) fn facts(&self) -> Result<CaseFacts, CommandError> {
+        match self {
+            Self::Recording(recording) => recording.facts(),
+            Self::Workload(simulated) => Ok(simulated.facts()),
+        }
+    }
+
+    /// What comes of `variant`.
+    ///
+    /// # Errors
+    /// [`CommandError`] where it is not the variant that fails.
+    pub(crate) fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Recording(recording) => recording.outcome(variant),
+            Self::Workload(simulated) => simulated.outcome(variant),
+        }
+    }
+}
+
+impl OpenRecording {
+    fn facts(&self) -> Result<CaseFacts, CommandError> {
         let recording = self.placement.first()?;
         let kernels = recording.kernels_governor(&Offered::nothing())?;
         let fidelity = kernels_own(recording, &kernels)?;
@@ -126,15 +178,47 @@ impl OpenCase {
         let units = used.iter().all(|c| c.energy.grade.in_watts());
         Ok(CaseFacts {
             hash: head.hash.clone(),
-            recorded_on: recording.machine.id.clone(),
+            recorded_on: Some(recording.machine.id.clone()),
             machine: self.placement.platform.id.clone(),
             span_ns: head.span_ns,
             cpus: head.cpus.len(),
             energy_unit: if units { "mJ" } else { "rel" }.to_owned(),
             energy_grade: grades.join(", "),
+            seed: None,
+            work: None,
             fidelity_pct: fidelity.as_ref().ok().and_then(|f| f.same_state_pct),
             warnings: head.warnings.iter().map(|w| w.words.clone()).collect(),
             assumes: head.assumption(),
         })
     }
+
+    /// Replays all CPUs under `variant`.
+    fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
+        let mut tallies: Vec<Tally<'_>> = Vec::new();
+        let mut decisions = 0;
+        let candidate = &variant.candidate;
+        for cpus in chunks(&self.workloads, candidate.is_foreign()) {
+            let runs = match candidate.run(&cpus, &self.placement, self.setting, tally) {
+                Ok(runs) => runs,
+                Err(CommandError::Governor(e)) if e.is_misbehaviour() => return Ok(Err(e.to_string())),
+                Err(e @ CommandError::Argument { .. }) => return Ok(Err(e.to_string())),
+                Err(e) => return Err(e),
+            };
+            for ran in runs.cpus {
+                let Some(place) = self.placement.place(ran.cpu) else {
+                    unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
+                };
+                let mut tally = Tally::new(&place.table, &place.energy);
+                tally.counts = ran.pages;
+                tallies.push(tally);
+                decisions += ran.counts.decisions;
+            }
+        }
+        let score = Score::of(&tallies.iter().collect::<Vec<_>>());
+        Ok(Ok(Numbers::of(&score, decisions)))
+    }
+}
+
+fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
+    Tally::new(&place.table, &place.energy)
 }

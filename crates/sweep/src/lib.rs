@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Governors under many settings of their parameters, on many recordings: `idlewise sweep`.
+//! Governors under many settings of their parameters, on many recordings and workloads: `idlewise sweep`.
 //!
 //! [`SweepRequest`] says which values ([`Axis`]) on which recordings and machines; all are checked before anything runs. Each
 //! recording is read once for all settings. What comes of each is kept by its content in a folder ([`Keeping`]), so that a sweep
@@ -11,6 +11,7 @@ mod axis;
 mod case;
 mod design;
 mod estimate;
+mod facts;
 mod front;
 mod key;
 mod numbers;
@@ -20,6 +21,7 @@ mod request;
 mod result;
 mod run;
 mod sample;
+mod simulated;
 mod space;
 mod store;
 
@@ -27,9 +29,9 @@ use idlewise_recording::CommandError;
 
 pub use args::SweepArgs;
 pub use axis::{Axis, AxisPart};
-pub use case::CaseFacts;
 pub use estimate::SweepEstimate;
-pub use numbers::Numbers;
+pub use facts::CaseFacts;
+pub use numbers::{Numbers, WORK, measures};
 pub use report::{
     CaseLeftOut, CaseNumbers, SCHEMA, SettingChange, SettingResult, SweepCase, SweepReport, SweptGovernor,
 };

@@ -1,22 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_score::measure::DECIDING;
-use idlewise_score::{Measure, Score};
+use idlewise_score::{Better, Measure, Score, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The measures that decide, of a governor on a recording.
+/// How long users wait for simulated work: what it is for a workload is in [`crate::CaseFacts::work`]. No score has it.
+pub static WORK: Measure = Measure {
+    name: "work",
+    label: "work",
+    meaning: "how long users wait for simulated work: of its frames, requests or device operations the 99th percentile, of tasks \
+              the mean wakeup latency",
+    unit: Unit::Time,
+    better: Better::Less,
+    of: |_| None,
+    json: "work_ns",
+    column: None,
+    column_edition: 0,
+    places: &[],
+};
+
+/// The measures of a sweep: those that decide, and of workloads the time of their work.
+#[must_use]
+pub fn measures(has_workloads: bool) -> Vec<&'static Measure> {
+    DECIDING.into_iter().chain(has_workloads.then_some(&WORK)).collect()
+}
+
+/// The measures that decide, of a governor on a case.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Numbers {
-    /// Idle energy, in the unit of the case.
+    /// Idle energy of a recording, energy of the CPUs of a workload, in the unit of the case.
     pub energy: Option<f64>,
     pub latency_mean_ns: Option<f64>,
     pub latency_p99_ns: Option<f64>,
     pub too_deep_pct: Option<f64>,
     pub too_shallow_pct: Option<f64>,
     pub wakeups: Option<f64>,
+    /// How long users wait for the work of a workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_ns: Option<f64>,
     /// Times the governor was asked.
     pub decisions: u64,
 }
+
+/// What came of a governor on a case: its numbers, or how it failed.
+pub(crate) type Outcome = Result<Numbers, String>;
 
 impl Numbers {
     pub(crate) fn of(score: &Score, decisions: u64) -> Self {
@@ -28,13 +55,17 @@ impl Numbers {
             too_deep_pct: value(3),
             too_shallow_pct: value(4),
             wakeups: value(5),
+            work_ns: None,
             decisions,
         }
     }
 
-    /// The value of one of [`DECIDING`]; nothing where it is not known.
+    /// The value of one of [`measures`]; nothing where it is not known.
     #[must_use]
     pub fn value(&self, measure: &Measure) -> Option<f64> {
+        if *measure == WORK {
+            return self.work_ns;
+        }
         let values = [
             self.energy,
             self.latency_mean_ns,

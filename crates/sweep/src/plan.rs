@@ -11,7 +11,7 @@ use crate::request::SweepRequest;
 use crate::space::parted;
 
 impl SweepRequest {
-    /// Reads a plan. Recordings are relative to its folder; it names no C file and no kernel tree.
+    /// Reads a plan. Recordings and workloads that are files are relative to its folder; it names no C file and no kernel tree.
     ///
     /// # Errors
     /// [`CommandError::File`] with the line at fault.
@@ -39,6 +39,14 @@ impl SweepRequest {
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         plan.recordings = plan.recordings.iter().map(|recording| folder.join(recording)).collect();
+        let shipped = |name: &str| idlewise_workload::shipped().iter().any(|(own, _)| *own == name);
+        for workload in plan.workloads.iter_mut().filter(|name| !shipped(name)) {
+            // A name that is none is refused as one.
+            let file = folder.join(&*workload);
+            if file.exists() {
+                *workload = file.display().to_string();
+            }
+        }
         Ok(plan)
     }
 }

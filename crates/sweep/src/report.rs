@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::axis::Axis;
-use crate::case::CaseFacts;
+use crate::facts::CaseFacts;
 use crate::numbers::Numbers;
 use crate::request::SweepRequest;
 
@@ -29,7 +29,7 @@ pub struct SweepReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<ForeignHead>,
     pub baseline: String,
-    /// Recordings, each on a machine.
+    /// Recordings and workloads, each on a machine.
     pub cases: Vec<SweepCase>,
     /// Recordings without a result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,13 +49,13 @@ pub struct SweptGovernor {
     pub settings: u64,
 }
 
-/// A recording on a machine.
+/// A recording or a workload on a machine.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SweepCase {
     pub name: String,
     #[serde(flatten)]
     pub facts: CaseFacts,
-    /// Idle energy under the oracle, in `energy_unit`: the bound.
+    /// Idle energy under the oracle, in `energy_unit`: the bound; nothing where a workload is simulated.
     pub oracle_energy: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ pub struct SettingResult {
     /// Why it has no numbers on some case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Against the baseline, one for each measure that decides.
+    /// Against the baseline, one for each measure.
     pub changes: Vec<SettingChange>,
     /// One for each case.
     pub cases: Vec<CaseNumbers>,

@@ -3,10 +3,11 @@ use std::path::PathBuf;
 
 use idlewise_recording::{RecordingOptions, ReplaySetup};
 use idlewise_score::Measure;
-use idlewise_score::measure::{DECIDING, ENERGY, LATENCY_MEAN};
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::numbers::measures;
 use crate::sample::{Draw, SampleMethod};
 
 /// What is swept. The result does not depend on where it is computed, in how many parts and by how many threads.
@@ -22,7 +23,22 @@ pub struct SweepRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     #[schemars(with = "Vec<PathBuf>")]
     pub recordings: Vec<PathBuf>,
-    /// The machines to replay on; each recording's own where nothing is given.
+    /// Workloads to simulate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
+    /// Seeds of each workload, as `1..5` or `1|7`; 1 to 5 where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<String>,
+    /// How long workloads are simulated, ns; what each says where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
+    /// The frequency governor of simulated machines; schedutil where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpufreq: Option<String>,
+    /// The signal that it reads; pelt where nothing is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The machines to replay and simulate on; each recording's own, and pixel6, where nothing is given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<String>,
     /// The machine that was recorded, of recordings that do not say it.
@@ -31,7 +47,7 @@ pub struct SweepRequest {
     /// Replay every CPU as one of this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
-    /// Replay with so many ticks a second.
+    /// Replay and simulate with so many ticks a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
     /// Folders of kernel trees, for governors such as `linux:6.12/teo`.
@@ -76,9 +92,11 @@ impl SweepRequest {
         if self.front.is_empty() {
             return Ok(vec![ENERGY, LATENCY_MEAN]);
         }
+        let known = measures(!self.workloads.is_empty());
         let named = |name: &String| {
-            DECIDING.into_iter().find(|m| m.name == name).ok_or_else(|| {
-                format!("no measure of a sweep; measures are {}", DECIDING.map(|m| m.name).join(", "))
+            known.iter().copied().find(|m| m.name == name).ok_or_else(|| {
+                let names: Vec<&str> = known.iter().map(|m| m.name).collect();
+                format!("no measure of this sweep; measures are {}", names.join(", "))
             })
         };
         self.front.iter().map(named).collect()

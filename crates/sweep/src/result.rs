@@ -3,14 +3,14 @@
 
 use idlewise_answer::{Column, Quantity};
 use idlewise_recording::CommandError;
-use idlewise_score::measure::DECIDING;
+use idlewise_score::Measure;
 use idlewise_stats::GroupedChanges;
 use rayon::prelude::*;
 
 use crate::case::Case;
 use crate::design::{BASELINE, BOUND};
 use crate::front::front;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, measures};
 use crate::report::{
     CaseNumbers, SCHEMA, SettingChange, SettingResult, SweepCase, SweepReport, SweptGovernor,
 };
@@ -25,29 +25,32 @@ struct Judged<'s> {
     oracle_energy: Option<f64>,
 }
 
+/// A measure, and what its numbers are.
+type Measured = (&'static Measure, Column);
+
 impl Sweep {
     /// What all runs come to.
     ///
     /// # Errors
     /// [`CommandError`] where no recording is left, or the baseline failed.
     pub(crate) fn report(&self, request: &SweepRequest) -> Result<SweepReport, CommandError> {
-        let measures =
+        let objectives =
             request.front().map_err(|why| CommandError::option("--front", request.front.join(","), why))?;
         let (baseline, bound) = (self.design.variant(BASELINE)?, self.design.variant(BOUND)?);
         let (mut cases, mut judged) = (Vec::new(), Vec::new());
         for case in &self.cases {
             let Some(facts) = self.kept.facts.get(&case.key) else { continue };
             let Some(base) = self.outcome(case, &baseline) else { continue };
-            let base = base.as_ref().map_err(|why| CommandError::input(&case.file.path, why))?;
+            let base = base.as_ref().map_err(|why| case.error(why))?;
             let oracle = self.outcome(case, &bound).and_then(|outcome| outcome.as_ref().ok());
             let oracle_energy = oracle.and_then(|numbers| numbers.energy);
             let name = match &case.platform {
-                Some(platform) if request.platforms.len() > 1 => format!("{} on {platform}", case.file.name),
-                _ => case.file.name.clone(),
+                Some(platform) if request.platforms.len() > 1 => format!("{} on {platform}", case.name),
+                _ => case.name.clone(),
             };
             let mut facts_shown = facts.clone();
             // The index of a corpus is not a hand.
-            facts_shown.assumes = facts_shown.assumes.filter(|_| case.file.recorded_on.is_none());
+            facts_shown.assumes = facts_shown.assumes.filter(|_| !case.of_corpus());
             cases.push(SweepCase { name, facts: facts_shown, oracle_energy });
             judged.push(Judged { case, machine: &facts.machine, baseline: base, oracle_energy });
         }
@@ -59,7 +62,8 @@ impl Sweep {
                 format!("no recording is left to replay{first}"),
             ));
         }
-        let columns = Column::of(DECIDING, "");
+        let all = measures(!request.workloads.is_empty());
+        let columns: Vec<Measured> = all.iter().copied().zip(Column::of(all.iter().copied(), "")).collect();
         let shown = self.design.shown()?;
         let mut settings: Vec<SettingResult> = shown
             .into_par_iter()
@@ -67,7 +71,7 @@ impl Sweep {
             .collect::<Result<_, CommandError>>()?;
         let point = |s: &SettingResult| {
             let value = |m| s.change(m).filter(|_| s.failure.is_none()).unwrap_or(f64::NAN);
-            measures.iter().map(|m| value(*m)).collect::<Vec<f64>>()
+            objectives.iter().map(|m| value(*m)).collect::<Vec<f64>>()
         };
         let on_front = front(&settings.iter().map(point).collect::<Vec<_>>());
         for (setting, on) in settings.iter_mut().zip(on_front) {
@@ -88,7 +92,7 @@ impl Sweep {
             baseline: baseline.name().to_owned(),
             cases,
             left_out: self.left_out.clone(),
-            front: measures.iter().map(|m| m.name).collect(),
+            front: objectives.iter().map(|m| m.name).collect(),
             settings,
         })
     }
@@ -98,13 +102,13 @@ impl Sweep {
         &self,
         n: u64,
         judged: &[Judged<'_>],
-        columns: &[Column],
+        columns: &[Measured],
     ) -> Result<SettingResult, CommandError> {
         let variant = self.design.variant(n)?;
         let (mut cases, mut failure) = (Vec::new(), None);
         for on in judged {
             let Some(outcome) = self.outcome(on.case, &variant) else {
-                unreachable!("{} ran on {}", variant.name(), on.case.file.name)
+                unreachable!("{} ran on {}", variant.name(), on.case.name)
             };
             let numbers = outcome.as_ref().map_err(|why| failure.get_or_insert_with(|| why.clone())).ok();
             let energy = numbers.and_then(|n| n.energy).zip(on.oracle_energy);
@@ -124,22 +128,18 @@ impl Sweep {
             changes: Vec::new(),
             cases,
         };
-        let change = |(measure, column)| SettingChange {
-            measure,
-            mean: changes(&out, judged, (measure, column)).mean(),
+        let change = |of: &Measured| SettingChange {
+            measure: of.0,
+            mean: changes(&out, judged, of).mean(),
             interval: None,
         };
-        out.changes = DECIDING.into_iter().zip(columns).map(change).collect();
+        out.changes = columns.iter().map(change).collect();
         Ok(out)
     }
 }
 
 /// The changes of a setting in a measure, by machine.
-fn changes(
-    of: &SettingResult,
-    judged: &[Judged<'_>],
-    (measure, column): (&idlewise_score::Measure, &Column),
-) -> GroupedChanges {
+fn changes(of: &SettingResult, judged: &[Judged<'_>], (measure, column): &Measured) -> GroupedChanges {
     let change = |(on, case): (&Judged<'_>, &CaseNumbers)| {
         let (before, after) = (on.baseline.value(measure)?, case.numbers?.value(measure)?);
         // Not a percentage of nothing.
@@ -153,12 +153,8 @@ fn changes(
 }
 
 /// Adds the intervals of the changes of a setting.
-fn intervals(of: &mut SettingResult, judged: &[Judged<'_>], columns: &[Column]) {
-    let all: Vec<_> = DECIDING
-        .into_iter()
-        .zip(columns)
-        .map(|of_measure| changes(of, judged, of_measure).interval(0.95))
-        .collect();
+fn intervals(of: &mut SettingResult, judged: &[Judged<'_>], columns: &[Measured]) {
+    let all: Vec<_> = columns.iter().map(|measured| changes(of, judged, measured).interval(0.95)).collect();
     for (change, interval) in of.changes.iter_mut().zip(all) {
         change.interval = interval;
     }

@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_collect::recording_files;
-use idlewise_platform::Cluster;
 use idlewise_recording::CommandError;
-use idlewise_recording::candidate::chunks;
-use idlewise_replay::Workload;
-use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 
 use crate::case::{Case, OpenCase};
-use crate::design::Design;
+use crate::design::{BOUND, Design};
+use crate::facts::CaseFacts;
 use crate::key::Key;
-use crate::numbers::Numbers;
+use crate::numbers::Outcome;
 use crate::report::CaseLeftOut;
 use crate::request::SweepRequest;
+use crate::simulated::Simulated;
 use crate::space::Variant;
-use crate::store::{Kept, Outcome, Store};
+use crate::store::{Kept, Store};
 
 /// Hears of what is done: what, how much of how much.
 pub type SweepProgress<'p> = &'p (dyn Fn(&str, usize, usize) + Sync);
@@ -72,41 +70,8 @@ impl Sweep {
         progress: SweepProgress<'_>,
     ) -> Result<Self, CommandError> {
         let design = Design::of(request)?;
-        let files = recording_files(&request.recordings)?;
-        let setup = request.setup();
-        let platforms: Vec<Option<&String>> = match request.platforms.as_slice() {
-            [] => vec![None],
-            all => all.iter().map(Some).collect(),
-        };
-        let done = AtomicUsize::new(0);
-        let all: Vec<_> = files.iter().flat_map(|file| platforms.iter().map(move |p| (file, *p))).collect();
-        let found: Vec<_> = all
-            .par_iter()
-            .map(|(file, platform)| {
-                progress("reading", done.fetch_add(1, Ordering::Relaxed), all.len());
-                match &file.refused {
-                    Some(why) => Err(CommandError::input(&file.path, why)),
-                    None => Case::new(file, *platform, &setup),
-                }
-            })
-            .collect();
-        let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
-        for ((file, _), found) in all.iter().zip(found) {
-            match found {
-                Ok(case) => match cases.iter().find(|other| other.key == case.key) {
-                    Some(same) => {
-                        let why =
-                            format!("the same recording as {}, which would count twice", same.file.name);
-                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
-                    }
-                    None => cases.push(case),
-                },
-                Err(e) if file.by_user => return Err(e),
-                Err(e) => {
-                    left_out.push(CaseLeftOut { name: file.name.clone(), why: e.to_string(), named: false });
-                }
-            }
-        }
+        let (mut cases, left_out) = recordings(request, progress)?;
+        cases.extend(Simulated::all_of(request)?.into_iter().map(Case::simulated));
         let keys: BTreeSet<Key> = cases.iter().map(|case| case.key).collect();
         let (store, kept) = match to {
             Some(folder) => {
@@ -123,7 +88,8 @@ impl Sweep {
         let all = self.design.len();
         let mut todo = Vec::new();
         for (case, known) in self.cases.iter().enumerate() {
-            for setting in part(shard, case as u64, self.cases.len() as u64, all) {
+            let part = part(shard, case as u64, self.cases.len() as u64, all);
+            for setting in part.filter(|n| known.has_bound() || *n != BOUND) {
                 // Of what nothing is kept, all is to do.
                 let is_kept = !self.kept.outcomes.is_empty() && {
                     let key = (known.key, self.design.variant(setting)?.key);
@@ -140,7 +106,11 @@ impl Sweep {
     /// How many runs `shard` has of each case.
     pub(crate) fn runs(&self, shard: Option<Shard>) -> Vec<u64> {
         let (all, cases) = (self.design.len(), self.cases.len() as u64);
-        (0..cases).map(|case| part(shard, case, cases, all)).map(|part| part.end - part.start).collect()
+        let all_of = |(case, known): (u64, &Case)| {
+            let part = part(shard, case, cases, all);
+            part.end - part.start - u64::from(!known.has_bound() && part.contains(&BOUND))
+        };
+        (0..).zip(&self.cases).map(all_of).collect()
     }
 
     /// Runs `todo` of `shard`.
@@ -177,9 +147,9 @@ impl Sweep {
                         open.push((opened, todo));
                     }
                     Err(e) => {
-                        let file = &self.cases[*case].file;
-                        let (name, why) = (file.name.clone(), e.to_string());
-                        self.left_out.push(CaseLeftOut { name, why, named: file.by_user });
+                        let case = &self.cases[*case];
+                        let (name, why) = (case.name.clone(), e.to_string());
+                        self.left_out.push(CaseLeftOut { name, why, named: case.by_user });
                     }
                 }
             }
@@ -201,7 +171,7 @@ impl Sweep {
     }
 
     /// Opens a case, with what has to be known of it.
-    fn open(&self, case: usize) -> Result<(OpenCase, crate::case::CaseFacts), CommandError> {
+    fn open(&self, case: usize) -> Result<(OpenCase, CaseFacts), CommandError> {
         let case = &self.cases[case];
         let open = case.open()?;
         if let Some(facts) = self.kept.facts.get(&case.key) {
@@ -237,39 +207,49 @@ fn part(shard: Option<Shard>, case: u64, cases: u64, all: u64) -> Range<u64> {
     within(end(i - 1))..within(end(i))
 }
 
-fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
-    Tally::new(&place.table, &place.energy)
-}
-
-impl OpenCase {
-    /// Replays all CPUs under `variant`.
-    ///
-    /// # Errors
-    /// [`CommandError`] where it is not the variant that fails.
-    pub(crate) fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
-        let mut tallies: Vec<Tally<'_>> = Vec::new();
-        let mut decisions = 0;
-        let candidate = &variant.candidate;
-        for cpus in chunks(&self.workloads, candidate.is_foreign()) {
-            let runs = match candidate.run(&cpus, &self.placement, self.setting, tally) {
-                Ok(runs) => runs,
-                Err(CommandError::Governor(e)) if e.is_misbehaviour() => return Ok(Err(e.to_string())),
-                Err(e @ CommandError::Argument { .. }) => return Ok(Err(e.to_string())),
-                Err(e) => return Err(e),
-            };
-            for ran in runs.cpus {
-                let Some(place) = self.placement.place(ran.cpu) else {
-                    unreachable!("CPU {} ran, and the platform has no place for it", ran.cpu)
-                };
-                let mut tally = Tally::new(&place.table, &place.energy);
-                tally.counts = ran.pages;
-                tallies.push(tally);
-                decisions += ran.counts.decisions;
+/// The recordings of `request`, each on each machine, and what is none.
+fn recordings(
+    request: &SweepRequest,
+    progress: SweepProgress<'_>,
+) -> Result<(Vec<Case>, Vec<CaseLeftOut>), CommandError> {
+    if request.recordings.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let files = recording_files(&request.recordings)?;
+    let setup = request.setup();
+    let platforms: Vec<Option<&String>> = match request.platforms.as_slice() {
+        [] => vec![None],
+        all => all.iter().map(Some).collect(),
+    };
+    let done = AtomicUsize::new(0);
+    let all: Vec<_> = files.iter().flat_map(|file| platforms.iter().map(move |p| (file, *p))).collect();
+    let found: Vec<_> = all
+        .par_iter()
+        .map(|(file, platform)| {
+            progress("reading", done.fetch_add(1, Ordering::Relaxed), all.len());
+            match &file.refused {
+                Some(why) => Err(CommandError::input(&file.path, why)),
+                None => Case::new(file, *platform, &setup),
+            }
+        })
+        .collect();
+    let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
+    for ((file, _), found) in all.iter().zip(found) {
+        match found {
+            Ok(case) => match cases.iter().find(|other| other.key == case.key) {
+                Some(same) => {
+                    let why = format!("the same recording as {}, which would count twice", same.name);
+                    left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
+                }
+                None => cases.push(case),
+            },
+            Err(e) if file.by_user => return Err(e),
+            Err(e) => {
+                left_out.push(CaseLeftOut { name: file.name.clone(), why: e.to_string(), named: false });
             }
         }
-        let score = Score::of(&tallies.iter().collect::<Vec<_>>());
-        Ok(Ok(Numbers::of(&score, decisions)))
     }
+    Ok((cases, left_out))
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use std::sync::{Mutex, PoisonError};
 use idlewise_recording::CommandError;
 use serde::{Deserialize, Serialize};
 
-use crate::case::CaseFacts;
+use crate::facts::CaseFacts;
 use crate::key::Key;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, Outcome};
 
 /// The form of the lines; it changes when what they hold does.
 const FORM: u32 = 1;
@@ -41,9 +41,6 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
-
-/// What came of a governor on a recording: its numbers, or how it failed.
-pub(crate) type Outcome = Result<Numbers, String>;
 
 /// Results that are kept.
 #[derive(Default)]

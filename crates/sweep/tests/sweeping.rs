@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_checkout::root;
+use idlewise_experiment::simulate::{SimulateRequest, simulate};
 use idlewise_recording::ReplaySetup;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_sweep::{Keeping, Shard, SweepListener, SweepReport, SweepRequest, Swept, sweep};
@@ -75,6 +76,88 @@ fn the_numbers_of_a_sweep_are_those_of_a_replay() {
     let baseline = &report.settings[0];
     assert!(baseline.changes.iter().all(|c| c.mean == Some(0.0)), "{:?}", baseline.changes);
     assert!(report.settings.iter().any(|s| s.on_front));
+}
+
+fn of_workloads(workloads: &[&str], seeds: &str) -> SweepRequest {
+    SweepRequest {
+        governors: vec!["teo-util:util_threshold_shift=4|7".to_owned()],
+        workloads: workloads.iter().map(|w| (*w).to_owned()).collect(),
+        seeds: Some(seeds.to_owned()),
+        duration_ns: Some(500_000_000),
+        ..SweepRequest::default()
+    }
+}
+
+#[test]
+fn the_numbers_of_a_workload_are_those_of_a_simulation() {
+    let (swept, runs) = report(&of_workloads(&["frames", "reads"], "3..4"), &Keeping::default());
+    // Baseline and two settings of two workloads with two seeds; no simulation has a bound.
+    assert_eq!((runs, swept.cases.len(), swept.cases[0].oracle_energy), (12, 4, None));
+    assert_eq!(swept.cases[1].name, "frames, seed 4");
+    let simulated = SimulateRequest {
+        workload: "frames".to_owned(),
+        platform: "pixel6".to_owned(),
+        governors: swept.settings.iter().map(|s| s.setting.clone()).collect(),
+        cpufreq: vec!["schedutil".to_owned()],
+        signals: vec!["pelt".to_owned()],
+        kernel: "6.12".to_owned(),
+        duration_ns: Some(500_000_000),
+        seed: 4,
+        repeat: 1,
+        ..SimulateRequest::default()
+    };
+    let simulated = simulate(&simulated, None, &|_, _| ()).unwrap();
+    for (setting, c) in swept.settings.iter().zip(&simulated.combinations) {
+        let (numbers, fact) = (setting.cases[1].numbers.unwrap(), |a, n| c.fact(a, n).unwrap().summary.mean);
+        assert!((numbers.energy.unwrap() / (fact("energy", "power") * 0.5) - 1.0).abs() < 1e-9);
+        assert_eq!(numbers.work_ns, Some(fact("frames ui", "time p99")), "{}", setting.setting);
+        assert_eq!(numbers.too_deep_pct, Some(fact("idle", "too deep %")));
+        assert_eq!(numbers.latency_mean_ns, Some(fact("idle", "exit latency mean")));
+        assert_eq!(numbers.decisions, c.runs[0].decisions);
+    }
+    assert_eq!(swept.cases[2].facts.work.as_deref(), Some("device nvme0n1 latency p99"));
+}
+
+#[test]
+fn workloads_are_kept_beside_recordings_and_are_part_of_shards() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = SweepRequest {
+        recordings: vec![data("mixed.dat")],
+        front: vec!["energy".to_owned(), "work".to_owned()],
+        ..of_workloads(&["frames"], "1|7")
+    };
+    let mut all = 0;
+    for i in 1..=3 {
+        let keeping = Keeping { shard: Some(Shard { i, n: 3 }), ..kept_in(folder.path()) };
+        let (done, runs) = swept(&request, &keeping).unwrap();
+        assert!(matches!(done, Swept::Part { runs: of, ran, .. } if ran == runs as u64 && of == ran));
+        all += runs;
+    }
+    // The recording has a bound.
+    assert_eq!(all, 4 + 3 + 3);
+    let (kept, runs) = report(&request, &kept_in(folder.path()));
+    assert_eq!(runs, 0);
+    assert_eq!(kept, report(&request, &Keeping::default()).0);
+    assert_eq!(kept.front, ["energy", "work"]);
+}
+
+#[test]
+fn a_workload_that_cannot_be_simulated_is_named() {
+    let one = || of_workloads(&["frames"], "1");
+    let named = |name: &str| Some(name.to_owned());
+    for (request, words) in [
+        (of_workloads(&["farmes"], "1"), "frames"),
+        (of_workloads(&["frames"], "1..99999"), "10000 at most"),
+        (of_workloads(&["frames"], "-1"), "a whole number from 0"),
+        (SweepRequest { cpufreq: named("turbo"), ..one() }, "turbo"),
+        (SweepRequest { signal: named("pilt"), ..one() }, "pelt"),
+        (SweepRequest { duration_ns: Some(0), ..one() }, "above 0"),
+        (SweepRequest { governors: vec!["oracle".to_owned()], ..one() }, "no governor given"),
+        (SweepRequest { front: vec!["misses".to_owned()], ..one() }, "too_deep"),
+    ] {
+        let why = swept(&request, &Keeping::default()).unwrap_err();
+        assert!(why.contains(words), "{words}: {why}");
+    }
 }
 
 #[test]
